@@ -369,6 +369,12 @@ UNITS: Final[dict[str, dict[str, Any]]] = {
         "max_groups": sd.AddMaxRowsInMaxGroups("ward", 3, 3),
         "max_rows_per_group": sd.AddMaxRowsInMaxGroups("ward", 2, 4),
     },
+    "AddMaxTotal": {
+        "": sd.AddMaxTotal("days", 30),
+        "column": sd.AddMaxTotal("born", 30),
+        "max_total": sd.AddMaxTotal("days", 31),
+    },
+    "ChangeOneRow": {"": sd.ChangeOneRow()},
     "AddRowsWithID": {
         "": sd.AddRowsWithID("person"),
         "column": sd.AddRowsWithID("days"),

@@ -263,6 +263,21 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "self": _SEEN.add_days(1).add_seconds(1),
         "seconds": _SEEN.add_seconds(2),
     },
+    "add_hours": {
+        "": _SEEN.add_hours(1),
+        "self": _SEEN.add_days(1).add_hours(1),
+        "hours": _SEEN.add_hours(2),
+    },
+    "utc_offset": {
+        "": _SEEN.utc_offset("Etc/GMT-1"),
+        "self": _SEEN.add_days(1).utc_offset("Etc/GMT-1"),
+        "zone": _SEEN.utc_offset("Etc/GMT-2"),
+    },
+    "local_time": {
+        "": _SEEN.local_time("Etc/GMT-1"),
+        "self": _SEEN.add_days(1).local_time("Etc/GMT-1"),
+        "zone": _SEEN.local_time("Etc/GMT-2"),
+    },
     "add_days": {
         "": _BORN.add_days(1),
         "self": _SEEN.add_days(1),

@@ -171,6 +171,45 @@ def _groups_changed(dice: Dice, rows: Rows, unit: sd.AddMaxRowsInMaxGroups) -> R
     return rows
 
 
+def _row_replaced(dice: Dice, rows: Rows, unit: AbstractUnit) -> Rows:
+    """Put another row in the place of one; their number stays."""
+    del unit
+    if not rows:
+        return rows
+    kept = list(rows)
+    kept.pop(dice.below(len(kept)))
+    return _mixed(dice, kept, [row(dice, PRIVATE)])
+
+
+def _total_changed(dice: Dice, rows: Rows, unit: sd.AddMaxTotal) -> Rows:
+    """Change numbers of a column by so much in all, one by one; rows come and leave.
+
+    A row whose number is missing, or below 1, may come, leave, or change as it likes.
+    """
+    place = list(PRIVATE).index(unit.column)
+    changed = list(rows)
+    for _ in range(unit.max_total):
+        at = dice.between(0, len(changed))
+        if at == len(changed):
+            new = list(row(dice, PRIVATE))
+            new[place] = dice.one((1, 0, None, -4))
+            changed.insert(dice.between(0, len(changed)), tuple(new))
+            continue
+        old = list(changed.pop(at))
+        number = old[place]
+        if number is None or number < 1:
+            old = list(row(dice, PRIVATE))
+            old[place] = dice.one((1, 0, None))
+        elif number > 1:
+            old[place] += dice.one((-1, 1)) if number < 2**63 - 1 else -1
+        elif dice.chance(1, 2):
+            continue  # its last unit leaves, and the row with it
+        else:
+            old[place] += 1
+        changed.insert(at, tuple(old))
+    return tuple(changed)
+
+
 def _mixed(dice: Dice, rows: Sequence[Row], added: Sequence[Row]) -> Rows:
     """Put rows at any places among others."""
     mixed = list(rows)
@@ -185,9 +224,13 @@ _UNITS: Final[tuple[Callable[[Dice], AbstractUnit], ...]] = (
     lambda dice: sd.AddMaxRowsInMaxGroups(
         dice.one(("g", "h", "x")), dice.between(1, 2), dice.between(1, 2)
     ),
+    lambda _: sd.ChangeOneRow(),
+    lambda dice: sd.AddMaxTotal(dice.one(("h", "x")), dice.between(1, 3)),
 )
 _CHANGES: Final[Mapping[type[AbstractUnit], Callable[[Dice, Rows, Any], Rows]]] = {
     sd.AddOneRow: _one_changed,
     sd.AddMaxRows: _some_changed,
     sd.AddMaxRowsInMaxGroups: _groups_changed,
+    sd.ChangeOneRow: _row_replaced,
+    sd.AddMaxTotal: _total_changed,
 }

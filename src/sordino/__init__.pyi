@@ -81,7 +81,9 @@ from sordino.session.suggestion import Suggestion as Suggestion
 from sordino.sources.csv_format import Csv as Csv
 from sordino.units import AddMaxRows as AddMaxRows
 from sordino.units import AddMaxRowsInMaxGroups as AddMaxRowsInMaxGroups
+from sordino.units import AddMaxTotal as AddMaxTotal
 from sordino.units import AddOneRow as AddOneRow
 from sordino.units import AddRowsWithID as AddRowsWithID
+from sordino.units import ChangeOneRow as ChangeOneRow
 
 __version__: str

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias, final
 
 from sordino import _validate
 from sordino.numbers import sqrt
-from sordino.schema import Version
+from sordino.schema import Schema, Version
 from sordino.sensitivity import Sensitivity
 
 LARGEST: Final = 2**53
@@ -40,6 +40,8 @@ class Contribution:
     """(columns, most groups): values of the columns among a unit's rows."""
     group_rows: Limits = ()
     """(columns, most rows): rows of a unit that share their value of the columns."""
+    each_way: int | None = None
+    """Where rows leave and others come: most that leave, and most that come."""
 
     def with_rows(self, most: int) -> "Contribution":
         """Return the bounds when a unit holds at most so many rows."""
@@ -57,13 +59,14 @@ class Contribution:
         """Return the bounds when each row becomes at most so many."""
         return replace(
             self,
+            each_way=None if self.each_way is None else self.each_way * factor,
             rows=None if self.rows is None else self.rows * factor,
             group_rows=tuple((c, most * factor) for c, most in self.group_rows),
         )
 
     def without_row_bounds(self) -> "Contribution":
         """Return the bounds when each row becomes any number of rows."""
-        return replace(self, rows=None, group_rows=())
+        return replace(self, rows=None, group_rows=(), each_way=None)
 
     def restate(self, moved: Mapping[Version, Version]) -> "Contribution":
         """Return what is known in terms of new versions; what has none is not known."""
@@ -126,6 +129,56 @@ class Contribution:
         return Sensitivity(
             l0=touched, l1=whole, l2=sqrt(Fraction(min(squares))), linf=largest
         )
+
+    def count_sensitivity(self, by: Versions) -> Sensitivity | None:
+        """Return how far sums of one number of 0 to 1 for each row can move.
+
+        What comes adds to a sum and what leaves is taken from it, so a group moves by
+        no more than one of both, and squares add up (docs/proofs/units.md, lemma 1).
+
+        >>> Contribution(rows=2, each_way=1).count_sensitivity(frozenset()).l1
+        Fraction(1, 1)
+        """
+        change = self.sensitivity(by)
+        if change is None or self.each_way is None:
+            return change
+        most = Fraction(self.each_way)
+        return Sensitivity(
+            l0=change.l0,
+            l1=change.l1,
+            l2=min(change.l2, sqrt(2 * most**2)),
+            linf=min(change.linf, most),
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Weighed:
+    """A column whose whole numbers stand for what people did: views, visits, cents.
+
+    For any two neighbouring tables there are pairs of rows of both that agree in all
+    other columns, and the differences of their numbers, and the numbers of rows that
+    have no partner, add up to at most `most`. All numbers are 1 or more.
+    """
+
+    version: Version
+    most: int
+
+    def names_in(self, schema: Schema) -> frozenset[str]:
+        """Return what the column is called."""
+        return frozenset(
+            name for name, column in schema.columns if column.version == self.version
+        )
+
+    def sensitivity(self, by: Versions) -> Sensitivity | None:
+        """Return how far sums of the column move, by groups of other columns.
+
+        None for groups of its own. Each unit of a number is like a row of a table that
+        has as many rows as the column adds up to (docs/proofs/units.md, lemma 3).
+        """
+        if self.version in by:
+            return None
+        return Contribution(rows=self.most).sensitivity(by)
 
 
 @final

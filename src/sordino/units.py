@@ -1,7 +1,9 @@
 """Whom a table protects: the change that no answer may reveal.
 
-All changes are additions or removals. Several tables of a session may change at once,
-each by its own change; tables that share an id space change by the same id.
+Changes are additions or removals; where one row takes the place of another, and where
+rows stand for what people did, they are both (docs/proofs/units.md). Several tables of
+a session may change at once, each by its own change; tables that share an id space
+change by the same id.
 """
 
 from abc import ABC, abstractmethod
@@ -11,7 +13,7 @@ from typing import ClassVar, final
 from sordino import _validate
 from sordino._completion import hides
 from sordino._fields import fill
-from sordino.contribution import Contribution, limit
+from sordino.contribution import Contribution, Weighed, limit
 from sordino.errors import InvalidQuery
 from sordino.schema import Schema
 from sordino.words import Verb, call
@@ -19,7 +21,7 @@ from sordino.words import Verb, call
 _IDS = ("i64", "text", "date")
 
 
-@hides("contribution", "id_column")
+@hides("contribution", "fixes_size", "id_column", "weigh")
 class AbstractUnit(ABC):
     """A protected change of a table."""
 
@@ -46,6 +48,16 @@ class AbstractUnit(ABC):
     @abstractmethod
     def contribution(self, schema: Schema) -> Contribution:
         """Return what is known of one unit's rows, or refuse a schema that lacks it."""
+
+    @property
+    def fixes_size(self) -> bool:
+        """Tell whether all neighbours of a table have as many rows, which is public."""
+        return False
+
+    def weigh(self, schema: Schema) -> Weighed | None:
+        """Return the column whose sum a unit moves by so much, if there is one."""
+        del schema
+        return None
 
 
 @final
@@ -145,6 +157,92 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
         bounds = Contribution(rows=self.max_groups * self.max_rows_per_group)
         bounds = bounds.with_groups(column, self.max_groups)
         return bounds.with_group_rows(column, self.max_rows_per_group)
+
+
+@final
+@dataclass(frozen=True)
+class ChangeOneRow(AbstractUnit):
+    """Protects what stands in any one row, but not how many rows there are.
+
+    Neighbouring tables have as many rows: one of them stands in the place of another.
+    So the number of rows is public. It is read when a session is made, and a question
+    is refused if it has changed since.
+
+    At the same epsilon this promises more than `AddOneRow`, for what one row is may
+    move a sum by the width of its range.
+    """
+
+    whom: ClassVar[str] = "what stands in any one row"
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
+    fixes_size: ClassVar[bool] = True
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("ChangeOneRow")
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return two rows, of which one leaves and one comes."""
+        del schema
+        return Contribution(rows=2, each_way=1)
+
+
+@final
+@dataclass(frozen=True)
+class AddMaxTotal(AbstractUnit):
+    """Protects whatever adds at most `max_total` to the sum of a column.
+
+    For tables that were added up before, as views by page and hour: each row stands for
+    as many views as it says. Whoever is protected makes numbers of the column grow, and
+    rows appear, by at most `max_total` in all; every other column says what a row is
+    about. A row whose number is missing, or below 1, stands for nothing, and is left
+    out.
+
+    >>> AddMaxTotal("views", 30)
+    AddMaxTotal(column='views', max_total=30)
+    """
+
+    column: str
+    max_total: int
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a total that protects nothing."""
+        fill(
+            self,
+            column=_validate.text(column=self.column),
+            max_total=limit(max_total=self.max_total),
+        )
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return f"whatever adds at most {self.max_total} to the sum of {self.column!r}"
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddMaxTotal", column=self.column, max_total=self.max_total)
+
+    def weigh(self, schema: Schema) -> Weighed:
+        """Return the column."""
+        return Weighed(schema[self.column].version, self.max_total)
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return the rows that are touched: each leaves, and comes with another number.
+
+        A row is touched by 1 or more, so they are no more than the total.
+        """
+        column = schema[self.column]
+        if column.type != "i64":
+            raise InvalidQuery(
+                "a column that people add to must hold whole numbers, and "
+                f"{self.column!r} has type {column.type}",
+                'Declare it, columns={"views": sd.Column("i64")}, or count in cents.',
+            )
+        return Contribution(rows=2 * self.max_total, each_way=self.max_total)
 
 
 @final

@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
+from tests.mutants.planted_units import PLANTED_UNITS
 from tests.mutants.planting import Planted
 
 __all__ = ["PLANTED", "Planted"]
@@ -339,6 +340,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
+    *PLANTED_UNITS,
     Planted(
         "joins",
         "src/sordino/query/per_id.py",

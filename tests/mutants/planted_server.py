@@ -81,8 +81,8 @@ PLANTED_SERVER: Final[tuple[Planted, ...]] = (
     Planted(
         "server",
         f"{_FOLDER}/sql_remainders.py",
-        "_PLACES: Final = 12",
         "_PLACES: Final = 11",
+        "_PLACES: Final = 10",
         "remainders of doubles that are far from each other",
     ),
 )

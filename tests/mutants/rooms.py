@@ -73,7 +73,9 @@ ROOMS: Final[dict[str, Room]] = {
         ("contribution.py", "constraints.py", "sensitivity.py", "units.py"),
         (
             "tests/unit/test_contribution.py",
+            "tests/unit/test_units.py",
             "tests/unit/test_sensitivity.py",
+            "tests/laws/test_unit_laws.py",
             *_QUERIES,
         ),
         0.2,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.measurements import Numbers, scale_change
 from sordino.aggregations.summaries import Summary
-from sordino.contribution import LARGEST, Contribution, Spread, Versions
+from sordino.contribution import LARGEST, Contribution, Spread, Versions, Weighed
 from sordino.errors import InvalidQuery
 from sordino.expressions.base import AbstractExpression
 from sordino.schema import Schema
@@ -48,6 +48,10 @@ class Setting:
     """How many groups there are, where they are known beforehand."""
     needs_rows: bool = False
     """Whether row counts are asked for, or decide which groups are shown."""
+    size: int | None = None
+    """How many rows there are, where that is public."""
+    weighed: Weighed | None = None
+    """A column of which the sum moves by so much and no more, if there is one."""
     least_rows: int = 0
     """How many rows each group that is shown has at least: 1 if no key is known."""
 
@@ -91,6 +95,28 @@ class Setting:
                 "Lower the limits, or max_rows of flat_map.",
             )
         return change
+
+    def counts(self) -> Sensitivity:
+        """Return how far one unit can move sums of one number of 0 to 1 for each row.
+
+        Where rows come and leave, they pull two ways; beside a weighed column that
+        nothing depends on, they come or leave in one.
+        """
+        change, weight = self.rows(), self.weight()
+        if self.spread is not None:
+            return change
+        if weight is not None:
+            return weight
+        return self.contribution.count_sensitivity(self.versions) or change
+
+    def weight(self) -> Sensitivity | None:
+        """Return how far one unit can move sums of the weighed column, if there is one.
+
+        In a part of a table that is charged by the row it is a column like others.
+        """
+        if self.weighed is None or self.spread is not None:
+            return None
+        return self.weighed.sensitivity(self.versions)
 
     def people(self) -> Sensitivity:
         """Return how far one id can move the counts of ids of the groups."""
@@ -244,6 +270,11 @@ class AbstractAggregation(ABC):
     @abstractmethod
     def clamp(self) -> "AbstractClamped | None":
         """Return the bounds that values are clamped to, None without any."""
+
+    def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
+        """Tell whether it is the sum of a weighed column, which needs no bounds."""
+        del weighed, schema
+        return False
 
     def with_known_bounds(self, schema: Schema) -> "AbstractAggregation":
         """Return the question with the bounds that its column is known to have.

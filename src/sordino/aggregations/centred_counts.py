@@ -111,6 +111,7 @@ class CentredCounts:
 
     measurements: tuple[WholeMeasurement, CentredMeasurement]
     units: tuple[Fraction, ...] = (Fraction(1), Fraction(1))
+    size: int | None = None
 
 
 def centred_estimator(

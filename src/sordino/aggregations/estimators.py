@@ -53,6 +53,13 @@ class Numbered(Protocol):
     def units(self) -> tuple[Fraction, ...]:
         """Return a unit for each of them."""
 
+    @property
+    def size(self) -> int | None:
+        """Return the number of values, if it is public.
+
+        Then the last factor of each form is that of 1, which has no noise.
+        """
+
 
 class AbstractFormEstimator(AbstractEstimator):
     """An answer that noise moves by a form in it, to first order."""
@@ -91,6 +98,13 @@ class AbstractFormEstimator(AbstractEstimator):
         sd = float(Sums((), noises).sd(form))
         return Expected(sd, reach(noises, form, confidence), unit, remark)
 
+    def _told_by_rows(self, error: Expected) -> Expected:
+        """Return an error by the number of rows, divided by it where it is public."""
+        size = self.moments.size
+        if size is None:
+            return error
+        return Expected(error.sd / size, error.half_width / size)
+
     def noises(self, mechanisms: Sequence[Any]) -> tuple[Noise, ...]:
         """Return the noise of every number."""
         noises: list[Noise] = []
@@ -98,6 +112,8 @@ class AbstractFormEstimator(AbstractEstimator):
         for measurement, mechanism, unit in each:
             noise = measurement.noise(mechanism).times(1 / unit)
             noises += [noise] * len(measurement.totals)
+        if self.moments.size is not None:
+            noises.append(noises[0].times(Fraction(0)))
         return tuple(noises)
 
     def sums(self, noisy: Sequence[Noisy]) -> Sums:
@@ -109,6 +125,9 @@ class AbstractFormEstimator(AbstractEstimator):
             values += [numbers / float(unit) for numbers in part.values]
             weights += [float(part.cut is not None)] * len(part.values)
             cuts += [] if part.cut is None else [float(part.cut / unit)]
+        if self.moments.size is not None:
+            values.append(np.ones_like(values[0]))
+            weights.append(0.0)
         shown = Shown(tuple(weights), cuts[0]) if cuts else None
         noises = self.noises([part.mechanism for part in noisy])
         return Sums(tuple(values), noises, shown)
@@ -171,7 +190,8 @@ class MeanEstimator(AbstractFormEstimator):
         """Return the spread of the mean times the number of values."""
         noises = self.noises(mechanisms)
         remark = _spread_text(noises, self._steepness(_MEANS))
-        return self.typical_error(noises, confidence, "/ rows", remark)
+        error = self.typical_error(noises, confidence, "/ rows", remark)
+        return self._told_by_rows(error)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
@@ -223,7 +243,8 @@ class VarianceEstimator(AbstractFormEstimator):
         if not self.root:
             variances = np.array([part * _MEANS * (1 - _MEANS) for part in (0, 0.5, 1)])
             remark = _spread_text(noises, self._steepness(_MEANS, variances))
-        return self.typical_error(noises, confidence, "/ rows", remark)
+        error = self.typical_error(noises, confidence, "/ rows", remark)
+        return self._told_by_rows(error)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

@@ -15,6 +15,7 @@ from sordino.aggregations.column_values import (
 )
 from sordino.aggregations.estimators import MeanEstimator
 from sordino.aggregations.moments import divided_moments, separate_moments
+from sordino.aggregations.sized_moments import sized_moments
 from sordino.aggregations.summaries import Summary
 from sordino.expressions.language import Expression
 from sordino.words import Words
@@ -68,6 +69,9 @@ class Mean(AbstractBounded):
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the mean from the moments of the column, measured in each way."""
+        sized = sized_moments(setting, self.clamp)
+        if sized is not None:
+            return (MeanEstimator(sized),)
         alone = MeanEstimator(separate_moments(setting, self.clamp))
         return (alone, MeanEstimator(divided_moments(setting, self.clamp)), alone)
 

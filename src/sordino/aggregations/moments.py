@@ -75,6 +75,9 @@ class Moments:
     """The sum of t**2; empty where no question needs it."""
     rounding: Fraction = _NONE
     """By how much the square of a value may be too small."""
+    size: int | None = None
+    """The number of values, if it is public: the last factor of each form is then that
+    of 1, which has no noise."""
 
     @property
     def total(self) -> Form:
@@ -112,7 +115,7 @@ def separate_moments(setting: Setting, clamped: Clamped) -> Moments:
         count,
         (_HALF, _ONE, *rest),
         (Fraction(3, 8), _ONE, _ONE) if squared else (),
-        Fraction(1, grid.width << _finer(grid)) if squared else _NONE,
+        Fraction(1, grid.width << finer_bits(grid)) if squared else _NONE,
     )
 
 
@@ -138,7 +141,7 @@ def _divide_column(
     values = column_values(setting, clamped.column, clamped.nulls)
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
     tall = height(values.expression, grid)
-    finer = _finer(grid) if squared else 0
+    finer = finer_bits(grid) if squared else 0
     totals: tuple[AbstractTotal, ...] = (
         triple_totals(values.expression, grid, finer)
         if squared
@@ -195,7 +198,7 @@ def values_measurement(
     if values.complete:
         return rows_measurement(setting)
     total = (values_total(values.expression, grid),)
-    return IntegerMeasurement(("values", values.key), setting.rows(), total)
+    return IntegerMeasurement(("values", values.key), setting.counts(), total)
 
 
 def deviation_measurement(
@@ -220,7 +223,7 @@ def square_measurement(
     2 w t (1 - t), or less than 2 more; w less four times that is w (8 y**2 - 1), or
     less than 8 less (docs/proofs/moments.md, lemma 1): of size w + 8 at most.
     """
-    finer = _finer(grid)
+    finer = finer_bits(grid)
     total = (middle_total(values.expression, grid, finer),)
     exponent = grid.exponent - finer
     size = ((grid.width << finer) + 8) * Fraction(2) ** exponent
@@ -228,6 +231,6 @@ def square_measurement(
     return LatticeMeasurement(key, scale_change(setting.rows(), size), exponent, total)
 
 
-def _finer(grid: Lattice) -> int:
+def finer_bits(grid: Lattice) -> int:
     """Return how many bits finer than a lattice the squares on it are added up."""
     return max(0, _FINEST - grid.width.bit_length())

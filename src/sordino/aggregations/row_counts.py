@@ -4,6 +4,7 @@ from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractEstimator, Setting
 from sordino.aggregations.centred_counts import centred_estimator
 from sordino.aggregations.estimators import LinearEstimator
+from sordino.aggregations.known_count import KnownCount
 from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.moments import row_moments
 from sordino.aggregations.rows import rows_measurement
@@ -11,6 +12,8 @@ from sordino.aggregations.rows import rows_measurement
 
 def row_estimators(setting: Setting) -> tuple[AbstractEstimator, ...]:
     """Return row counts with noise: alone, from a column's numbers, and centred."""
+    if setting.size is not None and not setting.by and setting.spread is None:
+        return (KnownCount(setting.size),)
     counted = rows_measurement(setting)
     column = row_moments(setting)
     divided: LinearEstimator | None = None

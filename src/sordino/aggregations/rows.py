@@ -13,4 +13,4 @@ ROWS: Final = "rows"
 
 def rows_measurement(setting: Setting) -> IntegerMeasurement:
     """Return the row counts of the groups: a row moves one of them by 1."""
-    return IntegerMeasurement(ROWS, setting.rows(), (Total(literal(1)),))
+    return IntegerMeasurement(ROWS, setting.counts(), (Total(literal(1)),))

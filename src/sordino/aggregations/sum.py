@@ -29,9 +29,14 @@ from sordino.aggregations.measurements import (
     scale_change,
 )
 from sordino.aggregations.moments import divided_moments, separate_moments
+from sordino.aggregations.sized_moments import sized_moments
 from sordino.aggregations.summaries import Summary, ends_of_sum
+from sordino.aggregations.weighed_sums import is_weighed, weight_measurement
+from sordino.contribution import Weighed
+from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, when
 from sordino.numbers import down, up
+from sordino.schema import Schema
 from sordino.words import Words
 
 
@@ -63,6 +68,10 @@ class Sum(AbstractBounded):
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
+    def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
+        """Tell whether it is the sum of the weighed column, all of it."""
+        return self.nulls is None and is_weighed(self.column, weighed, schema)
+
     def summary(self, setting: Setting) -> Summary:
         """Return the exact sum; of no values it is missing, as SQL says."""
         sums = exact_sum(setting, self, self.nulls)
@@ -81,6 +90,8 @@ class Sum(AbstractBounded):
 
         Where the moments lie on a coarser lattice than the sum, it stands alone.
         """
+        if self.lacks_bounds:
+            return (_answer_weighed(self, setting),)
         values = column_values(setting, self.column, self.nulls)
         grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
         rows = setting.least_rows if values.complete else 0
@@ -89,6 +100,9 @@ class Sum(AbstractBounded):
         whole = values.type == "i64" and grid.exponent == 0
         if whole and grid.width > SUM_STEPS["i64"]:
             return (single,)
+        sized = sized_moments(setting, self.clamp)
+        if sized is not None:
+            return (LinearEstimator(sized, sized.total, whole=whole),)
         ways = (
             divided_moments(setting, self.clamp),
             separate_moments(setting, self.clamp),
@@ -105,6 +119,17 @@ class Sum(AbstractBounded):
                 for way in ways
             ),
         )
+
+
+def _answer_weighed(question: Sum, setting: Setting) -> SingleEstimator:
+    """Return the sum of the weighed column; it cannot mark the groups as well."""
+    measurement = weight_measurement(setting)
+    if measurement is None:
+        raise InvalidQuery(
+            f"nothing bounds the values of {question!r} in groups of its own values",
+            'Give bounds: sum("views", 0, 100); or group by other columns.',
+        )
+    return SingleEstimator((measurement,), least=0)
 
 
 def _ends_of_sums(low: Fraction, high: Fraction, rows: int) -> tuple[float, float]:
@@ -124,12 +149,12 @@ def sum_measurement(
     total = (steps_total(values.expression, grid),)
     key = ("sum", values.key, grid)
     most = max(abs(grid.low), abs(grid.high))
+    # numbers of both signs pull the same way where one comes and the other leaves
+    rows = setting.rows() if grid.low < 0 < grid.high else setting.counts()
     if values.type == "i64" and grid.exponent == 0:
-        return IntegerMeasurement(key, scale_change(setting.rows(), most), total)
+        return IntegerMeasurement(key, scale_change(rows, most), total)
     size = most * Fraction(2) ** grid.exponent
-    return LatticeMeasurement(
-        key, scale_change(setting.rows(), size), grid.exponent, total
-    )
+    return LatticeMeasurement(key, scale_change(rows, size), grid.exponent, total)
 
 
 def sum(  # noqa: A001 the word for it

@@ -20,6 +20,7 @@ from sordino.aggregations.column_values import (
 )
 from sordino.aggregations.estimators import VarianceEstimator
 from sordino.aggregations.moments import divided_moments, separate_moments
+from sordino.aggregations.sized_moments import sized_moments
 from sordino.words import Words
 
 Divisor = Literal[0, 1]
@@ -62,6 +63,9 @@ class Variance(AbstractBounded):
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the variance from three moments, in each way to measure them."""
+        sized = sized_moments(setting, self.clamp)
+        if sized is not None:
+            return (VarianceEstimator(sized, self.ddof, self.name == _ROOT),)
         alone, shared = (
             VarianceEstimator(moments, self.ddof, self.name == _ROOT)
             for moments in (

@@ -363,6 +363,10 @@ OTHERS: Final = (
     Form("add_days", ("time", "i64"), lambda a, b: a.add_days(b)),
     Form("add_days 1", ("date",), lambda a: a.add_days(1)),
     Form("add_seconds", ("time", "i64"), lambda a, b: a.add_seconds(b)),
+    Form("add_hours", ("time", "i64"), lambda a, b: a.add_hours(b)),
+    Form("utc_offset", ("time",), lambda a: a.utc_offset("America/New_York")),
+    Form("local_time", ("time",), lambda a: a.local_time("Europe/Berlin")),
+    Form("utc_offset fixed", ("time",), lambda a: a.utc_offset("Etc/GMT-3")),
     Form("add_seconds 3600", ("time",), lambda a: a.add_seconds(-3600)),
     *_each("literal", _same(1), lambda a: a.is_null() & lit(None, "bool")),
 )

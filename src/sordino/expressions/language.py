@@ -28,6 +28,7 @@ from sordino.expressions import (
     patterns,
     pieces_of_text,
     text,
+    zones,
 )
 from sordino.expressions.base import AbstractExpression, Value
 from sordino.expressions.fluent import AbstractFluent, lift
@@ -191,6 +192,9 @@ class Expression(AbstractFluent):
     seconds_between = dates.seconds_between
     add_days = dates.add_days
     add_seconds = dates.add_seconds
+    add_hours = zones.add_hours
+    utc_offset = zones.utc_offset
+    local_time = zones.local_time
     strptime = formats.strptime
     strftime = formats.strftime
 

@@ -23,6 +23,7 @@ from sordino.expressions import (
     patterns,
     pieces_of_text,
     text,
+    zones,
 )
 from sordino.expressions.tree import Operation
 
@@ -44,6 +45,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *pieces_of_text.OPERATIONS,
     *formats.OPERATIONS,
     *dates.OPERATIONS,
+    *zones.OPERATIONS,
     *conditional.OPERATIONS,
     *membership.OPERATIONS,
     *bins.OPERATIONS,

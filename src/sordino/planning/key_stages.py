@@ -16,6 +16,7 @@ from sordino.aggregations.base import Setting
 from sordino.aggregations.count_ids import ids_measurement
 from sordino.aggregations.measurements import AbstractPresence, IntegerMeasurement
 from sordino.aggregations.rows import rows_measurement
+from sordino.aggregations.weighed_sums import weight_measurement
 from sordino.keysets.canonical import canonical_order
 from sordino.query.question import Question
 from sordino.query.relation import Relation
@@ -63,11 +64,19 @@ class CountedKeys(AbstractKeyStage):
         return Question(self.relation.node, self.names, self.counted.totals)
 
 
+def group_counts(setting: Setting) -> IntegerMeasurement:
+    """Return what shows that a group exists: people, what they did, or else rows.
+
+    A group has rows if and only if what they are weighed by adds up to 1 or more.
+    """
+    if setting.ids is not None:
+        return ids_measurement(setting)
+    return weight_measurement(setting) or rows_measurement(setting)
+
+
 def key_counts(setting: Setting) -> IntegerMeasurement:
     """Return the counts that show keys and nothing else, and are no column's."""
-    counted = (
-        rows_measurement(setting) if setting.ids is None else ids_measurement(setting)
-    )
+    counted = group_counts(setting)
     key = ("shows", counted.key, setting.by)
     return IntegerMeasurement(key, counted.change, counted.totals)
 

@@ -199,23 +199,23 @@ class Purchase:
 
     @cached_property
     def score(self) -> float:
-        """Return the mean logarithm of the errors of the columns; less is better.
+        """Return the mean logarithm of the errors of columns; less is better.
 
         Where only keys are asked for, it is that of the threshold.
         """
         if not self.plan.estimators and self.first is None:
             return math.log(max(self.level or 1, 1))
-        logarithms = math.fsum(
-            float(weight) * math.log(self._deviation(place))
+        moved = [
+            (float(weight), self._deviation(place))
             for place, weight in enumerate(self.plan.weights)
-        )
-        weights = float(sum(self.plan.weights))
+            if self.plan.estimators[place].measurements
+        ]
         presence = self.plan.presence
         if self.first is not None and presence is not None:
             share = float(self.plan.shares[presence.key])
-            logarithms += share * math.log(self.first.scale)
-            weights += share
-        return logarithms / weights
+            moved.append((share, self.first.scale))
+        logarithms = math.fsum(weight * math.log(sd) for weight, sd in moved)
+        return logarithms / (math.fsum(weight for weight, _ in moved) or 1.0)
 
     @property
     def level(self) -> Fraction | None:

@@ -20,16 +20,21 @@ from sordino.aggregations.base import (
     Setting,
 )
 from sordino.aggregations.count import Count
-from sordino.aggregations.count_ids import CountIds, ids_measurement
+from sordino.aggregations.count_ids import CountIds
 from sordino.aggregations.measurements import AbstractMeasurement, AbstractPresence
 from sordino.aggregations.moments import row_presence
-from sordino.aggregations.rows import ROWS, rows_measurement
+from sordino.aggregations.rows import ROWS
 from sordino.errors import InvalidQuery
 from sordino.losses.allowance import Family
 from sordino.mechanisms.kit.top_keys import TopScores
 from sordino.planning.coverage import coverage_counts
 from sordino.planning.first_stage import at_most_in, first_stage
-from sordino.planning.key_stages import AbstractKeyStage, CountedKeys, key_counts
+from sordino.planning.key_stages import (
+    AbstractKeyStage,
+    CountedKeys,
+    group_counts,
+    key_counts,
+)
 from sordino.planning.plan import MOST_TOTALS, Plan, is_by_row
 from sordino.planning.share_search import Answered, measurement_shares
 from sordino.planning.weighted_keys import WeightedKeys, weights_of_keys
@@ -45,7 +50,8 @@ if TYPE_CHECKING:
 def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
-    original, request = request, request.with_known_bounds(relation.schema)
+    original = request
+    request = request.with_known_bounds(relation.schema, relation.weighed)
     setting = _make_setting(request, relation)
     answers = setting
     if request.few is not None:
@@ -182,7 +188,9 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
     clamped = tuple(
         aggregation.clamp
         for aggregation in aggregations
-        if aggregation.clamp is not None and aggregation.clamp.degree
+        if aggregation.clamp is not None
+        and aggregation.clamp.degree
+        and not aggregation.lacks_bounds
     )
     counted = any(
         isinstance(aggregation, Count | CountIds) for aggregation in aggregations
@@ -196,16 +204,15 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
         clamped,
         None if request.keyset is None or request.unknown else request.keyset.size,
         needs_rows=counted or request.counts_groups,
+        size=relation.size,
+        weighed=relation.weighed,
         least_rows=int(request.selects_keys and request.keyset is None),
     )
 
 
 def _presences(setting: Setting) -> dict[int, AbstractPresence]:
-    """Return what shows that a group exists, by the way: people, or else rows."""
-    if setting.ids is None:
-        counted = rows_measurement(setting)
-    else:
-        counted = ids_measurement(setting)
+    """Return what shows that a group exists, by the way."""
+    counted = group_counts(setting)
     divided = row_presence(setting) if counted.key == ROWS else None
     return {SINGLE: counted, DIVIDED: divided or counted}
 

@@ -140,7 +140,9 @@ class JoinPublic(AbstractStep):
         right = catalog.public(self.table)
         pairs = join_nodes(relation.node, right, self.on, self.suffix, outer=self.outer)
         factor = catalog.multiplicity(self.table, self.on)
-        return relation.multiply(pairs.node, factor)
+        joined = relation.multiply(pairs.node, factor)
+        weighed = relation.weighed_beside(self.on) if factor <= 1 else None
+        return replace(joined, weighed=weighed)
 
 
 @final
@@ -204,6 +206,8 @@ class JoinPrivate(AbstractStep):
             left,
             node=pairs.node,
             contribution=Contribution(rows=moved),
+            size=None,
+            weighed=None,
             passed=(*left.passed, *other.passed, *cut),
             spread=_spread_of_pairs(left),
         )

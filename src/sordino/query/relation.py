@@ -5,11 +5,13 @@ where they begin.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
-from sordino.contribution import Contribution, Rule, Spread, Versions
+from sordino.contribution import Contribution, Rule, Spread, Versions, Weighed
+from sordino.expressions.base import AbstractExpression
+from sordino.expressions.tree import Col
 from sordino.query.nodes import AbstractNode, Source
 from sordino.query.passage import AbstractPassage
 from sordino.schema import Schema
@@ -39,6 +41,10 @@ class Relation:
     """Where rows and cells may have been left out on the way."""
     spread: Spread | None = None
     """If the rows are of one of several parts of a table, charged once together."""
+    size: int | None = None
+    """How many rows there are, where all neighbours have as many, which is public."""
+    weighed: Weighed | None = None
+    """A column whose sum one unit moves by so much and no more, if there is one."""
 
     @property
     def schema(self) -> Schema:
@@ -50,8 +56,36 @@ class Relation:
         return frozenset(self.schema[name].version for name in columns)
 
     def with_node(self, node: AbstractNode) -> "Relation":
-        """Return other rows of the same people, each row made of at most one."""
-        return replace(self, node=node)
+        """Return other rows of the same people, each row made of at most one.
+
+        Their number need not be public, and a weighed column may decide about them.
+        """
+        return replace(self, node=node, size=None, weighed=None)
+
+    def with_each_row(
+        self, node: AbstractNode, cells: Iterable[AbstractExpression]
+    ) -> "Relation":
+        """Return other rows, one made of each by expressions that read it alone.
+
+        A weighed column that stands as it is stays itself, under any name.
+        """
+        read = (cell.names() for cell in cells if not isinstance(cell, Col))
+        weighed = self.weighed_beside(frozenset[str]().union(*read))
+        return replace(self, node=node, weighed=weighed)
+
+    def with_some_rows(
+        self, node: AbstractNode, condition: AbstractExpression
+    ) -> "Relation":
+        """Return some of the rows, chosen by an expression that reads each alone."""
+        weighed = self.weighed_beside(condition.names())
+        return replace(self, node=node, size=None, weighed=weighed)
+
+    def weighed_beside(self, names: Iterable[str]) -> Weighed | None:
+        """Return the weighed column, unless what is done depends on it."""
+        if self.weighed is None:
+            return None
+        own = self.weighed.names_in(self.schema)
+        return self.weighed if own.isdisjoint(names) else None
 
     def bound_unit(self, rule: Rule) -> "Relation":
         """Return the rows with what a rule says of the bounds on a unit's rows."""

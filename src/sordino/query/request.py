@@ -9,6 +9,7 @@ from sordino import _validate
 from sordino._completion import hides
 from sordino.aggregations.base import AbstractAggregation
 from sordino.aggregations.intervals import error_names
+from sordino.contribution import Weighed
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.keysets import KeySet
 from sordino.losses.allowance import Family
@@ -149,8 +150,13 @@ class Request(AbstractNoisyAnswers):
         """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
-    def with_known_bounds(self, schema: Schema) -> "Request":
-        """Return the request with the bounds that its columns are known to have."""
+    def with_known_bounds(
+        self, schema: Schema, weighed: Weighed | None = None
+    ) -> "Request":
+        """Return the request with the bounds that its columns are known to have.
+
+        The sum of a weighed column needs none.
+        """
         columns = tuple(
             (name, aggregation.with_known_bounds(schema))
             for name, aggregation in self.columns
@@ -160,7 +166,8 @@ class Request(AbstractNoisyAnswers):
             few = replace(few, by=few.by.with_known_bounds(schema))
         ranked = () if few is None else ((RANK, few.by),)
         for name, aggregation in (*columns, *ranked):
-            _refuse_unbounded(name, aggregation)
+            if not aggregation.adds_up(weighed, schema):
+                _refuse_unbounded(name, aggregation)
         return replace(self, columns=columns, few=few)
 
     @property

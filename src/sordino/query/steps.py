@@ -106,9 +106,8 @@ class Where(AbstractStep):
                 f"{column.type}",
                 'Compare it with something: sd.col("age") >= 18.',
             )
-        return relation.with_node(
-            Filter(relation.node, self.condition, relation.schema)
-        )
+        rows = Filter(relation.node, self.condition, relation.schema)
+        return relation.with_some_rows(rows, self.condition)
 
 
 @final
@@ -282,9 +281,8 @@ def _drop_rows(
     It is the same version: its values are some of those it had.
     """
     facts = dict(relation.schema.columns) | {name: known}
-    return relation.with_node(
-        Filter(relation.node, condition.tree, Schema(tuple(facts.items())))
-    )
+    rows = Filter(relation.node, condition.tree, Schema(tuple(facts.items())))
+    return relation.with_some_rows(rows, condition.tree)
 
 
 def project(
@@ -293,7 +291,8 @@ def project(
     """Return the rows with exactly these columns."""
     listed = tuple(columns)
     facts = [(name, expression.column(relation.schema)) for name, expression in listed]
-    return relation.with_node(Project(relation.node, listed, Schema.of(facts)))
+    rows = Project(relation.node, listed, Schema.of(facts))
+    return relation.with_each_row(rows, (expression for _, expression in listed))
 
 
 def refuse_ids(relation: Relation, names: Iterable[str]) -> None:

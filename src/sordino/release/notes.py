@@ -85,6 +85,15 @@ def note_protection(relation: Relation) -> str:
     """Return whom the price protects."""
     if relation.ids is not None:
         return f"Protected is every {relation.ids!r} with all its rows."
+    weighed, each_way = relation.weighed, relation.contribution.each_way
+    if weighed is not None:
+        name = min(weighed.names_in(relation.schema), default="a column")
+        return (
+            f"Protected is whatever adds at most {weighed.most} to the sum of {name!r}."
+        )
+    if each_way is not None:
+        what = "any one row" if each_way == 1 else f"any {each_way} rows"
+        return f"Protected is what stands in {what}: others may stand there instead."
     rows = relation.contribution.most_rows()
     if rows == 1:
         return "Protected is any one row, present or not."

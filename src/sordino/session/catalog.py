@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, final
 
 from sordino import _validate
 from sordino.engines.base import AbstractEngine
-from sordino.errors import InvalidParameter, UnknownName, show
+from sordino.errors import EngineUnavailable, InvalidParameter, UnknownName, show
 from sordino.expressions.language import col
+from sordino.expressions.literals import literal
 from sordino.query.builder import Query
 from sordino.query.nodes import Filter, Source
 from sordino.query.passage import Origin
+from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import Schema, unknown
@@ -101,11 +103,34 @@ class Catalog(AbstractCatalog):
             self.worded[name] = cache(lambda: [self._public_words(source)])
         else:
             lossy = self.engine.lossy(name)
+            size = self._count_rows(source) if table.protects.fixes_size else None
             with self.explain_refusals():
-                self.relations[name] = _protect(source, table, lossy)
+                self.relations[name] = _protect(source, table, lossy, size)
             self.units[name] = table.protects
-            self.sentences[name] = f"private: protects {table.protects.whom}"
+            public = "" if size is None else f"; {size:,} rows, which is public"
+            self.sentences[name] = f"private: protects {table.protects.whom}{public}"
             self.worded[name] = lambda: [_private_words(source, table)]
+
+    def refuse_other_sizes(self) -> None:
+        """Refuse tables that have not as many rows any more as is taken for granted.
+
+        Neighbours have as many, so what is said of it is public.
+        """
+        for name, relation in self.relations.items():
+            if name in self.units and relation.size is not None:
+                rows = self._count_rows(Source(name, relation.schema))
+                if rows != relation.size:
+                    raise EngineUnavailable(
+                        f"the table {show(name)} had {relation.size:,} rows when this "
+                        f"session was made, and has {rows:,} now: where one row takes "
+                        "the place of another their number is public, and means are "
+                        "divided by it; make a new session"
+                    )
+
+    def _count_rows(self, source: Source) -> int:
+        """Return how many rows a table has, where that is public."""
+        question = Question(source, (), (Total(literal(1)),))
+        return int(self.engine.answer(question).column(0)[0].as_py())
 
     def view(self, name: str, query: Query) -> None:
         """Make a name known that is short for a query."""
@@ -227,7 +252,21 @@ def _types(schema: Schema) -> Words:
     return worded_pairs(sorted((name, column.type) for name, column in schema.columns))
 
 
-def _protect(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Relation:
+def _weigh_rows(rows: Relation, unit: AbstractUnit) -> Relation:
+    """Return rows with the column that weighs them; a row of no weight is none."""
+    weighed = unit.weigh(rows.schema)
+    if weighed is None:
+        return rows
+    (name,) = weighed.names_in(rows.schema)
+    facts = dict(rows.schema.columns)
+    facts[name] = replace(facts[name], nullable=False)
+    node = Filter(rows.node, (col(name) >= 1).tree, Schema(tuple(facts.items())))
+    return replace(rows.with_node(node), weighed=weighed)
+
+
+def _protect(
+    source: Source, table: PrivateTable, lossy: frozenset[str], size: int | None
+) -> Relation:
     """Return the rows of a private table: those without an id belong to nobody."""
     unit = table.protects
     contribution = unit.contribution(source.schema)
@@ -237,7 +276,8 @@ def _protect(source: Source, table: PrivateTable, lossy: frozenset[str]) -> Rela
     if unit.id_column is None:
         # such a unit always bounds its rows
         origin = Origin(source.table, cells, Schema(()), contribution.rows or 0)
-        return Relation(source, contribution, None, None, (origin,))
+        whole = Relation(source, contribution, None, None, (origin,), size=size)
+        return _weigh_rows(whole, unit)
     ids = source.schema[unit.id_column]
     facts = dict(source.schema.columns) | {unit.id_column: replace(ids, nullable=False)}
     named = ~col(unit.id_column).is_null()

@@ -163,6 +163,7 @@ class Desk:
 
     def _prepare(self, purchase: Purchase) -> Callable[[], Answer]:
         """Rehearse what a plan asks, and return what answers it after the charge."""
+        self.catalog.refuse_other_sizes()
         plan, prepared = purchase.plan, self.engine.prepare
         if plan.request.keyset is not None:
             self.keysets[repr(plan.request.keyset)] = None

@@ -125,4 +125,4 @@ def _part(relation: Relation, by: str, marked: Literal) -> Relation:
     column = relation.versions((by,))
     divided = relation.bound_unit(lambda condition: condition.with_groups(column, 1))
     # what the whole table left out is not of this part
-    return replace(divided, node=rows, passed=())
+    return replace(divided.with_node(rows), passed=())

@@ -22,7 +22,9 @@ from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.postgres.engine import postgres_engine
 from sordino.errors import InvalidQuery, UnknownName
 from sordino.expressions.language import col
+from sordino.expressions.tree import Col
 from sordino.query.nodes import Source
+from sordino.query.question import Question, Total
 from tests.doors import DOORS
 from tests.duckdb_order import SALT
 from tests.laws.test_expression_doors import held
@@ -95,6 +97,26 @@ def test_rests_of_doubles_are_exact() -> None:
         question = plans.question_of(made, "i", "rest", "down")
         told.append(comparable_answer(question, engine.answer(question)))
     assert told[0] == told[1]
+
+
+def test_sums_are_exact_on_the_way() -> None:
+    """Where numbers that are left of large ones would be lost in doubles."""
+    rows = pa.table({"x": [2**62, 1, -(2**62), 2**62, 3, -(2**62)]})
+    source, told = stored_table(rows), []
+    for engine in (ENGINE(), MemoryEngine()):
+        node = Source("s", engine.open("s", source, {}))
+        question = Question(node, (), (Total(Col("x")),))
+        told.append(engine.answer(question).column(0).to_pylist())
+    assert told == [[4], [4]]
+
+
+def test_each_session_has_a_key_of_its_own() -> None:
+    """Engines order rows by different digests, unless they are given one key."""
+    address, rows = cluster().address(), pa.table({"c0": [1, 2, 3]})
+    keyed = [postgres_engine(address, salt=salt) for salt in (1, 1, 2)]
+    one, same, other = (engine.digests(rows) for engine in keyed)
+    assert one == same
+    assert not set(one) & set(other)
 
 
 def test_a_session_asks_a_table_in_a_server() -> None:

@@ -75,6 +75,25 @@ def test_a_table_emptied_at_this_moment_is_refused() -> None:
     known.close()
 
 
+def test_one_of_several_tables_that_is_emptied_is_noticed() -> None:
+    """Below a view, whatever the others are."""
+    server = cluster()
+    address, _ = table_named(server, "one_half")
+    table_named(server, "other_half")
+    server.run(
+        "DROP VIEW IF EXISTS both_halves",
+        "CREATE VIEW both_halves AS TABLE one_half UNION ALL TABLE other_half",
+    )
+    known = Server(address)
+    table = TableOfServer(known, facts_of(known, "public", "both_halves"))
+    with known.transaction():
+        known.rows("SELECT 1")  # the moment
+        server.run("TRUNCATE other_half")
+        with pytest.raises(MomentPassed):
+            table.check()
+    known.close()
+
+
 @pytest.mark.parametrize("engine", [postgres_engine, lambda _: MemoryEngine()])
 def test_another_moment_is_tried(
     monkeypatch: pytest.MonkeyPatch, engine: Callable[[str], AbstractEngine]

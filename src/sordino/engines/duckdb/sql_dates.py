@@ -4,7 +4,7 @@ Its dates reach far beyond the years 1 to 9999: nothing overflows before it is h
 them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import dates
+from sordino.engines.sql.zone_entries import numbers_of, offset_entry
+from sordino.expressions import dates, zones
 from sordino.expressions.tree import Operation
 
 _SECOND: Final = 10**6
@@ -103,7 +104,24 @@ def _add_seconds(to: Written) -> Sql:
     return sql.case([(inside, later)])
 
 
+def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
+    """Return how many changes are not after a time."""
+    edge = exp.to_identifier("edge")
+    ticks = exp.Array(expressions=numbers_of([n * _SECOND for n in seconds]))
+    passed = sql.is_at_most(edge.copy(), sql.function("epoch_us", time))
+    each = exp.Lambda(this=passed, expressions=[edge])
+    return sql.function("len", sql.function("list_filter", ticks, each))
+
+
+def _entry_at(values: Sequence[int], place: Sql) -> Sql:
+    """Return the number at a place of a list."""
+    return sql.function(
+        "list_extract", exp.Array(expressions=numbers_of(values)), place
+    )
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    zones.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
     dates.YEAR: _part("year"),
     dates.MONTH: _part("month"),
     dates.DAY: _part("day"),

@@ -19,7 +19,8 @@ from sordino.engines.postgres.guards import (
 )
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import dates
+from sordino.engines.sql.zone_entries import offset_entry
+from sordino.expressions import dates, zones
 from sordino.expressions.tree import Operation
 
 _SECOND: Final = 10**6
@@ -175,7 +176,26 @@ def _add_seconds(to: Written) -> Sql:
     return let((to[0], to[1]), later)
 
 
+def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
+    """Return how many changes are not after a time."""
+    passed = sql.as_type(sql.function("floor", part_of_moment("epoch", time)), "BIGINT")
+    return sql.function("width_bucket", passed, _array(seconds))
+
+
+def _entry_at(values: Sequence[int], place: Sql) -> Sql:
+    """Return the number at a place of an array."""
+    listed = exp.Paren(this=_array(values))
+    return exp.Bracket(this=listed, expressions=[place], offset=1)
+
+
+def _array(values: Sequence[int]) -> Sql:
+    """Return an array of whole numbers."""
+    text = ",".join(map(str, values))
+    return sql.as_type(sql.letters(f"{{{text}}}"), "BIGINT[]")
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    zones.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
     dates.YEAR: _part("year"),
     dates.MONTH: _part("month"),
     dates.DAY: _part("day"),

@@ -32,7 +32,7 @@ _FRACTION: Final = 52
 _EXPONENTS: Final = 2**11 - 1
 _LEAST: Final = -1074
 """The exponent of the least double."""
-_PLACES: Final = 12
+_PLACES: Final = 11
 """Bits of the greatest difference of two exponents."""
 _HALF_PLACES: Final = 10
 """Bits of half of it."""

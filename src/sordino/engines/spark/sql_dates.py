@@ -5,7 +5,7 @@ Times are TIMESTAMP_NTZ, and nothing here goes through the zone of a session:
 was put forward. Dates are moved by few enough days that no day overflows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Final
 
@@ -14,7 +14,8 @@ from sqlglot import exp
 from sordino.engines.spark.sql_numbers import whole_difference
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Entry, Sql, Written
-from sordino.expressions import dates
+from sordino.engines.sql.zone_entries import numbers_of, offset_entry
+from sordino.expressions import dates, zones
 from sordino.expressions.tree import Operation
 
 SECOND: Final = 10**6
@@ -157,7 +158,22 @@ def _add_seconds(to: Written) -> Sql:
     return _calendar_or_null(to, _later(to[0], _small_shift(to, dates.WHOLE_SECONDS)))
 
 
+def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
+    """Return how many changes are not after a time."""
+    edge = exp.to_identifier("edge")
+    ticks = sql.function("array", *numbers_of([n * SECOND for n in seconds]))
+    passed = sql.is_at_most(edge.copy(), ticks_of(time))
+    each = exp.Lambda(this=passed, expressions=[edge])
+    return sql.function("size", sql.function("filter", ticks, each))
+
+
+def _entry_at(values: Sequence[int], place: Sql) -> Sql:
+    """Return the number at a place of an array."""
+    return sql.function("element_at", sql.function("array", *numbers_of(values)), place)
+
+
 ENTRIES: Final[Mapping[Operation, Entry]] = {
+    zones.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
     dates.YEAR: _part("year"),
     dates.MONTH: _part("month"),
     dates.DAY: _part("day"),

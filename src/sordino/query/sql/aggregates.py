@@ -103,6 +103,8 @@ class Asking:
         if ends is None and isinstance(tree, Col):
             known = self.rows.schema[tree.name].bounds
             ends = None if known is None else (tree.name, None, None)
+        if ends is None and clause.kind is exp.Sum and self.rows.is_weighed(tree):
+            ends = (column_or_tree(tree), None, None)
         if ends is None:
             raise clause.refusal(
                 f"{clause.node.key.upper()} needs bounds: one person could move it "

@@ -130,7 +130,7 @@ def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     """Return a later day or time; None where numbers are added."""
     left, right = clause.take("this"), clause.take("expression")
     if right.bare().kind is exp.Interval:
-        return _move(clause, moment(left, scope), right.bare(), scope, 1)
+        return _move(moment(left, scope), right.bare(), scope, 1)
     value = scope.value(left)
     if value.type != "date":
         return None
@@ -141,7 +141,7 @@ def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
     """Return an earlier day or time, or days between; None where numbers are."""
     left, right = clause.take("this"), clause.take("expression")
     if right.bare().kind is exp.Interval:
-        return _move(clause, moment(left, scope), right.bare(), scope, -1)
+        return _move(moment(left, scope), right.bare(), scope, -1)
     first = scope.value(left)
     if first.type not in _MOMENTS:
         return None
@@ -164,36 +164,46 @@ def _days(clause: Clause, scope: AbstractScope) -> Expression:
     return value.expression
 
 
-def _move(
-    clause: Clause, value: Value, interval: Clause, scope: AbstractScope, sign: int
-) -> Value:
+def _move(value: Value, interval: Clause, scope: AbstractScope, sign: int) -> Value:
     """Return a time so much later; of a date it is the time that SQL has."""
-    name = unit_of(interval.take("unit"))
+    seconds = sign * _seconds(interval.take("unit"))
+    size = interval.take("this")
+    time = value.expression.cast("time")
+    if size.bare().kind is exp.Column:
+        return scope.value_of(time.add_seconds(_days(size, scope) * seconds))
+    length = whole_number(size, "the length of an interval", quoted=True)
+    return scope.value_of(time.add_seconds(length * seconds))
+
+
+def _seconds(unit: Clause) -> int:
+    """Return the seconds of a unit, refusing one that is not always as long."""
+    name = unit_of(unit)
     if name not in _SECONDS:
-        raise clause.refusal(
+        raise unit.refusal(
             f"INTERVAL of {name.upper()}: they are not all equally long",
             "Add days, or truncate: DATE_TRUNC('month', ...).",
         )
-    size = interval.take("this")
-    length = whole_number(size, "the length of an interval", quoted=True)
-    seconds = sign * length * _SECONDS[name]
-    time = value.expression.cast("time")
-    return scope.value_of(time.add_seconds(seconds))
+    return _SECONDS[name]
 
 
 def _shift(sign: int) -> Rule:
-    """Return the rule of DATE_ADD and DATE_SUB, which keep a date where they say so."""
+    """Return the rule of DATE_ADD, TIMESTAMP_ADD and their like."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         value = moment(clause.take("this"), scope)
+        size = clause.take("expression").bare()
+        if size.kind is exp.Interval:
+            return _move(value, size, scope, sign)
+        length = sign * whole_number(size, "a number of days", quoted=True)
+        if value.type == "time":
+            seconds = length * _seconds(clause.take("unit"))
+            return scope.value_of(value.expression.add_seconds(seconds))
         unit = unit_of(clause.take("unit"))
-        size = clause.take("expression")
-        days = sign * whole_number(size, "a number of days", quoted=True)
         if unit != "day" or value.type != "date":
             raise clause.refusal("only whole days are added to a date", "Use DAY.")
         if not clause.dialect.dates_stay:
             raise clause.refusal("this makes a time in this dialect", "Write date + 3.")
-        return scope.value_of(value.expression.add_days(days))
+        return scope.value_of(value.expression.add_days(length))
 
     return rule
 
@@ -207,7 +217,40 @@ def _format(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(value.expression.strftime(written.constant))
 
 
+def _local(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the clock of a zone: times are in UTC, and the text has to say so."""
+    zone = _zone(clause.take("zone"), scope)
+    this = clause.take("this").bare()
+    if clause.dialect.zoned_times:
+        value = moment(this, scope)
+    elif this.kind is exp.AtTimeZone and _zone(this.take("zone"), scope) == "UTC":
+        value = moment(this.take("this"), scope)
+    else:
+        raise clause.refusal(
+            "AT TIME ZONE reads a time as one of that zone, and times here are in UTC",
+            f"Write (x AT TIME ZONE 'UTC') AT TIME ZONE '{zone}' for its clocks.",
+        )
+    return scope.value_of(_as_time(value).local_time(zone))
+
+
+def _as_time(value: Value) -> Expression:
+    """Return a date as its midnight, a time as it is."""
+    expression = value.expression
+    return expression if value.type == "time" else expression.cast("time")
+
+
+def _zone(clause: Clause, scope: AbstractScope) -> str:
+    """Return the name of a zone that is written in the text."""
+    name = scope.value(clause).constant
+    if not isinstance(name, str):
+        raise clause.refusal(
+            "a time zone must be a name written here", "Write 'Europe/Berlin'."
+        )
+    return name
+
+
 RULES: Final[dict[type[exp.Expr], Rule]] = {
+    exp.AtTimeZone: _local,
     exp.Extract: _extract,
     exp.Year: _named_part("year"),
     exp.Quarter: _named_part("quarter"),
@@ -225,4 +268,8 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.DateDiff: _between,
     exp.DateAdd: _shift(1),
     exp.DateSub: _shift(-1),
+    exp.TimestampAdd: _shift(1),
+    exp.TimestampSub: _shift(-1),
+    exp.DatetimeAdd: _shift(1),
+    exp.DatetimeSub: _shift(-1),
 }

@@ -35,6 +35,8 @@ class InputDialect:
     """Whether the seconds of a time have no fraction."""
     trimmed: str
     """What TRIM takes away."""
+    zoned_times: bool
+    """Whether AT TIME ZONE shows a time in UTC as the clocks of a zone do."""
     escape: str | None
     """What LIKE escapes wildcards by, unasked."""
 
@@ -52,6 +54,7 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         truths_join=True,
         whole_seconds=True,
         trimmed=_SPACES + "\u202f\u205f\u3000",
+        zoned_times=False,
         escape=None,
     ),
     "postgres": InputDialect(
@@ -66,6 +69,7 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         truths_join=False,
         whole_seconds=False,
         trimmed=" ",
+        zoned_times=False,
         escape="\\",
     ),
     "spark": InputDialect(
@@ -80,6 +84,7 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         truths_join=True,
         whole_seconds=True,
         trimmed=" ",
+        zoned_times=True,
         escape="\\",
     ),
     "bigquery": InputDialect(
@@ -94,6 +99,7 @@ DIALECTS: Final[dict[str, InputDialect]] = {
         truths_join=True,
         whole_seconds=True,
         trimmed=_SPACES + "\t\n\v\f\r\u0085\u2028\u2029\u202f\u205f\u3000",
+        zoned_times=True,
         escape="\\",
     ),
 }

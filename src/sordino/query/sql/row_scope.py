@@ -6,7 +6,9 @@ from typing import Any, TypeAlias, final
 
 from sqlglot import exp
 
-from sordino.expressions.language import col
+from sordino.aggregations.weighed_sums import is_weighed
+from sordino.expressions.language import Expression, col
+from sordino.expressions.tree import AbstractTree
 from sordino.query.builder import Query
 from sordino.query.relation import AbstractCatalog
 from sordino.query.sql.reading import Clause
@@ -64,6 +66,11 @@ class RowScope(AbstractScope):
         """Return other rows with the same names."""
         schema = query.resolve(self.catalog).schema
         return replace(self, query=query, schema=schema)
+
+    def is_weighed(self, tree: AbstractTree) -> bool:
+        """Tell whether it is a column that one unit adds so much to, and no more."""
+        weighed = self.query.resolve(self.catalog).weighed
+        return is_weighed(Expression(tree), weighed, self.schema)
 
     def column(self, clause: Clause) -> Value:
         """Return a column."""

@@ -1,0 +1,251 @@
+"""Units that replace a row, and units that add to a sum: what they can move.
+
+Noise is off, as in `test_query_laws.py`; what is drawn here are the questions that have
+prices of their own. Each test of a mutant breaks a lemma of docs/proofs/units.md.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sordino as sd
+from sordino.aggregations import sized_moments
+from sordino.aggregations.base import Setting
+from sordino.contribution import Contribution, Weighed
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.errors import SordinoError
+from sordino.query.relation import Relation
+from sordino.query.request import Request
+from sordino.session import catalog as catalogs
+from sordino.units import AbstractUnit
+from tests.dice import Dice, rolled, shrinking
+from tests.distances import Claim, broken, claim, exact
+from tests.drawn_queries import ENDS, STEPS, Scene
+from tests.worlds import World, neighbour, world
+
+QUESTIONS: Final = 5
+NEIGHBOURS: Final = 5
+_SEED: Final = 20_261_122
+_PATIENCE: Final = 500
+Ask = Callable[[Scene], Request]
+
+
+def _values(scene: Scene) -> Any:
+    """Draw a question about values that are all there, or of those that are."""
+    dice = scene.dice
+    ends = dice.one(ENDS)
+    nulls: Any = dice.one((0, 3, "drop"))
+    word: Any = dice.one((sd.sum, sd.mean, sd.variance, sd.sum))
+    return word(scene.one("i64", "f64"), *ends, nulls=nulls)
+
+
+def _several(scene: Scene) -> dict[str, Any]:
+    """Draw some questions of the same column, and counts."""
+    dice = scene.dice
+    asked = {f"answer {place}": _values(scene) for place in range(dice.between(1, 3))}
+    return asked | ({"n": sd.count()} if dice.chance(1, 2) else {})
+
+
+def whole(scene: Scene) -> Request:
+    """Ask of all rows together."""
+    return scene.query.agg(**_several(scene))
+
+
+def grouped(scene: Scene) -> Request:
+    """Ask of groups of one or two columns, which are known or not."""
+    by = scene.dice.several(scene.groupable(), 1, 2)
+    return scene.query.group_by(by).agg(**_several(scene))
+
+
+def own_names(scene: Scene) -> list[str]:
+    """Return what the weighed column is called; nothing where there is none."""
+    column = scene.relation.weighed
+    return [] if column is None else sorted(column.names_in(scene.schema))
+
+
+def weighed(scene: Scene) -> Request:
+    """Ask for the sum of the weighed column: of everything, or of groups."""
+    names = own_names(scene) or ["x"]
+    asked: dict[str, Any] = {"total": sd.sum(scene.dice.one(names))}
+    if scene.dice.chance(1, 2):
+        asked["n"] = sd.count()
+    others = [name for name in scene.groupable() if name not in names]
+    by = scene.dice.several(others, 0, 2)
+    return (scene.query.group_by(by) if by else scene.query).agg(**asked)
+
+
+def cases(
+    dice: Dice, units: Callable[[Dice], AbstractUnit], ways: Sequence[Ask]
+) -> Iterator[tuple[Claim, tuple[str, ...]]]:
+    """Draw a database, neighbours of it and questions: what does not hold of prices."""
+    drawn = world(dice)
+    one = replace(drawn, units={name: units(dice) for name in drawn.private})
+    engine = MemoryEngine()
+    catalog = one.catalog(engine, one.private)
+    others = [_opened(one, neighbour(dice, one)) for _ in range(NEIGHBOURS)]
+    for _ in range(QUESTIONS):
+        try:
+            query = sd.table(dice.one(("visits", "stays")))
+            scene = Scene(dice, catalog, query, query.resolve(catalog))
+            for _ in range(dice.below(3)):
+                scene = _stepped(scene)
+            made = claim(dice.one(ways)(scene), catalog)
+        except SordinoError:
+            continue
+        before = exact(made, engine)
+        for further in others:
+            yield made, tuple(broken(made, before, exact(made, further)))
+
+
+def _opened(one: World, database: Any) -> MemoryEngine:
+    engine = MemoryEngine()
+    one.catalog(engine, database)
+    return engine
+
+
+def _stepped(scene: Scene) -> Scene:
+    """Draw a step; one that is refused is left out."""
+    try:
+        return scene.then(scene.dice.one(STEPS)(scene))
+    except SordinoError:
+        return scene
+
+
+def _replacing(dice: Dice) -> AbstractUnit:
+    del dice
+    return sd.ChangeOneRow()
+
+
+def _adding(dice: Dice) -> AbstractUnit:
+    return sd.AddMaxTotal(dice.one(("h", "x")), dice.between(1, 3))
+
+
+KINDS: Final = {
+    "replaced": (_replacing, (whole, whole, grouped)),
+    "added": (_adding, (weighed, weighed, whole, grouped)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_neighbour_moves_an_answer_further(kind: str) -> None:
+    """For any two neighbours of the unit, what the price says."""
+
+    @settings(max_examples=max(3, settings().max_examples // 6))
+    @given(st.data())
+    def holds(data: st.DataObject) -> None:
+        for made, wrong in cases(shrinking(data), *KINDS[kind]):
+            assert not wrong, made.request
+
+    holds()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_neighbour_moves_an_answer_in_many_pairs(kind: str) -> None:
+    """The same for 600 pairs or more; all kinds of questions are among them."""
+    tried, seed, seen = 0, _SEED, set[Any]()
+    while tried < 30 * settings().max_examples:
+        for made, wrong in cases(rolled(seed), *KINDS[kind]):
+            assert not wrong, f"seed {seed}: {wrong}"
+            keys: list[Any] = [measured.key for measured in made.measurements]
+            seen |= {next(iter(key)) for key in keys}
+            tried += 1
+        seed += 1
+    assert ("sized" if kind == "replaced" else "weight") in seen
+
+
+Patch = pytest.MonkeyPatch
+
+
+def _signs_forgotten(patch: Patch) -> None:
+    """Take a change of values of both signs for that of a count."""
+
+    def rows(self: Setting, *more: Any) -> Any:
+        return self.contribution.count_sensitivity(self.versions.union(*more))
+
+    patch.setattr(Setting, "rows", rows)
+
+
+def _copies_forgotten(patch: Patch) -> None:
+    """Let a row that becomes several leave and come as one."""
+    times = Contribution.times
+
+    def as_one(self: Contribution, factor: int) -> Contribution:
+        return replace(times(self, factor), each_way=self.each_way)
+
+    patch.setattr(Contribution, "times", as_one)
+
+
+def _squares_apart(patch: Patch) -> None:
+    """Take both sums for no more than the first of them."""
+    patch.setattr(sized_moments, "_TOGETHER", Fraction(1))
+    patch.setattr(sized_moments, "_ODD", 0)
+
+
+def _one_way_alone(patch: Patch) -> None:
+    """Count the row that comes, and forget the one that leaves."""
+
+    def counts(self: Contribution, by: Any) -> Any:
+        return Contribution(rows=self.each_way or self.rows).sensitivity(by)
+
+    patch.setattr(Contribution, "count_sensitivity", counts)
+
+
+def _read_by_others(patch: Patch) -> None:
+    """Keep a column weighed though other columns and filters are made of it."""
+    patch.setattr(Relation, "weighed_beside", lambda self, _: self.weighed)
+
+
+def _zeros_kept(patch: Patch) -> None:
+    """Keep the rows that stand for nothing."""
+
+    def kept(rows: Relation, unit: AbstractUnit) -> Relation:
+        return replace(rows, weighed=unit.weigh(rows.schema))
+
+    patch.setattr(catalogs, "_weigh_rows", kept)
+
+
+def _grouped_by_itself(patch: Patch) -> None:
+    """Price sums of a column in groups of its own values like any."""
+
+    def sensitivity(self: Weighed, by: Any) -> Any:
+        return Contribution(rows=self.most).sensitivity(by)
+
+    patch.setattr(Weighed, "sensitivity", sensitivity)
+
+
+def by_itself(scene: Scene) -> Request:
+    """Ask for the sum of the weighed column in groups of its own values."""
+    name = scene.dice.one(own_names(scene) or ["x"])
+    return scene.query.group_by(name).agg(total=sd.sum(name))
+
+
+MUTANTS: Final[tuple[tuple[str, Callable[[Patch], None], tuple[Ask, ...]], ...]] = (
+    ("replaced", _signs_forgotten, (grouped,)),
+    ("replaced", _copies_forgotten, (grouped,)),
+    ("replaced", _squares_apart, (whole,)),
+    ("replaced", _one_way_alone, (grouped,)),
+    ("added", _read_by_others, (weighed,)),
+    ("added", _zeros_kept, (weighed,)),
+    ("added", _grouped_by_itself, (by_itself,)),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "mutant", "ways"), MUTANTS)
+def test_a_mutant_is_caught(
+    kind: str,
+    mutant: Callable[[Patch], None],
+    ways: tuple[Ask, ...],
+    monkeypatch: Patch,
+) -> None:
+    """A rule that is broken is found within some hundreds of databases."""
+    mutant(monkeypatch)
+    units, _ = KINDS[kind]
+    seeds = range(_SEED, _SEED + _PATIENCE)
+    assert any(wrong for seed in seeds for _, wrong in cases(rolled(seed), units, ways))

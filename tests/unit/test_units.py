@@ -1,0 +1,363 @@
+"""Rows that take the place of others, and numbers that people add to."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import sordino as sd
+from sordino.errors import (
+    EngineUnavailable,
+    InvalidParameter,
+    InvalidQuery,
+    InvalidSQL,
+    SordinoError,
+    UnknownName,
+)
+from sordino.numbers import sqrt
+from sordino.query.builder import Query
+from tests.postgres_server import stored_table
+
+ALL: Final = sd.PureDP(10**9)
+"""So much that noise rounds away."""
+STAFF: Final = pa.table({
+    "team": ["a", "b", "b", None, "c"],
+    "pay": [31, 44, 44, 90, 12],
+    "odd": [1.5, None, 2.5, 0.5, 7.0],
+})
+VIEWS: Final = pa.table({
+    "page": ["home", "home", "help", "jobs", "void", "less"],
+    "hour": [8, 9, 9, 9, 9, 10],
+    "views": [412, 390, 57, 2, None, 0],
+})
+PAGES: Final = sd.KeySet.from_dict({"page": ["help", "home", "less", "void"]})
+T: Final = sd.table("t")
+
+
+def numbered(row: Any) -> list[dict[str, int]]:
+    """Make two rows of each."""
+    del row
+    return [{"k": 1}, {"k": 2}]
+
+
+def seen(row: Any) -> dict[str, int]:
+    """Read the column that people add to."""
+    return {"v": row["views"]}
+
+
+def session(
+    rows: Any, unit: Any, budget: Any = ALL, engine: Any = "duckdb"
+) -> sd.Session:
+    """Return a session of one table."""
+    source = stored_table(rows) if engine == "postgres" else rows
+    return sd.Session(
+        {"t": sd.PrivateTable(source, protects=unit)}, budget, engine=engine
+    )
+
+
+def row(request: sd.Request, rows: Any, unit: Any, engine: str = "duckdb") -> Any:
+    """Return the rounded answers of the only row."""
+    release = session(rows, unit, engine=engine).release(request, sd.PureDP(10**8))
+    (told,) = release.table.to_pylist()
+    return {name: round(number, 2) for name, number in told.items()}
+
+
+REPLACED: Final[dict[str, tuple[sd.Request, dict[str, Any]]]] = {
+    "all rows": (T.agg(x=sd.count()), {"l0": 0}),
+    "a filter": (T.filter(sd.col("pay") > 20).agg(x=sd.count()), {"l0": 1, "l1": 1}),
+    "groups": (
+        T.group_by(sd.KeySet.from_dict({"team": ["a", "b"]})).agg(x=sd.count()),
+        {"l0": 2, "l1": 2, "l2": sqrt(Fraction(2)), "linf": 1},
+    ),
+    "a sum": (T.agg(x=sd.sum("pay", 20, 100, nulls=20)), {"l1": 80, "l2": 80}),
+    "a sum of some": (T.agg(x=sd.sum("pay", 20, 100)), {"l0": 1, "l1": 100}),
+    "a sum of both signs": (T.agg(x=sd.sum("pay", -50, 100)), {"l0": 1, "l1": 200}),
+    "a variance": (
+        T.agg(x=sd.variance("pay", 20, 100, nulls=20)),
+        {"l0": 2, "l1": 90 + Fraction(1, 2**16), "l2": 80 + Fraction(1, 2**16)},
+    ),
+    "a mean": (T.agg(x=sd.mean("pay", 20, 100, nulls=20)), {"l1": 80}),
+    "two rows of each": (
+        T.flat_map(numbered, {"k": "i64"}, max_rows=2).agg(x=sd.count()),
+        {"l0": 1, "l1": 2},
+    ),
+    "an extreme": (T.agg(x=sd.sum("pay", 0, 9)), {"l1": 9}),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_how_far_a_row_in_the_place_of_another_moves(name: str) -> None:
+    """By hand, for any two tables of as many rows."""
+    request, moved = REPLACED[name]
+    price = session(STAFF, sd.ChangeOneRow()).price(request, sd.PureDP(1))
+    change: Any = price.sensitivity["x"]
+    told = {norm: getattr(change, norm) for norm in moved} if change else {"l0": 0}
+    assert told == moved
+
+
+ADDED: Final[dict[str, tuple[sd.Request, dict[str, Any]]]] = {
+    "everything": (T.agg(x=sd.sum("views")), {"l0": 1, "l1": 30}),
+    "groups": (
+        T.group_by(PAGES).agg(x=sd.sum("views")),
+        {"l0": 30, "l1": 30, "l2": 30},
+    ),
+    "renamed": (T.rename({"views": "seen"}).agg(x=sd.sum("seen")), {"l1": 30}),
+    "other columns": (
+        T
+        .filter(sd.col("hour") < 12)
+        .with_columns(h=sd.col("hour") + 1)
+        .agg(x=sd.sum("views")),
+        {"l1": 30},
+    ),
+    "rows": (T.group_by(PAGES).agg(x=sd.count()), {"l0": 30, "l1": 30}),
+    "rows by views": (
+        T.filter(sd.col("views") > 9).group_by(PAGES).agg(x=sd.count()),
+        {"l0": 60, "l1": 60, "linf": 30},
+    ),
+    "within bounds": (T.agg(x=sd.sum("views", -1, 9)), {"l1": 540}),
+}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_how_far_what_is_added_moves(name: str) -> None:
+    """By hand, for any two tables whose numbers differ by 30 in all."""
+    request, moved = ADDED[name]
+    price = session(VIEWS, sd.AddMaxTotal("views", 30)).price(request, sd.PureDP(1))
+    change: Any = price.sensitivity["x"]
+    assert {norm: getattr(change, norm) for norm in moved} == moved
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "memory", "postgres"])
+def test_every_engine_answers(engine: str) -> None:
+    """Numbers of rows that are public, and sums; rows of no weight are none."""
+    asked = T.agg(
+        n=sd.count(),
+        mean=sd.mean("pay", 0, 100, nulls=0),
+        all=sd.sum("pay", 0, 100, nulls=0),
+    )
+    assert row(asked, STAFF, sd.ChangeOneRow(), engine) == {
+        "n": 5,
+        "mean": 44.2,
+        "all": 221,
+    }
+    spread = T.agg(spread=sd.variance("pay", 0, 100, nulls=0))
+    assert row(spread, STAFF, sd.ChangeOneRow(), engine)["spread"] == pytest.approx(
+        661.76, abs=0.1
+    )
+    unit = sd.AddMaxTotal("views", 30)
+    assert row(T.agg(v=sd.sum("views"), n=sd.count()), VIEWS, unit, engine) == {
+        "v": 861,
+        "n": 4,
+    }
+    groups = T.group_by(PAGES).agg(v=sd.sum("views"))
+    told = session(VIEWS, unit, engine=engine).release(groups, sd.PureDP(10**8))
+    assert told["v"].to_pylist() == [57, 802, 0, 0]
+
+
+def test_a_number_of_rows_is_public_only_of_all_of_them() -> None:
+    """After a filter, of groups, and where a value may be missing, it is noisy."""
+    mean = sd.mean("pay", 0, 100, nulls=0)
+    for request, told in (
+        (
+            T.filter(sd.col("pay") > 40).agg(n=sd.count(), mean=mean),
+            {"n": 3, "mean": 59.33},
+        ),
+        (
+            T.agg(n=sd.count(), mean=sd.mean("odd", 0, 10, nulls="drop")),
+            {"n": 5, "mean": 2.88},
+        ),
+        (
+            T.select("pay").with_columns(pay=sd.col("pay") * 2).agg(mean=mean),
+            {"mean": 72.4},
+        ),
+    ):
+        assert row(request, STAFF, sd.ChangeOneRow()) == pytest.approx(told, abs=0.6)
+    session_ = session(STAFF, sd.ChangeOneRow())
+    session_.view("some", T.filter(sd.col("pay") > 40))
+    price = session_.price(sd.table("some").agg(n=sd.count()), sd.PureDP(1))
+    assert price.errors["n"].sd > 0
+
+
+def test_a_table_that_has_grown_is_refused_before_the_charge() -> None:
+    """Its number of rows is public, and was another when the session was made."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT range AS x FROM range(10)")
+    known = session((connection, "t"), sd.ChangeOneRow(), sd.PureDP(3))
+    count = T.agg(n=sd.count())
+    assert known.release(count, sd.PureDP(1))["n"].to_pylist() == [10]
+    connection.execute("INSERT INTO t VALUES (3)")
+    with pytest.raises(EngineUnavailable, match=r"had 10 rows .* and has 11 now"):
+        known.release(count, sd.PureDP(1))
+    assert known.remaining == sd.PureDP(2)
+
+
+def test_what_tells_whom_it_protects() -> None:
+    """Descriptions and releases say it in words."""
+    for rows, unit, description, note in (
+        (
+            STAFF,
+            sd.ChangeOneRow(),
+            "what stands in any one row; 5 rows, which is public",
+            "what stands in any one row: others may",
+        ),
+        (
+            VIEWS,
+            sd.AddMaxTotal("views", 30),
+            "adds at most 30 to the sum of 'views'",
+            "adds at most 30 to the sum of 'views'.",
+        ),
+    ):
+        known = session(rows, unit)
+        assert description in str(known.describe())
+        release = known.release(T.agg(n=sd.count()), sd.PureDP(1))
+        assert any(note in one for one in release.notes)
+
+
+def test_sums_in_sql_need_no_bounds_either() -> None:
+    """SUM of the column that people add to; nothing else."""
+    known = session(VIEWS, sd.AddMaxTotal("views", 30))
+    told = known.sql("SELECT SUM(views) AS v FROM t WHERE hour = 9", sd.PureDP(10**8))
+    assert told["v"].to_pylist() == [449]
+    for text in (
+        "SELECT AVG(views) FROM t",
+        "SELECT SUM(views) FROM t WHERE views > 3",
+        "SELECT SUM(views + 1) FROM t",
+    ):
+        with pytest.raises(InvalidSQL, match="needs bounds"):
+            known.sql(text, sd.PureDP(1))
+
+
+UNSOUND: Final[dict[str, Query]] = {
+    "a filter": T.filter(sd.col("views") > 100),
+    "rows that are dropped": T.with_columns(v=sd.col("views") - 3).filter(
+        sd.col("v") > 0
+    ),
+    "written anew": T.with_columns(views=sd.col("views") + 0),
+    "a function": T.with_columns(sd.udf(seen, returns={"v": "i64"})),
+    "several rows": T.flat_map(numbered, {"k": "i64"}, max_rows=1),
+    "bins": T.bin("views", [0, 10, 100], "level"),
+}
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_sums_need_bounds_once_a_number_was_read(name: str) -> None:
+    """One view less may take a row of many views away."""
+    known = session(VIEWS, sd.AddMaxTotal("views", 30))
+    with pytest.raises(InvalidQuery, match="nothing bounds the values of sum"):
+        known.price(UNSOUND[name].agg(v=sd.sum("views")), sd.PureDP(1))
+
+
+@pytest.mark.parametrize(("twice", "on"), [(True, "page"), (False, "views")])
+def test_joins_keep_sums_that_they_do_not_multiply(*, twice: bool, on: str) -> None:
+    """With one partner a row, by another column, the sum is what it was."""
+    pages = pa.table({"page": ["home", "help"], "views": [57, 2], "kind": ["a", "b"]})
+    more = pa.concat_tables([pages, pages]) if twice else pages
+    public = sd.PublicTable(more.select([on, "kind"]))
+    private = sd.PrivateTable(VIEWS, protects=sd.AddMaxTotal("views", 30))
+    known = sd.Session({"t": private, "pages": public}, ALL)
+    joined = T.join_public("pages", on=on).agg(v=sd.sum("views"))
+    with pytest.raises(InvalidQuery, match="nothing bounds"):
+        known.price(joined, sd.PureDP(1))
+    once = sd.PublicTable(pages.select(["page", "kind"]))
+    known = sd.Session({"t": private, "pages": once}, ALL)
+    kinds = sd.KeySet.from_dict({"kind": ["a", "b"]})
+    rows = T.join_public("pages", on="page").group_by(kinds)
+    told = known.release(rows.agg(v=sd.sum("views")), sd.PureDP(10**8))
+    assert told["v"].to_pylist() == [802, 57]
+
+
+def test_groups_of_its_own_values_are_refused() -> None:
+    """There a number that grows by one moves all of it to another group."""
+    known = session(VIEWS, sd.AddMaxTotal("views", 30))
+    with pytest.raises(InvalidQuery, match="in groups of its own values"):
+        known.price(T.group_by("views").agg(v=sd.sum("views")), sd.ApproxDP(1, "1e-6"))
+
+
+def test_unknown_groups_show_by_what_people_did() -> None:
+    """A page of one row and many views shows, and one of few views does not."""
+    known = session(VIEWS, sd.AddMaxTotal("views", 30), sd.ApproxDP(200, "1e-6"))
+    release = known.release(
+        T.group_by("page").agg(v=sd.sum("views")), sd.ApproxDP(100, "1e-6")
+    )
+    assert release["page"].to_pylist() == ["help", "home"]
+
+
+@pytest.mark.parametrize("most", [0, -1, 2.5, True, None, "3", 2**60])
+def test_totals_that_protect_nothing_are_refused(most: Any) -> None:
+    """A limit is a whole number of 1 or more."""
+    with pytest.raises(InvalidParameter, match="max_total"):
+        sd.AddMaxTotal("views", most)
+
+
+WRONG: Final[dict[str, tuple[Callable[[], Any], type[SordinoError], str]]] = {
+    "floats": (
+        lambda: session(STAFF, sd.AddMaxTotal("odd", 3)),
+        InvalidQuery,
+        "must hold whole numbers",
+    ),
+    "no such column": (
+        lambda: session(STAFF, sd.AddMaxTotal("views", 3)),
+        UnknownName,
+        "no column 'views'",
+    ),
+    "limits of ids": (
+        lambda: session(STAFF, sd.ChangeOneRow()).price(
+            T.enforce(sd.MaxRowsPerID(1)).agg(n=sd.count()), ALL
+        ),
+        InvalidQuery,
+        "protects rows",
+    ),
+    "rows of a person": (
+        lambda: session(VIEWS, sd.AddMaxTotal("views", 3)).price(
+            T.per_id(n=sd.count()).agg(n=sd.sum("n")), ALL
+        ),
+        InvalidQuery,
+        "protects rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_makes_no_sense_is_refused(name: str) -> None:
+    """With what to do next."""
+    work, kind, match = WRONG[name]
+    with pytest.raises(kind, match=match):
+        work()
+
+
+def test_a_row_that_holds_everything() -> None:
+    """Totals stop growing at 2**53, and the noise is that of 30 all the same."""
+    rows = pa.table({"views": [2**62, 2**62, 1]})
+    known = session(rows, sd.AddMaxTotal("views", 30))
+    release = known.release(T.agg(v=sd.sum("views")), sd.PureDP(10**8))
+    assert release["v"].to_pylist() == [2**53]
+
+
+@pytest.mark.slow
+def test_intervals_hold_beside_a_number_that_is_public() -> None:
+    """Of 400 releases each, 95 % of the intervals hold the exact answer.
+
+    That fewer than 350 do has a chance below 1e-9, were it 95 %. Intervals of half the
+    length would hold some 310 times.
+    """
+    rows = pa.table({"x": [n % 101 for n in range(1000)]})
+    known = session(rows, sd.ChangeOneRow(), ALL)
+    asked = T.agg(
+        mean=sd.mean("x", 0, 100, nulls=0), spread=sd.variance("x", 0, 100, nulls=0)
+    )
+    values = rows["x"].to_pylist()
+    mean = sum(values) / 1000
+    exact = {"mean": mean, "spread": sum((x - mean) ** 2 for x in values) / 1000}
+    held, halves = dict.fromkeys(exact, 0), dict.fromkeys(exact, 0)
+    for _ in range(400):
+        errors = known.release(asked, sd.PureDP(1)).errors.to_pylist()[0]
+        for name, truth in exact.items():
+            low, high = errors[f"{name} low"], errors[f"{name} high"]
+            held[name] += low <= truth <= high
+            quarter = (high - low) / 4
+            halves[name] += low + quarter <= truth <= high - quarter
+    assert min(held.values()) >= 350
+    assert max(halves.values()) < 350
