@@ -221,6 +221,12 @@ ROWS: tuple[Row, ...] = (
     on_the_wall(3_000_000, floor=1.5, goal=1.2),
     many_groups(),
     few("known keys", sd.AddOneRow(), known(ROWS_OF_G), PURE),
+    few(
+        "known keys, MaxRowsPerID(5)",
+        sd.AddRowsWithID("id"),
+        known(ROWS_OF_G.enforce(sd.MaxRowsPerID(5))),
+        APPROX,
+    ),
     few("unknown keys of ids", sd.AddRowsWithID("id"), FEW_OF_G, APPROX),
     Figure(
         what="import, session and first query, 1e5 rows, in a fresh process",

@@ -165,7 +165,7 @@ def aside(values: Values) -> float:
 def _figure(
     kind: str, values: Values, count: int, floor: float, goal: float | None
 ) -> Figure:
-    """Return a row about so many quantiles, nine of them beside the peer."""
+    """Return a row about so many quantiles, nine or more beside the peer."""
     word = "median" if count == 1 else f"{count} quantiles"
     what = f"{word} of {kind}, 1e5 rows, epsilon 1: ranks off"
     return Figure(
@@ -174,7 +174,7 @@ def _figure(
         unit="ranks",
         floor=floor,
         goal=goal,
-        peer=partial(peer_off, values, count) if count == NINE else None,
+        peer=partial(peer_off, values, count) if count >= NINE else None,
         against=PEER,
     )
 

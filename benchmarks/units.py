@@ -31,7 +31,7 @@ def mean_error(unit: AbstractUnit) -> float:
 
 ROWS: tuple[Row, ...] = (
     Accuracy(
-        what="mean of all rows at epsilon 1, ChangeOneRow: error",
+        what="mean at epsilon 1, ChangeOneRow: error",
         ours=lambda: mean_error(sd.ChangeOneRow()),
         unit="R/n",
         floor=1.6,
@@ -39,7 +39,7 @@ ROWS: tuple[Row, ...] = (
         tolerance=0.2,
     ),
     Accuracy(
-        what="the same, over that of AddOneRow, which promises less",
+        what="mean at epsilon 1, ChangeOneRow over AddOneRow, which promises less",
         ours=lambda: mean_error(sd.ChangeOneRow()) / mean_error(sd.AddOneRow()),
         unit="",
         floor=1.7,
@@ -47,7 +47,7 @@ ROWS: tuple[Row, ...] = (
         tolerance=0.3,
     ),
     Accuracy(
-        what="the same, over that of two rows more or less, which promise as much",
+        what="mean at epsilon 1, ChangeOneRow over any two rows, which promise as much",
         ours=lambda: mean_error(sd.ChangeOneRow()) / mean_error(sd.AddMaxRows(2)),
         unit="",
         floor=0.85,

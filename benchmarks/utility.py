@@ -1,13 +1,15 @@
 """How good answers are at equal privacy: (1, 1e-6) for all of a release, ids protected.
 
 1e6 rows of 1e5 ids in 1000 groups, the n-th as likely as n ** -0.8: count and mean of
-each group, none of which is known beforehand. The old way beside it: Laplace noise, and
-a third of the budget each for the keys, the counts and the means.
+each group, none of which is known beforehand. Two ways beside it: the old one, Laplace
+noise and a third of the budget each for the keys, the counts and the means; PipelineDP,
+run as a package with the same bounds, with Gaussian noise.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
@@ -15,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import sordino as sd
-from benchmarks.frame import Measured, Row
+from benchmarks.frame import Measured, Row, peer_number
 from benchmarks.reached import lost_since
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -107,6 +109,39 @@ def old_way(session: sd.Session) -> pa.Table:
 
 
 @cache
+def peer_errors(size: int = SIZE) -> Errors:
+    """Return how far one release of PipelineDP was off."""
+    import pipeline_dp as peer  # noqa: PLC0415 a peer, measured where it is installed
+
+    spent = peer.NaiveBudgetAccountant(total_epsilon=1, total_delta=1e-6)
+    asked = peer.AggregateParams(
+        noise_kind=peer.NoiseKind.GAUSSIAN,
+        metrics=[peer.Metrics.COUNT, peer.Metrics.MEAN],
+        max_partitions_contributed=15,
+        max_contributions_per_partition=1,
+        min_value=0,
+        max_value=100,
+        partition_selection_strategy=peer.PartitionSelectionStrategy.GAUSSIAN_THRESHOLDING,
+    )
+    read = peer.DataExtractors(
+        privacy_id_extractor=itemgetter(0),
+        partition_extractor=itemgetter(1),
+        value_extractor=itemgetter(2),
+    )
+    columns = (column.to_pylist() for column in people(size).columns)
+    rows = list(zip(*columns, strict=True))
+    answer = peer.DPEngine(spent, peer.LocalBackend()).aggregate(rows, asked, read)
+    spent.compute_budgets()
+    groups, told = zip(*answer, strict=True)
+    table = pa.table({
+        "g": groups,
+        "n": [group.count for group in told],
+        "m": [group.mean for group in told],
+    })
+    return Errors(*off(table, size))
+
+
+@cache
 def errors(way: Way, size: int = SIZE) -> Errors:
     """Return how far releases in one way were off."""
     session = opened(size)
@@ -146,13 +181,17 @@ class Error:
     way: Way = new_way
     goal: float | None = None
 
+    def peer(self) -> float:
+        """Return the number of the peer."""
+        return self.number(peer_errors())
+
     def measure(self) -> Measured:
-        """Release in both ways."""
+        """Release in all ways."""
         ours, old = self.number(errors(self.way)), self.number(errors(old_way))
         return Measured(
             what=self.what,
             ours=f"{ours:.3g} {self.unit}",
-            peer=f"the old way {old:.3g}",
+            peer=f"the old way {old:.3g}, {peer_number(self.peer, 'PipelineDP')}",
             ratio=ours,
             floor=self.floor,
             goal=self.goal,

@@ -71,10 +71,21 @@ PLACES: Final = pa.table({
 })
 
 
+def stays(table: pa.Table) -> pa.Table:
+    """Return another table of the same people, some of whom have two rows in it."""
+    people = sorted(set(table["id"].to_pylist()))
+    ids = [one for one in people for _ in range(one % 3)]
+    return pa.table({
+        "id": pa.array(ids, pa.int64()),
+        "m": pa.array([one % 5 for one in ids], pa.int64()),
+    })
+
+
 def oracle(table: pa.Table) -> duckdb.DuckDBPyConnection:
     """Return DuckDB on the same rows, with CLAMP as it is meant here."""
     connection = duckdb.connect()
     connection.register("v", table)
+    connection.register("w", stays(table))
     connection.register("places", PLACES)
     connection.execute(
         "CREATE MACRO clamp(x, a, b) AS "
@@ -289,7 +300,14 @@ class Grammar:
 
     def source(self) -> str:
         """Return the rows of a statement."""
-        if self.people and self.often(0.8):
+        if self.people and self.often(0.3):
+            return self.one(
+                "v JOIN w USING (id)",
+                "v JOIN w ON v.id = w.id",
+                f"v JOIN (SELECT id FROM w WHERE m > {self.whole(0, 2)}) x USING (id)",
+                f"v JOIN {self.persons().removesuffix(' q')} p ON v.id = p.id",
+            )
+        if self.people and self.often(0.7):
             return self.persons()
         return self.one(
             *("v", "v", "v", "v AS t1", "(SELECT * FROM v) q"),
@@ -332,6 +350,14 @@ class Grammar:
                 text += f" ORDER BY {self.one('a0', '1')} {self.one('', 'DESC')}"
         self.keys = [one.split(" AS ")[-1] for one in selected]
         return self.spelled(text)
+
+    def with_options(self, text: str) -> str:
+        """Return a statement with a clause of privacy that changes nothing."""
+        unit = self.one("", "privacy_unit_column = id, ")
+        clause = (
+            f"WITH DIFFERENTIAL_PRIVACY OPTIONS ({unit}max_groups_contributed = 90)"
+        )
+        return text.replace("SELECT ", f"SELECT {clause} ", 1)
 
     def spelled(self, text: str) -> str:
         """Return a text with other spaces, comments and cases of its words."""

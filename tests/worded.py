@@ -33,15 +33,13 @@ _ROWS: Final[dict[str, list[Any]]] = {
     "seen": [datetime(2026, 1, 31, 12, tzinfo=UTC), None, None],
     "codes": [["a", "b"], [], None],
 }
+_STAYS: Final = {"person": [1], "ward": ["A"], "beds": [2]}
+_OTHERS: Final = {"ward": ["A"], "days": [3], "beds": [2]}
 TABLES: Final = {
     "visits": sd.PrivateTable(_ROWS, protects=sd.AddRowsWithID("person")),
-    "stays": sd.PrivateTable(
-        {"person": [1], "ward": ["A"], "beds": [2]}, protects=sd.AddRowsWithID("person")
-    ),
+    "stays": sd.PrivateTable(_STAYS, sd.AddRowsWithID("person")),
     "rows": sd.PrivateTable(_ROWS, protects=sd.AddOneRow()),
-    "others": sd.PrivateTable(
-        {"ward": ["A"], "days": [3], "beds": [2]}, protects=sd.AddOneRow()
-    ),
+    "others": sd.PrivateTable(_OTHERS, protects=sd.AddOneRow()),
     "wards": sd.PublicTable({"ward": ["A", "B"], "days": [1, 2], "beds": [12, 30]}),
     "towns": sd.PublicTable({"ward": ["A", "B"], "days": [1, 2], "beds": [12, 31]}),
 }

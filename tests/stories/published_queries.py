@@ -268,6 +268,14 @@ STORIES: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
             spent=sd.sum("spent", 0, 40),
         ),
     ),
+    "T11": (
+        "SELECT age, education_level, COUNT(*) AS n FROM members"
+        " GROUP BY age, education_level",
+        {"keys": {"age": range(18, 23), **LEVELS}},
+        MEMBERS.group_by(sd.KeySet.from_dict({"age": range(18, 23), **LEVELS})).agg(
+            n=sd.count()
+        ),
+    ),
     "P2": (
         "SELECT DISTINCT day FROM restaurant",
         {"limits": [sd.MaxGroupsPerID("day", 3)]},
@@ -275,39 +283,41 @@ STORIES: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
     ),
 }
 
-THEIRS: Final[dict[str, int]] = {
-    "T1": 11,
-    "T2": 5,
-    "T3": 9,
-    "T7": 5,
-    "T8": 5,
-    "T9": 17,
-    "T10": 10,
-    "T13": 14,
-    "T14": 5,
-    "T15": 20,
-    "T17": 14,
-    "T19": 16,
-    "T20": 8,
-    "O3": 8,
-    "O4": 9,
-    "O6": 9,
-    "O7": 4,
-    "O8": 4,
-    "O9": 9,
-    "O10": 6,
-    "O13": 8,
-    "G1": 15,
-    "G2": 30,
-    "G3": 5,
-    "G4": 5,
-    "P1": 22,
-    "P2": 15,
-    "P4": 25,
-    "N1": 3,
-    "M2": 10,
+LINES: Final[dict[str, tuple[int, int, int]]] = {
+    "T1": (11, 2, 1),
+    "T2": (5, 3, 2),
+    "T3": (9, 3, 2),
+    "T7": (5, 2, 1),
+    "T8": (5, 2, 1),
+    "T9": (17, 3, 2),
+    "T10": (10, 4, 3),
+    "T11": (17, 3, 2),
+    "T13": (14, 2, 2),
+    "T14": (5, 2, 1),
+    "T15": (20, 2, 1),
+    "T17": (14, 3, 3),
+    "T19": (16, 3, 3),
+    "T20": (8, 5, 5),
+    "O3": (8, 3, 2),
+    "O4": (9, 2, 1),
+    "O6": (9, 2, 1),
+    "O7": (4, 2, 1),
+    "O8": (4, 3, 2),
+    "O9": (9, 3, 2),
+    "O10": (6, 3, 3),
+    "O13": (8, 5, 2),
+    "G1": (15, 3, 4),
+    "G2": (30, 2, 2),
+    "G3": (5, 3, 3),
+    "G4": (5, 6, 4),
+    "P1": (22, 3, 3),
+    "P2": (15, 2, 3),
+    "P4": (25, 3, 3),
+    "N1": (3, 4, 3),
+    "M2": (10, 4, 4),
 }
-"""The lines of each as it was published, without imports, data and pictures.
+"""The lines of each as it was published, without imports, data and pictures; in SQL, a
+line for each clause; and in Python, a line for each verb.
 
 The tool of T23 cannot ask it.
 """

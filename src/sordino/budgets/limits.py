@@ -25,7 +25,7 @@ from sordino.numbers import probability
 __all__ = ["Counting", "Limit", "PureDP"]
 
 Counting = Literal["asked", "concentrated", "gaussian"]
-"""What is added up: what was asked for, epsilons or else rhos, or squares of mu."""
+"""What a limit adds up: budgets as asked, epsilons or else rhos, or squares of mu."""
 
 
 @final

@@ -32,7 +32,7 @@ def warn_of_weak(budget: Any, level: int) -> None:
 
 
 def _is_weak(budget: Any) -> bool:
-    """Tell whether a budget promises little; what is none is for others to refuse."""
+    """Tell whether a budget promises little; other values are refused elsewhere."""
     match budget:
         case Advantage() | ErrorRates():
             return budget.tpr_at(Fraction(1, _OUT_OF)) > LIKELY

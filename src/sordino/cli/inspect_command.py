@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _source(arguments: argparse.Namespace) -> Any:
-    """Return the files, with what is said of how they are written."""
+    """Return the files, with the format options that were given."""
     options = {name: vars(arguments)[name] for name in _DIALECT}
     dialect = {name: text for name, text in options.items() if text is not None}
     if not dialect:
@@ -109,7 +109,7 @@ def _limits(arguments: argparse.Namespace) -> Iterator[AbstractConstraint]:
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Return NAME=VALUE in two; argparse refuses what is none."""
+    """Split NAME=VALUE in two; argparse refuses anything else."""
     name, sign, value = text.rpartition("=")
     if not sign:
         raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
@@ -117,7 +117,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _number(text: str) -> int:
-    """Return a limit; argparse refuses what is none."""
+    """Return a limit; argparse refuses anything else."""
     if not text.isdecimal() or len(text) > 15:
         raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
     return int(text)

@@ -47,6 +47,6 @@ def _names_file(words: list[str]) -> bool:
 
 
 def named_releases(desk: JobDesk, names: list[str]) -> list[PlannedRelease]:
-    """Return the releases that are named, or all of them; refuse what is none."""
+    """Return the named releases, or all of them; refuse unknown names."""
     named = [desk.job.release(name) for name in names]
     return named or list(desk.job.releases.values())

@@ -146,7 +146,7 @@ def _add_key(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    """Return a number of releases; argparse refuses what is none."""
+    """Return a number of releases; argparse refuses anything else."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
     return int(text)

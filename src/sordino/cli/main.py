@@ -90,7 +90,7 @@ def command_parser(named: set[str] | None = None) -> argparse.ArgumentParser:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Run what was asked for; whatever is refused is one sentence and a number."""
+    """Run a command; a refusal prints one sentence and returns an exit code."""
     code = 0
     try:
         code = arguments.run(arguments) or code

@@ -175,7 +175,7 @@ def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
 
 
 def _day(text: str) -> date:
-    """Return a date; argparse refuses what is none."""
+    """Return a date; argparse refuses anything else."""
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -36,7 +36,7 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def verify_file(arguments: argparse.Namespace) -> int:
-    """Print which release a file is; 1 if it is none."""
+    """Print which release a file holds; return 1 if it holds none."""
     with _ledger(arguments) as ledger:
         publication = ledger.publication(arguments.file)
         entries = {} if publication is None else _by_number(ledger)

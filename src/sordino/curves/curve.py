@@ -39,7 +39,7 @@ class End(NamedTuple):
 
 
 UNKNOWN = End(INFINITE, Fraction(0), is_bounded=False)
-"""The end of a curve of which no point is known exactly."""
+"""The end of a curve that is known exactly at no point."""
 
 
 class AbstractCurve(ABC):

@@ -1,4 +1,4 @@
-"""Steps as a small diagram: rows at the top, what is made of them below.
+"""Steps as a small diagram: rows at the top, the results of each step below.
 
 visits      wards
 └──┬───────┘

@@ -62,7 +62,7 @@ def html_aside(plain: str) -> str:
 
 
 def html_title(title: str, plain: str = "") -> str:
-    """Return a title, and what is said beside it."""
+    """Return a title, and the text beside it."""
     beside = f' <span class="aside">{safe_text(plain, SENTENCE)}</span>'
     return f"<p><strong>{safe_text(title)}</strong>{beside if plain else ''}</p>"
 

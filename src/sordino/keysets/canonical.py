@@ -37,7 +37,7 @@ _AS_NUMBERS: Final = {"bool": pa.uint8(), "date": pa.int32()}
 @final
 @dataclass(frozen=True, repr=False)
 class Extent:
-    """How many keys of which columns there are; shown without listing any key."""
+    """How many keys there are, and their columns; no key is listed."""
 
     count: int
     names: tuple[str, ...]

@@ -157,7 +157,7 @@ def refused_integer(name: str, example: object) -> InvalidParameter:
 
 
 def _read_text(name: str, array: pa.Array) -> Read:
-    """Return text, of which Arrow has three kinds."""
+    """Return text; Arrow has three kinds of it."""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:

@@ -11,7 +11,7 @@ _FIRST: Final = 8
 
 
 def keyset_page(tree: Product) -> str:
-    """Return how many keys there are, of which columns, and the first of them."""
+    """Return how many keys there are, their columns, and the first few."""
     title = html_line(f"{tree.extent}")
     if tree.at_most > _MOST_LISTED:
         columns = [(name, facts.type) for name, facts in tree.schema.columns]

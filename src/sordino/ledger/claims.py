@@ -73,7 +73,7 @@ def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
 
 
 def _form(charged: Record) -> Any:
-    """Return in which form a charge says what was asked; None in version 0.1."""
+    """Return the form in which a charge holds its request; None in version 0.1."""
     if "words" not in charged.fields:
         return None
     words = charged.fields["words"]
@@ -81,7 +81,7 @@ def _form(charged: Record) -> Any:
 
 
 def _form_of(claim: Claim) -> Any:
-    """Return in which form a claim says what is asked."""
+    """Return the form in which a claim holds its request."""
     return json.loads(claim.words)[1]["form"] if claim.words else FORM
 
 

@@ -25,7 +25,7 @@ class Remark:
     why: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Refuse anything that is not text."""
         check_unicode("who", self.who)
         check_unicode("why", self.why)
 

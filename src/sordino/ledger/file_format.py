@@ -57,7 +57,7 @@ class Header:
 
     @classmethod
     def read(cls, block: bytes) -> "Self | None":
-        """Return what a first block says, None if it is no ledger's."""
+        """Return the header in a first block, None if the file is not a ledger."""
         line, ended, _ = block[:SECTOR].partition(b"\n")
         fields = _object(line) if ended else {}
         if fields.pop("application", None) != "sordino" or set(fields) != set(_HEADER):

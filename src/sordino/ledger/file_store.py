@@ -221,7 +221,7 @@ class FileStore(AbstractStore):
         self._lines = lines
 
     def _before_lines(self) -> Lines:
-        """Return lines of which none was read yet."""
+        """Return the lines of a file, before any of them is read."""
         return Lines(self._found_header().first_line, self.title)
 
     def _found_header(self) -> Header:

@@ -52,7 +52,7 @@ class LedgerTerms:
         signer: Any,
         world: World | None,
     ) -> Self:
-        """Return what was given, refusing what cannot be meant."""
+        """Return the terms; those that contradict each other are refused."""
         key = signer_of(signer)
         return cls(
             limit=limit

@@ -127,7 +127,7 @@ def is_hexadecimal(value: Any) -> bool:
 
 
 def optional(check: Check) -> Check:
-    """Return a check that passes nothing at all as well."""
+    """Return the same check, which also lets None pass."""
     return lambda value: value is None or check(value)
 
 

@@ -61,7 +61,7 @@ class Record:
 
     @classmethod
     def read(cls, line: bytes) -> "Self | None":
-        """Return what a line says, None where it is no record."""
+        """Return the record of a line, None if the line is not a record."""
         match = _LINE.fullmatch(line.decode("latin-1"))
         if match is None:
             return None

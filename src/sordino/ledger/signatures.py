@@ -63,7 +63,7 @@ def public_of(signer: Ed25519PrivateKey) -> str:
 
 
 def signer_of(signer: Any) -> Ed25519PrivateKey | None:
-    """Return a key that signs, refusing what is none."""
+    """Return a key that signs; anything else is refused."""
     if signer is None or isinstance(signer, Ed25519PrivateKey):
         return signer
     raise InvalidParameter(

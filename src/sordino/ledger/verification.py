@@ -34,7 +34,7 @@ class Verified:
 
 
 def refuse_overspent(log: Log) -> None:
-    """Refuse a ledger without a limit, and one of which more than it was charged."""
+    """Refuse a ledger without a limit, and one that was charged more than its limit."""
     if log.first_record().fields["format"] not in FORMATS:
         raise log.damage("its first record is of another format")
     if log.limit(DATASET) is None:
@@ -77,7 +77,7 @@ class _Walk:
         self.witnessed = 0
         self.closed: set[str] = set()
         self.marks: dict[str, tuple[str, dict[str, Charge]]] = {}
-        """What is set aside: of which budget, and what is left for each."""
+        """What is set aside: the budget it came from, and what is left of each part."""
         self.marked: set[str] = set()
         self.described: set[str] = set()
 

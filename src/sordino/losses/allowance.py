@@ -22,7 +22,7 @@ Family: TypeAlias = Literal["laplace", "gaussian"]
 
 _CLOSE: Final = 2.0**-30
 _WIDEST: Final = 2.0**40
-"""A parameter beyond this is no protection, and is not searched for."""
+"""A parameter beyond this protects nobody, and is not searched for."""
 
 
 class AdmittingBudget(Protocol):

@@ -175,7 +175,7 @@ class Loss(AbstractAnswers):
 
 
 class AbstractFoldingLoss(Loss):
-    """A loss of a kind of which several add up to one."""
+    """A loss whose kind is closed under addition: several add up to one."""
 
     @classmethod
     @abstractmethod

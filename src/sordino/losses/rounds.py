@@ -47,7 +47,7 @@ class RoundsLoss(Loss):
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """Return the greatest of each parameter: what is told, beside what is seen."""
+        """Return the greatest of each parameter: released numbers beside shown keys."""
         noise = [loss.guarantees for _, loss in self.cases]
         rho, mu = max(g.rho for g in noise), max(g.mu for g in noise)
         return Guarantees(INFINITE, self.delta, rho, mu)

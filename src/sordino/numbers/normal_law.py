@@ -88,7 +88,7 @@ def normal_chance(x: Doubles) -> Doubles:
 
 @_by_blocks
 def log_normal_chance(x: Doubles) -> Doubles:
-    """Return ln Phi(x), also where Phi(x) is no longer a double.
+    """Return ln Phi(x), also where Phi(x) is too small for a double.
 
     >>> log_normal_chance(np.array([-1e3])).round(3).tolist()
     [-500007.827]

@@ -84,7 +84,7 @@ def probability(**argument: Any) -> Fraction:
 
 
 def _read(name: str, raw: Any) -> Extended:
-    """Return the exact value of what was given, or infinity."""
+    """Return the exact value of a number as it was written, or infinity."""
     match raw:
         case bool() | np.bool_() | np.timedelta64():
             kind = type(raw).__name__

@@ -96,7 +96,7 @@ def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
 def _buy_first(
     plan: Plan, scores: TopScores, budget: Budget, allowance: Allowance
 ) -> Purchase:
-    """Return the choices of the first few groups, and the noise of what is told."""
+    """Return the choices of the first few groups, and the noise of their numbers."""
     assert plan.presence is not None  # noqa: S101 the scores are measured
     choice = plan.shares[plan.presence.key]
     columns = 1 - plan.share_apart - choice

@@ -98,7 +98,7 @@ class Plan:
         return self._question(None if keyset is None else keyset.table())
 
     def second_question(self, shown: "pa.Table") -> Question | None:
-        """Return what is asked of groups whose keys were shown before, if anything."""
+        """Return the question about groups whose keys were shown, if there is one."""
         if not self.estimators:
             return None
         keyset = None if self.request.few is not None else self.request.keyset
@@ -113,7 +113,7 @@ class Plan:
 
     @property
     def later_questions(self) -> tuple[Question, ...]:
-        """Return what is asked after keys were shown, for none: to be rehearsed."""
+        """Return the question after keys were shown, about no keys: for a rehearsal."""
         if self.stage is None:
             return ()
         none = self.stage.none
@@ -139,7 +139,7 @@ class Plan:
         }
 
     def change_beside(self, key: Hashable) -> Sensitivity:
-        """Return how far a measurement moves, for what is told beside shown keys.
+        """Return how far a measurement moves, for numbers released beside shown keys.
 
         Where keys are known in part one key that shows holds several groups, and all
         that a unit moves may lie there (docs/proofs/keys.md, lemma 4).
@@ -162,7 +162,7 @@ class Plan:
 
     @property
     def choice_questions(self) -> dict[Hashable, Question]:
-        """Return what is asked beside: counts of candidates, and of everything."""
+        """Return the further questions: counts of candidates, and of everything."""
         bins = {
             key: bin_question(self.relation, self.request.by, choice.position)
             for key, choice in self.choices.items()

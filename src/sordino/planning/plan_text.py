@@ -1,4 +1,4 @@
-"""A plan as a tree that people read: what is asked, of which rows, with which noise."""
+"""A plan as a tree that people read: the answers, their rows and their noise."""
 
 from collections.abc import Iterator
 

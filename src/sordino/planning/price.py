@@ -28,7 +28,7 @@ class Price:
 
     @property
     def request(self) -> Request:
-        """Return what was asked."""
+        """Return the request."""
         return self._purchase.plan.request
 
     @property

@@ -51,7 +51,7 @@ class RequestWeights:
 
 
 def share_budget(requests: Mapping[str, Request], weights: Given) -> RequestWeights:
-    """Return the shares of requests, refusing weights that are none."""
+    """Return the shares of requests; anything that is not a weight is refused."""
     if weights is None:
         even = Fraction(1, len(requests))
         return RequestWeights(dict.fromkeys(requests, even))

@@ -91,7 +91,7 @@ def udf_of(function: Any, returns: Mapping[str, Any] | None) -> Udf:
 def returned_columns(
     function: object, returns: Mapping[str, Any] | None
 ) -> tuple[tuple[str, Column], ...]:
-    """Return the declared columns of a function, or refuse what is none."""
+    """Return the declared columns of a function; anything else is refused."""
     if not callable(function):
         raise InvalidParameter(
             "function", function, "must be a function of a row", "Try lambda row: {}."

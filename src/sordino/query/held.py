@@ -228,7 +228,7 @@ def _read_dict(walk: _Walk, value: dict[Any, Any]) -> Words:
 
 
 def _read_other(walk: _Walk, value: Any) -> Words:
-    """Read the name of what another module has under it, or nothing at all."""
+    """Return the name under which another module has a value, or None."""
     if issubclass(type(value), np.generic):
         return call("number", type=value.dtype.str, value=walk.words_of(value.item()))
     ours = walk.own.get("__name__")

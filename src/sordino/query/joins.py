@@ -168,7 +168,7 @@ class JoinPrivate(AbstractStep):
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the pairs, of which those of one unit are bounded by both sides."""
+        """Return the pairs; both sides bound those of one unit."""
         other = self.other.resolve(catalog)
         if (relation.ids is None) != (other.ids is None):
             raise InvalidQuery(

@@ -42,7 +42,7 @@ def kept_name(groups: int, rows: int) -> str:
 
 
 def clamped_name(name: str, ends: Ends) -> str:
-    """Return the name of the number of units of which bounds clamp a value."""
+    """Return the name of the number of units with a value that bounds clamp."""
     return f"{_CLAMPED} {name} {ends!r}"
 
 

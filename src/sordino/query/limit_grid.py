@@ -136,7 +136,7 @@ def with_bounds(column: Any, ends: Ends) -> Any:
 
 
 def _read_limits(limits: Any) -> Mapping[str, Any]:
-    """Return the limits to try by name, refusing what is no dict."""
+    """Return the limits to try, by name; anything but a dict is refused."""
     if limits is None:
         return {}
     if not isinstance(limits, Mapping) or not limits:

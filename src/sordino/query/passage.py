@@ -1,4 +1,4 @@
-"""Where rows and cells are left out between a table and what is asked of it.
+"""Where rows and cells are left out between a table and an answer.
 
 Each place can be counted, so that a release can say how much was left out
 (docs/adr/0072-coverage-is-counted-where-it-is-lost.md).

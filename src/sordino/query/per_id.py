@@ -74,7 +74,7 @@ class PerID(AbstractStep):
 
 
 def _gather(relation: Relation, per: Iterable[str], aggregations: Asked) -> Project:
-    """Return a row for each value of some columns, with what is asked of its rows."""
+    """Return a row for each value of some columns, with summaries of its rows."""
     schema, marks = relation.schema, tuple(dict.fromkeys(per))
     setting = Setting(schema, relation.contribution, marks, relation.ids)
     summaries = [

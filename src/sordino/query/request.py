@@ -1,4 +1,4 @@
-"""A question ready to be priced: a query, its groups, and what is asked of each."""
+"""A question ready to be priced: a query, its groups and the answers for each."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ class Request(AbstractNoisyAnswers):
     processing: tuple[AbstractProcess, ...] = ()
     """What is done to the noisy answer: not of its words, for it costs nothing."""
     confidence: Fraction = CONFIDENCE
-    """Of the intervals. It is no part of the words: a release says it beside them."""
+    """Of the intervals. The words do not contain it: a release says it beside them."""
     showing: Fraction | None = None
     """The weight of showing keys beside the columns, None where they do so as well."""
     minimum: Fraction | None = None

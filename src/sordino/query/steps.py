@@ -316,7 +316,7 @@ def group_column(schema: Schema, name: str) -> Column:
 
 
 def literal_pairs(columns: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
-    """Return what was given for named columns, refusing nothing at all."""
+    """Return the arguments for named columns; an empty mapping is refused."""
     if not columns:
         raise InvalidParameter(
             what, dict(columns), "must name at least one column", f"Try {what}(age=0)."

@@ -23,7 +23,7 @@ class Figure(NamedTuple):
     sd: str
     interval: str
     ends: tuple[float | None, float | None, float | None]
-    """Value, low and high as numbers, None where they are none."""
+    """Value, low and high as numbers, None for what is not a number."""
 
 
 @final

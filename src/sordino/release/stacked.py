@@ -15,7 +15,7 @@ _MARK = "grouping"
 
 
 def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Release:
-    """Return releases as one: a first column says of which set of columns a row is.
+    """Return releases as one: a first column names the set of columns of each row.
 
     Keys that a set does not have are missing in its rows. It is made of noisy numbers
     alone, so it costs nothing more; `budget` is what was asked for all of them, in

@@ -7,6 +7,7 @@ each after its length in eight bytes, big-endian.
 
 import struct
 from collections.abc import Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sordino.release.answer import Answer
@@ -22,7 +23,10 @@ def answer_bytes(answer: Answer) -> bytes:
     """Return the numbers of an answer."""
     tables = [answer.table, answer.errors]
     tables += [] if answer.coverage is None else [answer.coverage]
-    return join_answers([_stream(table) for table in tables])
+    room = BytesIO()
+    for table in tables:
+        _write(table, room)
+    return room.getvalue()
 
 
 def read_answer(stored: Stored) -> Answer:
@@ -51,23 +55,18 @@ def split_answers(stored: Stored) -> list[memoryview]:
     return answers
 
 
-def _stream(table: "pa.Table") -> memoryview:
-    """Return a table as an Arrow stream, written once into room that fits."""
+def _write(table: "pa.Table", room: BytesIO) -> None:
+    """Write the length of a table's Arrow stream, and the stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    size = pa.MockOutputStream()
-    _write(table, size)
-    room = pa.allocate_buffer(size.size())
-    _write(table, pa.FixedSizeBufferWriter(room))
-    return memoryview(room)
-
-
-def _write(table: "pa.Table", sink: "pa.NativeFile") -> None:
-    """Write a table as an Arrow stream."""
-    import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    start = room.tell()
+    room.write(_LENGTH.pack(0))
+    with pa.ipc.new_stream(room, table.schema) as writer:
         writer.write_table(table)
+    end = room.tell()
+    room.seek(start)
+    room.write(_LENGTH.pack(end - start - _LENGTH.size))
+    room.seek(end)
 
 
 def read_table(stream: Stored) -> "pa.Table":

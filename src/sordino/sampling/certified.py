@@ -22,7 +22,7 @@ _SPARE = 64
 
 @final
 class Uniform:
-    """A uniform number in [0, 1) of which a prefix is known, drawn further on demand.
+    """A uniform number in [0, 1) with a known prefix; more digits are drawn on demand.
 
     With a `depth` it is uniform on the multiples of 2**-depth, known for good once
     `known` reaches it.

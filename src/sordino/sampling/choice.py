@@ -59,7 +59,7 @@ class Runs:
     def flat(
         cls, gaps: NDArray[np.int64], sizes: NDArray[np.int64], ends: NDArray[np.int64]
     ) -> Self:
-        """Return runs of candidates of equal score, each of which counts once."""
+        """Return runs of candidates with equal scores, each candidate counted once."""
         return cls(gaps, sizes, ends, np.zeros_like(gaps), np.ones_like(gaps))
 
     @property

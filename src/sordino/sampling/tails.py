@@ -106,7 +106,7 @@ class Tail:
 
 
 def _uniform(bits: BitSource) -> Uniform:
-    """Return a fresh uniform number of which one word is known."""
+    """Return a fresh uniform number, one word of which is known."""
     return Uniform(bits, bits.word(_BYTES), _WORD)
 
 

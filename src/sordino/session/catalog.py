@@ -205,7 +205,7 @@ class Catalog(AbstractCatalog):
 
 
 def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
-    """Return the catalog of some tables, refusing what is none."""
+    """Return the catalog of some tables; anything that is not a table is refused."""
     catalog = Catalog(engine)
     if not isinstance(tables, Mapping) or not tables:
         raise InvalidParameter(
@@ -232,7 +232,7 @@ def open_catalog(engine: AbstractEngine, tables: Any) -> Catalog:
 
 
 def private_sources(tables: Any) -> list[Any]:
-    """Return the sources of the private tables; what is no table is refused later."""
+    """Return the sources of the private tables; other values are refused later."""
     values = tables.values() if isinstance(tables, Mapping) else ()
     return [table.source for table in values if isinstance(table, PrivateTable)]
 

@@ -43,7 +43,7 @@ def request_identity(
     budget: Budget,
     key: str | None,
 ) -> Identity:
-    """Return what a release asks: of which rows, with which noise, within what.
+    """Return the words of a release: its rows, its noise and its budget.
 
     The same request of the same tables has the same words, in every process and every
     version. Private rows are not of it, the rows of public tables and key sets are.

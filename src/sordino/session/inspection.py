@@ -94,7 +94,7 @@ def _inspect(
     catalog: Catalog,
     limits: tuple[AbstractConstraint, ...],
 ) -> Inspection:
-    """Return what is found in an opened table."""
+    """Return the report on an opened table."""
     relation = catalog.relation(_TABLE)
     columns = []
     for name, column in opened.stored.items():
@@ -163,7 +163,7 @@ def _group_sizes(
 
 
 def _check(limits: Any, unit: AbstractUnit) -> tuple[AbstractConstraint, ...]:
-    """Return limits, refusing what is none, and limits of nobody."""
+    """Return limits; anything else is refused, and so are limits without a unit."""
     listed = [limits] if isinstance(limits, AbstractConstraint) else limits
     if not isinstance(listed, (list, tuple)) or not all(
         isinstance(constraint, AbstractConstraint) for constraint in listed

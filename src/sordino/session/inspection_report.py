@@ -97,11 +97,11 @@ class Inspection:
     limits: tuple[InspectedLimit, ...]
 
     def __repr__(self) -> str:
-        """Say that it is private, then what was found."""
+        """Show the report, with a warning first that it is private."""
         return "\n".join(self._lines())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was found as plain values, marked as private."""
+        """Return the report as plain values, marked as private."""
         return {
             "private": True,
             "rows": self.rows,

@@ -73,7 +73,7 @@ class Inventor:
         ]
 
     def _ids(self, table: str, facts: Column) -> list[Any]:
-        """Return ids of which few have many rows, and many have few."""
+        """Return ids: a few with many rows each, and many with few."""
         people = max(self.rows // 3, 1)
         ends = np.cumsum(1 / np.arange(1, people + 1) ** 0.6)
         drawn = self._chances(table, "", "ids") * ends[-1]
@@ -96,7 +96,7 @@ class Inventor:
 
 
 def _usual(name: str, kind: str, chance: float) -> Any:
-    """Return a value of a column of which nothing but name and type is known."""
+    """Return a value of a column, knowing only its name and type."""
     match kind:
         case "i64":
             return int(chance * (_MOST + 1))
@@ -127,7 +127,7 @@ def _id(number: int, kind: str) -> Any:
 def listed_values(
     values: Mapping[str, Any], columns: Mapping[str, Column]
 ) -> dict[str, list[Any]]:
-    """Return what columns may hold, refusing what is no list of values of their type.
+    """Return the values that columns may hold, lists of their types; refuse the rest.
 
     >>> listed_values({"days": range(3)}, {"days": Column("i64")})
     {'days': [0, 1, 2]}

@@ -82,7 +82,7 @@ class Session:
         threads: int | None = None,
         progress: bool = False,
     ) -> None:
-        """Open the tables, of which names and types are read, and the ledger.
+        """Open the tables, reading their names and types, and the ledger.
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release, and so is `job`: a text that they are all
@@ -304,7 +304,7 @@ class Session:
         self._desk.engine.forget()
 
     def close(self) -> None:
-        """Let go of the tables and destroy what was made of them; the ledger stays.
+        """Let go of the tables and destroy all copies of their rows; the ledger stays.
 
         Sessions of parts and of their whole have the tables in common. A forked
         process has nothing to let go of.

@@ -110,7 +110,7 @@ def _tried(
 def _lost(
     choice: LimitChoice, grid: LimitGrid, seen: _Effects
 ) -> dict[str, tuple[float, float]]:
-    """Return the shares of rows cut off, and of units of which a value is clamped."""
+    """Return the share of rows cut off, and of units with a clamped value."""
     lost: dict[str, tuple[float, float]] = {}
     if choice.rows is not None:
         widest = seen.numbers[kept_name(*grid.pairs[-1])]

@@ -39,7 +39,7 @@ _DAY_MILLISECONDS: Final = 86_400_000
 _MICROSECONDS: Final = {"s": 10**6, "ms": 10**3, "us": 1}
 _EXACT: Final = 1 << 53
 _EXACT_POWER: Final = 22
-"""10**22 is a double, and 10**23 is none: so a quotient is rounded once."""
+"""10**22 is a double and 10**23 is not, so a quotient is rounded only once."""
 
 
 def column_type(kind: str) -> pa.DataType:

@@ -211,7 +211,7 @@ def _stamp(path: str) -> Stamp:
 
 
 def _none(line: int, dialect: Csv) -> Fault:
-    """Return the fault of bytes that are none of an encoding."""
+    """Return the fault of bytes that are not valid in an encoding."""
     hint = "; Excel writes cp1252" if dialect.encoding == "utf-8" else ""
     return Fault(line, f"has bytes that are no {dialect.encoding}{hint}")
 

@@ -38,7 +38,7 @@ _PANDAS: Final = re.compile(
 
 
 def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of a pandas frame; its index is no column."""
+    """Return a source of a pandas frame; its index is not a column."""
     names, arrays, unsaid = [], [], _index_of(frame)
     for place, label in enumerate(frame.columns):
         name, series = str(label), frame.iloc[:, place]

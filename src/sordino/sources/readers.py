@@ -128,7 +128,7 @@ def _is_a(source: Any, kind: type) -> bool:
 
 
 def _kinds_alone(source: Any) -> Iterator[str]:
-    """Yield what an object is that is no pair."""
+    """Yield the names of the types of an object that is not a pair."""
     if _is_a(source, str) and str.__contains__(source, "://"):
         yield f"{str.partition(source, '://')[0]}://"
     for ancestor in type(source).__mro__:

@@ -79,7 +79,7 @@ class TextStream(io.RawIOBase):
         super().close()
 
     def _decode(self, read: bytes) -> str:
-        """Return the text of the next bytes, up to those that are none."""
+        """Return the text of the next bytes, up to the first invalid ones."""
         before = self._decoder.getstate()
         self._ended = not read
         try:

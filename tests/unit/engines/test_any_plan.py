@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ def _columns(table: pa.Table, names: tuple[str, ...]) -> list[list[Any]]:
     return [table.column(name).to_pylist() for name in names]
 
 
+@pytest.mark.slow
 @given(
     _tables(),
     _tables(),

@@ -21,6 +21,7 @@ def on_plans() -> list[Verdict]:
     return list(islice(verdicts(duckdb_engine(threads=1)), len(CASES)))
 
 
+@pytest.mark.slow
 def test_duckdb_conforms_on_plans() -> None:
     """It refuses nothing, and gives what is meant for each kind of node and total."""
     assert {one.outcome for one in on_plans()} == {"agrees"}

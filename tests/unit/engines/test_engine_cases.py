@@ -63,6 +63,7 @@ def test_parts_add_up() -> None:
         )
 
 
+@pytest.mark.slow
 def test_parts_that_do_not_add_up() -> None:
     """Nothing is answered in parts where an id, or what is counted, is in several."""
     engine = duckdb_engine(salt=SALT, parts=(5,))

@@ -145,6 +145,7 @@ def test_several_requests_are_another_request() -> None:
     assert len(found) == 5
 
 
+@pytest.mark.slow
 def test_a_request_is_the_same_in_every_process() -> None:
     """Another process, with another order of hashes, has the same fingerprints."""
     told = "from tests.unit.session import test_identity as t; print(*t.hashes())"

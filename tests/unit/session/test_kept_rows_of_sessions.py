@@ -145,6 +145,7 @@ print(folder_of(session), folder_of(session).exists(), flush=True)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "end",
     [

@@ -33,6 +33,7 @@ def many(count: int) -> Any:
     return rows.group_by(keys).agg(n=sd.count())
 
 
+@pytest.mark.slow
 def test_answers_that_are_too_large() -> None:
     """The number of groups is public: what cannot be kept is refused, not charged."""
     opened = session()

@@ -16,6 +16,8 @@ from sordino.numbers import probability
 
 _PIECES: Final = 256
 """Pieces of the range; in each, a chord bounds the reach from above."""
+_STEPS: Final = tuple(_PIECES >> n for n in range(1, _PIECES.bit_length()))
+"""By how many pieces a search goes on: half of them, a quarter, to the last one."""
 
 
 @final
@@ -114,13 +116,10 @@ def _first_crossing(
 ) -> Floats:
     """Return the least x of the range with x whole + reach(x) >= part."""
     first = np.zeros(whole.shape, np.intp)
-    last = np.full(whole.shape, _PIECES)
-    for _ in range(_PIECES.bit_length()):
-        middle = (first + last) // 2
-        below = points[middle] * whole + reach[middle] < part
-        first = np.where(below, middle, first)
-        last = np.where(below, last, np.maximum(middle, first + 1))
-    last = np.minimum(first + 1, _PIECES)
+    for step in _STEPS:
+        middle = first + step
+        first += step * (points[middle] * whole + reach[middle] < part)
+    last = first + 1
     left, right = (points[k] * whole + reach[k] for k in (first, last))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.clip((part - left) / (right - left), 0.0, 1.0)

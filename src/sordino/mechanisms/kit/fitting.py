@@ -60,7 +60,7 @@ def _least_scale(within: Callable[[Exact], bool], high: float) -> Exact:
 
 
 def guarantees_of(budget: Any) -> Guarantees:
-    """Return the headline parameters of a budget, or refuse what is none.
+    """Return the headline parameters of a budget; anything else is refused.
 
     A risk has none: infinite parameters give no guess, and the scale is searched.
     """

@@ -1,4 +1,4 @@
-"""Keys of a map: refusing what is no key or stands twice, and their canonical order.
+"""Keys of a map: what is not a key, or occurs twice, is refused; the rest is ordered.
 
 The order is that of the keys alone, whatever order they came in: text by code point,
 bytes by byte, numbers and dates by size, tuples by their first difference. Columns of
@@ -282,7 +282,7 @@ def _check_kind(keys: Sequence[Any]) -> None:
 
 
 def _check_times(times: Sequence[datetime]) -> None:
-    """Refuse a missing time, and times of which only some know their zone."""
+    """Refuse a missing time, and a mixture of times with and without a zone."""
     if any(time != time for time in times):  # noqa: PLR0124 as a missing time does
         raise InvalidData("a key is missing. Drop the rows whose key is null.")
     if len({time.utcoffset() is None for time in times}) > 1:

@@ -111,7 +111,7 @@ class TopKeys:
         return _loss(self.epsilon, self.scores.most, self.seen)
 
     def distance_apart(self, confidence: float) -> float:
-        """Return how far apart two scores are of which the greater comes first."""
+        """Return the distance of two scores, the greater of which comes first."""
         return self.scale * math.log(confidence / (1 - confidence))
 
     def select(self, totals: NDArray[np.int64], place: int = 0) -> Passing:

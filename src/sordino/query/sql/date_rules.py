@@ -106,7 +106,8 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
             "WEEK begins on Sunday in bigquery", "Write ISOWEEK: it begins on Monday."
         )
     expression = value.expression
-    if value.type == "date" and unit in DAYS and clause.dialect.dates_stay:
+    stays = clause.dialect.dates_stay and clause.kind is exp.DateTrunc
+    if value.type == "date" and unit in DAYS and stays:
         return scope.value_of(expression.truncate(unit))
     return scope.value_of(expression.cast("time").truncate(unit))
 
