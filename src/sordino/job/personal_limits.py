@@ -1,8 +1,8 @@
 """What each person contributes at most, as a job file says it.
 
->>> section = {"limits": {"max_rows_per_id": 10, "max_groups_per_id": {"ward": 2}}}
+>>> values = {"limits": {"max_rows_per_id": 10, "max_groups_per_id": {"ward": 2}}}
 >>> read_limits(Section("", values))
-[MaxRowsPerID(limit=10), MaxGroupsPerID(column='ward', limit=2)]
+[MaxRowsPerID(limit=10), MaxGroupsPerID(columns=('ward',), limit=2)]
 """
 
 from collections.abc import Callable

@@ -3,8 +3,10 @@
 | `protects = ...` | unit |
 |---|---|
 | `"rows"`, `{ rows = 3 }` | any row, or any three of them |
+| `"changed row"` | what stands in any row, of a number of rows that is public |
 | `{ id = "patient" }` | all rows with one value of a column; also `id_space` |
 | `{ column = "ward", groups = 2, rows_per_group = 3 }` | rows in so many groups |
+| `{ column = "views", total = 30 }` | rows that add up to so much |
 """
 
 from collections.abc import Callable
@@ -16,8 +18,10 @@ from sordino.units import (
     AbstractUnit,
     AddMaxRows,
     AddMaxRowsInMaxGroups,
+    AddMaxTotal,
     AddOneRow,
     AddRowsWithID,
+    ChangeOneRow,
 )
 
 _FORMS: Final[dict[frozenset[str], Callable[[Section], AbstractUnit]]] = {
@@ -25,6 +29,9 @@ _FORMS: Final[dict[frozenset[str], Callable[[Section], AbstractUnit]]] = {
     frozenset({"id"}): lambda section: AddRowsWithID(section.value("id")),
     frozenset({"id", "id_space"}): lambda section: AddRowsWithID(
         section.value("id"), section.value("id_space")
+    ),
+    frozenset({"column", "total"}): lambda section: AddMaxTotal(
+        section.value("column"), section.value("total")
     ),
     frozenset({"column", "groups", "rows_per_group"}): lambda section: (
         AddMaxRowsInMaxGroups(
@@ -34,6 +41,10 @@ _FORMS: Final[dict[frozenset[str], Callable[[Section], AbstractUnit]]] = {
         )
     ),
 }
+_WORDS: Final[dict[str, AbstractUnit]] = {
+    "rows": AddOneRow(),
+    "changed row": ChangeOneRow(),
+}
 _REMEDY: Final = (
     'Write protects = { id = "patient" } for all rows of a person, or "rows" for one.'
 )
@@ -41,10 +52,11 @@ _REMEDY: Final = (
 
 def read_protection(table: Section) -> AbstractUnit:
     """Return the unit that a table of a job protects."""
-    if table.value("protects") == "rows":
-        return AddOneRow()
-    if isinstance(table.value("protects"), str):
-        raise table.wrong("protects", "is no unit", _REMEDY)
+    word = table.value("protects")
+    if isinstance(word, str):
+        if word not in _WORDS:
+            raise table.wrong("protects", "is no unit", _REMEDY)
+        return _WORDS[word]
     section = table.section("protects")
     form = _FORMS.get(frozenset(section))
     if form is None:

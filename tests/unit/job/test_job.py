@@ -80,8 +80,10 @@ def test_secrets_stay_in_the_environment(
     assert "secret" not in repr(job.tables["visits"])
 
 
-UNITS = {
+UNITS: dict[str, Any] = {
     '"rows"': sd.AddOneRow(),
+    '"changed row"': sd.ChangeOneRow(),
+    '{ column = "a", total = 30 }': sd.AddMaxTotal("a", 30),
     "{ rows = 3 }": sd.AddMaxRows(3),
     '{ id = "a", id_space = "people" }': sd.AddRowsWithID("a", "people"),
     '{ column = "a", groups = 2, rows_per_group = 3 }': sd.AddMaxRowsInMaxGroups(

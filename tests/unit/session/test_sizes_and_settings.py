@@ -12,7 +12,7 @@ import pytest
 import sordino as sd
 from sordino.engines.doors import EngineName
 from sordino.engines.sql.engine import SQLEngine
-from sordino.errors import EngineFailure, InvalidParameter, InvalidQuery
+from sordino.errors import EngineFailure, InvalidParameter, InvalidQuery, WeakBudget
 
 ROWS = pa.table({"a": [1, 2, 2], "x": [0.5, 99.0, None]})
 TABLE = sd.table("t")
@@ -99,6 +99,7 @@ def test_settings_of_numpy(asked: str, epsilon: Any) -> None:
     query = TABLE.group_by(keys).agg(n=sd.count(), m=QUESTIONS[asked])
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", WeakBudget)  # an epsilon of 100 is told
         release = opened.release(query, sd.PureDP(epsilon))
         repr(release)
         release._repr_html_()
