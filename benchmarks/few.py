@@ -66,7 +66,30 @@ def found(people: int = 20_000) -> float:
     return sum(len(best & set(one)) for one in lists) / 5
 
 
+def to_date(periods: int) -> float:
+    """Return the deviation of the last running total, in those of one count."""
+    rows = sd.table("t").cumulative("week", list(range(periods)), n=sd.count())
+    opened = sd.Session(
+        {"t": sd.PrivateTable({"week": [1]}, protects=sd.AddOneRow())}, sd.GaussianDP(1)
+    )
+    return opened.price(rows, sd.GaussianDP(1)).errors["n"].sd
+
+
 ROWS: tuple[Row, ...] = (
+    *(
+        Accuracy(
+            what=f"{periods} periods to date, in deviations of one count: at the end",
+            ours=partial(to_date, periods),
+            unit="deviations",
+            floor=floor,
+            goal=goal,
+            peer=partial(math.sqrt, periods),
+            against="independent noise",
+            better="less",
+            tolerance=0.01,
+        )
+        for periods, floor, goal in ((12, 1.9, 1.86), (52, 2.4, 2.33), (365, 3.1, 2.95))
+    ),
     *(
         Accuracy(
             what=f"first ten groups at (1, 1e-6), ids in {groups}: noise of a choice",

@@ -12,6 +12,7 @@ import sordino as sd
 from sordino.query.builder import Query
 from sordino.session.identity import Identity, batch_identity, request_identity
 from tests.worded_cells import CELLS
+from tests.worded_figures import FIGURES
 
 Ask = Callable[[Any], Any]
 
@@ -21,7 +22,6 @@ BOUNDED: Final = VISITS.enforce(sd.MaxRowsPerID(2))
 MORE: Final = VISITS.enforce(sd.MaxRowsPerID(3))
 WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
 PAIRS: Final = sd.KeySet.from_dict({"ward": ["A", "B"], "days": [1, 2]})
-FIRST: Final = BOUNDED.group_by("ward")
 SETS: Final = BOUNDED.group_by_sets("days", ("days", "ward")).agg(n=sd.count())
 
 _ROWS: Final[dict[str, list[Any]]] = {
@@ -225,16 +225,7 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         ),
     },
     "keys": {"": BOUNDED.group_by("ward").keys()},
-    "top": {
-        "": FIRST.top(2, by=sd.count()),
-        "groups": FIRST.top(1, by=sd.count()),
-        "by": FIRST.top(2, by=sd.count_ids()),
-        "noise": FIRST.top(2, by=sd.count(), noise="gaussian"),
-        "weights": FIRST.top(2, by=sd.count(), weights={"rank": 2}),
-        "coverage": FIRST.top(2, by=sd.count(), coverage=True),
-        "aggregations": FIRST.top(2, by=sd.count(), n=sd.count()),
-        "of known keys": BOUNDED.group_by(WARDS).top(2, by=sd.count()),
-    },
+    **FIGURES,
     "agg": {
         "": BOUNDED.agg(a=sd.count(), b=sd.count()),
         "noise": BOUNDED.agg(noise="gaussian", a=sd.count(), b=sd.count()),

@@ -222,6 +222,16 @@ def test_rows_that_come_and_go_are_twice_as_wide() -> None:
     assert second["V"] - first["V"] - (0 - first["U"]) == 2
 
 
+def test_a_replaced_row_is_twice_as_wide() -> None:
+    """It leaves one group and enters another, whatever size of the table is public."""
+    request = sd.table("t").group_by("g").top(2, by=sd.count())
+    rows = table_of([("a", "U", 1), ("b", "V", 1)])
+    plan, _ = scores_of(request, rows, sd.ChangeOneRow(), "memory")
+    assert plan.scores.width == 2
+    assert plan.scores.fresh == 1
+    assert plan.scores.keys == 2
+
+
 def test_values_are_those_of_few_groups() -> None:
     """For any two chosen groups a person moves values by what is priced."""
     rows = [("a", key, 4) for key in "UVW"] + [("b", "U", 1), ("b", "V", 2)]

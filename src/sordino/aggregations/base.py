@@ -257,6 +257,9 @@ class AbstractClamped(ABC):
 class AbstractAggregation(ABC):
     """A question about each group."""
 
+    needs_every_group: ClassVar[bool] = False
+    """Whether an answer is made of the numbers of several groups."""
+
     @abstractmethod
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of the columns of the answer."""

@@ -101,7 +101,8 @@ class Quantile(AbstractBounded):
         """Return the least or the greatest value, exactly; other quantiles are none."""
         if self.word not in {"min", "max"}:
             raise InvalidQuery(
-                f"{self.word} cannot be computed from the rows of one id",
+                f"{self.word} cannot be computed from the rows of one id: engines have "
+                "no exact form of it in common",
                 "Ask min or max in per_id, and quantiles of what comes out.",
             )
         values = column_values(setting, self.column, self.nulls, (*ORDERED, "bool"))

@@ -21,6 +21,8 @@ from sordino.aggregations.column_values import (
 from sordino.aggregations.estimators import VarianceEstimator
 from sordino.aggregations.moments import divided_moments, separate_moments
 from sordino.aggregations.sized_moments import sized_moments
+from sordino.aggregations.summaries import Summary
+from sordino.errors import InvalidQuery
 from sordino.words import Words
 
 Divisor = Literal[0, 1]
@@ -60,6 +62,16 @@ class Variance(AbstractBounded):
     def clamp(self) -> Clamped:
         """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=2)
+
+    def summary(self, setting: Setting) -> Summary:
+        """Refuse: it ends in a quotient that engines round differently."""
+        del setting
+        raise InvalidQuery(
+            f"{self!r} cannot be computed from the rows of one id: engines round its "
+            "quotients differently",
+            "Sum the column and its square in per_id, and compute the variance of "
+            "each id from these with with_columns (docs/guides/per-person.md).",
+        )
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         """Return the variance from three moments, in each way to measure them."""

@@ -22,6 +22,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from sordino.distributions.equal_laplaces import reach_of_equal
 from sordino.numbers import ball, up
 from sordino.numbers.normal_law import log_normal_chance
 from sordino.numbers.precision import precision
@@ -32,6 +33,8 @@ _APART: Final = 1e-4
 """Scales nearer than this, relatively, are moved apart: differences keep 8 digits."""
 _FAINT: Final = 1e-3
 """A scale that is less than this share of the greatest is taken for it."""
+_FEW: Final = 4
+"""Terms of unequal scales cancel the more, the more of them there are."""
 _STEPS: Final = 60
 """Bisections of a reach: as many as a double has digits."""
 _OUTWARD: Final = 1 + 2.0**-30
@@ -68,6 +71,10 @@ class LaplaceBlend(AbstractBlend):
         greatest = np.abs(sizes).max(axis=0)
         if alpha <= 0:
             return np.where(greatest > 0, np.inf, 0.0)
+        numbers = np.count_nonzero(sizes, axis=0)
+        if len(sizes) > _FEW and np.all((np.abs(sizes) == greatest) | (sizes == 0)):
+            far = [reach_of_equal(int(n), alpha) if n else 0.0 for n in numbers]
+            return np.asarray(greatest * far)
         # each of the J noises stays within its own reach at alpha / J
         low = np.zeros_like(greatest)
         high = np.abs(sizes).sum(axis=0) * math.log(len(sizes) / alpha)

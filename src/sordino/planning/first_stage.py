@@ -80,9 +80,13 @@ def first_stage(
 
 
 def at_most_in(setting: Setting, groups: int) -> Setting:
-    """Return the setting of so many groups alone: a unit lies in no more of them."""
+    """Return the setting of so many groups alone: a unit lies in no more of them.
+
+    All bounds hold of those of a unit's rows that lie there, but the number of all
+    rows, where it is public, is not theirs.
+    """
     contribution = setting.contribution.with_groups(setting.versions, groups)
-    return replace(setting, contribution=contribution, groups=None)
+    return replace(setting, contribution=contribution, groups=None, size=None)
 
 
 def _single(aggregation: AbstractAggregation, setting: Setting) -> AbstractMeasurement:

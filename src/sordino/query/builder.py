@@ -275,6 +275,17 @@ class Query:
         )
         return GroupingSets.of(tuple(ways))
 
+    def cumulative(
+        self, period: str, periods: Any, /, *, last: Any = (), **answers: Any
+    ) -> Request:
+        """Ask for counts and sums of ordered periods, and for what they come to.
+
+        `cumulative("week", range(1, 53), last=(4, 13), n=sd.count())` tells each week
+        n, n_to_date, n_last_4 and n_last_13: one release, in which all add up. It
+        takes noise, weights and coverage as `agg` does.
+        """
+        return Grouped(self, (), None).cumulative(period, periods, last=last, **answers)
+
     def agg(
         self,
         /,

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from sordino._completion import hides
+from sordino.aggregations.running import Running
 from sordino.errors import InvalidParameter
 from sordino.keysets import KeySet
 from sordino.query.first_few import first_few
-from sordino.query.request import Request, Rows, make_request
+from sordino.query.periods import read_last, read_periods
+from sordino.query.request import Request, Rows, check_aggregation, make_request
 
 _ALL = "all"
 """The name of the set without columns: all rows together."""
@@ -80,6 +82,43 @@ class Grouped:
             weights=weights,
             coverage=coverage,
             few=first_few(groups, by, self.keyset),
+        )
+
+    def cumulative(
+        self,
+        period: str,
+        periods: Any,
+        /,
+        *,
+        last: Any = (),
+        noise: Literal["laplace", "gaussian"] | None = None,
+        weights: Mapping[str, Any] | None = None,
+        coverage: bool = False,
+        **aggregations: Any,
+    ) -> Request:
+        """Ask for counts and sums of ordered periods, and for what they come to.
+
+        `cumulative("week", range(1, 53), last=(4, 13), n=sd.count())` tells each week
+        n, n_to_date, n_last_4 and n_last_13: one release, in which all add up.
+        """
+        keys, order = read_periods(period, periods)
+        if period in self.by:
+            raise InvalidParameter(
+                "period", period, "is a group already", "Group by other columns."
+            )
+        windows = read_last(last, keys.size)
+        running = {
+            name: Running(check_aggregation(**{name: aggregation}), order, windows)
+            for name, aggregation in aggregations.items()
+        }
+        return make_request(
+            self.query,
+            (*self.by, period),
+            keys if self.keyset is None else self.keyset * keys,
+            running,
+            noise=noise,
+            weights=weights,
+            coverage=coverage,
         )
 
     def keys(self) -> Request:

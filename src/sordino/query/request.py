@@ -132,7 +132,8 @@ class Request(AbstractNoisyAnswers):
                 "must be a whole number of ids or rows",
                 "Try suppress_below(20).",
             )
-        if not self.columns or not self.by or self.few is not None:
+        whole = any(answer.needs_every_group for answer in self.questions)
+        if not self.columns or not self.by or self.few is not None or whole:
             raise InvalidQuery(
                 "there are no answers about groups to leave out",
                 'Try group_by("ward").agg(n=sd.count()).suppress_below(20).',
