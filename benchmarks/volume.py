@@ -1,10 +1,11 @@
-"""More rows than fit into memory: only asked for by name, for they take minutes."""
+"""Many rows, more than fit into memory: asked for by name, for they take minutes."""
 
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Final, final
 
+from benchmarks.clusters import rows_of
 from benchmarks.data import parquet
 from benchmarks.frame import Measured, Row, duration
 
@@ -54,4 +55,4 @@ class Volume:
         )
 
 
-ROWS: tuple[Row, ...] = (Volume(millions=50),)
+ROWS: tuple[Row, ...] = (Volume(millions=50), *rows_of(10))

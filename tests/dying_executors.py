@@ -317,12 +317,10 @@ def _of_other_plans(cluster: Cluster) -> Iterator[tuple[str, Outcome]]:
         settings.set(f"spark.sql.{name}", value)
         yield f"{name} {value}", cluster.released()
         settings.set(f"spark.sql.{name}", usual[name])
-    orders: dict[str, Callable[[Any], Any]] = {
-        "upside down": lambda frame: frame.orderBy("v", ascending=False),
-        "three partitions": lambda frame: frame.repartition(3),
-    }
-    for name, below in orders.items():
-        yield name, cluster.released(below=below)
+    upside_down = cluster.released(
+        below=lambda frame: frame.orderBy("v", ascending=False).repartition(3)
+    )
+    yield "upside down, in three partitions", upside_down
 
 
 def _of_other_statements(cluster: Cluster) -> Iterator[tuple[str, Outcome]]:
@@ -337,7 +335,7 @@ def _of_other_statements(cluster: Cluster) -> Iterator[tuple[str, Outcome]]:
             patch.object(SparkDialect, "narrow_total", _totals_behind_a_gate),
             calling("last_gate", passing(gate, honest=honest)),
         ):
-            for strike in (None, kill_executor):
+            for strike in (kill_executor,) if honest else (None, kill_executor):
                 done = "killed" if strike else "undisturbed"
                 yield f"{done} {name}", released(cluster.rows(), gate, strike)
     with (

@@ -29,7 +29,6 @@ VAGUE: Final = frozenset({
 
 REMAINING: Final = {
     "aggregations": "given kept",
-    "engines": "asked given held kept one said",
     "expressions": "given said",
     "query/sql": "asked given held kept one",
 }

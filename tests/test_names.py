@@ -151,9 +151,9 @@ PRIVATE: Final = {
     "aggregations": "_bound",
     "engines": (
         "_between _cased _checked _chosen _closed _compared _connected _cut "
-        "_elapsed _fixed _floored _known _leaving _like _named _quoted _rounded "
-        "_scaled _set _shortened _signed _split _spread _told _translated "
-        "_truncated _watched _within _without _written _zoned"
+        "_elapsed _fixed _floored _known _leaving _like _quoted _rounded "
+        "_scaled _shortened _signed _told _translated _truncated _within "
+        "_written _zoned"
     ),
     "expressions": (
         "_built _checked _compiled _enclosed _meaning _missing _named _refused "

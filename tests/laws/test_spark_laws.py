@@ -6,14 +6,18 @@ A smaller draw than on engines in memory: a question takes some tenths of a seco
 from collections.abc import Iterator
 from typing import Any, Final
 
+import pyarrow as pa
 import pytest
 
+import sordino as sd
 from sordino.conformance.example_tables import comparable_answer
+from sordino.conformance.short_plans import bound_rows, whole_question
 from sordino.conformance.verdicts import order_of
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.spark.dialect import SparkDialect
 from sordino.engines.sql import pieces as sql
 from sordino.errors import EngineFailure, SordinoError
+from sordino.query.nodes import Source
 from tests.dice import Dice, rolled
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS
@@ -29,8 +33,10 @@ pytestmark = pytest.mark.slow
 FRAME: Final = "frame of Spark"
 SALT: Final = 7
 QUESTIONS: Final = 2
-WORLDS: Final = 6
-NEIGHBOURED: Final = 3
+WORLDS: Final = 3
+NEIGHBOURED: Final = 2
+STEPPED: Final = ("arithmetic", "casts", "texts", "dates", "filter of texts")
+"""Steps in which a cell may be what no engine expects."""
 
 
 def told_by_spark(dice: Dice) -> Iterator[tuple[Any, Any]]:
@@ -103,8 +109,10 @@ def test_extreme_rows_of_a_frame_move_no_answer_further() -> None:
     before = outcomes.opened(engines[0], rows, FRAME)
     outcomes.opened(engines[1], rows.slice(2), FRAME)  # without the first id
     memory = outcomes.opened(MemoryEngine(order=order_of(engines[0])), rows, "arrow")
-    for step in STEPS:
-        made = claim(next(outcomes.asked(step)), before)
+    for step in STEPPED:
+        query = STEPS[step](sd.table("visits")).enforce(sd.MaxRowsPerID(3))
+        sums: Any = {name: sd.sum(name, -5, 5, nulls=0) for name in "xy"}
+        made = claim(query.agg(n=sd.count(), **sums), before)
         told, meant = (
             comparable_answer(made.question, opened.engine.answer(made.question))
             for opened in (before, memory)
@@ -115,7 +123,7 @@ def test_extreme_rows_of_a_frame_move_no_answer_further() -> None:
         engine.close()
 
 
-FORMS: Final = ("texts", "f64", "lists of texts", "decimals decimal128(15, 2)")
+FORMS: Final = ("texts", "f64", "lists of texts", "decimals decimal128(38, 0)")
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -151,12 +159,38 @@ def _rows_for_people(self: Any, values: Any) -> Any:
 
 
 def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where chance decides which rows are kept, an answer differs."""
-    monkeypatch.setattr(SparkDialect, "digest", _chance)
-    assert any(disagreements(rolled(seed)) for seed in range(50))
+    """Where chance decides which rows are kept, the answer differs.
+
+    False alarms: none in 120^40 runs, for three of ten rows of 40 ids are kept.
+    """
+    visits = pa.table({
+        "id": [n % 40 for n in range(400)],
+        "ward": [f"w{n}" for n in range(400)],
+    })
+    agreeing = []
+    for digest in (SparkDialect.digest, _chance):
+        monkeypatch.setattr(SparkDialect, "digest", digest)
+        engine = engine_beside(salt=SALT)
+        answers = []
+        for asked_engine in (engine, MemoryEngine(order=order_of(engine))):
+            rows = Source("t", asked_engine.open("t", visits, {}))
+            question = whole_question(bound_rows(rows, ("id",), 3), "ward")
+            answers.append(comparable_answer(question, asked_engine.answer(question)))
+        agreeing.append(answers[0] == answers[1])
+        engine.close()
+    assert agreeing == [True, False]
 
 
 def test_people_counted_by_rows_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A count of rows in the place of a count of ids moves further than its price."""
-    monkeypatch.setattr(SparkDialect, "distinct", _rows_for_people)
-    assert any(list(complaints(rolled(seed))) for seed in range(50))
+    people = sd.table("visits").enforce(sd.MaxRowsPerID(3)).agg(ids=sd.count_ids())
+    holding = []
+    for distinct in (SparkDialect.distinct, _rows_for_people):
+        monkeypatch.setattr(SparkDialect, "distinct", distinct)
+        engines = [engine_beside(salt=SALT), engine_beside(salt=SALT)]
+        rows = DOORS[FRAME].held(table(*BASE))
+        made = claim(people, outcomes.opened(engines[0], rows, FRAME))
+        outcomes.opened(engines[1], rows.slice(2), FRAME)  # without the first id
+        totals = [exact(made, engine) for engine in engines]
+        holding.append(not list(broken(made, *totals)))
+    assert holding == [True, False]

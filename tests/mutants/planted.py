@@ -40,7 +40,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "kept",
         "src/sordino/engines/sql/leaves.py",
-        "places = tuple(kept.names.index(name) for name in node.schema)",
+        "places = tuple(schema.names.index(name) for name in node.schema)",
         "places = tuple(range(len(node.schema.names)))",
         "columns of kept rows taken for others",
     ),

@@ -68,9 +68,9 @@ class SQLiteDialect(AbstractDialect):
         """Return the value: texts go by their bytes, NULL is least."""
         return exp.Ordered(this=value, nulls_first=True)
 
-    def same(self, one: Sql, other: Sql) -> Sql:
+    def same(self, left: Sql, right: Sql) -> Sql:
         """Return IS."""
-        return exp.NullSafeEQ(this=one, expression=other)
+        return exp.NullSafeEQ(this=left, expression=right)
 
     def first(self, value: Sql) -> Sql:
         """Return the least value."""

@@ -17,9 +17,7 @@ HONEST: Final = (
     "killed behind a shuffle",
     "shuffle.partitions 1",
     "adaptive.enabled false",
-    "upside down",
-    "three partitions",
-    "undisturbed in the last stage",
+    "upside down, in three partitions",
     "killed in the last stage",
     "a second copy",
 )

@@ -62,6 +62,7 @@ def test_volume_is_asked_for_by_name() -> None:
     assert large <= {row.what for row in rows(["million rows"])}
 
 
+@pytest.mark.slow
 def test_volume_in_a_fresh_process() -> None:
     """A child tells its groups, its seconds and its peak."""
     told = volume.Volume(millions=0.002).measure()

@@ -44,8 +44,8 @@ def far_values(name: str) -> pa.Table:
 def believes(engine: AbstractEngine, lying: Source, far: dict[str, Source]) -> bool:
     """Tell whether an engine answers by what the file says of itself."""
     return any(
-        [count.as_py() for (count,) in engine.answer(asked).columns] != right
-        for asked, right in _questions(lying, far)
+        [count.as_py() for (count,) in engine.answer(question).columns] != right
+        for question, right in _questions(lying, far)
     )
 
 

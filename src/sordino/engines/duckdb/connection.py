@@ -30,14 +30,14 @@ def locked_connection(
     limits: Mapping[str, Any], room: str, paths: list[str], *, progress: bool
 ) -> duckdb.DuckDBPyConnection:
     """Return a database of its own that reads these files, and can be set no more."""
-    given = {name: value for name, value in limits.items() if value is not None}
-    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **given})
+    limited = {name: value for name, value in limits.items() if value is not None}
+    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **limited})
     _set_progress(connection, progress)
     allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
     disabled = exp.Literal.string(_unknown_optimisers(connection))
     first = (("allowed_paths", allowed), ("disabled_optimizers", disabled))
     for name, value in (*first, *_LAST):
-        _set(connection, name, value)
+        _make_setting(connection, name, value)
     setting = "SELECT current_setting('disabled_optimizers')"
     ((setting_now,),) = connection.sql(setting).fetchall()
     if set(setting_now.split(",")) != set(disabled.this.split(",")):
@@ -45,7 +45,7 @@ def locked_connection(
     return connection
 
 
-def _set(
+def _make_setting(
     connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expression
 ) -> None:
     """Make a setting."""
@@ -60,13 +60,13 @@ def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None: 
 
     A notebook's kernel without widgets refuses any word about bars, and has none.
     """
-    asked = "SELECT current_setting('enable_progress_bar')"
-    ((shown,),) = connection.sql(asked).fetchall()
+    query = "SELECT current_setting('enable_progress_bar')"
+    ((shown,),) = connection.sql(query).fetchall()
     if not (wanted or shown):
         return
     with suppress(duckdb.InvalidInputException):
-        _set(connection, "enable_progress_bar_print", exp.false())
-        _set(connection, "enable_progress_bar", exp.Boolean(this=wanted))
+        _make_setting(connection, "enable_progress_bar_print", exp.false())
+        _make_setting(connection, "enable_progress_bar", exp.Boolean(this=wanted))
 
 
 def _unknown_optimisers(connection: duckdb.DuckDBPyConnection) -> str:

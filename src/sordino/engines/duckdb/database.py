@@ -62,10 +62,10 @@ class DuckDB(AbstractDatabase):
 
     def question_context(self) -> AbstractContextManager[object]:
         """Say how far it is, if that is wanted."""
-        return self._watched()
+        return self._watch_statement()
 
     @contextmanager
-    def _watched(self) -> Generator[None]:
+    def _watch_statement(self) -> Generator[None]:
         with ExitStack() as stack:
             if self._progress:
                 stack.enter_context(watch(self._percent))

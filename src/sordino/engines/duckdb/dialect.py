@@ -38,7 +38,7 @@ class DuckDBDialect(AbstractDialect):
 
     name = "duckdb"
     types: ClassVar = _TYPES | {
-        f"list[{one}]": f"{name}[]" for one, name in _TYPES.items()
+        f"list[{kind}]": f"{name}[]" for kind, name in _TYPES.items()
     }
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.uint64()
@@ -98,9 +98,9 @@ class DuckDBDialect(AbstractDialect):
         """Return the value: NaN is greater than all, texts go by their bytes."""
         return exp.Ordered(this=value, nulls_first=True)
 
-    def same(self, one: exp.Expression, other: exp.Expression) -> exp.Expression:
+    def same(self, left: exp.Expression, right: exp.Expression) -> exp.Expression:
         """Return IS NOT DISTINCT FROM."""
-        return exp.NullSafeEQ(this=one, expression=other)
+        return exp.NullSafeEQ(this=left, expression=right)
 
     def first(self, value: exp.Expression) -> exp.Expression:
         """Return the first value, which is the only one."""
@@ -227,7 +227,7 @@ def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     return value
 
 
-def _within(value: exp.Expression, kind: str, last: str) -> exp.Expression:
+def _in_range(value: exp.Expression, kind: str, last: str) -> exp.Expression:
     """Return a date or a time of the years 1 to 9999."""
     first = sql.as_type(exp.Literal.string("0001-01-01"), kind)
     end = sql.as_type(exp.Literal.string(last), kind)
@@ -238,7 +238,7 @@ def _within(value: exp.Expression, kind: str, last: str) -> exp.Expression:
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
     date = sql.as_type_or_null(value, "DATE")
-    return _within(date, "DATE", "9999-12-31")
+    return _in_range(date, "DATE", "9999-12-31")
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
@@ -246,7 +246,7 @@ def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     if arrow.tz is not None:
         value = sql.as_type_or_null(value, "TIMESTAMPTZ")
     time = sql.as_type_or_null(value, "TIMESTAMP")
-    return _within(time, "TIMESTAMP", "9999-12-31 23:59:59.999999")
+    return _in_range(time, "TIMESTAMP", "9999-12-31 23:59:59.999999")
 
 
 _RULES: Final[dict[str, Callable[[exp.Expression, pa.DataType], exp.Expression]]] = {

@@ -27,8 +27,8 @@ from sordino.expressions.tree import Operation
 
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times
 _FIRST, _LAST = (
-    (one - _EPOCH) // timedelta(microseconds=1)
-    for one in (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+    (end - _EPOCH) // timedelta(microseconds=1)
+    for end in (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
 )
 _SECOND: Final = 10**6
 _BLANK: Final = "[ \\t\\n\\r\\v\\f]*"
@@ -95,14 +95,14 @@ def _day(to: Written, spelling: Spelling) -> Sql:
 def _moment(to: Written, spelling: Spelling) -> Sql:
     """Return a time in UTC; one without fraction and zone needs no arithmetic."""
     moment = _match(to[0], spelling.time, lambda parts: _ticks(parts, spelling.time))
-    in_range = _let("held", moment, _within)
+    in_range = _let("held", moment, _keep_in_range)
     if spelling.time != ISO_TIME:
         return in_range
     plain = _matches(to[0], GRAMMARS["time"])
     return sql.case([(plain, sql.as_type_or_null(_bare(to[0]), "TIMESTAMP"))], in_range)
 
 
-def _within(ticks: Sql) -> Sql:
+def _keep_in_range(ticks: Sql) -> Sql:
     """Return microseconds after 1970 as a time of the years 1 to 9999."""
     ends = exp.Between(
         this=ticks.copy(), low=sql.bigint(_FIRST), high=sql.bigint(_LAST)

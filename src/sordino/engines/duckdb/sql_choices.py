@@ -13,7 +13,7 @@ from sordino.expressions import extreme_values, missing
 from sordino.expressions.tree import Operation
 
 
-def _named(name: str) -> Entry:
+def _function_entry(name: str) -> Entry:
     """Return the entry of a function of the engine."""
 
     def entry(to: Written) -> Sql:
@@ -35,10 +35,10 @@ def _replace_infinity(to: Written) -> Sql:
 
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     **plain_entries.ENTRIES,
-    missing.IS_NAN: _named("isnan"),
-    missing.IS_INFINITE: _named("isinf"),
+    missing.IS_NAN: _function_entry("isnan"),
+    missing.IS_INFINITE: _function_entry("isinf"),
     missing.FILL_NAN: _fill_nan,
     missing.REPLACE_INFINITY: _replace_infinity,
-    extreme_values.GREATEST: _named("greatest"),
-    extreme_values.LEAST: _named("least"),
+    extreme_values.GREATEST: _function_entry("greatest"),
+    extreme_values.LEAST: _function_entry("least"),
 }

@@ -118,7 +118,7 @@ def _modulo(to: Written) -> Sql:
     return _zero_is_zero(sql.plus(_rest(to), up))
 
 
-def _cut(kind: type[exp.Expression]) -> Entry:
+def _cut_entry(kind: type[exp.Expression]) -> Entry:
     """Return the entry of a division of integers that is cut towards zero."""
 
     def entry(to: Written) -> Sql:
@@ -199,7 +199,7 @@ def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the cast safe."""
     if to.real:
         return _real_steps(to, to.options["low"], to.options["high"])
-    between = _between(to, to.options["exponent"])
+    between = _steps_between(to, to.options["exponent"])
     return whole_steps(to, to[0], between, _wide_difference)
 
 
@@ -226,7 +226,7 @@ def _wide_difference(number: Sql, other: Sql) -> Sql:
     return _narrow(sql.minus(_huge(number), _huge(other)))
 
 
-def _between(to: Written, exponent: int) -> Sql:
+def _steps_between(to: Written, exponent: int) -> Sql:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
         size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
@@ -290,8 +290,8 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     arithmetic.DIVIDE: _divide,
     arithmetic.FLOOR_DIVIDE: _floor_divide,
     arithmetic.MODULO: _modulo,
-    arithmetic.QUOTIENT: _cut(exp.IntDiv),
-    arithmetic.REMAINDER: _cut(exp.Mod),
+    arithmetic.QUOTIENT: _cut_entry(exp.IntDiv),
+    arithmetic.REMAINDER: _cut_entry(exp.Mod),
     arithmetic.NEGATE: _negate,
     numeric.CLIP: _clip,
     numeric.ABS: _abs,

@@ -28,7 +28,7 @@ _SETTLED: Final = "[{}]*".format(
 )
 
 
-def _named(name: str) -> Entry:
+def _function_entry(name: str) -> Entry:
     """Return the entry of a function of the engine."""
 
     def entry(to: Written) -> Sql:
@@ -77,8 +77,8 @@ def _concat(to: Written) -> Sql:
 
 def _strip(to: Written) -> Sql:
     """Return a text without blanks or other letters around it."""
-    given = to.options.get("letters")
-    letters = sql.letters(text.BLANKS) if given is None else to.bind(given, "text")
+    wanted = to.options.get("letters")
+    letters = sql.letters(text.BLANKS) if wanted is None else to.bind(wanted, "text")
     return sql.function("trim", to[0], letters)
 
 
@@ -116,7 +116,7 @@ def _matches(to: Written) -> Sql:
     return sql.function("regexp_full_match", to[0], pattern)
 
 
-def _split(to: Written) -> Sql:
+def _split_part(to: Written) -> Sql:
     """Return what stands between separators, as a list."""
     return sql.function("string_split", to[0], to.bind(to.options["separator"], "text"))
 
@@ -131,7 +131,7 @@ def _find(to: Written) -> Sql:
     return sql.minus(sql.function("instr", to[0], to[1]), sql.bigint(1))
 
 
-def _like(to: Written) -> Sql:
+def _is_like(to: Written) -> Sql:
     """Return whether a text is as a pattern says."""
     pattern = to.bind(to.options["pattern"], "text")
     return sql.function("like_escape", to[0], pattern, sql.letters(patterns.ESCAPE))
@@ -225,16 +225,16 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.UPPER: _UPPER,
     letters.LOWERCASE: _change_case("lower", _LOWER),
     letters.UPPERCASE: _change_case("upper", _UPPER),
-    text.LENGTH: _named("length"),
+    text.LENGTH: _function_entry("length"),
     text.SLICE: _slice,
-    text.CONTAINS: _named("contains"),
+    text.CONTAINS: _function_entry("contains"),
     text.FIND: _find,
-    patterns.LIKE: _like,
+    patterns.LIKE: _is_like,
     automata.MATCHES: _matches,
-    pieces_of_text.SPLIT: _split,
+    pieces_of_text.SPLIT: _split_part,
     formats.STRFTIME: _format,
-    text.STARTS_WITH: _named("starts_with"),
-    text.ENDS_WITH: _named("suffix"),
+    text.STARTS_WITH: _function_entry("starts_with"),
+    text.ENDS_WITH: _function_entry("suffix"),
     text.CONCAT: _concat,
     text.STRIP: _strip,
     text.REPLACE: _replace,

@@ -208,8 +208,8 @@ class MemoryEngine(AbstractEngine):
     def _answer(self, question: Question) -> pa.Table:
         """Return the totals of each group."""
         groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
-        kept = with_kept_rows(question.rows, self._plans.name)
-        for row in self.rows(prune_question(replace(question, rows=kept))):
+        leaves = with_kept_rows(question.rows, self._plans.name)
+        for row in self.rows(prune_question(replace(question, rows=leaves))):
             groups[key_of(row, question.by)].append(row)
         schema = question.rows.schema
         kinds = [arrow_type(schema[name].type) for name in question.by]
@@ -317,7 +317,7 @@ def _given_rows(engine: MemoryEngine, node: PublicRows) -> Iterator[Row]:
         yield dict(zip(columns, values, strict=True))
 
 
-def _without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
+def _rows_without(engine: MemoryEngine, node: Without) -> Iterator[Row]:
     gone = {key_of(row, node.on) for row in engine.rows(node.right)}
     for row in engine.rows(node.left):
         if key_of(row, node.on) not in gone:
@@ -388,7 +388,7 @@ _WORK: Final[Mapping[type[AbstractNode], _Work]] = by_kind(
         Kept: MemoryEngine.kept_rows,
         Crowded: _crowded_ids,
         PublicRows: _given_rows,
-        Without: _without,
+        Without: _rows_without,
         Memberships: _memberships,
         Join: _join,
         Explode: _explode,

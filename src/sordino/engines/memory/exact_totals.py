@@ -16,28 +16,28 @@ def key_of(row: Row, names: Iterable[str]) -> tuple[Any, ...]:
     return sort_values(row[name] for name in names)
 
 
-def exact_total(asked: AbstractTotal, rows: list[Row]) -> int:
+def exact_total(wanted: AbstractTotal, rows: list[Row]) -> int:
     """Return a total of rows, held within its limits."""
-    total: int = _TOTALS[type(asked)](asked, rows)
+    total: int = _TOTALS[type(wanted)](wanted, rows)
     return total
 
 
-def exact_extreme(asked: Extreme, rows: list[Row]) -> Any:
+def exact_extreme(wanted: Extreme, rows: list[Row]) -> Any:
     """Return an extreme of the values that are there, missing where none is."""
-    values = (asked.expression.value(row) for row in rows)
+    values = (wanted.expression.value(row) for row in rows)
     there = [value for value in values if value is not None]
-    return (max if asked.is_greatest else min)(there, default=None)
+    return (max if wanted.is_greatest else min)(there, default=None)
 
 
-def _total(asked: Total, rows: list[Row]) -> int:
-    values = (asked.expression.value(row) for row in rows)
-    total: int = sum(asked.factor * x + asked.shift for x in values if x is not None)
+def _total(wanted: Total, rows: list[Row]) -> int:
+    values = (wanted.expression.value(row) for row in rows)
+    total: int = sum(wanted.factor * x + wanted.shift for x in values if x is not None)
     return max(-MOST, min(MOST, total))
 
 
-def _distinct(asked: Distinct, rows: list[Row]) -> int:
-    complete = (row for row in rows if all(row[n] is not None for n in asked.columns))
-    return len({key_of(row, asked.columns) for row in complete})
+def _distinct(wanted: Distinct, rows: list[Row]) -> int:
+    complete = (row for row in rows if all(row[n] is not None for n in wanted.columns))
+    return len({key_of(row, wanted.columns) for row in complete})
 
 
 _Count: TypeAlias = Callable[[Any, list[Row]], int]

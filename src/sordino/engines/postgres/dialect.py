@@ -92,12 +92,12 @@ class PostgresDialect(AbstractDialect):
         """Return the value: NaN is greater than all."""
         return exp.Ordered(this=value, nulls_first=True)
 
-    def same(self, one: Sql, other: Sql) -> Sql:
+    def same(self, left: Sql, right: Sql) -> Sql:
         """Return whether arrays of one entry are equal: nulls in them are, and hash.
 
         IS NOT DISTINCT FROM means the same, but rows are joined by it one with each.
         """
-        return exp.Array(expressions=[one]).eq(exp.Array(expressions=[other]))
+        return exp.Array(expressions=[left]).eq(exp.Array(expressions=[right]))
 
     def first(self, value: Sql) -> Sql:
         """Return the first entry of all values, which are one."""

@@ -97,9 +97,9 @@ class SparkDialect(AbstractDialect):
         """Return the value: NaN is greater than all, texts go by their bytes."""
         return exp.Ordered(this=value, nulls_first=True)
 
-    def same(self, one: Sql, other: Sql) -> Sql:
+    def same(self, left: Sql, right: Sql) -> Sql:
         """Return <=>."""
-        return exp.NullSafeEQ(this=one, expression=other)
+        return exp.NullSafeEQ(this=left, expression=right)
 
     def first(self, value: Sql) -> Sql:
         """Return the greatest value, which is the only one."""

@@ -18,7 +18,9 @@ def answer_table(question: Question, rows: pa.Table) -> pa.Table:
         groups = rows.columns[:width]
     else:
         groups = keys.columns
-        totals = [_spread(rows.column(0), total, keys.num_rows) for total in totals]
+        totals = [
+            _spread_totals(rows.column(0), total, keys.num_rows) for total in totals
+        ]
     return pa.Table.from_arrays([*groups, *totals], schema=answer_schema(question))
 
 
@@ -29,7 +31,7 @@ def with_places(keys: pa.Table) -> pa.Table:
     return keys.rename_columns(names).append_column(PLACE, places)
 
 
-def _spread(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
+def _spread_totals(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
     """Return totals at their places, zeros elsewhere."""
     spread = np.zeros(count, np.int64)
     spread[places.to_numpy()] = totals.to_numpy()

@@ -83,8 +83,12 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     def __init_subclass__(cls, **options: Any) -> None:
         """Refuse a dialect that leaves something open."""
         super().__init_subclass__(**options)
-        said = {*cls.types, *(operation.name for operation in cls.entries), *cls.absent}
-        lacking = {*TYPES, *(operation.name for operation in OPERATIONS)} - said
+        covered = {
+            *cls.types,
+            *(operation.name for operation in cls.entries),
+            *cls.absent,
+        }
+        lacking = {*TYPES, *(operation.name for operation in OPERATIONS)} - covered
         if lacking:
             names = ", ".join(sorted(lacking))
             raise TypeError(f"{cls.__name__} leaves open: {names}")
@@ -149,7 +153,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """
 
     @abstractmethod
-    def same(self, one: Sql, other: Sql) -> Sql:
+    def same(self, left: Sql, right: Sql) -> Sql:
         """Return whether two values are the same, null like null; never null."""
 
     @abstractmethod

@@ -45,19 +45,19 @@ def _exp(to: Written, x: Sql, let: Let) -> Sql:
     low, high = (_double(to, end) for end in forms.EXP_ENDS)
     tiny = sql.is_less(sql.function("abs", x.copy()), _double(to, forms.LEAST_TO_TELL))
     inside = exp.Between(this=x.copy(), low=low.copy(), high=high.copy())
-    held = sql.case([(tiny, sql.double(0)), (inside, x.copy())], sql.double(0))
+    safe = sql.case([(tiny, sql.double(0)), (inside, x.copy())], sql.double(0))
     infinity = _double(to, math.inf)
     return sql.case(
         [
             (sql.is_less(x.copy(), low), sql.double(0)),
-            (sql.is_at_most(x.copy(), high), _held_exp(to, held, let)),
+            (sql.is_at_most(x.copy(), high), _held_exp(to, safe, let)),
             (sql.is_less(x.copy(), infinity), infinity.copy()),
         ],
         x.copy(),
     )
 
 
-def _held_exp(to: Written, held: Sql, let: Let) -> Sql:
+def _held_exp(to: Written, safe: Sql, let: Let) -> Sql:
     """Return e**x of an x for which it is a double above 0."""
 
     def doublings(x: Sql) -> Sql:
@@ -70,12 +70,12 @@ def _held_exp(to: Written, held: Sql, let: Let) -> Sql:
         return reduce(sql.minus, parts, x.copy())
 
     return let(
-        (held,),
+        (safe,),
         lambda x: let(
             (x.copy(), doublings(x)),
             lambda x, k: let(
                 (rest(x, k), k.copy()),
-                lambda r, k: _scaled(_exp_series(to, r), k),
+                lambda r, k: _scale(_exp_series(to, r), k),
             ),
         ),
     )
@@ -89,7 +89,7 @@ def _exp_series(to: Written, r: Sql) -> Sql:
     return sql.plus(sql.double(1), beyond)
 
 
-def _scaled(number: Sql, k: Sql) -> Sql:
+def _scale(number: Sql, k: Sql) -> Sql:
     """Return a number times 2**k, in two steps: each of these powers is a double."""
     half = _floor(sql.multiplied_by(k.copy(), sql.half()))
     rest = sql.minus(k.copy(), half.copy())
@@ -102,11 +102,11 @@ def _log(to: Written, x: Sql, let: Let) -> Sql:
     inside = sql.conjunction(
         positive.copy(), sql.is_less(x.copy(), _double(to, math.inf))
     )
-    held = sql.case([(inside.copy(), x.copy())], sql.double(1))
-    return sql.case([(inside, _held_log(to, held, let)), (positive, x.copy())])
+    safe = sql.case([(inside.copy(), x.copy())], sql.double(1))
+    return sql.case([(inside, _held_log(to, safe, let)), (positive, x.copy())])
 
 
-def _held_log(to: Written, held: Sql, let: Let) -> Sql:
+def _held_log(to: Written, safe: Sql, let: Let) -> Sql:
     """Return the logarithm of a positive number, the least of them moved up first."""
 
     def is_tiny(x: Sql) -> Sql:
@@ -122,7 +122,7 @@ def _held_log(to: Written, held: Sql, let: Let) -> Sql:
         return sql.case([(is_tiny(x), places)], sql.double(0))
 
     return let(
-        (held,),
+        (safe,),
         lambda x: let(
             (moved(x), shift(x)),
             lambda x, shift: let(

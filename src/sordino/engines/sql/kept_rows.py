@@ -41,9 +41,9 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     schema = node.child.schema
     below = _add_key(work, node, work.rows(node.child))
     if not node.order:
-        kept = _keep_within(work, node, below, exp.RowNumber(), ())
+        first_rows = _keep_within(work, node, below, exp.RowNumber(), ())
         return work.part(
-            select_from(kept), columns_named(kept, node.schema), node.schema
+            select_from(first_rows), columns_named(first_rows, node.schema), node.schema
         )
     if _is_costly(node.child):
         work.share(below)
@@ -103,7 +103,9 @@ def _keys_agree(
 ) -> exp.Condition:
     """Return whether keys are those of another subquery."""
     pairs = zip(keys, other.further, strict=True)
-    return exp.and_(*(work.dialect.same(one.copy(), two.copy()) for one, two in pairs))
+    return exp.and_(
+        *(work.dialect.same(left.copy(), right.copy()) for left, right in pairs)
+    )
 
 
 def _keep_near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
@@ -190,8 +192,10 @@ def keep_groups(work: Writer, node: KeepGroups) -> Subquery:
         select_from(below), columns_named(below, schema), schema, [digest]
     )
     by = [*digested.further, *(digested.columns[name] for name in node.groups)]
-    kept = _keep_within(work, node, digested, exp.DenseRank(), by)
-    return work.part(select_from(kept), columns_named(kept, node.schema), node.schema)
+    first_rows = _keep_within(work, node, digested, exp.DenseRank(), by)
+    return work.part(
+        select_from(first_rows), columns_named(first_rows, node.schema), node.schema
+    )
 
 
 def _keep_within(

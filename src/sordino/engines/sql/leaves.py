@@ -99,11 +99,11 @@ class Leaves:
 
     def _kept_rows(self, node: Kept) -> Leaf:
         """Return rows that are kept: their values are of our types already."""
-        kept = node.rows.schema
+        schema = node.rows.schema
         form = pa.schema([
-            (known_as, column.arrow) for known_as, column in kept.columns
+            (known_as, column.arrow) for known_as, column in schema.columns
         ])
-        places = tuple(kept.names.index(name) for name in node.schema)
+        places = tuple(schema.names.index(name) for name in node.schema)
         name = f"s{len(self.handed)}"
         there = TableSource(form.empty_table())
         self.handed.append(Handed(KEPT, name, there, places, True))

@@ -72,10 +72,10 @@ def _is_in(to: Written) -> Sql:
 
 def _bin(to: Written) -> Sql:
     """Return a label; what is missing or NaN is below no edge, and so in no range."""
-    return _within(to, 0, len(to.options["bins"].edges))
+    return _is_within(to, 0, len(to.options["bins"].edges))
 
 
-def _within(to: Written, first: int, last: int) -> Sql:
+def _is_within(to: Written, first: int, last: int) -> Sql:
     """Return the label of a value that has passed so many edges, found by halves."""
     known = to.options["bins"]
     count = len(known.edges)
@@ -84,8 +84,8 @@ def _within(to: Written, first: int, last: int) -> Sql:
         return to.bind(None, "text") if outside else to[count + first]
     middle = (first + last + 1) // 2
     below = sql.is_less if known.opens(middle - 1) else sql.is_at_most
-    lower = _within(to, first, middle - 1)
-    upper = _within(to, middle, last)
+    lower = _is_within(to, first, middle - 1)
+    upper = _is_within(to, middle, last)
     return sql.case([(below(to.joint(0), to.joint(middle)), lower)], upper)
 
 

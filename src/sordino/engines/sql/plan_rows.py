@@ -106,7 +106,7 @@ def _crowded_ids(work: Writer, node: Crowded) -> Subquery:
     )
 
 
-def _without(work: Writer, node: Without) -> Subquery:
+def _rows_without(work: Writer, node: Without) -> Subquery:
     left, right = work.rows(node.left), work.rows(node.right)
     agree = exp.and_(
         *(
@@ -186,7 +186,7 @@ RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
         Crowded: _crowded_ids,
         PublicRows: _leaf_rows,
         Kept: _leaf_rows,
-        Without: _without,
+        Without: _rows_without,
         Memberships: _memberships,
         Gathered: _rows_of_ids,
         Join: _join,

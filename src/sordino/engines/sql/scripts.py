@@ -141,8 +141,8 @@ class Script:
 
     def refuse_changed(self) -> None:
         """Refuse sources that are not what they were when they were opened."""
-        kept = {name for part in self.kept for name in tables_of(part.rows)}
-        for name in sorted(kept):
+        names = {name for part in self.kept for name in tables_of(part.rows)}
+        for name in sorted(names):
             refuse_changed(name, self.writes.tables[name].source)
         for statement in self.run.statements:
             for part in statement.handed:

@@ -98,16 +98,16 @@ class Writer:
             columns[known_as] = with_type(column, kind)
         return Subquery(name, columns, tuple(selected[len(values) :]))
 
-    def both(self, one: Subquery, other: Subquery) -> Subquery:
+    def both(self, left: Subquery, right: Subquery) -> Subquery:
         """Add the subquery of the rows of two others, which have the same columns."""
-        parts = [select_from(rows).select(exp.Star()) for rows in (one, other)]
+        parts = [select_from(rows).select(exp.Star()) for rows in (left, right)]
         name = self._add(exp.union(*parts, distinct=False, copy=False))
         columns = {
             known_as: _column_of(column, name)
-            for known_as, column in one.columns.items()
+            for known_as, column in left.columns.items()
         }
         return Subquery(
-            name, columns, tuple(_column_of(column, name) for column in one.further)
+            name, columns, tuple(_column_of(column, name) for column in left.further)
         )
 
     def share(self, rows: Subquery) -> Subquery:
