@@ -127,6 +127,18 @@ def test_blunt_prices_are_caught() -> None:
     assert max(excess(*pair, tight, tells_the_end=True) for pair in pairs) > 1e-2
 
 
+def test_the_end_hides_new_keys_and_no_more() -> None:
+    """A new key has a chance in each round; one step lower it would have too much."""
+    scores = TopScores(10, Fraction(1), Fraction(1), Fraction(1), 20)
+    top = fit_top_keys(scores, sd.ApproxDP(1, "1e-6"))
+    assert top.end is not None
+
+    def seen(end: int) -> float:
+        return 10 * 20 * math.exp(-float(top.rate) * (end - 1))
+
+    assert seen(top.end) <= float(top.seen) < seen(top.end - 1)
+
+
 @pytest.mark.parametrize("top", [KNOWN[3], UNKNOWN[2]], ids=repr)
 def test_draws_follow_the_law(top: TopKeys) -> None:
     """Chi-squared of 4,000 lists; a false alarm once in ten million runs."""

@@ -189,4 +189,32 @@ PLANTED_STATISTICS: Final[tuple[Planted, ...]] = (
         "left, chance)",
         "means of groups that showed themselves as if they were known",
     ),
+    Planted(
+        "figures",
+        "src/sordino/aggregations/factorisation.py",
+        "steps = Fraction(self.squares[most])",
+        "steps = Fraction(most * self.squares[1])",
+        "squares of columns that overlap added up",
+    ),
+    Planted(
+        "figures",
+        "src/sordino/planning/first_stage.py",
+        "width = min(whole, 2 * largest)",
+        "width = largest",
+        "a row that leaves one group and enters another priced as one that comes",
+    ),
+    Planted(
+        "figures",
+        "src/sordino/mechanisms/kit/top_keys.py",
+        "above = _SAFE * math.log(up(odds)) / down(self.rate)",
+        "above = _SAFE * math.log(up(odds) / self.scores.most) / down(self.rate)",
+        "a new key has as many chances to be seen as there are choices",
+    ),
+    Planted(
+        "figures",
+        "src/sordino/query/limit_effects.py",
+        "fewer = rows * groups / col",
+        "fewer = rows * (groups + 1) / col",
+        "more rows kept of a person than limits keep",
+    ),
 )

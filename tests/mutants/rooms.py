@@ -145,6 +145,20 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "figures": Room(
+        (
+            *("aggregations/running.py", "aggregations/factorisation.py"),
+            *("planning/first_stage.py", "mechanisms/kit/top_keys.py"),
+            "query/limit_effects.py",
+        ),
+        (
+            "tests/laws/test_running_laws.py",
+            "tests/laws/test_first_few_laws.py",
+            "tests/laws/test_limit_laws.py",
+            "tests/unit/query/test_cumulative.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (

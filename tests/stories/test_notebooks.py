@@ -98,6 +98,7 @@ SELECT COUNT(*) AS n FROM visits
 """
 
 
+@pytest.mark.slow
 def test_what_shows_itself() -> None:
     """Sessions, prices, ledgers, budgets and key sets have a page, without a script."""
     cells = [
@@ -119,6 +120,7 @@ def test_what_shows_itself() -> None:
     assert "ApproxDP(epsilon=0, delta=0)" in outputs[8][0].data["text/plain"]
 
 
+@pytest.mark.slow
 def test_the_example_runs() -> None:
     """Every cell of the notebook in the repository, in a kernel with nothing else."""
     book = nbformat.read(ROOT / "examples/clinic.ipynb", as_version=4)  # type: ignore[no-untyped-call]

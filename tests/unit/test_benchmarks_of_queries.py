@@ -63,6 +63,7 @@ def test_volume_is_asked_for_by_name() -> None:
     assert large <= {row.what for word in words for row in rows([word])}
 
 
+@pytest.mark.slow
 def test_volume_in_a_fresh_process() -> None:
     """A child tells its groups, its seconds and its peak."""
     told = volume.Volume(millions=0.002).measure()

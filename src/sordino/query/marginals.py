@@ -8,6 +8,7 @@ from typing import Any, final
 
 from sordino import _validate
 from sordino._completion import hides
+from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.keysets import KeySet
 from sordino.query.listed_names import listed_names
@@ -72,13 +73,14 @@ def make_marginals(
             "must be a KeySet: the values of each column are public",
             'Try sd.KeySet.from_dict({"ward": ["A", "B"], "year": [2025, 2026]}).',
         )
-    if COUNT in keyset.columns:
-        raise InvalidParameter(
-            "keyset",
-            COUNT,
-            "is the name of the number in every table",
-            'Rename the column: query.rename({"count": "counted"}).',
-        )
+    for name in (COUNT, *error_names(COUNT)):
+        if name in keyset.columns:
+            raise InvalidParameter(
+                "keyset",
+                name,
+                "is the name of a number in every table",
+                f'Rename the column: query.rename({{"{name}": "rows"}}).',
+            )
     trees = tuple(Tree.of(keyset, columns) for columns in _groups(keyset, hierarchies))
     most = _validate.integer(order=order, least=1, most=len(trees))
     crossing = Crossing(trees, most)

@@ -41,8 +41,10 @@ class Margins:
         """Return the unbiased tables by their columns; they add up."""
         request = self.purchase.request
         names = (COUNT, *error_names(COUNT))
-        numbers = {**_columns(self.answer.errors), **_columns(self.answer.table)}
-        columns = {name: split_tables(request, numbers[name]) for name in names}
+        numbers = self.answer.errors.append_column(COUNT, self.answer.table[COUNT])
+        columns = {
+            name: split_tables(request, numbers[name].to_numpy()) for name in names
+        }
         bars = {name: columns[name] for name in names[1:]}
         called = request.crossing.names
         return NoisyTables(request.crossing, called, {COUNT: columns[COUNT]}, bars)
@@ -90,12 +92,6 @@ def margins_release(purchase: MarginsPurchase, answer: Answer) -> Release:
         purchase.budget,
         related=Margins(purchase, answer),
     )
-
-
-def _columns(table: "pa.Table") -> dict[str, Any]:
-    """Return the columns of numbers of a table."""
-    names = [name for name in table.column_names if name.startswith(COUNT)]
-    return {name: table[name].to_numpy() for name in names}
 
 
 def _notes(purchase: MarginsPurchase) -> tuple[str, ...]:

@@ -44,5 +44,5 @@ def plot_suggestion(tried: Sequence[Tried], best: int, source: str) -> "Figure":
         axes.set_ylim(bottom=0)
         axes.grid(color=_RULE)
         axes.set_axisbelow(True)
-    figure.text(0.01, -0.04, source, fontsize=_SMALL, color=_FAINT, parse_math=False)
+    figure.supxlabel(source, fontsize=_SMALL, color=_FAINT, parse_math=False)
     return figure

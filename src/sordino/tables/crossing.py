@@ -24,7 +24,7 @@ Name: TypeAlias = tuple[str, ...]
 MOST_CELLS: Final = 2**22
 """Of one table: contrasts are then sums of rows times 2**22, exact in 64 bits."""
 MOST_TABLES: Final = 10_000
-_MOST_PARTS: Final = 2**20
+_MOST_PARTS: Final = 2**18
 
 
 @final
@@ -103,12 +103,15 @@ class Crossing:
             tables = _count_choices(tables, tree.depth, self.order)
             parts = _count_choices(parts, sum(range(2, tree.depth + 2)), self.order)
         largest = sorted((int(tree.sizes[-1]) for tree in self.trees), reverse=True)
-        if sum(tables) > MOST_TABLES or sum(parts) > _MOST_PARTS:
-            raise InvalidQuery(
-                f"these margins are {sum(tables):,} tables, and the limit is "
-                f"{MOST_TABLES:,}",
-                "Lower the order, or name fewer columns.",
-            )
+        for what, many, most in (
+            ("tables", sum(tables), MOST_TABLES),
+            ("tables within tables", sum(parts), _MOST_PARTS),
+        ):
+            if many > most:
+                raise InvalidQuery(
+                    f"these margins are {many:,} {what}, and the limit is {most:,}",
+                    "Lower the order, or name fewer columns.",
+                )
         if math.prod(largest[: self.order]) > MOST_CELLS:
             raise InvalidQuery(
                 "the largest of these tables would have "

@@ -20,8 +20,10 @@ from sordino.tables.halving import Numbers
 from sordino.tables.measuring import squares_of
 from sordino.tables.trees import Tree
 
-_WIDEST: Final = 64
+_WIDEST: Final = 16
 """Matrices of trees are multiplied into ones of up to so many rows."""
+_SMALL: Final = 2**17
+"""Products of blocks: larger ones are shared by threads, which wait for each other."""
 _STEPS: Final = 50
 _HALVINGS: Final = 30
 _CLOSE: Final = 1e-2
@@ -70,8 +72,13 @@ class Basis:
     @staticmethod
     def _apply(numbers: Numbers, factors: tuple[Numbers, ...]) -> Numbers:
         """Return numbers with a matrix applied along each axis."""
-        for matrix in factors:
-            numbers = (matrix @ numbers.reshape(len(matrix), -1)).T
+        for matrix in reversed(factors):
+            size = len(matrix)
+            rows = numbers.size // size
+            most = max(1, _SMALL // size**2)
+            block = next(many for many in range(most, 0, -1) if rows % many == 0)
+            blocks = np.ascontiguousarray(numbers).reshape(-1, block, size)
+            numbers = (blocks @ matrix.T).reshape(rows, size).T
         return np.ascontiguousarray(numbers).ravel()
 
 

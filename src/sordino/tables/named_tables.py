@@ -155,7 +155,8 @@ def draw_people(together: JointFit, chances: Numbers) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     crossing = together.crossing
-    sums = np.cumsum(together.cells.ravel())
+    cells = together.cells.ravel()
+    sums = np.cumsum(cells if cells.any() else np.ones(cells.size))
     places = np.searchsorted(sums, chances * sums[-1], side="right")
     places = np.minimum(places, sums.size - 1)
     leaves = np.unravel_index(places, crossing.shape(crossing.finest))

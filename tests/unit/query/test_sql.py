@@ -128,6 +128,11 @@ AS_PYTHON: Final = {
     " (SELECT w.ward FROM Wards w WHERE w.ward > 'A')": (
         "table('visits').filter(~col('ward').is_in(['B'])).agg(n=count())"
     ),
+    "SELECT COUNT(*) AS n FROM visits WHERE ward NOT IN"
+    " (SELECT NULLIF(ward, 'A') FROM wards)": (
+        "table('visits').filter(~when(col('ward').is_in(['B'])).then(True)"
+        ".otherwise(None)).agg(n=count())"
+    ),
     "SELECT COUNT(*) AS n FROM visits WHERE \"Name\" = 'x'": (
         "table('visits').filter(col('Name') == 'x').agg(n=count())"
     ),

@@ -1,8 +1,8 @@
 """Margins as users ask for them: prices, tables, errors, words, refusals."""
 
-from collections.abc import Callable
+from datetime import UTC, date, datetime
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,58 +10,20 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
-
-BUDGET: Final = sd.ApproxDP(1, "1e-6")
-SIZE: Final = 2000
-ONE_ROW: Final = sd.AddOneRow()
-PLACES: Final = sd.KeySet.from_tuples(
-    [("n", "a"), ("n", "b"), ("s", "c")], columns=("state", "town")
+from tests.asked_margins import (
+    ASKED,
+    BUDGET,
+    KEYS,
+    NESTED,
+    ONE_ROW,
+    PLACES,
+    ROWS,
+    VISITS,
+    WIDE,
+    by_key,
+    exact,
+    opened,
 )
-KEYS: Final = PLACES * sd.KeySet.from_dict({"year": [2025, 2026], "ill": [True, None]})
-NESTED: Final = [("state", "town")]
-VISITS: Final = sd.table("visits")
-ASKED: Final = VISITS.marginals(KEYS, order=2, hierarchies=NESTED)
-
-
-def rows() -> dict[str, list[Any]]:
-    """Return rows of which a few have values that are no keys."""
-    generator = np.random.default_rng(4)
-    towns = generator.choice(
-        ["a", "b", "c", "elsewhere"], SIZE, p=[0.3, 0.4, 0.25, 0.05]
-    )
-    state = {"a": "n", "b": "n", "c": "s", "elsewhere": "s"}
-    return {
-        "state": [state[town] for town in towns],
-        "town": towns.tolist(),
-        "year": generator.choice([2025, 2026], SIZE).tolist(),
-        "ill": [True if sick else None for sick in generator.random(SIZE) < 0.1],
-        "person": (np.arange(SIZE) // 2).tolist(),
-        "cost": generator.random(SIZE).tolist(),
-    }
-
-
-ROWS: Final = rows()
-
-
-def opened(engine: Any = "memory", unit: Any = ONE_ROW) -> sd.Session:
-    """Return a session with much to spend."""
-    table = sd.PrivateTable(ROWS, protects=unit)
-    return sd.Session({"visits": table}, sd.GaussianDP(20), engine=engine)
-
-
-def exact(*names: str) -> dict[tuple[Any, ...], int]:
-    """Return the exact numbers of rows with public keys, by some columns."""
-    counts: dict[tuple[Any, ...], int] = {}
-    for row in zip(*(ROWS[name] for name in (*names, "town")), strict=True):
-        if row[-1] != "elsewhere":
-            counts[row[:-1]] = counts.get(row[:-1], 0) + 1
-    return counts
-
-
-def by_key(table: pa.Table) -> dict[tuple[Any, ...], float]:
-    """Return the numbers of a table by their keys."""
-    columns = [column.to_pylist() for column in table.columns]
-    return {key[:-1]: key[-1] for key in zip(*columns, strict=True)}
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
@@ -248,110 +210,6 @@ def test_ids_need_limits_and_pay_for_their_rows() -> None:
     assert once < twice <= 2 * once * (1 + 1e-9)
 
 
-def marginals(**more: Any) -> Callable[[], Any]:
-    """Return a call with other arguments."""
-    usual: dict[str, Any] = {"keyset": KEYS, "order": 2, "hierarchies": NESTED}
-    return lambda: opened().price(VISITS.marginals(**usual | more), BUDGET)
-
-
-WIDE: Final = sd.KeySet.from_dict({f"c{n}": [0, 1] for n in range(60)})
-WRONG: Final[dict[str, tuple[Callable[[], Any], str]]] = {
-    "no keys": (marginals(keyset=["a"]), "KeySet"),
-    "order 0": (marginals(order=0), "order must be at least 1"),
-    "order too large": (marginals(order=4), "must be at most 3"),
-    "order a text": (marginals(order="2"), "order"),
-    "unknown column": (marginals(keyset=WIDE["c0", "c1"], hierarchies=()), "c0"),
-    "60 columns": (marginals(keyset=WIDE, order=5, hierarchies=()), "limit is 10,000"),
-    "large": (
-        marginals(
-            keyset=sd.KeySet.from_dict({
-                "year": range(5000),
-                "town": map(str, range(5000)),
-            }),
-            hierarchies=(),
-        ),
-        "cells",
-    ),
-    "float keys": (
-        marginals(
-            keyset=sd.KeySet.from_dict({"cost": [1, 2]}), order=1, hierarchies=()
-        ),
-        "f64",
-    ),
-    "gaps": (marginals(hierarchies=()), "every combination"),
-    "wrong way up": (marginals(hierarchies=[("town", "state")]), "must nest"),
-    "not nested": (
-        marginals(
-            keyset=sd.KeySet.from_tuples(
-                [("n", "a"), ("s", "a")], columns=("state", "town")
-            ),
-            order=1,
-        ),
-        "'a' of 'town' lies in several of 'state'",
-    ),
-    "hierarchy of no column": (marginals(hierarchies=[("state", "city")]), "city"),
-    "hierarchies that share": (
-        marginals(hierarchies=[("state", "town"), ("state", "year")]),
-        "two of them",
-    ),
-    "hierarchies a text": (marginals(hierarchies="state"), "hierarchies"),
-    "totals a number": (marginals(totals=7), "totals"),
-    "totals of no table": (marginals(totals={"month": {}}), "month"),
-    "a key is missing": (marginals(totals={"year": {2025: 3}}), "2026"),
-    "a negative total": (marginals(totals={(): -1}), "at least 0"),
-    "a total that is no number": (marginals(totals={(): 2.5}), "integer"),
-    "totals that contradict": (
-        marginals(totals={(): 10, "year": {2025: 4, 2026: 5}}),
-        "contradict each other: one adds up to 9, the other to 10",
-    ),
-    "totals of towns and states": (
-        marginals(totals={"state": {"n": 4, "s": 5}, "town": {"a": 1, "b": 2, "c": 6}}),
-        "contradict",
-    ),
-    "all is known": (
-        marginals(
-            keyset=KEYS["year",],
-            order=1,
-            hierarchies=(),
-            totals={"year": {2025: 4, 2026: 5}},
-        ),
-        "all that these tables say",
-    ),
-    "count": (
-        marginals(keyset=sd.KeySet.from_dict({"count": [1]}), order=1, hierarchies=()),
-        "count",
-    ),
-    "no keys at all": (
-        marginals(
-            keyset=sd.KeySet.from_dict({"year": [2025]}).filter(sd.col("year") > 9999),
-            order=1,
-            hierarchies=(),
-        ),
-        "must have keys",
-    ),
-    "no noise for it": (
-        lambda: opened().price(ASKED, sd.PureDP(1)),
-        "margins have Gaussian noise",
-    ),
-    "no budget": (lambda: opened().price(ASKED, 1), "budget"),  # type: ignore[call-overload]
-    "together with others": (
-        lambda: opened().release_all({"a": ASKED}, BUDGET),  # type: ignore[dict-item]
-        "price and a release of their own",
-    ),
-    "confidence": (
-        lambda: opened().price(ASKED, BUDGET, confidence=2),
-        "confidence",
-    ),
-}
-
-
-@pytest.mark.parametrize(("ask", "message"), WRONG.values(), ids=WRONG)
-def test_what_cannot_be_asked_is_refused(ask: Callable[[], Any], message: str) -> None:
-    """By public facts, with a typed error that names what is wrong."""
-    with pytest.raises(SordinoError, match=message):
-        ask()
-
-
 def test_sixty_columns_can_be_asked_for() -> None:
     """Nobody lists their combinations: only those that somebody has are counted."""
     names = [f"c{n}" for n in range(60)]
@@ -367,6 +225,38 @@ def test_sixty_columns_can_be_asked_for() -> None:
     assert found == pytest.approx(both, abs=12)
     with pytest.raises(InvalidQuery, match="add up as they are"):
         release.adjusted["c3"]
+
+
+def test_keys_of_every_type() -> None:
+    """Dates, times, truth values, texts, numbers, and none of these."""
+    columns: dict[str, list[Any]] = {
+        "county": ["a", None, "b"],
+        "day": [date(2026, 1, 1), None, date(2025, 1, 1)],
+        "at": [datetime(2026, 1, 1, 5, tzinfo=UTC), None, None],
+        "ill": [True, False, None],
+    }
+    table = sd.PrivateTable(columns, protects=ONE_ROW)
+    session = sd.Session({"visits": table}, sd.GaussianDP(10**6))
+    keys = sd.KeySet.from_dict({name: set(one) for name, one in columns.items()})
+    release = session.release(VISITS.marginals(keys, order=2), sd.GaussianDP(10**6))
+    for name, values in columns.items():
+        found = {
+            key.replace(tzinfo=UTC) if isinstance(key, datetime) else key: round(count)
+            for (key,), count in by_key(release.tables[name]).items()
+        }
+        assert found == {value: values.count(value) for value in values}
+
+
+def test_a_law_of_nobody_is_even() -> None:
+    """Where the total is below zero, invented rows still have all columns."""
+    table = sd.PrivateTable(ROWS, protects=ONE_ROW)
+    session = sd.Session({"visits": table}, sd.GaussianDP(1), engine="memory")
+    nobody = VISITS.filter(sd.col("year") > 9999)
+    keys = sd.KeySet.from_dict({"year": [2025, 2026]})
+    asked = nobody.marginals(keys, order=1, totals={(): 0})
+    release = session.release(asked, sd.GaussianDP(1))
+    assert release.adjusted["year"]["count"].to_pylist() == [0.0, 0.0]
+    assert set(release.synthetic(200)["year"].to_pylist()) == {2025, 2026}
 
 
 def test_a_row_in_two_places_at_once_is_in_no_table() -> None:

@@ -6,7 +6,7 @@ miss; the interval of v holds all that fit one of those means
 (docs/proofs/intervals.md, lemma 4).
 
 In small groups the upper end is found about a centre between the mean and the middle
-of the range: there the noise grows less where the mean may be far off (lemma 4b).
+of the range: there the noise grows less where the mean may be far off (lemma 4, b).
 """
 
 from dataclasses import dataclass
