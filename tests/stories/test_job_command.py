@@ -212,6 +212,51 @@ def test_prices_and_checks_make_nothing(folder: Path) -> None:
     assert sorted(folder.iterdir()) == before
 
 
+def test_a_file_of_another_release_is_not_written_over(folder: Path) -> None:
+    """Two releases may have one stem: the second is refused before its charge."""
+    second = JOB.partition("[releases.wards]")[2].partition("[releases.ages]")[0]
+    (folder / "clinic.toml").write_text(f"{JOB}\n[releases.wards-a]{second}")
+    logged("wards", "--key", "a-b")
+    code, _, err = ran("release", "wards-a", "--key", "b")
+    assert code == 2
+    assert "is the file of another release, record" in err
+    assert charged() == ["wards/a-b"]
+
+
+NAMES = ["by/age", "x" * 300, "a\0b", "..", ""]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_answers_are_checked_before_the_charge(
+    name: str, folder: Path
+) -> None:
+    """They become parts of the names of files."""
+    (folder / "queries.py").write_text(PROGRAM.replace('"all"', repr(name)))
+    code, _, err = ran("release", "ages")
+    assert code == 2
+    assert "releases.ages.query must be letters, digits" in err
+    assert charged() == []
+
+
+def test_addresses_are_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes from the environment may hold a password."""
+    monkeypatch.setenv("CLINIC", "https://bob:hunter2@host/visits.parquet")
+    said = JOB.replace('"visits.parquet"', '{ env = "CLINIC" }')
+    (folder / "clinic.toml").write_text(said)
+    code, out, err = ran("check")
+    assert code == 1
+    assert "hunter2" not in out + err
+
+
+def test_a_first_line_without_names_is_not_taken_for_one(folder: Path) -> None:
+    """It may be a person's row: nothing of it is written or shown."""
+    (folder / "raw.csv").write_text("17,SECRET\n18,OTHER\n")
+    code, out, err = ran("init", "raw.csv", "--to", "new.toml")
+    assert code == 2
+    assert "SECRET" not in out + err
+    assert not (folder / "new.toml").exists()
+
+
 WRONG: dict[str, tuple[list[str], int, str]] = {
     "an unknown command": (["relase"], 2, "invalid choice: 'relase'"),
     "an unknown flag": (["release", "--fast"], 2, "--fast"),
@@ -223,6 +268,12 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "a width that is none": (["price", "wards", "--within", "n=0"], 2, "--within"),
     "a column that is none": (["price", "wards", "--within", "m=3"], 1, "column 'm'"),
     "half a budget": (["sql", "SELECT 1", "--delta", "1e-6"], 2, "make no budget"),
+    "a width beyond all": (
+        ["price", "wards", "--within", "n=1e400"],
+        2,
+        "--within",
+    ),
+    "a folder that is none": (["release", "wards", "--out", "a\0b"], 2, "cannot be"),
     "no statement": (["sql", "--epsilon", "1"], 2, "needs one statement"),
     "a statement that is none": (["sql", "SELEKT"], 2, "the statement"),
     "no budget": (["risk"], 2, "needs a budget or a ledger"),

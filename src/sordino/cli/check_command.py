@@ -20,7 +20,7 @@ from sordino.losses.headline import headline
 EXAMPLE: Final = "sordino check clinic.toml"
 WHAT: Final = (
     "Read a job file, look at the schemas of its tables, and say what each release "
-    "costs, what a year costs, and when the budget ends. No private row is read."
+    "costs, what a year costs, and when the budget ends. Nothing private is shown."
 )
 
 
@@ -79,7 +79,7 @@ def _show_year(desk: JobDesk, outlook: Forecast) -> None:
         name, period = outlook.refused
         say(f"The budget ends within a year: {name} of {period} would be refused.")
     say(f"All of the budget: {odds_sentence(limit)}")
-    say("No private row was read, and nothing was charged.")
+    say("Nothing was charged, and nothing private is shown.")
 
 
 def _facts(desk: JobDesk, outlook: Forecast) -> dict[str, Any]:

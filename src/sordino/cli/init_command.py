@@ -52,7 +52,7 @@ def write_job(arguments: argparse.Namespace) -> None:
     try:
         with arguments.to.open("x", encoding="utf-8") as file:
             file.write(text)
-    except OSError:
+    except (OSError, ValueError):
         raise InvalidJob(
             str(arguments.to), "is there, or cannot be written", "Name another: --to."
         ) from None

@@ -7,15 +7,16 @@ from typing import Final
 from sordino.cli.job_options import add_job_options, given_job, named_releases
 from sordino.cli.prices import price_facts, print_price
 from sordino.cli.terminal import say, write_object
-from sordino.errors import InvalidJob
+from sordino.errors import InvalidJob, show
 from sordino.job.job_desk import open_to_look
 from sordino.job.needed_budget import least_budget
 from sordino.losses.headline import headline
 
+_WIDEST: Final = 10**300
 EXAMPLE: Final = "sordino price clinic.toml wards"
 WHAT: Final = (
     "Say what releases of a job would cost, how far off each column would be, and what "
-    "that means to an attacker. No private row is read, and nothing is charged."
+    "that means to an attacker. Nothing is charged, and nothing private is shown."
 )
 
 
@@ -59,6 +60,6 @@ def _column_and_width(text: str) -> tuple[str, Fraction]:
         width = Fraction(number)
     except (ValueError, ZeroDivisionError):
         width = Fraction(0)
-    if not column or width <= 0:
-        raise InvalidJob("--within", f"must be COLUMN=N, got {text!r}", "Try n=10.")
+    if not column or not 0 < width < _WIDEST:
+        raise InvalidJob("--within", f"must be COLUMN=N, got {show(text)}", "Try n=10.")
     return column, width

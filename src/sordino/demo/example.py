@@ -41,7 +41,7 @@ def write_example(folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         with job.open("x", encoding="utf-8") as file:
             file.write(_JOB)
-    except OSError:
+    except (OSError, ValueError):
         raise InvalidJob(
             str(job), "is there, or cannot be written", "Name a new folder."
         ) from None

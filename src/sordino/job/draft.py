@@ -15,6 +15,7 @@ from sordino.session.session import Session
 from sordino.units import AddOneRow
 
 _TEXT_FILES: Final = (".csv", ".tsv", ".txt")
+_NOT_NAMES: Final = ("", *"0123456789+-.")
 _LONGEST_HEADER: Final = 1 << 16
 
 
@@ -101,7 +102,14 @@ def _header(path: Path) -> list[str]:
             str(path), "cannot be read as UTF-8", "Name a Parquet or a text file."
         ) from None
     delimiter = max(",;\t|", key=line.count)
-    return next(csv.reader([line], delimiter=delimiter), [])
+    names = next(csv.reader([line], delimiter=delimiter), [])
+    if not names or any(name[:1] in _NOT_NAMES for name in names):
+        raise InvalidJob(
+            str(path),
+            "must begin with a line of names, and its first line looks like a row",
+            "Put the names of the columns there: that line is public.",
+        )
+    return names
 
 
 def _table_name(source: str) -> str:

@@ -11,7 +11,13 @@ from typing import Any, final
 
 from sordino.errors import InvalidJob
 from sordino.job.job import Job
-from sordino.job.outputs import record_files, try_folder, write_outputs
+from sordino.job.outputs import (
+    output_paths,
+    record_files,
+    refuse_taken,
+    try_folder,
+    write_outputs,
+)
 from sordino.job.planned_release import PlannedRelease
 from sordino.job.questions import AskedRelease, read_question
 from sordino.ledger.ledger import Ledger
@@ -78,6 +84,8 @@ class JobDesk:
         key, stem = plan.key(period), plan.stem(folder, period)
         question = self.question(plan)
         try_folder(folder)
+        paths = output_paths(stem, question.names, plan.formats)
+        refuse_taken(self.session.ledger, key, paths)
         before = self.session.ledger.entry(key)
         releases = self.answers(plan, question, key)
         files = write_outputs(releases, stem, plan.formats)

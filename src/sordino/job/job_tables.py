@@ -21,7 +21,8 @@ def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicT
     for name, section in root.sections("tables").items():
         section.refuse_others("source", "protects", "columns", "format")
         unit = read_protection(section)
-        source, columns = _source(section, folder), _columns(section)
+        source = _source(section, folder)
+        columns = None if isinstance(source, Csv) else _columns(section)
         with root.section("tables").place_refusals(name):
             tables[name] = PrivateTable(source, unit, columns)
     if not tables:
@@ -32,7 +33,8 @@ def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicT
             raise root.section("public").wrong(
                 name, "is also a private table", "Choose another name."
             )
-        source, columns = _source(section, folder), _columns(section)
+        source = _source(section, folder)
+        columns = None if isinstance(source, Csv) else _columns(section)
         with root.section("public").place_refusals(name):
             tables[name] = PublicTable(source, columns)
     return tables
@@ -46,11 +48,7 @@ def _columns(section: Section) -> dict[str, Any]:
 
 def _source(section: Section, folder: Path) -> Any:
     """Return where the rows are, with what is said of how text is written."""
-    paths: Any
-    if isinstance(section.value("source"), list):
-        paths = [_path_beside(folder, path) for path in section.texts("source")]
-    else:
-        paths = _path_beside(folder, section.secret("source"))
+    paths = _places(section, folder)
     style = section.section("format")
     style.refuse_others(*_FORMAT)
     if not list(style):
@@ -59,6 +57,18 @@ def _source(section: Section, folder: Path) -> Any:
         return Csv(
             paths, _columns(section), **{name: style.values[name] for name in style}
         )
+
+
+def _places(section: Section, folder: Path) -> Any:
+    """Return a path, several, or the address of a server with the name of a table."""
+    source = section.value("source")
+    if not isinstance(source, list):
+        return _path_beside(folder, section.secret("source"))
+    if source and isinstance(source[0], dict):
+        address, *names = source
+        server = Section(section.at("source"), {"address": address, "table": names})
+        return server.secret("address"), " ".join(server.texts("table"))
+    return [_path_beside(folder, path) for path in section.texts("source")]
 
 
 def _path_beside(folder: Path, source: str) -> str:

@@ -1,11 +1,11 @@
 """The files that a release becomes, each of them whole or not at all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
 
-from sordino.errors import InvalidJob, OutputFailure, SordinoError
+from sordino.errors import InvalidJob, OutputFailure, SordinoError, show
 from sordino.ledger.ledger import Ledger
 from sordino.release.release import Release
 
@@ -23,10 +23,30 @@ def try_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
             file.write(b"\0" * 4096)
-    except OSError:
+    except (OSError, ValueError):
         raise InvalidJob(
-            str(folder), "cannot be written to", "Name another: --out FOLDER."
+            show(str(folder)), "cannot be written to", "Name another: --out FOLDER."
         ) from None
+
+
+def output_paths(
+    stem: Path, names: Iterable[str], formats: Iterable[str]
+) -> list[Path]:
+    """Return the files that answers become."""
+    return [path_of(stem, name, kind) for name in names for kind in formats]
+
+
+def refuse_taken(ledger: Ledger, key: str, paths: list[Path]) -> None:
+    """Refuse to write over what the ledger knows as the file of another key."""
+    for path in paths:
+        known = ledger.publication(path) if path.is_file() else None
+        entry = None if known is None else ledger.entry(key)
+        if known is not None and (entry is None or entry.number != known.charge):
+            raise InvalidJob(
+                str(path),
+                f"is the file of another release, record {known.charge}",
+                "Name another period, or another folder.",
+            )
 
 
 def write_outputs(
@@ -59,6 +79,6 @@ def _write_file(release: Release, path: Path, kind: str) -> Path:
     """Write one file; the disk's own words stay away."""
     try:
         FORMATS[kind](release, path)
-    except (SordinoError, OSError):
+    except (SordinoError, OSError, ValueError):
         raise OutputFailure(str(path)) from None
     return path

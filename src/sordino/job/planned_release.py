@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from sordino.constraints import AbstractConstraint
-from sordino.errors import InvalidJob
+from sordino.errors import InvalidJob, show
 from sordino.job.budgets import read_budget
 from sordino.job.outputs import FORMATS, USUAL
 from sordino.job.personal_limits import read_limits
@@ -63,13 +63,18 @@ def check_period(period: str) -> str:
     >>> check_period("2026-11")
     '2026-11'
     """
-    if _NAME.fullmatch(period) is None:
+    return check_file_name("--key", period)
+
+
+def check_file_name(place: str, name: Any) -> str:
+    """Return what becomes part of a file's name, or refuse what would leave it."""
+    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise InvalidJob(
-            "--key",
-            f"must be letters, digits, and . _ - between them, got {period!r}",
-            "Try --key 2026-11.",
+            place,
+            f"must be letters, digits, and . _ - between them, got {show(name)}",
+            "Try 2026-11, or by-age.",
         )
-    return period
+    return name
 
 
 def question_in_sql(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, final
 
-from sordino.errors import InvalidJob, SordinoError
-from sordino.job.planned_release import PlannedRelease
+from sordino.errors import InvalidJob, InvalidParameter, SordinoError
+from sordino.job.planned_release import PlannedRelease, check_file_name
 from sordino.job.toml_file import read_text
 from sordino.keysets.keyset import KeySet
 from sordino.losses.base import Budget
@@ -25,6 +25,8 @@ class AskedRelease:
     """What is asked, within what, and what becomes of several answers."""
 
     requests: Requests
+    names: tuple[str, ...]
+    """Of the answers in the end; of one alone it is empty."""
     budget: Budget
     finish: Callable[[dict[str, Release]], dict[str, Release]]
 
@@ -36,6 +38,7 @@ class Wording:
 
     requests: Requests
     budget: Budget | None
+    names: tuple[str, ...] = ("",)
     finish: Callable[[dict[str, Release]], dict[str, Release]] = dict
 
 
@@ -43,7 +46,9 @@ def read_wording(session: Session, plan: PlannedRelease, folder: Path) -> Wordin
     """Return what a release asks of a session, and within what, if that is said."""
     try:
         if plan.function is not None:
-            return Wording(_call_function(plan, folder), plan.budget)
+            requests = _call_function(plan, folder)
+            several = () if isinstance(requests, Request) else tuple(requests)
+            return Wording(requests, plan.budget, several or ("",))
         return _parse_sql(session, plan)
     except InvalidJob:
         raise
@@ -60,7 +65,7 @@ def read_question(session: Session, plan: PlannedRelease, folder: Path) -> Asked
             "has no budget",
             'Add budget = { epsilon = "1/2", delta = "1e-6" }.',
         )
-    return AskedRelease(wording.requests, wording.budget, wording.finish)
+    return AskedRelease(wording.requests, wording.names, wording.budget, wording.finish)
 
 
 def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
@@ -71,7 +76,7 @@ def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
     return Wording(
         question.request,
         question.budget,
-        lambda releases: {"": stacked_release(question, releases)},
+        finish=lambda releases: {"": stacked_release(question, releases)},
     )
 
 
@@ -83,6 +88,10 @@ def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
     source = catalog.public(keys["table"])
     rows = catalog.engine.frozen_rows(source.table)
     columns = keys.get("columns", list(rows.column_names))
+    if not isinstance(columns, list):
+        raise InvalidParameter(
+            "keys.columns", columns, "must be a list of names", 'Try ["ward"].'
+        )
     for column in columns:
         source.schema[column]  # refuses a name that is not there
     return KeySet.from_table(rows.select(list(columns)))
@@ -115,6 +124,8 @@ def _call_function(plan: PlannedRelease, folder: Path) -> Requests:
             "returns no request",
             'Return sd.table("visits").agg(n=sd.count()), or a dict of such.',
         )
+    for named in requests if several else ():
+        check_file_name(place, named)
     return cast("Requests", requests)
 
 

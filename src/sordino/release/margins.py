@@ -80,11 +80,15 @@ class Margins:
 
 def margins_release(purchase: MarginsPurchase, answer: Answer) -> Release:
     """Return an answer with what it cost and how it was made."""
-    first, *_ = answer.table.column_names
+    first, *names = answer.table.column_names
+    keys = purchase.request.keyset.columns
+    # another key set of the same tables may have its columns in another order
+    rest = [name for name in names if name not in keys]
+    errors = [name for name in answer.errors.column_names if name not in {first, *keys}]
     return Release(
-        answer.table,
-        answer.errors,
-        (first, *purchase.request.keyset.columns),
+        answer.table.select([first, *keys, *rest]),
+        answer.errors.select([first, *keys, *errors]),
+        (first, *keys),
         purchase.request.confidence,
         purchase.loss,
         purchase.plan,

@@ -274,7 +274,9 @@ def _protect(
         bounded for bounded in source.schema if bounded in lossy - {unit.id_column}
     )
     if unit.id_column is None:
-        # such a unit always bounds its rows
+        # such a unit always bounds its rows; but for one that weighs them, rows of no
+        # weight, of which neighbours may have any number, would be counted
+        cells = () if unit.weigh(source.schema) is not None else cells
         origin = Origin(source.table, cells, Schema(()), contribution.rows or 0)
         whole = Relation(source, contribution, None, None, (origin,), size=size)
         return _weigh_rows(whole, unit)

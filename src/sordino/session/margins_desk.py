@@ -27,6 +27,7 @@ def release_margins(
     purchase = _buy(desk, request, budget)
 
     def prepare() -> Callable[[], bytes]:
+        desk.catalog.refuse_other_sizes()
         desk.keysets[repr(request.keyset)] = None
         exact = desk.engine.prepare(purchase.question)
         return lambda: storage.answer_bytes(margins_answer(purchase, exact()))

@@ -23,7 +23,8 @@ def find_files(pattern: Any) -> tuple[str, ...]:
     there = Path(text).exists()
     named = [text] if there else glob.glob(text, recursive=True)  # noqa: PTH207 so
     if not named:
-        raise InvalidParameter("source", text, "matches no file", "Check the path.")
+        shown = text.partition("://")[0] + "://..." if "://" in text else text
+        raise InvalidParameter("source", shown, "matches no file", "Check the path.")
     paths = tuple(sorted(str(Path(name).resolve()) for name in named))
     for path in paths:
         if not Path(path).is_file() or any(sign in path for sign in _WILD):

@@ -21,8 +21,9 @@ Levels: TypeAlias = tuple[int, ...]
 Name: TypeAlias = tuple[str, ...]
 """The columns of a table, in the order of the keys."""
 
-MOST_CELLS: Final = 2**22
-"""Of one table: contrasts are then sums of rows times 2**22, exact in 64 bits."""
+MOST_CELLS: Final = 2**21
+"""Of one table: contrasts are sums of rows times that, and their squares, at most
+a * b * (a + b) for parts of a and b cells, stay below 2**62: exact in 64 bits."""
 MOST_TABLES: Final = 10_000
 _MOST_PARTS: Final = 2**18
 

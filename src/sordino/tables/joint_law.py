@@ -211,7 +211,7 @@ def fit_law(measured: Measured) -> Numbers:
     point = dual.at(np.zeros(measured.noisy.size))
     for _ in range(_STEPS):
         size = np.sqrt(measured.precisions) * point.rise
-        if float(np.abs(size).max()) <= _CLOSE:
+        if float(np.abs(size).max(initial=0.0)) <= _CLOSE:
             break
         step = dual.step(point)
         slope, part = float(point.rise @ step), 1.0

@@ -1,12 +1,13 @@
 """Tables by their columns, as Arrow tables: keys and numbers."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from sordino.errors import UnknownName
 from sordino.schema import unknown
 from sordino.tables.coarser import add_up
 from sordino.tables.crossing import Crossing, Levels
@@ -31,6 +32,14 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
         """Return a table by its name; columns may stand in any order."""
         return self.make(self._settle(name))
 
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a table of some columns."""
+        try:
+            self._settle(name)
+        except UnknownName:
+            return False
+        return True
+
     def __iter__(self) -> Iterator[Any]:
         """Yield the names of the tables."""
         return iter(self.called)
@@ -49,7 +58,7 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
         """Return the name by which a table is called."""
         alone = (name,) if isinstance(name, str) else name
         for known in (name, alone):
-            if isinstance(known, Hashable) and known in self.called:
+            if _is_hashable(known) and known in self.called:
                 return known
         if isinstance(alone, tuple):
             for known in self.called:
@@ -166,3 +175,12 @@ def draw_people(together: JointFit, chances: Numbers) -> "pa.Table":
             nodes = tree.places[level][leaf]
             columns[column] = tree.values[level - 1].take(pa.array(nodes))
     return pa.table(columns)
+
+
+def _is_hashable(name: object) -> bool:
+    """Tell whether something can be looked up: a tuple that holds a list cannot."""
+    try:
+        hash(name)
+    except TypeError:
+        return False
+    return True

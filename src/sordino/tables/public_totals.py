@@ -31,7 +31,7 @@ def read_totals(
     for name, counts in totals.items():
         columns = (name,) if isinstance(name, str) else name
         table = find_table(crossing, columns)
-        known[table] = _counts(crossing, table, counts, f"totals[{name!r}]")
+        known[table] = _counts(crossing, table, (columns, counts), f"totals[{name!r}]")
     _refuse_contradictions(crossing, known)
     return known
 
@@ -42,14 +42,21 @@ def find_table(crossing: Crossing, columns: Any) -> Levels:
         for name, table in crossing.names.items():
             if len(name) == len(columns) and set(name) == set(columns):
                 return table
-    raise unknown("table", columns, [])
+    listed = [", ".join(name) for name in crossing.names if name]
+    raise unknown("table", columns, listed)
 
 
 def _counts(
-    crossing: Crossing, table: Levels, counts: Any, argument: str
+    crossing: Crossing,
+    table: Levels,
+    columns_and_counts: tuple[Name, Any],
+    argument: str,
 ) -> NDArray[np.int64]:
-    """Return the counts of a table that was given as a number or by its keys."""
-    name = crossing.name(table)
+    """Return the counts of a table that was given as a number or by its keys.
+
+    Keys are tuples in the order in which the columns were named.
+    """
+    name, counts = columns_and_counts
     if not name:
         return np.asarray(_validate.integer(**{argument: counts}, least=0, most=_MOST))
     keys = _list_keys(crossing.keys(table), name)

@@ -115,6 +115,29 @@ def test_every_budget_can_be_said(said: str, tmp_path: Path) -> None:
     assert job.releases["wards"].budget == BUDGETS[said]
 
 
+def test_a_format_is_that_of_a_text_file(tmp_path: Path) -> None:
+    """The types of columns are said once, and the file is read as it is written."""
+    (tmp_path / "wards.csv").write_text("ward;beds\nA;3\n")
+    public = (
+        '[public.wards]\nsource = "wards.csv"\nformat = { delimiter = ";" }\n'
+        'columns = { ward = "text", beds = "i64" }\n'
+    )
+    visits = sd.PrivateTable({"patient": [1]}, protects=sd.AddOneRow())
+    tables: Any = job_of(tmp_path, GOOD + public).tables
+    session = sd.Session({"visits": visits, "wards": tables["wards"]}, sd.PureDP(1))
+    assert "beds" in str(session.describe())
+
+
+def test_a_table_of_a_server_is_its_address_and_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The address comes from the environment, and the name stands in the file."""
+    monkeypatch.setenv("CLINIC_DATABASE", "postgresql://reader@host/base")
+    source = '[{ env = "CLINIC_DATABASE" }, "public.visits"]'
+    tables: Any = job_of(tmp_path, GOOD.replace('"visits.parquet"', source)).tables
+    assert tables["visits"].source == ("postgresql://reader@host/base", "public.visits")
+
+
 REFUSED: dict[str, tuple[str, str, str]] = {
     "a name that is near": (
         "schedule",
