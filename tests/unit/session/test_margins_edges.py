@@ -90,7 +90,8 @@ def test_tables_are_asked_for_by_any_name() -> None:
     tables = session({"a": [0]}).release(TABLE.marginals(keys, order=1), CERTAIN).tables
     assert "x" not in tables
     assert "a" in tables
-    for name in ("x", ([],), 3, ["a", []]):
+    strange: list[Any] = ["x", ([],), 3, ["a", []]]
+    for name in strange:
         with pytest.raises(UnknownName):
             tables[name]
 
