@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -255,6 +256,25 @@ def test_a_first_line_without_names_is_not_taken_for_one(folder: Path) -> None:
     assert code == 2
     assert "SECRET" not in out + err
     assert not (folder / "new.toml").exists()
+
+
+LONG = "x" * 5000
+COMMANDS = [
+    ["ledger", "show", LONG],
+    ["verify", "wards.csv", "--ledger", LONG],
+    ["inspect", LONG],
+    ["risk", LONG],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=itemgetter(0))
+def test_paths_beyond_the_system_are_refused(words: list[str], folder: Path) -> None:
+    """Whatever the system says of a path, no foreign error is shown."""
+    assert folder
+    code, out, err = ran(*words)
+    assert (code in {1, 4}, out) == (True, "")
+    assert err.startswith("sordino: ")
+    assert "Traceback" not in err
 
 
 WRONG: dict[str, tuple[list[str], int, str]] = {

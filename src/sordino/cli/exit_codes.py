@@ -20,6 +20,7 @@ from sordino.errors import (
 )
 
 REFUSED: Final = 1
+FAILED: Final = 4
 INTERRUPTED: Final = 130
 _CODES: Final[dict[type[BaseException], int]] = {
     InvalidJob: 2,
@@ -28,7 +29,7 @@ _CODES: Final[dict[type[BaseException], int]] = {
     EngineUnavailable: 4,
     LedgerUnavailable: 4,
     AnswerLost: 4,
-    OutputFailure: 4,
+    OutputFailure: FAILED,
     LedgerDamaged: 5,
 }
 """Kinds of refusal that a scheduler tells apart; all others are a plain no."""

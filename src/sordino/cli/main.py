@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Final, final
 
-from sordino.cli.exit_codes import INTERRUPTED, exit_code
+from sordino.cli.exit_codes import FAILED, INTERRUPTED, exit_code
 from sordino.cli.terminal import note
 from sordino.errors import SordinoError
 
@@ -103,6 +103,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     except BrokenPipeError:  # whoever reads has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        note(f"sordino: the system refuses a path: {error.strerror}. Name another.")
+        return FAILED
     return code
 
 
