@@ -111,7 +111,7 @@ class Section:
         """Return a text, or that of the environment: `{ env = "NAME" }`."""
         value = self.value(name)
         if not isinstance(value, dict):
-            return self.text(name)
+            return self._open_text(name)
         section = self.section(name)
         section.refuse_others("env")
         variable = section.text("env")
@@ -122,6 +122,17 @@ class Section:
                 "Set it before the command runs.",
             )
         return os.environ[variable]
+
+    def _open_text(self, name: str) -> str:
+        """Return a text that may be kept for ever: no address with a password."""
+        text = self.text(name)
+        if "@" in text.partition("://")[2]:
+            raise InvalidJob(
+                self.at(name),
+                "is an address with a name or a password, which the ledger would keep",
+                f'Write {name} = {{ env = "CLINIC_DATABASE" }}.',
+            )
+        return text
 
     def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob:
         """Return the refusal of a value."""

@@ -115,6 +115,14 @@ def test_every_budget_can_be_said(said: str, tmp_path: Path) -> None:
     assert job.releases["wards"].budget == BUDGETS[said]
 
 
+def test_a_password_in_the_file_is_refused(tmp_path: Path) -> None:
+    """The text of a job is kept for ever: an address belongs to the environment."""
+    address = '"postgresql://reader:hunter2@host/base"'
+    with pytest.raises(InvalidJob, match="which the ledger would keep") as caught:
+        job_of(tmp_path, GOOD.replace('"visits.parquet"', address))
+    assert "hunter2" not in str(caught.value)
+
+
 def test_a_format_is_that_of_a_text_file(tmp_path: Path) -> None:
     """The types of columns are said once, and the file is read as it is written."""
     (tmp_path / "wards.csv").write_text("ward;beds\nA;3\n")
