@@ -10,8 +10,9 @@ from typing import Final, TypeAlias, final
 
 from sordino.display.formatting import cut_text, format_key
 
-_EMPTY: Final = {"br", "circle", "col", "line", "meta", "path", "polyline", "polygon"}
-_EMPTY |= {"rect", "use"}
+_EMPTY: Final = frozenset(
+    "br circle col line meta path polygon polyline rect use".split()
+)
 _COLUMNS: Final = 80
 
 
