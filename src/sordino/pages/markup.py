@@ -10,8 +10,9 @@ from typing import Final, TypeAlias, final
 
 from sordino.display.formatting import cut_text, format_key
 
-_EMPTY: Final = frozenset(
-    "br circle col line meta path polygon polyline rect use".split()
+_EMPTY: Final = (
+    *("br", "col", "meta"),
+    *("circle", "line", "path", "polygon", "polyline", "rect", "use"),
 )
 _COLUMNS: Final = 80
 
