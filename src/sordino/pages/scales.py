@@ -26,7 +26,7 @@ class Scale:
 
     def place(self, number: float) -> float:
         """Return where a number lies, in percent."""
-        return 100 * (number - self.least) / (self.most - self.least)
+        return 100 * ((number - self.least) / (self.most - self.least))
 
     @cached_property
     def ticks(self) -> tuple[float, ...]:

@@ -27,8 +27,8 @@ def section(language: Language, page: str, *content: Content) -> Html:
 
 def contents(language: Language) -> Html:
     """Return links to the pages."""
-    links = (
-        tag("li", tag("a", f"{number}. ", language.html(f"title.{page}"), href=f"#p{number}"))
-        for number, page in enumerate(PAGES, 1)
-    )  # fmt: skip
+    links = []
+    for number, page in enumerate(PAGES, 1):
+        title = language.html(f"title.{page}")
+        links.append(tag("li", tag("a", f"{number}. ", title, href=f"#p{number}")))
     return tag("nav", tag("ol", *links), aria_label=language.plain("title.contents"))
