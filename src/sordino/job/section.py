@@ -123,16 +123,21 @@ class Section:
             )
         return os.environ[variable]
 
-    def _open_text(self, name: str) -> str:
-        """Return a text that may be kept for ever: no address with a password."""
-        text = self.text(name)
-        if "@" in text.partition("://")[2]:
+    def open_texts(self, name: str) -> tuple[str, ...]:
+        """Return texts that may be kept for ever: no address with a password."""
+        texts = self.texts(name)
+        if any("@" in text.partition("://")[2] for text in texts):
             raise InvalidJob(
                 self.at(name),
-                "is an address with a name or a password, which the ledger would keep",
-                f'Write {name} = {{ env = "CLINIC_DATABASE" }}.',
+                "has an address with a name or a password, which the ledger would keep",
+                'Put it into the environment, and write { env = "CLINIC_DATABASE" }.',
             )
-        return text
+        return texts
+
+    def _open_text(self, name: str) -> str:
+        """Return one such text."""
+        self.text(name)
+        return self.open_texts(name)[0]
 
     def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob:
         """Return the refusal of a value."""

@@ -115,9 +115,14 @@ def test_every_budget_can_be_said(said: str, tmp_path: Path) -> None:
     assert job.releases["wards"].budget == BUDGETS[said]
 
 
-def test_a_password_in_the_file_is_refused(tmp_path: Path) -> None:
+_ADDRESS = '"postgresql://reader:hunter2@host/base"'
+
+
+@pytest.mark.parametrize(
+    "address", [_ADDRESS, f'["visits.parquet", {_ADDRESS}]', f'[{_ADDRESS}, "visits"]']
+)
+def test_a_password_in_the_file_is_refused(address: str, tmp_path: Path) -> None:
     """The text of a job is kept for ever: an address belongs to the environment."""
-    address = '"postgresql://reader:hunter2@host/base"'
     with pytest.raises(InvalidJob, match="which the ledger would keep") as caught:
         job_of(tmp_path, GOOD.replace('"visits.parquet"', address))
     assert "hunter2" not in str(caught.value)
