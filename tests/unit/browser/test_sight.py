@@ -69,7 +69,7 @@ PLANTS = {
     ),
     "a stop that holds the focus": (
         """<p><a href="#x">Go</a> <a href="#y">On</a></p>
-        <script>addEventListener("keydown", event => event.preventDefault())</script>""",
+        <script>addEventListener("keydown", key => key.preventDefault())</script>""",
         {"keyboard", "script"},
     ),
     "a page that prints empty": (
