@@ -9,7 +9,7 @@ from sordino.budgets.budget_text import budget_text
 from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded
-from sordino.ledger import earmarks
+from sordino.ledger import earmarks, obedience
 from sordino.ledger.entries import DATASET, Claim, Entry
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record
@@ -43,15 +43,18 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     }
     if claim.job:
         fields["job"] = claim.job
+    obeyed = obedience.counted_part(log, claim, when)
+    if obeyed is not None:
+        fields["policy"] = obeyed
     if claim.earmark is None:
         return fields
     left = earmarks.rest_after(log, claim.earmark, claim.budget, charges)
     return fields | {"earmark": claim.earmark, "rest": left}
 
 
-def remaining_after(log: Log, claim: Claim) -> Loss:
+def remaining_after(log: Log, claim: Claim, when: str) -> Loss:
     """Return what would be left of a budget beside what is set aside, or refuse."""
-    fields, limit = charge_fields(log, claim, ""), log.chargeable(claim.budget)
+    fields, limit = charge_fields(log, claim, when), log.chargeable(claim.budget)
     aside = earmarks.sum_earmarks(log, claim.budget, limit, without=claim.earmark)
     own = fields.get("rest")
     if own is not None:
@@ -86,6 +89,7 @@ def entry_of(log: Log, record: Record, limits: Mapping[str, Limit]) -> Entry:
         },
         answered=log.store.newest(f"answer {record.number}") > 0,
         job=fields.get("job") or "",
+        policy=(fields.get("policy") or {}).get("sha256", ""),
     )
 
 

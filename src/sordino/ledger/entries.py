@@ -8,6 +8,7 @@ from sordino.budgets.budget_text import budget_text, exact_text
 from sordino.budgets.charge import Charge
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
+from sordino.policy.usage import Usage
 from sordino.words import matches_fingerprint
 
 DATASET: Final = "dataset"
@@ -61,6 +62,8 @@ class Claim:
     """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
     job: str = ""
     """The SHA-256 of the text that it is made by, which the ledger has (`describe`)."""
+    usages: tuple[Usage, ...] = ()
+    """What it uses: a ledger that obeys a policy refuses a claim that does not say."""
 
     def __post_init__(self) -> None:
         """Refuse what a ledger cannot hold, before anything is charged."""
@@ -143,6 +146,8 @@ class Entry:
     """Whether an answer was stored; True of what somebody else asked (`seen_by`)."""
     job: str = ""
     """The SHA-256 of the text that it was made by (`Ledger.description`)."""
+    policy: str = ""
+    """The SHA-256 of the policy that allowed it, "" if there was none."""
 
     def __repr__(self) -> str:
         """Show it on one line: the rest are its fields."""

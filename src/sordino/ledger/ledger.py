@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter, SessionMoved
-from sordino.ledger import backup, claims, closure, earmarks, paid_answers, publications
+from sordino.ledger import backup, claims, closure, earmarks, obedience, paid_answers
 from sordino.ledger.charge_records import entry_of, find_entry, remaining_after
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.entries import (
@@ -38,10 +38,10 @@ from sordino.ledger.entries import (
 )
 from sordino.ledger.file_format import LARGEST
 from sordino.ledger.handle import Handle
+from sordino.ledger.keeping import AbstractKeeping
 from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
 from sordino.ledger.opening import LedgerTerms, make_file, make_in_memory, open_file
-from sordino.ledger.publications import FileFacts, Publication
 from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified, verify
 from sordino.ledger.world import World
@@ -55,7 +55,7 @@ __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 @hides("store")  # noqa: PLR0904 one handle, asked many things
 @final
-class Ledger:
+class Ledger(AbstractKeeping):
     """Charges against a limit, and the answers that were paid for.
 
     A handle belongs to the process that opened it: a fork, a pickle or a copy of it
@@ -215,6 +215,11 @@ class Ledger:
             lambda log: claims.reserve(log, self.identity, claim, self._when())
         )
 
+    def refuse_unlawful(self, claim: Claim) -> None:
+        """Refuse a claim that the policy does not allow; nothing is charged."""
+        when = self._when()
+        self._guarded.use(lambda log: obedience.counted_part(log, claim, when))
+
     def store(self, ticket: Ticket, answer: bytes) -> bytes:
         """Store an answer, durably, and return the one that may leave.
 
@@ -254,40 +259,12 @@ class Ledger:
         )
         return paid_answers.read_releases(charged, answer)
 
-    def describe(self, text: str, *, who: str = "") -> str:
-        """Record the text that releases are made by, such as a job file, once.
-
-        Returns its SHA-256, which charges name (`Claim.job`, `sd.Session(job=...)`).
-        """
-        return self._guarded.use(
-            lambda log: publications.describe(log, text, who, self._when())
-        )
-
-    def description(self, sha256: str) -> str:
-        """Return the text that was recorded by `describe`."""
-        return self._guarded.use(lambda log: publications.find_description(log, sha256))
-
-    def publish(self, key: str, path: Any, *, who: str = "") -> None:
-        """Record that a file was made of the answer of a key, by the file's SHA-256."""
-        facts = FileFacts.of(path)
-        self._guarded.use(
-            lambda log: publications.publish(log, key, facts, who, self._when())
-        )
-
-    def publication(self, path: Any) -> Publication | None:
-        """Return what is recorded of a file; None if no file like it was published.
-
-        A file of which one bit was changed is another file.
-        """
-        facts = FileFacts.of(path)
-        return self._guarded.use(lambda log: publications.find_publication(log, facts))
-
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left of a budget; nothing is charged.
 
         A release that does not fit is refused as `reserve` would refuse it.
         """
-        return self._guarded.use(lambda log: remaining_after(log, claim))
+        return self._guarded.use(lambda log: remaining_after(log, claim, self._when()))
 
     def limit(self, budget: str = DATASET) -> Limit:
         """Return the limit of the dataset, or of a name."""

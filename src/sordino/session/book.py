@@ -16,6 +16,7 @@ from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim, check_unicode
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget, Loss
+from sordino.policy.usage import Usage
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
@@ -49,10 +50,10 @@ class Book:
     ) -> bytes:
         """Charge a request and return its answer; a known key returns what it had.
 
-        `said` is the request in words; `priced` is the budget that was asked for and
-        what the answer costs; `told` may hold key, why, plan and earmark.
-        `prepare` refuses what cannot be answered and returns what answers it: it is
-        called before the charge, and not for an answer that is there.
+        `priced` is the budget that was asked for and what the answer costs; `details`
+        may hold key, why, plan and earmark, and what the request uses. `prepare`
+        refuses what cannot be answered and returns what answers it: it is called before
+        the charge, after the policy, and not for an answer that is there.
         """
         budget, loss = priced
         claim = Claim(
@@ -64,7 +65,10 @@ class Book:
             words=identity.words,
             **details,
         )
-        ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
+        is_paid = self.ledger.holds(claim)
+        if not is_paid:
+            self.ledger.refuse_unlawful(claim)
+        ready = None if is_paid else self._ready(claim, prepare)
         ticket = self.ledger.reserve(self._describe_job(claim))
         if ticket.answer is not None:
             return ticket.answer
@@ -90,19 +94,50 @@ class Book:
         raise refusal
 
     def left_after(
-        self, identity: Identity, priced: tuple[Budget, Loss], earmark: str | None
+        self, request: str, priced: tuple[Budget, Loss], details: dict[str, Any]
     ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
         budget, loss = priced
         claim = Claim(
-            request=identity.fingerprint,
+            request=request,
             asked=budget,
             loss=loss,
             budget=self.name,
             who=self.who,
-            earmark=earmark,
+            **details,
         )
         return self.ledger.what_if(claim)
+
+    def refuse_unlawful(
+        self, priced: tuple[Budget, Loss], usages: tuple[Usage, ...]
+    ) -> None:
+        """Refuse what the policy does not allow; nothing is charged."""
+        budget, loss = priced
+        self.ledger.refuse_unlawful(
+            Claim(
+                request="",
+                asked=budget,
+                loss=loss,
+                budget=self.name,
+                who=self.who,
+                usages=usages,
+            )
+        )
+
+    def part(self, budget: Any) -> "Book":
+        """Return a book for a part of a table, under the same policy."""
+        ledger = Ledger.in_memory(budget)
+        if self.name != DATASET:
+            ledger.allot(self.name, budget)
+        policy = self.ledger.policy()
+        if policy is not None:
+            ledger.obey(policy, who=self.who)
+        return Book(ledger, self.name, self.who, self.job)
+
+    def adopt(self, policy: Any) -> None:
+        """Obey the policy in a file from now on, if one is given."""
+        if policy is not None:
+            self.ledger.adopt(policy, who=self.who)
 
 
 def open_book(

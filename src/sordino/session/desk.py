@@ -12,8 +12,8 @@ from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.base import AbstractEngine
 from sordino.errors import SessionMoved
-from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget
+from sordino.planning.batch import Batch
 from sordino.planning.bundle import Bundle, best_bundle
 from sordino.planning.buying import best_purchase
 from sordino.planning.plan_text import plan_text
@@ -31,6 +31,7 @@ from sordino.session.book import Book
 from sordino.session.catalog import Catalog
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
+from sordino.session.usages import usage_of, usage_of_parts, usages_of
 
 
 @final
@@ -75,8 +76,27 @@ class Desk:
         purchase = self.buy(request, budget)
         self._prepare(purchase)
         request_words = identity.request_identity(request, self.catalog, budget, None)
-        left = self.book.left_after(request_words, (budget, purchase.loss), earmark)
+        details = {"earmark": earmark, "usages": (usage_of(purchase, self.catalog),)}
+        left = self.book.left_after(
+            request_words.fingerprint, (budget, purchase.loss), details
+        )
         return Outlook(Price(purchase), left)
+
+    def price(self, request: Request, budget: Budget) -> Price:
+        """Return what a request would cost; the policy may refuse it."""
+        purchase = self.buy(request, budget)
+        usages = (usage_of(purchase, self.catalog),)
+        self.book.refuse_unlawful((budget, purchase.loss), usages)
+        return Price(purchase)
+
+    def price_all(
+        self, requests: dict[str, Request], budget: Budget, weights: Given
+    ) -> Batch:
+        """Return what requests would cost that are planned together."""
+        bundle = self.buy_together(requests, budget, weights)
+        usages = usages_of(bundle, self.catalog)
+        self.book.refuse_unlawful((budget, bundle.loss), usages)
+        return Batch(bundle)
 
     def release(
         self, request: Request, budget: Budget, details: dict[str, Any]
@@ -95,7 +115,7 @@ class Desk:
         stored = self.book.answer(
             identity.request_identity(request, self.catalog, budget, details["key"]),
             (budget, purchase.loss),
-            {**details, "plan": plan},
+            {**details, "plan": plan, "usages": (usage_of(purchase, self.catalog),)},
             prepare,
         )
         return Release.of(purchase, storage.read_answer(stored), plan)
@@ -124,7 +144,11 @@ class Desk:
                 requests, self.catalog, budget, details["key"], bundle.weights.words
             ),
             (budget, bundle.loss),
-            {**details, "plan": "\n\n".join(listed)},
+            {
+                **details,
+                "plan": "\n\n".join(listed),
+                "usages": usages_of(bundle, self.catalog),
+            },
             prepare,
         )
         answers = map(storage.read_answer, storage.split_answers(stored))
@@ -147,7 +171,11 @@ class Desk:
         Limit.of(budget)  # refuses a budget that no part could have
         cost: Any = budget.times(divided.times)
         shown = ", ".join(map(repr, divided.parts))
-        details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
+        details = {
+            "plan": f"parts of {name} by {column}: {shown}",
+            "why": why,
+            "usages": (usage_of_parts(whole.node, column, self.catalog),),
+        }
         marks = {value: value_words(whole, column, value) for value in divided.parts}
         request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
@@ -157,7 +185,7 @@ class Desk:
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
             catalog = self.catalog.with_only(name, rows, step)
-            book = Book(Ledger.in_memory(budget), who=self.book.who, job=self.book.job)
+            book = self.book.part(budget)
             desks[value] = Desk(self.engine, catalog, book, process=self.process)
         return desks
 

@@ -13,11 +13,15 @@ from sordino.release.margins_answer import margins_answer
 from sordino.release.release import Release
 from sordino.session import identity
 from sordino.session.desk import Desk
+from sordino.session.usages import usage_of_margins
 
 
 def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
     """Return what margins would cost; nothing is charged."""
-    return MarginsPrice(_buy(desk, request, budget))
+    purchase = _buy(desk, request, budget)
+    usages = (usage_of_margins(purchase, desk.catalog),)
+    desk.book.refuse_unlawful((budget, purchase.loss), usages)
+    return MarginsPrice(purchase)
 
 
 def release_margins(
@@ -35,7 +39,11 @@ def release_margins(
     stored = desk.book.answer(
         identity.request_identity(request, desk.catalog, budget, details["key"]),
         (budget, purchase.loss),
-        {**details, "plan": purchase.plan},
+        {
+            **details,
+            "plan": purchase.plan,
+            "usages": (usage_of_margins(purchase, desk.catalog),),
+        },
         prepare,
     )
     return margins_release(purchase, storage.read_answer(stored))

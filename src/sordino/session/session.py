@@ -77,6 +77,7 @@ class Session:
         analyst: str | None = None,
         who: str = "",
         job: str = "",
+        policy: "str | os.PathLike[str] | None" = None,
         engine: EngineName | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -86,8 +87,8 @@ class Session:
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release, and so is `job`: a text that they are all
-        made by, which the ledger keeps once. Without `engine`, Spark answers if a
-        private table lives in it, else DuckDB.
+        made by, which the ledger keeps once. The ledger obeys a signed `policy` from
+        then on. Without `engine`, Spark answers if a table lives in it, else DuckDB.
         """
         warn_of_weak(budget, 2)
         name = engine_of_sources(private_sources(tables)) if engine is None else engine
@@ -95,6 +96,7 @@ class Session:
         catalog = open_catalog(holder, tables)
         remarks = Remarks(who, job)
         book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
+        book.adopt(policy)
         self._desk = Desk(holder, catalog, book)
 
     @overload
@@ -116,12 +118,12 @@ class Session:
     ) -> Price | MarginsPrice:
         """Return what an answer would cost and how far it would be off.
 
-        No private data is read, and nothing is charged.
+        Nothing private is read or charged; what the policy forbids is refused.
         """
         margins = read_marginals(query, confidence)
         if margins is not None:
             return price_margins(self._desk, margins, budget)
-        return Price(self._desk.buy(read_request(query, confidence), budget))
+        return self._desk.price(read_request(query, confidence), budget)
 
     @guard_call
     def price_all(
@@ -137,7 +139,7 @@ class Session:
         `weights` are as in `release_all`.
         """
         requests = read_requests(queries, confidence)
-        return Batch(self._desk.buy_together(requests, budget, weights))
+        return self._desk.price_all(requests, budget, weights)
 
     @guard_call
     def what_if(
