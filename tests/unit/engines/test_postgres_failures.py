@@ -295,7 +295,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def hook(unraisable: "sys.UnraisableHookArgs") -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            _thread.interrupt_main()
+            threading.Timer(0.1, _thread.interrupt_main).start()  # not in this callback
         else:
             told(unraisable)
 
