@@ -83,6 +83,6 @@ SHOWN: Final[dict[str, Callable[[], Any]]] = {
 @pytest.mark.parametrize("theme", GROUNDS)
 @pytest.mark.parametrize("value", SHOWN.values(), ids=SHOWN)
 def test_displays_can_be_read(value: Callable[[], Any], theme: str) -> None:
-    """On white and on black, on paper and on a phone; whatever the system's theme is."""
+    """On white, on black, on paper and on a phone, whatever theme the system has."""
     sight = look_at(cell_page(value()._repr_html_(), theme))
     assert sight.problems == ()
