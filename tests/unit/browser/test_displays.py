@@ -1,7 +1,7 @@
 """What values show of themselves in a notebook, looked at in a browser."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 import pytest
@@ -43,8 +43,8 @@ def ledger() -> sd.Ledger:
 
 def batch() -> Any:
     """Return the prices of several requests."""
-    asked = {"wards": QUERY, EVIL: sd.table("visits").enforce(sd.MaxRowsPerID(2))}
-    asked[EVIL] = asked[EVIL].agg(n=sd.count())
+    visits = sd.table("visits").enforce(sd.MaxRowsPerID(2))
+    asked = {"wards": QUERY, EVIL: visits.agg(n=sd.count())}
     return spent_session().price_all(asked, PLENTY)
 
 
@@ -72,10 +72,7 @@ SHOWN: Final[dict[str, Callable[[], Any]]] = {
         asked_margins.ASKED, asked_margins.BUDGET
     ),
     "margins": lambda: margins().release(asked_margins.ASKED, asked_margins.BUDGET),
-    **{
-        f"release {name}": (lambda shape=shape: shape)
-        for name, shape in RELEASES.items()
-    },
+    **{f"release {name}": partial(RELEASES.get, name) for name in RELEASES},
 }
 
 
