@@ -38,7 +38,7 @@ from sordino.ledger.entries import (
 )
 from sordino.ledger.file_format import LARGEST
 from sordino.ledger.handle import Handle
-from sordino.ledger.keeping import AbstractKeeping
+from sordino.ledger.kept_texts import AbstractKeeping
 from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
 from sordino.ledger.opening import LedgerTerms, make_file, make_in_memory, open_file

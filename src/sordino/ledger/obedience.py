@@ -19,7 +19,7 @@ from sordino.policy.signed import Policy
 from sordino.policy.tally import (
     NONE,
     YEAR,
-    Tally,
+    DayTally,
     count_recorded,
     count_release,
     counted_since,
@@ -37,10 +37,10 @@ def adopt(log: Log, policy: Policy, who: str, when: str) -> None:
         earlier = sum_before(log, log.head.number, policy)
     else:
         _refuse_older(policy, recorded)
-        earlier = before(_first_adoption(log))
+        earlier = earlier_sum(_first_adoption(log))
     fields = {
         "before": earlier.texts(),
-        "day": next_day(_newest_day(log), day_of(when)).isoformat(),
+        "day": next_day(_newest_day(log), utc_day(when)).isoformat(),
         "officer": policy.officer,
         "serial": policy.rules.serial,
         "sha256": policy.sha256,
@@ -88,14 +88,14 @@ def counted_part(log: Log, claim: Claim, when: str) -> dict[str, Any] | None:
             "that losses are finite", "this one is not", "Ask for noise."
         )
     newest = _newest_tally(log)
-    day = next_day(newest.day, day_of(when))
+    day = next_day(newest.day, utc_day(when))
     counted = counted.shorten(newest.total)
-    after = Tally(day, newest.total.plus(counted))
+    after = DayTally(day, newest.total.plus(counted))
     if rules.year is not None:
         year = _sum_of_year(log, after)
         rules.year.refuse_sum(counted, year, "366 days in a row")
     if rules.person is not None:
-        ever = after.total.plus(before(_first_adoption(log)))
+        ever = after.total.plus(earlier_sum(_first_adoption(log)))
         rules.person.refuse_sum(counted, ever, "all releases together")
     return {"sha256": policy.sha256, "counted": counted.texts(), **after.fields()}
 
@@ -115,17 +115,17 @@ def sum_before(log: Log, last: int, policy: Policy) -> Charge:
     return total
 
 
-def before(adoption: Record) -> Charge:
+def earlier_sum(adoption: Record) -> Charge:
     """Return what the first adoption says was charged before it."""
     return read_counted(adoption.fields["before"])
 
 
-def day_of(when: str) -> date:
+def utc_day(when: str) -> date:
     """Return the day of a time, by UTC."""
     return datetime.fromisoformat(when).astimezone(UTC).date()
 
 
-def _sum_of_year(log: Log, after: Tally) -> Charge:
+def _sum_of_year(log: Log, after: DayTally) -> Charge:
     """Return what is counted in the year that ends with a day.
 
     What was charged before the first policy counts as of the day of that.
@@ -143,7 +143,7 @@ def _sum_of_year(log: Log, after: Tally) -> Charge:
     earlier = _tally_of(log.record(numbers[place - 1])).total if older else NONE
     year = counted_since(after.total, earlier)
     adopted = date.fromisoformat(first.fields["day"])
-    return year.plus(before(first)) if adopted > start else year
+    return year.plus(earlier_sum(first)) if adopted > start else year
 
 
 def _refuse_older(policy: Policy, recorded: Policy) -> None:
@@ -174,17 +174,17 @@ def _first_adoption(log: Log) -> Record:
     return next(iter(log.every("adopted")))
 
 
-def _tally_of(record: Record) -> Tally:
+def _tally_of(record: Record) -> DayTally:
     """Return what was counted up to a charge."""
-    return Tally.read(record.fields["policy"])
+    return DayTally.read(record.fields["policy"])
 
 
-def _newest_tally(log: Log) -> Tally:
+def _newest_tally(log: Log) -> DayTally:
     """Return what was counted so far."""
     newest = log.newest_about("counted")
     day = _newest_day(log)
     assert day is not None  # noqa: S101 asked where there is a policy
-    return Tally(day, NONE if newest is None else _tally_of(newest).total)
+    return DayTally(day, NONE if newest is None else _tally_of(newest).total)
 
 
 def _newest_day(log: Log) -> date | None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, final
 
 from sordino.errors import InvalidPolicy
 from sordino.ledger.log import Log
-from sordino.ledger.obedience import before, day_of, policy_of, sum_before
+from sordino.ledger.obedience import earlier_sum, policy_of, sum_before, utc_day
 from sordino.ledger.records import Record
 from sordino.policy.tally import (
     NONE,
     YEAR,
-    Tally,
+    DayTally,
     counted_since,
     next_day,
     read_counted,
@@ -30,7 +30,7 @@ class PolicyWalk:
         self.log = log
         self.policy: Policy | None = None
         self.first: Record | None = None
-        self.tallies: list[Tally] = []
+        self.tallies: list[DayTally] = []
         self.day: date | None = None
 
     def adoption(self, record: Record, fields: dict[str, Any]) -> bool:
@@ -45,11 +45,11 @@ class PolicyWalk:
             self.first = record
             was = sum_before(self.log, record.number, policy)
         else:
-            was = before(self.first or record)
+            was = earlier_sum(self.first or record)
             sound = sound and policy.officer == earlier.officer
             sound = sound and serial > earlier.rules.serial
         self.policy = policy
-        return sound and before(record) == was and self._follows(fields, fields)
+        return sound and earlier_sum(record) == was and self._follows(fields, fields)
 
     def charge(self, fields: dict[str, Any]) -> bool:
         """Say whether a charge was counted, and within the sums of the policy."""
@@ -57,7 +57,7 @@ class PolicyWalk:
         if self.policy is None or self.first is None or part is None:
             return part is None and self.policy is None
         total = self.tallies[-1].total if self.tallies else NONE
-        tally = Tally.read(part)
+        tally = DayTally.read(part)
         sound = part["sha256"] == self.policy.sha256
         sound = sound and tally.total == total.plus(read_counted(part["counted"]))
         sound = sound and self._follows(part, fields)
@@ -66,11 +66,11 @@ class PolicyWalk:
 
     def _follows(self, part: dict[str, Any], fields: dict[str, Any]) -> bool:
         """Say whether a day is that of the clock, or the newest one before it."""
-        day = next_day(self.day, day_of(fields["when"]))
+        day = next_day(self.day, utc_day(fields["when"]))
         self.day = day
         return part["day"] == day.isoformat()
 
-    def _is_within(self, tally: Tally, first: Record) -> bool:
+    def _is_within(self, tally: DayTally, first: Record) -> bool:
         """Say whether what one person may lose is within the rules."""
         assert self.policy is not None  # noqa: S101 asked where there is one
         rules, start = self.policy.rules, tally.day - YEAR
@@ -79,7 +79,7 @@ class PolicyWalk:
             tally.total, self.tallies[place - 1].total if place else NONE
         )
         if date.fromisoformat(first.fields["day"]) > start:
-            year = year.plus(before(first))
-        ever = tally.total.plus(before(first))
+            year = year.plus(earlier_sum(first))
+        ever = tally.total.plus(earlier_sum(first))
         sums = ((rules.year, year), (rules.person, ever))
         return all(most is None or most.holds(total) for most, total in sums)

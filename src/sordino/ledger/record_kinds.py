@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias, final
 from sordino.budgets.limits import Limit
 from sordino.ledger.entries import DATASET
 from sordino.ledger.records import Record, hash_bytes
-from sordino.policy.limits import COORDINATES
+from sordino.policy.loss_rules import COORDINATES
 
 Check: TypeAlias = Callable[[Any], bool]
 Fields: TypeAlias = Mapping[str, Any]

@@ -20,14 +20,14 @@ from sordino import _validate
 from sordino.errors import InvalidPolicy
 from sordino.losses.base import Loss
 from sordino.numbers import distance, probability
-from sordino.policy.limits import Most
+from sordino.policy.loss_rules import Most
 from sordino.policy.permissions import (
-    Columns,
+    ColumnRules,
     Functions,
     Least,
     Listed,
     People,
-    Tables,
+    TableRules,
 )
 from sordino.policy.usage import Usage
 from sordino.settings.section import Section, file_value
@@ -59,7 +59,7 @@ class Rules:
     year: Most | None
     person: Most | None
     least: Least | None
-    tables: Tables | None
+    tables: TableRules | None
     functions: Functions
     people: People
     sentences: tuple[str, ...]
@@ -138,24 +138,24 @@ def _read_least(root: Section) -> Least | None:
     return Least(_rule(section, "least"), _whole(section, "least"))
 
 
-def _read_tables(root: Section) -> Tables | None:
+def _read_tables(root: Section) -> TableRules | None:
     """Return the tables that may be read, and the roles of their columns."""
     if "tables" not in root:
         return None
     columns = {}
     for name, section in root.sections("tables").items():
         section.refuse_others("keys", "filters", "values")
-        roles = (_listed(section, role) for role in ("keys", "filters", "values"))
-        columns[name] = Columns(*roles)
+        roles = (_read_names(section, role) for role in ("keys", "filters", "values"))
+        columns[name] = ColumnRules(*roles)
     named = ", ".join(f"[tables.{_toml(name)}]" for name in columns) or "[tables]"
-    return Tables(f"{named} and no other table", columns)
+    return TableRules(f"{named} and no other table", columns)
 
 
 def _read_functions(root: Section) -> Functions:
     """Return what may be asked."""
     section = root.section("functions")
     section.refuse_others("aggregations", "python")
-    aggregations = _listed(section, "aggregations")
+    aggregations = _read_names(section, "aggregations")
     for name in sorted(aggregations.names) if aggregations else ():
         with section.place_refusals("aggregations"):
             _validate.choice(AGGREGATIONS, aggregations=name)
@@ -167,10 +167,10 @@ def _read_people(root: Section) -> People:
     """Return who may ask."""
     section = root.section("people")
     section.refuse_others("who", "analysts")
-    return People(_listed(section, "who"), _listed(section, "analysts"))
+    return People(_read_names(section, "who"), _read_names(section, "analysts"))
 
 
-def _listed(section: Section, name: str) -> Listed | None:
+def _read_names(section: Section, name: str) -> Listed | None:
     """Return the names of a list, None where there is no list."""
     if name not in section:
         return None

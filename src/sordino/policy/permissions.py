@@ -25,7 +25,7 @@ class Listed:
 
 @final
 @dataclass(frozen=True)
-class Columns:
+class ColumnRules:
     """What the columns of a table may be used for; None where nothing is said of it."""
 
     keys: Listed | None = None
@@ -35,11 +35,11 @@ class Columns:
 
 @final
 @dataclass(frozen=True)
-class Tables:
+class TableRules:
     """The tables that may be read, and what their columns may be used for."""
 
     rule: str
-    columns: Mapping[str, Columns]
+    columns: Mapping[str, ColumnRules]
 
     def refuse(self, usage: Usage) -> None:
         """Refuse another table, and a column in a role that it may not have."""

@@ -15,7 +15,7 @@ from sordino.losses.base import Budget, Loss, PureDP
 from sordino.losses.closed import ApproxDP
 from sordino.losses.guarantees import Guarantees
 from sordino.numbers import INFINITE, finite
-from sordino.policy.limits import COORDINATES
+from sordino.policy.loss_rules import COORDINATES
 
 YEAR: Final = timedelta(366)
 """Days of a year, in whichever it lies: any so many in a row."""
@@ -24,7 +24,7 @@ NONE: Final = Charge.zero(COORDINATES)
 
 @final
 @dataclass(frozen=True)
-class Tally:
+class DayTally:
     """What was counted up to a day."""
 
     day: date
@@ -35,7 +35,7 @@ class Tally:
         return {"day": self.day.isoformat(), "sum": self.total.texts()}
 
     @classmethod
-    def read(cls, fields: Mapping[str, Any]) -> "Tally":
+    def read(cls, fields: Mapping[str, Any]) -> "DayTally":
         """Return what was recorded; JSON has sorted the names."""
         return cls(date.fromisoformat(fields["day"]), read_counted(fields["sum"]))
 
@@ -45,18 +45,18 @@ def read_counted(texts: Mapping[str, str]) -> Charge:
     return Charge.read({name: texts[name] for name in COORDINATES})
 
 
-def count_release(asked: Budget, loss: Loss, delta: Fraction) -> Charge:
+def count_release(budget: Budget, loss: Loss, delta: Fraction) -> Charge:
     """Return an epsilon and a delta within which a release certainly is.
 
     As it was asked for, if in these terms; else by its headline; else by its curve at
     a delta. Infinite where none of them says.
     """
-    own = [asked] if isinstance(asked, (PureDP, ApproxDP)) else []
+    own = [budget] if isinstance(budget, (PureDP, ApproxDP)) else []
     for bound in (*own, loss):
         counted = _headline(bound.guarantees)
         if counted is not None:
             return counted
-    return _at(loss, delta)
+    return _count_at(loss, delta)
 
 
 def count_recorded(charges: Mapping[str, str], loss: Loss, delta: Fraction) -> Charge:
@@ -80,7 +80,7 @@ def _headline(guarantees: Guarantees) -> Charge | None:
     return Charge(COORDINATES, (epsilon, guarantees.delta))
 
 
-def _at(loss: Loss, delta: Fraction) -> Charge:
+def _count_at(loss: Loss, delta: Fraction) -> Charge:
     """Return the epsilon of a loss at a delta; a curve tells it upwards."""
     epsilon = loss.epsilon_at(delta)
     amount: Amount = INFINITE if epsilon == float("inf") else Fraction(epsilon)

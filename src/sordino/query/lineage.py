@@ -62,13 +62,13 @@ class Lineage:
     is_chosen: bool = False
     """Whether the rows are some of those there are."""
 
-    def behind(self, names: Iterable[str]) -> Cells:
+    def cells_of(self, names: Iterable[str]) -> Cells:
         """Return the columns behind some columns."""
         return NOTHING.union(*(self.columns[name] for name in names))
 
     def divide(self, names: Iterable[str]) -> "Lineage":
         """Return the same rows, after some columns divided them."""
-        return replace(self, bounds=self.bounds | self.behind(names))
+        return replace(self, bounds=self.bounds | self.cells_of(names))
 
     def choose(self, cells: Cells) -> "Lineage":
         """Return some of the rows, which these columns decided about."""
@@ -79,7 +79,7 @@ class Lineage:
         cells = {name: self.columns.get(name, NOTHING) for name in names}
         return replace(self, columns=cells)
 
-    def beside(self, other: "Lineage") -> "Lineage":
+    def combine(self, other: "Lineage") -> "Lineage":
         """Return both together, with the columns of this one."""
         return Lineage(
             self.columns,
@@ -124,7 +124,7 @@ def _kept(node: Kept, below: _Below, origins: Origins) -> Lineage:
 def _project(node: Project, below: _Below, origins: Origins) -> Lineage:
     del origins
     (rows,) = below
-    cells = {name: rows.behind(cell.names()) for name, cell in node.columns}
+    cells = {name: rows.cells_of(cell.names()) for name, cell in node.columns}
     return replace(rows, columns=cells)
 
 
@@ -133,7 +133,7 @@ def _filter(node: Filter, below: _Below, origins: Origins) -> Lineage:
     (rows,) = below
     if any(node is part for part in origins.parts):
         return rows.choose(NOTHING)
-    read = rows.behind(node.condition.names())
+    read = rows.cells_of(node.condition.names())
     opened = isinstance(node.child, Source) and node.child.table in origins.marks
     if opened and read <= origins.marks[next(iter(rows.tables))]:
         return rows
@@ -156,9 +156,9 @@ def _join(node: Join, below: _Below, origins: Origins) -> Lineage:
     """Return pairs: what the right side brings is found by the columns joined on."""
     del origins
     left, right = below
-    met = left.behind(node.on) | right.behind(node.on)
+    met = left.cells_of(node.on) | right.cells_of(node.on)
     brought = {name: cells | met for name, cells in right.columns.items()}
-    both = left.divide(node.on).beside(right.divide(node.on))
+    both = left.divide(node.on).combine(right.divide(node.on))
     chosen = both.is_chosen or not node.outer
     cells = brought | dict(left.columns) | dict.fromkeys(node.on, met)
     return replace(both, columns=cells, is_chosen=chosen)
@@ -167,7 +167,7 @@ def _join(node: Join, below: _Below, origins: Origins) -> Lineage:
 def _difference(node: Without, below: _Below, origins: Origins) -> Lineage:
     del origins
     left, right = below
-    return left.beside(right).choose(left.behind(node.on) | right.behind(node.on))
+    return left.combine(right).choose(left.cells_of(node.on) | right.cells_of(node.on))
 
 
 def _explode(node: Explode, below: _Below, origins: Origins) -> Lineage:
@@ -179,7 +179,7 @@ def _map(node: MapRows, below: _Below, origins: Origins) -> Lineage:
     """Return columns that may be made of all there are."""
     del origins
     (rows,) = below
-    returned = dict.fromkeys(node.returns, rows.behind(rows.columns))
+    returned = dict.fromkeys(node.returns, rows.cells_of(rows.columns))
     return replace(rows, columns=dict(rows.columns) | returned, runs_python=True)
 
 
@@ -187,7 +187,7 @@ def _flat_map(node: FlatMap, below: _Below, origins: Origins) -> Lineage:
     """Return rows that a function makes, or leaves out, of all there is."""
     del origins
     (rows,) = below
-    whole = rows.behind(rows.columns)
+    whole = rows.cells_of(rows.columns)
     cells = dict(rows.columns) | dict.fromkeys(node.returns, whole)
     return replace(rows.choose(whole), columns=cells, runs_python=True)
 
@@ -196,8 +196,8 @@ def _gather(node: Gathered, below: _Below, origins: Origins) -> Lineage:
     del origins
     (rows,) = below
     cells = {name: rows.columns[name] for name in node.per}
-    cells |= {name: rows.behind(total.names()) for name, total in node.totals}
-    cells |= {name: rows.behind(extreme.names()) for name, extreme in node.extremes}
+    cells |= {name: rows.cells_of(total.names()) for name, total in node.totals}
+    cells |= {name: rows.cells_of(extreme.names()) for name, extreme in node.extremes}
     return replace(rows.divide(node.per), columns=cells)
 
 

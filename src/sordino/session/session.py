@@ -245,7 +245,6 @@ class Session:
         """Return the request that a text of SQL is, or its release with a budget.
 
         Of several groupings there is a request for each, and one release of all.
-
         `limits` bound what each id contributes, `bounds` the values of columns that are
         aggregated, `keys` name the groups beforehand (docs/guides/sql.md). `confidence`
         is of the intervals of a release.

@@ -30,8 +30,8 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
     return _usage(
         catalog,
         rows,
-        keys=rows.behind((*request.by, *_binned(questions))),
-        values=rows.behind(frozenset[str]().union(*read)),
+        keys=rows.cells_of((*request.by, *_histogram_columns(questions))),
+        values=rows.cells_of(frozenset[str]().union(*read)),
         functions=frozenset(_functions(request, catalog)),
         is_grouped=bool(request.by),
         level=_level(purchase),
@@ -51,7 +51,7 @@ def usage_of_margins(purchase: MarginsPurchase, catalog: Catalog) -> Usage:
     return _usage(
         catalog,
         rows,
-        keys=rows.behind(request.keyset.columns),
+        keys=rows.cells_of(request.keyset.columns),
         functions=frozenset(functions),
         is_grouped=True,
     )
@@ -60,7 +60,7 @@ def usage_of_margins(purchase: MarginsPurchase, catalog: Catalog) -> Usage:
 def usage_of_parts(node: AbstractNode, by: str, catalog: Catalog) -> Usage:
     """Return what parts of a table use: they are its groups, and tell nothing yet."""
     rows = lineage_of(node, catalog.origins)
-    return _usage(catalog, rows, keys=rows.behind((by,)), is_answered=False)
+    return _usage(catalog, rows, keys=rows.cells_of((by,)), is_answered=False)
 
 
 def _usage(
@@ -120,7 +120,7 @@ def _verbs(questions: Iterable[Words]) -> Iterator[str]:
             yield from _verbs([arguments["of"]])
 
 
-def _binned(questions: Iterable[Words]) -> Iterator[str]:
+def _histogram_columns(questions: Iterable[Words]) -> Iterator[str]:
     """Yield the columns of histograms: their bins are groups under another name."""
     for question in questions:
         verb, arguments = _verb(question)

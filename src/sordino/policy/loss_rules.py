@@ -62,12 +62,12 @@ class Most:
             if after > most:
                 raise PolicyRefusal(
                     rule,
-                    f"this counts as {name} = {_shown(amount)}, with which "
-                    f"{period} would have {_shown(after)}",
+                    f"this counts as {name} = {_amount_text(amount)}, with which "
+                    f"{period} would have {_amount_text(after)}",
                     "Ask for less, or another time.",
                 )
 
 
-def _shown(amount: Amount) -> str:
+def _amount_text(amount: Amount) -> str:
     """Return an amount that can be read, rounded up."""
     return "infinite" if amount is INFINITE else decimal_above(amount)
