@@ -21,6 +21,7 @@ _MOST_WORDS: Final = 2**20
 
 def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     """Return the body of a charge, or refuse it: each budget as it stands now."""
+    obeyed = obedience.counted_part(log, claim, when)
     charges: dict[str, dict[str, str]] = {}
     sums: dict[str, dict[str, str]] = {}
     for name in dict.fromkeys((DATASET, claim.budget)):
@@ -43,7 +44,6 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     }
     if claim.job:
         fields["job"] = claim.job
-    obeyed = obedience.counted_part(log, claim, when)
     if obeyed is not None:
         fields["policy"] = obeyed
     if claim.earmark is None:

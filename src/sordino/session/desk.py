@@ -74,12 +74,12 @@ class Desk:
     def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
         """Return what a release would cost and leave; nothing is charged."""
         purchase = self.buy(request, budget)
-        self._prepare(purchase)
         request_words = identity.request_identity(request, self.catalog, budget, None)
         details = {"earmark": earmark, "usages": (usage_of(purchase, self.catalog),)}
         left = self.book.left_after(
             request_words.fingerprint, (budget, purchase.loss), details
         )
+        self._prepare(purchase)
         return Outlook(Price(purchase), left)
 
     def price(self, request: Request, budget: Budget) -> Price:
