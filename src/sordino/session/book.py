@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from sordino.budgets.limits import Limit
-from sordino.engines.failures import run_guarded
+from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim, check_unicode
 from sordino.ledger.ledger import Ledger
@@ -100,7 +100,7 @@ class Book:
         if ticket.answer is not None:
             return ticket.answer
         compute = ready or prepare()
-        return self.ledger.store(ticket, run_guarded(compute))
+        return self.ledger.store(ticket, run_charged(compute))
 
     def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""
