@@ -42,6 +42,12 @@ def in_view(session: Session) -> Any:
     return session.release(sd.table("grown").agg(n=sd.count()), QUARTER)
 
 
+def set_aside(session: Session) -> Any:
+    """Ask with what was set aside."""
+    session.ledger.earmark("plan", QUARTER)
+    return session.release(COUNT, QUARTER, earmark="plan")
+
+
 DOORS: Final[dict[str, Callable[[Session], Any]]] = {
     "release": lambda s: s.release(COUNT, QUARTER),
     "release with a key": lambda s: s.release(COUNT, QUARTER, key="k"),
@@ -68,10 +74,7 @@ DOORS: Final[dict[str, Callable[[Session], Any]]] = {
         .agg(n=sd.count()),
         QUARTER,
     ),
-    "release of set aside": lambda s: (
-        s.ledger.earmark("plan", QUARTER),
-        s.release(COUNT, QUARTER, earmark="plan"),
-    ),
+    "release of set aside": set_aside,
     "release_all": lambda s: s.release_all({"a": COUNT, "b": COUNT}, QUARTER),
     "sql": lambda s: s.sql(
         "SELECT COUNT(*) AS n FROM visits", QUARTER, limits=sd.MaxRowsPerID(1)

@@ -102,14 +102,14 @@ def _show_rules(policy: Policy) -> None:
     write(f"officer  {policy.officer}")
 
 
-def _file(parser: argparse.ArgumentParser) -> None:
+def _add_file(parser: argparse.ArgumentParser) -> None:
     """Add which file."""
     parser.add_argument("path", type=Path, metavar="FILE", help="the file")
 
 
-def _signed(parser: argparse.ArgumentParser) -> None:
+def _add_signer(parser: argparse.ArgumentParser) -> None:
     """Add which file, and whose key signs it."""
-    _file(parser)
+    _add_file(parser)
     parser.add_argument(
         "--signer",
         type=Path,
@@ -119,7 +119,7 @@ def _signed(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _ledger(parser: argparse.ArgumentParser) -> None:
+def _add_ledger(parser: argparse.ArgumentParser) -> None:
     """Add which ledger."""
     parser.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
     parser.add_argument(
@@ -127,17 +127,17 @@ def _ledger(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _adopted(parser: argparse.ArgumentParser) -> None:
+def _add_policy(parser: argparse.ArgumentParser) -> None:
     """Add which ledger and policy, and who says so."""
-    _ledger(parser)
+    _add_ledger(parser)
     parser.add_argument("policy", type=Path, metavar="FILE", help="the policy")
     parser.add_argument("--who", default="", metavar="WHO", help="who says so")
     add_signer_option(parser, "the private key of a signed ledger")
 
 
-def _shown(parser: argparse.ArgumentParser) -> None:
+def _add_text(parser: argparse.ArgumentParser) -> None:
     """Add which ledger, and whether to show every word."""
-    _ledger(parser)
+    _add_ledger(parser)
     parser.add_argument("--text", action="store_true", help="show it word for word")
 
 
@@ -159,35 +159,35 @@ POLICY_COMMANDS: Final = (
         make_key,
         "Make the private key of an officer, once.",
         "sordino policy key officer.pem",
-        _file,
+        _add_file,
     ),
     PolicyCommand(
         "sign",
         sign_file,
         f"Sign a policy: the signature is written beside it, as FILE{ENDING}.",
         "sordino policy sign policy.toml --signer officer.pem",
-        _signed,
+        _add_signer,
     ),
     PolicyCommand(
         "check",
         check_file,
         "Say what a policy allows, and by which key it is signed.",
         "sordino policy check policy.toml",
-        _file,
+        _add_file,
     ),
     PolicyCommand(
         "adopt",
         adopt_file,
         "Let a ledger obey a policy from now on, whoever opens it.",
         "sordino policy adopt clinic.ledger policy.toml --who curator",
-        _adopted,
+        _add_policy,
     ),
     PolicyCommand(
         "show",
         show_policy,
         "Show the policy that a ledger obeys.",
         "sordino policy show clinic.ledger",
-        _shown,
+        _add_text,
     ),
 )
 """Every command of `sordino policy`."""

@@ -107,7 +107,7 @@ def sum_before(log: Log, last: int, policy: Policy) -> Charge:
         if record.number <= last:
             fields = record.fields
             counted = count_recorded(
-                fields["charges"].get(DATASET, {}),
+                fields.get("each") or fields["charges"].get(DATASET, {}),
                 read_loss(fields["known"]),
                 policy.rules.delta,
             )

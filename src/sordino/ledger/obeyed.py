@@ -68,7 +68,8 @@ class PolicyWalk:
         """Say whether a day is that of the clock, or the newest one before it."""
         day = next_day(self.day, utc_day(fields["when"]))
         self.day = day
-        return part["day"] == day.isoformat()
+        is_right: bool = part["day"] == day.isoformat()
+        return is_right
 
     def _is_within(self, tally: DayTally, first: Record) -> bool:
         """Say whether what one person may lose is within the rules."""

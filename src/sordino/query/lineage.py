@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
+from sordino.expressions.base import AbstractExpression
 from sordino.query.by_kind import by_kind
 from sordino.query.gathered import Gathered
 from sordino.query.kept import Kept
@@ -45,6 +46,8 @@ class Origins:
     """Of each private table the columns that say whom its rows belong to."""
     parts: tuple[AbstractNode, ...]
     """Filters that make the parts of a table: charged for as groups."""
+    gates: tuple[AbstractExpression | None, ...] = ()
+    """Conditions that let rows of open blocks pass: each block is a table."""
 
 
 @final
@@ -131,6 +134,8 @@ def _project(node: Project, below: _Below, origins: Origins) -> Lineage:
 def _filter(node: Filter, below: _Below, origins: Origins) -> Lineage:
     """Return the rows as chosen, unless all that is asked is whose they are."""
     (rows,) = below
+    if any(node.condition is gate for gate in origins.gates):
+        return rows
     if any(node is part for part in origins.parts):
         return rows.choose(NOTHING)
     read = rows.cells_of(node.condition.names())

@@ -15,6 +15,7 @@ from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim, check_unicode
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
 from sordino.policy.usage import Usage
 from sordino.session.identity import TABLES, Identity
@@ -31,6 +32,37 @@ class Remarks(NamedTuple):
 
 
 @final
+class Priced(NamedTuple):
+    """The budget that was asked for, what it costs, which blocks and what it uses."""
+
+    budget: Budget
+    loss: Loss
+    blocks: tuple[str, ...] | None = None
+    usages: tuple[Usage, ...] = ()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a session says of its ledger."""
+
+    budget: Any
+    ledger: Any
+    analyst: str | None
+    remarks: Remarks
+    blocks: Any
+    policy: Any
+
+    @property
+    def begins(self) -> bool:
+        """Say whether the ledger is made now, not opened."""
+        if self.ledger is None:
+            return True
+        paths = isinstance(self.ledger, (str, os.PathLike))
+        return paths and not _there(self.ledger)
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Book:
     """A ledger, the budget in it that is charged, and who charges it."""
@@ -40,29 +72,31 @@ class Book:
     who: str = ""
     job: str = ""
     """The text that its releases are made by."""
+    blocks: tuple[str, ...] | None = None
+    """The blocks that were open when the session was made; None without blocks."""
 
     def answer(
         self,
         identity: Identity,
-        priced: tuple[Budget, Loss],
+        priced: Priced,
         details: dict[str, Any],
         prepare: Callable[[], Callable[[], bytes]],
     ) -> bytes:
         """Charge a request and return its answer; a known key returns what it had.
 
-        `priced` is the budget that was asked for and what the answer costs; `details`
-        may hold key, why, plan and earmark, and what the request uses. `prepare`
-        refuses what cannot be answered and returns what answers it: it is called before
-        the charge, after the policy, and not for an answer that is there.
+        `details` may hold key, why, plan and earmark. `prepare` refuses what cannot be
+        answered and returns what answers it: it is called before the charge, after the
+        policy, and not for an answer that is there.
         """
-        budget, loss = priced
         claim = Claim(
             request=identity.fingerprint,
-            asked=budget,
-            loss=loss,
+            asked=priced.budget,
+            loss=priced.loss,
             budget=self.name,
             who=self.who,
             words=identity.words,
+            blocks=priced.blocks,
+            usages=priced.usages,
             **details,
         )
         is_paid = self.ledger.holds(claim)
@@ -94,35 +128,32 @@ class Book:
         raise refusal
 
     def left_after(
-        self, request: str, priced: tuple[Budget, Loss], details: dict[str, Any]
+        self, identity: Identity, priced: Priced, earmark: str | None
     ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
-        budget, loss = priced
         claim = Claim(
-            request=request,
-            asked=budget,
-            loss=loss,
+            request=identity.fingerprint,
+            asked=priced.budget,
+            loss=priced.loss,
             budget=self.name,
             who=self.who,
-            **details,
+            earmark=earmark,
+            blocks=priced.blocks,
+            usages=priced.usages,
         )
         return self.ledger.what_if(claim)
 
-    def refuse_unlawful(
-        self, priced: tuple[Budget, Loss], usages: tuple[Usage, ...]
-    ) -> None:
+    def refuse_unlawful(self, priced: Priced) -> None:
         """Refuse what the policy does not allow; nothing is charged."""
-        budget, loss = priced
-        self.ledger.refuse_unlawful(
-            Claim(
-                request="",
-                asked=budget,
-                loss=loss,
-                budget=self.name,
-                who=self.who,
-                usages=usages,
-            )
+        claim = Claim(
+            request="",
+            asked=priced.budget,
+            loss=priced.loss,
+            budget=self.name,
+            who=self.who,
+            usages=priced.usages,
         )
+        self.ledger.refuse_unlawful(claim)
 
     def part(self, budget: Any) -> "Book":
         """Return a book for a part of a table, under the same policy."""
@@ -140,21 +171,25 @@ class Book:
             self.ledger.adopt(policy, who=self.who)
 
 
-def open_book(
-    budget: Any, ledger: Any, about: str, analyst: str | None, remarks: Remarks
-) -> Book:
+def open_book(terms: Terms, about: str) -> Book:
     """Return the book of a session: in a file, or for a try-out in memory.
 
     A file that is missing is made if a budget was given, and that is said: to begin
     with an unspent budget is then what was asked for.
     """
-    name = DATASET if analyst is None else analyst
-    check_unicode("job", remarks.job)
+    name = DATASET if terms.analyst is None else terms.analyst
+    check_unicode("job", terms.remarks.job)
+    return Book(_open_ledger(terms, about), name, *terms.remarks)
+
+
+def _open_ledger(terms: Terms, about: str) -> Ledger:
+    """Return the ledger that is meant, or a new one."""
+    ledger, blocks = terms.ledger, terms.blocks
     if ledger is None:
-        return Book(Ledger.in_memory(_limit(budget), about=about), name, *remarks)
-    limit = None if budget is None else _limit(budget)
+        return Ledger.in_memory(_limit(terms.budget), about=about, blocks=blocks)
+    limit = None if terms.budget is None else _limit(terms.budget)
     if isinstance(ledger, Ledger):
-        return Book(_check(ledger, limit, about), name, *remarks)
+        return _check(ledger, limit, about, blocks)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger",
@@ -162,14 +197,15 @@ def open_book(
             "must be a path or an open ledger",
             'Try ledger="clinic.ledger".',
         )
-    if limit is None or _there(ledger):
-        return Book(_check(Ledger.at(ledger, limit), limit, about), name, *remarks)
-    opened = Ledger.at(ledger, limit, create=True, about=about)
+    if limit is None or not terms.begins:
+        opened = Ledger.at(ledger, limit, blocks=blocks)
+        return _check(opened, limit, about, blocks)
+    opened = Ledger.at(ledger, limit, create=True, about=about, blocks=blocks)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
-    return Book(opened, name, *remarks)
+    return opened
 
 
-def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
+def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledger:
     """Refuse a ledger of another limit, or one that a session made for other tables.
 
     A ledger that was made by hand is for what its maker says.
@@ -182,6 +218,7 @@ def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
             f"differs from that of the ledger, {recorded.stated}",
             "The budget of a ledger never changes: leave it out, or create another.",
         )
+    refuse_other_blocks(read_blocks(blocks, recorded), ledger.division)
     if ledger.about.startswith(TABLES) and ledger.about != about:
         raise InvalidParameter(
             "tables",

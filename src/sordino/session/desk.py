@@ -4,14 +4,14 @@ buy (public facts) ── prepare (no rows) ── charge ── exact totals �
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.base import AbstractEngine
-from sordino.errors import SessionMoved
+from sordino.errors import InvalidQuery, SessionMoved
 from sordino.losses.base import Budget
 from sordino.planning.batch import Batch
 from sordino.planning.bundle import Bundle, best_bundle
@@ -20,6 +20,7 @@ from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase
 from sordino.planning.request_weights import Given, share_budget
+from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
 from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer
@@ -27,8 +28,9 @@ from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
 from sordino.release.releases import Releases
 from sordino.session import identity
-from sordino.session.book import Book
+from sordino.session.book import Book, Priced
 from sordino.session.catalog import Catalog
+from sordino.session.open_blocks import blocks_of
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
 from sordino.session.usages import usage_of, usage_of_parts, usages_of
@@ -71,32 +73,49 @@ class Desk:
             rehearse(purchase)
         return bundle
 
-    def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
-        """Return what a release would cost and leave; nothing is charged."""
-        purchase = self.buy(request, budget)
-        request_words = identity.request_identity(request, self.catalog, budget, None)
-        details = {"earmark": earmark, "usages": (usage_of(purchase, self.catalog),)}
-        left = self.book.left_after(
-            request_words.fingerprint, (budget, purchase.loss), details
-        )
-        self._prepare(purchase)
-        return Outlook(Price(purchase), left)
-
     def price(self, request: Request, budget: Budget) -> Price:
-        """Return what a request would cost; the policy may refuse it."""
+        """Return what a request would cost, and which blocks it would read."""
         purchase = self.buy(request, budget)
-        usages = (usage_of(purchase, self.catalog),)
-        self.book.refuse_unlawful((budget, purchase.loss), usages)
-        return Price(purchase)
+        priced = self._charge_of(purchase)
+        self.book.refuse_unlawful(priced)
+        return Price(purchase, priced.blocks or ())
 
     def price_all(
         self, requests: dict[str, Request], budget: Budget, weights: Given
     ) -> Batch:
-        """Return what requests would cost that are planned together."""
+        """Return what requests would cost together, and the blocks they read."""
         bundle = self.buy_together(requests, budget, weights)
+        priced = self._charge_together(bundle)
+        self.book.refuse_unlawful(priced)
+        return Batch(bundle, priced.blocks or ())
+
+    def blocks_read(self, rows: Iterable[AbstractNode]) -> tuple[str, ...] | None:
+        """Return the blocks that some rows can be of, None without blocks."""
+        if self.book.blocks is None:
+            return None
+        return blocks_of(self.catalog, rows, self.book.blocks)
+
+    def _charge_of(self, purchase: Purchase) -> Priced:
+        """Return what is charged for a request: its price, its blocks, what it uses."""
+        blocks = self.blocks_read(purchase.plan.rows_read)
+        usages = (usage_of(purchase, self.catalog),)
+        return Priced(purchase.budget, purchase.loss, blocks, usages)
+
+    def _charge_together(self, bundle: Bundle) -> Priced:
+        """Return the same of requests that are planned together."""
+        plans = [purchase.plan for purchase in bundle.purchases.values()]
+        blocks = self.blocks_read(node for plan in plans for node in plan.rows_read)
         usages = usages_of(bundle, self.catalog)
-        self.book.refuse_unlawful((budget, bundle.loss), usages)
-        return Batch(bundle)
+        return Priced(bundle.budget, bundle.loss, blocks, usages)
+
+    def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
+        """Return what a release would cost and leave; nothing is charged."""
+        purchase = self.buy(request, budget)
+        priced = self._charge_of(purchase)
+        request_words = identity.request_identity(request, self.catalog, budget, None)
+        left = self.book.left_after(request_words, priced, earmark)
+        self._prepare(purchase)
+        return Outlook(Price(purchase, priced.blocks or ()), left)
 
     def release(
         self, request: Request, budget: Budget, details: dict[str, Any]
@@ -114,8 +133,8 @@ class Desk:
 
         stored = self.book.answer(
             identity.request_identity(request, self.catalog, budget, details["key"]),
-            (budget, purchase.loss),
-            {**details, "plan": plan, "usages": (usage_of(purchase, self.catalog),)},
+            self._charge_of(purchase),
+            {**details, "plan": plan},
             prepare,
         )
         return Release.of(purchase, storage.read_answer(stored), plan)
@@ -143,12 +162,8 @@ class Desk:
             identity.batch_identity(
                 requests, self.catalog, budget, details["key"], bundle.weights.words
             ),
-            (budget, bundle.loss),
-            {
-                **details,
-                "plan": "\n\n".join(listed),
-                "usages": usages_of(bundle, self.catalog),
-            },
+            self._charge_together(bundle),
+            {**details, "plan": "\n\n".join(listed)},
             prepare,
         )
         answers = map(storage.read_answer, storage.split_answers(stored))
@@ -164,6 +179,12 @@ class Desk:
     ) -> "dict[Any, Desk]":
         """Charge for the parts of a table, and return a desk for each of them."""
         self.refuse_strangers()
+        if self.book.blocks is not None:
+            raise InvalidQuery(
+                "parts of a table are paid for once, which is proved of tables that do "
+                "not change, and those of a session with blocks grow",
+                'Ask each by a filter: .filter(sd.col("month") == "2026-01").',
+            )
         name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self.catalog.relation(name)
         with self.catalog.explain_refusals():
@@ -171,16 +192,15 @@ class Desk:
         Limit.of(budget)  # refuses a budget that no part could have
         cost: Any = budget.times(divided.times)
         shown = ", ".join(map(repr, divided.parts))
-        details = {
-            "plan": f"parts of {name} by {column}: {shown}",
-            "why": why,
-            "usages": (usage_of_parts(whole.node, column, self.catalog),),
-        }
+        details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
+        usages = (usage_of_parts(whole.node, column, self.catalog),)
         marks = {value: value_words(whole, column, value) for value in divided.parts}
         request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
-        self.book.answer(request_words, (cost, cost), details, lambda: bytes)
+        self.book.answer(
+            request_words, Priced(cost, cost, usages=usages), details, lambda: bytes
+        )
         desks = {}
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])

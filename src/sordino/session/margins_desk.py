@@ -12,6 +12,7 @@ from sordino.release.margins import margins_release
 from sordino.release.margins_answer import margins_answer
 from sordino.release.release import Release
 from sordino.session import identity
+from sordino.session.book import Priced
 from sordino.session.desk import Desk
 from sordino.session.usages import usage_of_margins
 
@@ -19,9 +20,9 @@ from sordino.session.usages import usage_of_margins
 def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
     """Return what margins would cost; nothing is charged."""
     purchase = _buy(desk, request, budget)
-    usages = (usage_of_margins(purchase, desk.catalog),)
-    desk.book.refuse_unlawful((budget, purchase.loss), usages)
-    return MarginsPrice(purchase)
+    priced = _charge_of(desk, purchase)
+    desk.book.refuse_unlawful(priced)
+    return MarginsPrice(purchase, priced.blocks or ())
 
 
 def release_margins(
@@ -38,12 +39,8 @@ def release_margins(
 
     stored = desk.book.answer(
         identity.request_identity(request, desk.catalog, budget, details["key"]),
-        (budget, purchase.loss),
-        {
-            **details,
-            "plan": purchase.plan,
-            "usages": (usage_of_margins(purchase, desk.catalog),),
-        },
+        _charge_of(desk, purchase),
+        {**details, "plan": purchase.plan},
         prepare,
     )
     return margins_release(purchase, storage.read_answer(stored))
@@ -54,3 +51,10 @@ def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
     desk.refuse_strangers()
     with desk.catalog.explain_refusals():
         return buy_margins(request, desk.catalog, budget)
+
+
+def _charge_of(desk: Desk, purchase: MarginsPurchase) -> Priced:
+    """Return what is charged for margins: their price, blocks, and what they use."""
+    blocks = desk.blocks_read([purchase.question.rows])
+    usages = (usage_of_margins(purchase, desk.catalog),)
+    return Priced(purchase.budget, purchase.loss, blocks, usages)
