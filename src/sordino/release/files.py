@@ -35,6 +35,11 @@ def to_parquet(release: ReleaseView, path: Any) -> None:
     _write(path, lambda target: parquet.write_table(labelled, target))
 
 
+def to_text(text: str, path: Any) -> None:
+    """Write a text, such as a page."""
+    _write(path, lambda target: Path(target).write_text(text, "utf-8", newline="\n"))
+
+
 def _facts(release: ReleaseView) -> dict[str, object]:
     """Return what a file says of its release."""
     return {

@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final, overload
 
+from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidQuery
 from sordino.losses.base import Budget, Loss
@@ -16,6 +17,7 @@ from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
 from sordino.release.notes import release_notes
 from sordino.release.release_page import release_page
+from sordino.release.release_story import single_report
 from sordino.release.release_text import release_text
 from sordino.schema import unknown
 from sordino.tables.named_tables import AdjustedTables, NoisyTables
@@ -40,7 +42,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("of", "related")
+@hides("of", "related", "words")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -84,9 +86,11 @@ class Release(AbstractNoisyAnswers):
     coverage: "pa.Table | None" = None
     related: RelatedTables | None = None
     """Other tables that were measured together with it."""
+    words: str = ""
+    """What was asked, as a ledger records it; empty if that is not known."""
 
     @classmethod
-    def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
+    def of(cls, purchase: Purchase, answer: Answer, plan: str, words: str) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
         rows = NoisyRows(
@@ -104,6 +108,7 @@ class Release(AbstractNoisyAnswers):
             rows.notes,
             purchase.budget,
             answer.coverage,
+            words=words,
         )
 
     def __post_init__(self) -> None:
@@ -217,6 +222,17 @@ class Release(AbstractNoisyAnswers):
         keys and notes.
         """
         files.to_parquet(self, path)
+
+    def report(
+        self, path: "str | Path", *, language: str = "en", title: str = ""
+    ) -> None:
+        """Write a report for readers, one HTML file; an existing file is replaced.
+
+        It tells of this release by itself: whom it protects, the odds, its first
+        numbers, what it leaves out and what proves it. `sordino report LEDGER` tells of
+        everything that a ledger paid for. `language` is "en", "de" or "fr".
+        """
+        files.to_text(single_report(self, _validate.text(title=title), language), path)
 
     @overload
     def plot(
