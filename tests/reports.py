@@ -66,9 +66,8 @@ def plain_ledger() -> Ledger:
     visits = sd.table("visits").enforce(sd.MaxRowsPerID(3))
     wards = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
     crossed = sd.KeySet.from_dict({"ward": ["A", "B"], "days": [1, 2, 3]})
-    counts = {"n": sd.count(), "days": sd.mean("days", 0, 8)}
     planning.release(
-        visits.group_by(wards).agg(**counts), sd.PureDP("0.1"), key="wards", why="beds"
+        visits.group_by(wards).agg(n=sd.count(), days=sd.mean("days", 0, 8)), sd.PureDP("0.1"), key="wards", why="beds"
     )
     session.release(visits.group_by("ward").agg(n=sd.count()), TENTH, key="unlisted")
     session.release(visits.group_by(crossed).agg(n=sd.count()), TENTH, key="crossed")
@@ -89,8 +88,9 @@ def hostile_ledger() -> Ledger:
     session = open_session(ledger, rows(names), who=EVIL + UNSEEN, analyst=EVIL)
     wards = sd.KeySet.from_dict({"ward": names})
     query = sd.table("visits").enforce(sd.MaxRowsPerID(2)).rename({"days": EVIL})
+    names_of_numbers: dict[str, Any] = {EVIL: sd.count(), WIDE: sd.sum(EVIL, 0, 8)}
     session.release(
-        query.group_by(wards).agg(**{EVIL: sd.count(), WIDE: sd.sum(EVIL, 0, 8)}),
+        query.group_by(wards).agg(**names_of_numbers),
         sd.PureDP("0.1"),
         key=EVIL,
         why=UNSEEN + EVIL + WIDE,

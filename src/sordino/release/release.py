@@ -42,7 +42,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("of", "related", "words")
+@hides("of", "related")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -86,11 +86,9 @@ class Release(AbstractNoisyAnswers):
     coverage: "pa.Table | None" = None
     related: RelatedTables | None = None
     """Other tables that were measured together with it."""
-    words: str = ""
-    """What was asked, as a ledger records it; empty if that is not known."""
 
     @classmethod
-    def of(cls, purchase: Purchase, answer: Answer, plan: str, words: str) -> "Release":
+    def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
         rows = NoisyRows(
@@ -108,7 +106,6 @@ class Release(AbstractNoisyAnswers):
             rows.notes,
             purchase.budget,
             answer.coverage,
-            words=words,
         )
 
     def __post_init__(self) -> None:

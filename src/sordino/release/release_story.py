@@ -25,13 +25,13 @@ def single_report(release: ReleaseView, title: str, code: object) -> str:
     publication = ShownRelease(
         bound=release.loss,
         plan=release.plan,
-        words=release.words,
+        words=release.provenance.words,
         answers=(answer_of("", release),),
     )
     story = Story(
         title=name,
         bound=release.loss,
-        questions=(release.words,),
+        questions=(release.provenance.words,),
         shown=(publication,),
         earlier=0,
         plans={release.plan: (0,)},

@@ -49,10 +49,6 @@ class ReleaseView(Protocol):
         """Return how it was made."""
 
     @property
-    def words(self) -> str:
-        """Return what was asked, as a ledger records it; empty if not known."""
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """Return what else a reader must know."""
 
