@@ -15,6 +15,7 @@ from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
 from sordino.release.notes import release_notes
+from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release_page import release_page
 from sordino.release.release_text import release_text
 from sordino.schema import unknown
@@ -84,9 +85,17 @@ class Release(AbstractNoisyAnswers):
     coverage: "pa.Table | None" = None
     related: RelatedTables | None = None
     """Other tables that were measured together with it."""
+    provenance: Provenance = UNKNOWN
+    """What was asked, and which record of a ledger paid for it."""
 
     @classmethod
-    def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
+    def of(
+        cls,
+        purchase: Purchase,
+        answer: Answer,
+        plan: str,
+        provenance: Provenance = UNKNOWN,
+    ) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
         rows = NoisyRows(
@@ -104,6 +113,7 @@ class Release(AbstractNoisyAnswers):
             rows.notes,
             purchase.budget,
             answer.coverage,
+            provenance=provenance.bought(purchase),
         )
 
     def __post_init__(self) -> None:
