@@ -7,6 +7,7 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
     ├── InvalidJob         (ValueError)   a job file that says what cannot be meant
+    ├── InvalidLabel       (ValueError)   a file whose label is missing or is none
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
@@ -165,6 +166,26 @@ class InvalidJob(SordinoError, ValueError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, with its place."""
         return _restore_placed, (str(self), self.place)
+
+
+@final
+class InvalidLabel(SordinoError, ValueError):
+    """A file carries no label, or one that cannot be read or belongs to another file.
+
+    >>> raise InvalidLabel("wards.csv", "carries no label")
+    Traceback (most recent call last):
+    sordino.errors.InvalidLabel: wards.csv carries no label. Ask who published it.
+    """
+
+    def __init__(
+        self, name: str, problem: str, remedy: str = "Ask who published it."
+    ) -> None:
+        """Say which file, what is wrong, and what to do next."""
+        super().__init__(f"{_trim(name)} {_trim(problem)}. {remedy}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message."""
+        return _restore_finished, (type(self), str(self))
 
 
 @final

@@ -157,9 +157,7 @@ def _limits(calls: list[tuple[str, Arguments]]) -> Iterator[RowLimit]:
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
 
 
-def _bounds(
-    columns: Any, calls: list[tuple[str, Arguments]]
-) -> Iterator[ValueBounds]:
+def _bounds(columns: Any, calls: list[tuple[str, Arguments]]) -> Iterator[ValueBounds]:
     """Yield the bounds of values, those of answers with their names."""
     names: dict[int, str] = {}
     for column in columns if isinstance(columns, list) else ():
@@ -187,7 +185,8 @@ def _groups(verb: str, arguments: Arguments) -> Groups:
         return "first"
     if keys is None:
         return "hidden"
-    return "public" if set(_texts(keys[1].get("columns"))) >= set(_texts(by)) else "mixed"
+    known = set(_texts(keys[1].get("columns")))
+    return "public" if known >= set(_texts(by)) else "mixed"
 
 
 def _minimum(arguments: Arguments) -> int | None:

@@ -38,9 +38,7 @@ def release_margins(
         {**details, "plan": purchase.plan},
         prepare,
     )
-    return margins_release(
-        purchase, storage.read_answer(paid.answer), paid.provenance
-    )
+    return margins_release(purchase, storage.read_answer(paid.answer), paid.provenance)
 
 
 def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
