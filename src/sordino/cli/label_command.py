@@ -13,7 +13,7 @@ from sordino.cli.exit_codes import REFUSED
 from sordino.cli.terminal import is_terminal
 from sordino.cli.verify_command import named_ledger
 from sordino.errors import InvalidJob, InvalidLabel
-from sordino.pages.languages import languages, read_language
+from sordino.pages.languages import language_codes, read_language
 from sordino.pages.odds import FALSE_ALARMS, Odds
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def add_label_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", choices=_FORMATS, default="text", help="what is shown (text)"
     )
     parser.add_argument(
-        "--language", choices=languages(), default="en", help="of its words (en)"
+        "--language", choices=language_codes(), default="en", help="of its words (en)"
     )
     parser.add_argument(
         "-o",

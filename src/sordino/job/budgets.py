@@ -10,9 +10,9 @@ from typing import Any, Final
 from sordino.budgets.limits import Limit
 from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.errors import InvalidJob
-from sordino.job.section import Section, file_value
 from sordino.losses.base import Budget, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.settings.section import Section, file_value
 
 FORMS: Final[dict[tuple[str, ...], Callable[..., Budget]]] = {
     ("epsilon",): PureDP,

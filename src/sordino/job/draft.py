@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final, final
 
 from sordino.errors import InvalidJob, SordinoError
-from sordino.job.section import UNDECIDED
 from sordino.losses.base import PureDP
 from sordino.query.tables import PrivateTable
 from sordino.session.session import Session
+from sordino.settings.section import UNDECIDED
 from sordino.units import AddOneRow
 
 _TEXT_FILES: Final = (".csv", ".tsv", ".txt")

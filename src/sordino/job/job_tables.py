@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sordino.job.protection import read_protection
-from sordino.job.section import Section
 from sordino.query.tables import PrivateTable, PublicTable
+from sordino.settings.section import Section
 from sordino.sources.csv_format import Csv
 
 _FORMAT: Final = (
@@ -68,7 +68,7 @@ def _places(section: Section, folder: Path) -> Any:
         address, *names = source
         server = Section(section.at("source"), {"address": address, "table": names})
         return server.secret("address"), " ".join(server.texts("table"))
-    return [_path_beside(folder, path) for path in section.texts("source")]
+    return [_path_beside(folder, path) for path in section.open_texts("source")]
 
 
 def _path_beside(folder: Path, source: str) -> str:

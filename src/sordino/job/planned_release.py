@@ -13,8 +13,8 @@ from sordino.job.budgets import read_budget
 from sordino.job.outputs import FORMATS, USUAL
 from sordino.job.personal_limits import read_limits
 from sordino.job.schedule import SCHEDULES, Schedule
-from sordino.job.section import Section
 from sordino.losses.base import Budget
+from sordino.settings.section import Section
 
 _NAMES: Final = (
     *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),

@@ -19,12 +19,13 @@ from sordino.ledger.handle import Handle
 from sordino.ledger.log import Log
 from sordino.ledger.memory_store import MemoryStore
 from sordino.ledger.records import NOTHING, Record
-from sordino.ledger.signatures import Seals, public_of, signer_of
+from sordino.ledger.signatures import Seals
 from sordino.ledger.store import AbstractStore
 from sordino.ledger.verification import refuse_overspent
 from sordino.ledger.witnessed_store import WitnessedStore
 from sordino.ledger.world import World
 from sordino.sampling.bits import Bits
+from sordino.signing import public_of, signer_of
 
 if TYPE_CHECKING:
     from sordino.losses.base import Budget

@@ -84,10 +84,12 @@ def axis(language: Language, scale: Scale) -> Html:
     for place, tick in enumerate(scale.ticks):
         percent = scale.place(tick)
         side = "start" if percent < 1 else "end" if percent > 95 else "middle"
-        parts = {"x": f"{percent:.2f}%", "y": 14, "text_anchor": side}
-        hidden = {"class_": "odd"} if len(scale.ticks) > 3 and place % 2 else {}
+        look = "odd" if len(scale.ticks) > 3 and place % 2 else "even"
         figure = language.number(f"{tick:,.10g}")
-        texts.append(tag("text", figure, **hidden, **parts))
+        texts.append(
+            tag("text", figure, class_=look, x=f"{percent:.2f}%", y=14,
+                text_anchor=side)
+        )  # fmt: skip
     return tag("svg", *texts, aria_hidden="true", width="100%", height=_HEIGHT)
 
 

@@ -60,7 +60,7 @@ class Language:
     def number(self, figure: str) -> str:
         """Return a figure as English writes it with this language's separators."""
         marks = {",": self.texts["form.thousands"], ".": self.texts["form.decimal"]}
-        return figure.translate(str.maketrans(marks))
+        return "".join(marks.get(letter, letter) for letter in figure)
 
     def whole(self, count: int) -> str:
         """Return a whole number."""

@@ -10,8 +10,10 @@ from typing import Final, TypeAlias, final
 
 from sordino.display.formatting import cut_text, format_key
 
-_EMPTY: Final = {"br", "circle", "col", "line", "meta", "path", "polyline", "polygon"}
-_EMPTY |= {"rect", "use"}
+_EMPTY: Final = (
+    *("br", "col", "meta"),
+    *("circle", "line", "path", "polygon", "polyline", "rect", "use"),
+)
 _COLUMNS: Final = 80
 
 

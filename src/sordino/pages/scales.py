@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import Final, final
 
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0)
+_FINEST: Final = 1e-290
+"""A scale that is narrower has no round numbers of its own."""
 
 
 @final
@@ -24,7 +26,7 @@ class Scale:
 
     def place(self, number: float) -> float:
         """Return where a number lies, in percent."""
-        return 100 * (number - self.least) / (self.most - self.least)
+        return 100 * ((number - self.least) / (self.most - self.least))
 
     @cached_property
     def ticks(self) -> tuple[float, ...]:
@@ -47,5 +49,5 @@ def scale_around(numbers: Iterable[float | None]) -> Scale:
     """Return a scale with zero that holds all finite numbers."""
     finite = [0.0, *(n for n in numbers if n is not None and math.isfinite(n))]
     least, most = min(finite), max(finite)
-    usable = most > least and math.isfinite(most - least)
+    usable = _FINEST < most - least < math.inf
     return Scale(least, most) if usable else Scale(least, least + 1)

@@ -1,6 +1,7 @@
 """The label of a published file: what it says of privacy and exactness, on one card.
 
-facts ── words of a language ── one list of rows ── HTML, a picture, text; JSON has facts
+facts ── words of a language ── one list of rows ── HTML, a picture, text
+   └── JSON
 """
 
 from collections.abc import Callable, Mapping

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator
 from functools import cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from sordino.errors import MissingDependency
 from sordino.release.label_rows import LabelTexts, Row
@@ -124,16 +124,20 @@ def _draw(figure: "Figure", lines: list[Line], height: float) -> None:
     from matplotlib.lines import Line2D  # noqa: PLC0415 slow to import
     from matplotlib.patches import Rectangle  # noqa: PLC0415 slow to import
 
-    frame = {"fill": False, "edgecolor": _INK, "linewidth": 3}
+    frame: dict[str, Any] = {"fill": False, "edgecolor": _INK, "linewidth": 3}
     figure.add_artist(Rectangle((0, 0), 1, 1, **frame))
     top, left, right = height - _MARGIN, _MARGIN / _WIDTH, 1 - _MARGIN / _WIDTH
     for line in lines:
         middle = (top - line.height / 2) / height
         if line.rule:
             ends = ([left, right], [middle, middle])
-            style = {"color": _INK, "linewidth": line.rule, "solid_capstyle": "butt"}
+            style: dict[str, Any] = {
+                "color": _INK,
+                "linewidth": line.rule,
+                "solid_capstyle": "butt",
+            }
             figure.add_artist(Line2D(*ends, **style))
-        look = {
+        look: dict[str, Any] = {
             "fontsize": line.size,
             "color": line.colour,
             "va": "center",

@@ -37,17 +37,17 @@ def read_facts(name: str, text: str) -> LabelFacts:
     """Return the facts that a text of JSON states, or refuse it."""
     try:
         stated = json.loads(text)
-        if isinstance(stated, dict) and _whole(stated.get("form")) > FORM:
-            raise InvalidLabel(
-                name,
-                "has a label of a later version than this one",
-                "Update: pip install --upgrade sordino.",
-            )
-        return _FACTS(stated)
-    except InvalidLabel:
-        raise
-    except (ArithmeticError, RecursionError, TypeError, ValueError):
+        is_later = _whole(stated["form"]) > FORM
+        facts = None if is_later else _FACTS(stated)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
         raise InvalidLabel(name, "has a label that is not one of Sordino's") from None
+    if facts is None:
+        raise InvalidLabel(
+            name,
+            "has a label of a later version than this one",
+            "Update: pip install --upgrade sordino.",
+        )
+    return facts
 
 
 def _text(value: Any) -> str:

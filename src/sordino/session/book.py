@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from sordino.budgets.limits import Limit
-from sordino.engines.failures import run_guarded
+from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
 from sordino.ledger.ledger import Ledger
@@ -80,7 +80,7 @@ class Book:
         if ticket.answer is not None:
             return Paid(ticket.answer, provenance)
         compute = ready or prepare()
-        return Paid(self.ledger.store(ticket, run_guarded(compute)), provenance)
+        return Paid(self.ledger.store(ticket, run_charged(compute)), provenance)
 
     @cached_property
     def _promise(self) -> Loss:

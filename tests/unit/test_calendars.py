@@ -1,0 +1,53 @@
+"""Periods follow each other without gaps, and have one name each."""
+
+from datetime import date
+from typing import Any
+
+import pytest
+
+from sordino.calendars import CALENDARS
+from sordino.errors import InvalidParameter
+
+DAYS = range(date(2024, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
+
+
+@pytest.mark.parametrize("every", CALENDARS)
+def test_periods_follow_each_other(every: str) -> None:
+    """For any day of four years: the next start is the first day of another period."""
+    calendar = CALENDARS[every]
+    for day in map(date.fromordinal, DAYS):
+        name, start = calendar.name_of(day), calendar.next_start(day)
+        before = date.fromordinal(start.toordinal() - 1)
+        assert calendar.name_of(before) == name != calendar.name_of(start)
+        assert calendar.first_day(calendar.name_of(start)) == start
+        assert calendar.name_of(calendar.first_day(name)) == name
+
+
+@pytest.mark.parametrize("every", CALENDARS)
+def test_a_period_is_over_from_the_next_one_on(every: str) -> None:
+    """Of the periods up to a day all but the present one are over."""
+    calendar = CALENDARS[every]
+    first = date(2026, 1, 1)
+    for day in map(date.fromordinal, DAYS[731::13]):
+        names = list(calendar.names(first, day))
+        assert calendar.names_over(first, day) == names[:-1]
+        assert names[-1:] == [calendar.name_of(day)] * (day >= first)
+
+
+NO_PERIODS: dict[str, list[Any]] = {
+    "day": ["2026-02-30", "20261122", "2026-W47-7", "2026-1-1", ""],
+    "week": ["2026-W54", "2026-47", "2026W47", "2026-W7", "2026-W00", "9999-W52"],
+    "month": ["2026-13", "2026-1", "2026", "2026-11-22", "9999-12", "٢٠٢٦-١١"],
+    "quarter": ["2026-Q5", "2026-Q0", "2026-q1", "2026-Q", "9999-Q1"],
+    "year": ["26", "0000", "9999", " 2026", "2_026", "12026", "-001"],
+}
+
+
+@pytest.mark.parametrize("every", CALENDARS)
+def test_what_is_no_name_of_a_period_is_refused(every: str) -> None:
+    """The refusal says what a name looks like."""
+    calendar = CALENDARS[every]
+    for name in [*NO_PERIODS[every], 2026, None, date(2026, 1, 1), "x" * 400]:
+        with pytest.raises(InvalidParameter, match=r"period must be") as caught:
+            calendar.first_day(name)
+        assert len(str(caught.value)) < 300
