@@ -7,11 +7,8 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
     ├── InvalidJob         (ValueError)   a job file that says what cannot be meant
-<<<<<<< HEAD
     ├── InvalidLabel       (ValueError)   a file whose label is missing or is none
-=======
     ├── InvalidPolicy      (ValueError)   a policy that cannot be meant, or adopted
->>>>>>> main
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── PolicyRefusal      (RuntimeError) a release that the policy does not allow
     ├── EngineFailure      (RuntimeError) an engine that could not finish

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sordino.cli.exit_codes import REFUSED
-from sordino.cli.terminal import is_terminal
+from sordino.cli.terminal import is_terminal, write
 from sordino.cli.verify_command import named_ledger
 from sordino.errors import InvalidJob, InvalidLabel
 from sordino.pages.languages import language_codes, read_language
@@ -59,11 +59,12 @@ def show_label(arguments: argparse.Namespace) -> int:
     label = _label(arguments)
     if arguments.out is not None:
         label.save(arguments.out)
-    elif arguments.format == "png" and is_terminal(sys.stdout):
+    elif arguments.format != "png":
+        write(label.render(arguments.format).decode().removesuffix("\n"))
+    elif is_terminal(sys.stdout):
         raise InvalidJob("--format png", "is no text for a terminal", "Add -o a.png.")
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(label.render(arguments.format))
+        sys.stdout.buffer.write(label.render("png"))
     return REFUSED if label.status in {"unknown", "unlabelled"} else 0
 
 

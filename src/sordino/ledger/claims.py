@@ -113,7 +113,7 @@ def _again(
     return Ticket(identity, charged.number, 2, True, **_mark(charged))
 
 
-def _mark(charged: Record) -> dict[str, str]:
+def _mark(charged: Record) -> dict[str, Any]:
     """Return what a ticket says of the record of its charge."""
     return {"hash": charged.hash, "when": charged.fields["when"]}
 

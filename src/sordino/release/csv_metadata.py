@@ -87,17 +87,14 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
 def _column(field: "pa.Field", meaning: str) -> dict[str, Any]:
     """Return the description of a column."""
     kind = str(field.type)
-    described: dict[str, Any] = {
+    named = _TYPES.get(kind, "string")
+    return {
         "name": column_name(field.name),
         "titles": field.name,
         "dc:description": meaning,
-        "datatype": _MOMENT
-        if kind.startswith("timestamp")
-        else _TYPES.get(kind, "string"),
+        "datatype": _MOMENT if kind.startswith("timestamp") else named,
+        **({"null": _ENDLESS} if named in _FLOATS else {}),
     }
-    if described["datatype"] in _FLOATS:
-        described["null"] = _ENDLESS
-    return described
 
 
 def column_name(title: str) -> str:

@@ -55,7 +55,7 @@ class Label:
     @property
     def json(self) -> str:
         """Return the facts as linked data (JSON-LD) that a program can read."""
-        return label_json(self.facts, self.texts, self.file)
+        return label_json(self.facts, self.texts)
 
     def translate(self, language: str) -> "Label":
         """Return the same facts in another language: "de", "en" or "fr"."""

@@ -119,7 +119,7 @@ class LabelledRelease(ReleaseView, Protocol):
 def label_facts(release: LabelledRelease) -> LabelFacts:
     """Return the facts of a release."""
     provenance = release.provenance
-    record = provenance.record
+    record, level = provenance.record, provenance.least_shown
     asked = read_request(provenance.words, provenance.name)
     columns = [_exactness(release, name) for name in release.names]
     return LabelFacts(
@@ -136,7 +136,7 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
             Bounds(each.name, down(each.low), up(each.high)) for each in asked.bounds
         ),
         groups=asked.groups if release.keys else "none",
-        shown_from=provenance.least_shown and up(provenance.least_shown),
+        shown_from=None if level is None else up(level),
         minimum=asked.minimum,
         left_out=_left_out(release.coverage),
         noise=provenance.noise,

@@ -1,6 +1,6 @@
 """A label in HTML: a page of its own, and the same rows within a notebook."""
 
-from sordino.display.elements import html_page, safe_text
+from sordino.display.elements import html_page
 from sordino.pages.document import document
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, join, tag
@@ -28,16 +28,13 @@ def label_card(texts: LabelTexts) -> Html:
 
 def label_panel(texts: LabelTexts) -> str:
     """Return a label for a notebook: it brings no colours of its own."""
-    rows = "".join(map(_panel_part, texts.parts))
+    lines = filter(None, [texts.file, *texts.lines])
+    rows = join(*map(_panel_part, texts.parts))
     return html_page(
-        f"<p><strong>{safe_text(texts.title)}</strong></p>",
-        *(
-            f"<p>{safe_text(line, 240)}</p>"
-            for line in (texts.file, *texts.lines)
-            if line
-        ),
-        f"<table><tbody>{rows}</tbody></table>",
-        *(f'<p class="aside">{safe_text(foot, 240)}</p>' for foot in texts.feet),
+        tag("p", tag("strong", texts.title)).text,
+        *(tag("p", line).text for line in lines),
+        tag("table", tag("tbody", rows)).text,
+        *(tag("p", foot, class_="aside").text for foot in texts.feet),
     )
 
 
@@ -61,16 +58,11 @@ def _row(row: Row) -> Html:
     )
 
 
-def _panel_part(part: Part) -> str:
+def _panel_part(part: Part) -> Html:
     """Return the rows of a part in a notebook."""
-    heading = (
-        f'<tr><td colspan="2"><strong>{safe_text(part.heading)}</strong></td></tr>'
-        if part.heading
-        else ""
-    )
-    rows = "".join(
-        f"<tr><td>{safe_text(row.name, 120)}</td>"
-        f'<td class="number">{safe_text(row.value, 120)}</td></tr>'
+    heading = [tag("strong", part.heading)] if part.heading else []
+    rows = (
+        tag("tr", tag("td", row.name), tag("td", row.value, class_="number"))
         for row in part.rows
     )
-    return heading + rows
+    return join(tag("tr", tag("td", *heading, colspan=2)), *rows)

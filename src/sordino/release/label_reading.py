@@ -98,8 +98,9 @@ def _text_beside(path: Path, beside: Path) -> str:
 
 def read_json(name: str, stated: bytes) -> dict[str, Any]:
     """Return an object of JSON, or refuse what is none."""
+    text = _decode(name, stated)
     try:
-        document = json.loads(_decode(name, stated))
+        document = json.loads(text)
     except (RecursionError, ValueError):
         raise InvalidLabel(name, "is no JSON") from None
     if not isinstance(document, dict):

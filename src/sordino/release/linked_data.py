@@ -21,12 +21,12 @@ def facts_text(facts: LabelFacts) -> str:
     return json.dumps(facts.fields, sort_keys=True, separators=(",", ":"))
 
 
-def label_json(facts: LabelFacts, texts: LabelTexts, file: str) -> str:
+def label_json(facts: LabelFacts, texts: LabelTexts) -> str:
     """Return a label as a document of JSON-LD."""
     document = {
         "@context": _PREFIXES,
         "@type": "schema:Dataset",
-        **({"schema:name": file} if file else {}),
+        **({"schema:name": texts.file} if texts.file else {}),
         **label_properties(facts, texts),
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)

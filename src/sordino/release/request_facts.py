@@ -24,6 +24,11 @@ Groups: TypeAlias = Literal["none", "public", "hidden", "mixed", "first", ""]
 """Which groups have a row; "" where it is not told."""
 Arguments: TypeAlias = Mapping[str, Any]
 
+LIMITS: Final = (
+    *("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID"),
+    *("DropExcess", "flat_map"),
+)
+"""What says how many rows count."""
 _LONGEST_NUMBER: Final = 400
 
 
@@ -145,7 +150,7 @@ def _units(calls: list[tuple[str, Arguments]]) -> Iterator[Protected]:
                 _text(arguments.get("name")),
                 unit[0],
                 _text(unit[1].get("column")),
-                tuple(most for most in unit[1].values() if _is_whole(most)),
+                tuple(most for most in unit[1].values() if type(most) is int),
             )
 
 
@@ -153,7 +158,7 @@ def _limits(calls: list[tuple[str, Arguments]]) -> Iterator[RowLimit]:
     """Yield the limits on rows of one person, or of one row."""
     for verb, arguments in calls:
         most = arguments.get("max_rows" if verb == "flat_map" else "limit")
-        if _is_whole(most) and (verb == "flat_map" or verb[:3] in {"Max", "Dro"}):
+        if type(most) is int and verb in LIMITS:
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
 
 
@@ -203,11 +208,6 @@ def _number(words: Any) -> Fraction | None:
         return Fraction(words)
     except (ValueError, ZeroDivisionError):
         return None
-
-
-def _is_whole(value: Any) -> bool:
-    """Tell whether a value is a whole number."""
-    return type(value) is int
 
 
 def _text(value: Any) -> str:

@@ -27,6 +27,7 @@ Reader = Callable[[Any], T]
 
 _LONGEST: Final = 240
 """Letters of a text that are kept."""
+_LONGEST_SHARE: Final = 40
 _MOST: Final = 10_000
 """Entries of a list: a release may have as many answers."""
 _LARGEST: Final = 2**63
@@ -87,9 +88,10 @@ def _hundredth(value: Any) -> int:
 
 def _share(value: Any) -> str:
     """Return an exact share between 0 and 1."""
-    if not 0 < Fraction(_text(value)) < 1:
+    text = _text(value)
+    if len(text) > _LONGEST_SHARE or not 0 < Fraction(text) < 1:
         raise ValueError
-    return _text(value)
+    return text
 
 
 def _moment(value: Any) -> str:
