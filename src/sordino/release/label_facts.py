@@ -16,7 +16,7 @@ from sordino.pages.odds import FALSE_ALARMS, Odds
 from sordino.release.column_names import error_names
 from sordino.release.provenance import Provenance
 from sordino.release.release_view import ReleaseView
-from sordino.release.request_facts import Protected, RowLimit, read_request
+from sordino.release.request_facts import Protected, RowLimit, words_facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +40,7 @@ class Reach:
 
 @final
 @dataclass(frozen=True)
-class Bounds:
+class CountedRange:
     """Between which bounds values count; as decimals, rounded outward."""
 
     name: str
@@ -90,7 +90,7 @@ class LabelFacts:
     """How many there are, missing ones aside."""
     rough: int
     limits: tuple[RowLimit, ...]
-    bounds: tuple[Bounds, ...]
+    bounds: tuple[CountedRange, ...]
     groups: str
     shown_from: float | None
     """About how many must be in a group that shows."""
@@ -113,17 +113,17 @@ class LabelledRelease(ReleaseView, Protocol):
 
     @property
     def provenance(self) -> Provenance:
-        """Return what was asked, and which record of a ledger paid for it."""
+        """Return what was request, and which record of a ledger paid for it."""
 
 
 def label_facts(release: LabelledRelease) -> LabelFacts:
     """Return the facts of a release."""
     provenance = release.provenance
     record, level = provenance.record, provenance.least_shown
-    asked = read_request(provenance.words, provenance.name)
+    request = words_facts(provenance.words, provenance.name)
     columns = [_exactness(release, name) for name in release.names]
     return LabelFacts(
-        units=asked.units,
+        units=request.units,
         found=Odds(release.loss).found(FALSE_ALARMS),
         found_by_all=record and Odds(record.promise).found(FALSE_ALARMS),
         price=release.price,
@@ -131,13 +131,14 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
         reaches=tuple(column.reach for column in columns),
         numbers=sum(column.numbers for column in columns),
         rough=sum(column.rough for column in columns),
-        limits=asked.limits,
+        limits=request.limits,
         bounds=tuple(
-            Bounds(each.name, down(each.low), up(each.high)) for each in asked.bounds
+            CountedRange(each.name, down(each.low), up(each.high))
+            for each in request.bounds
         ),
-        groups=asked.groups if release.keys else "none",
+        groups=request.groups if release.keys else "none",
         shown_from=None if level is None else up(level),
-        minimum=asked.minimum,
+        minimum=request.minimum,
         left_out=_left_out(release.coverage),
         noise=provenance.noise,
         paid_by=record
@@ -168,8 +169,8 @@ def _exactness(release: ReleaseView, name: str) -> _Exactness:
         for part in error_names(name)
     )
     value = column.to_numpy(zero_copy_only=False).astype(np.float64)
-    told = np.isfinite(value) & np.isfinite(low) & np.isfinite(high)
-    value, low, high = value[told], low[told], high[told]
+    known = np.isfinite(value) & np.isfinite(low) & np.isfinite(high)
+    value, low, high = value[known], low[known], high[known]
     reach = np.maximum(high - value, value - low)
     rough = int(np.count_nonzero(reach > np.abs(value) / _ROUGH))
     ends = (float(reach.min()), float(reach.max())) if len(reach) else (None, None)
@@ -177,7 +178,7 @@ def _exactness(release: ReleaseView, name: str) -> _Exactness:
 
 
 def _left_out(coverage: "pa.Table | None") -> tuple[LeftOut, ...] | None:
-    """Return the counts of what was left out, if they were asked for."""
+    """Return the counts of what was left out, if they were request for."""
     if coverage is None:
         return None
     return tuple(

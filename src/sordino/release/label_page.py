@@ -4,7 +4,7 @@ from sordino.display.elements import html_page
 from sordino.pages.document import document
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, join, tag
-from sordino.release.label_rows import LabelTexts, Part, Row
+from sordino.release.label_rows import LabelPart, LabelRow, LabelTexts
 
 
 def label_document(language: Language, texts: LabelTexts) -> str:
@@ -38,7 +38,7 @@ def label_panel(texts: LabelTexts) -> str:
     )
 
 
-def _table(part: Part, look: str) -> Html:
+def _table(part: LabelPart, look: str) -> Html:
     """Return the rows of a part."""
     heading = (
         [tag("tr", tag("th", tag("b", part.heading), scope="colgroup", colspan=2))]
@@ -49,7 +49,7 @@ def _table(part: Part, look: str) -> Html:
     return tag("table", tag("tbody", rows), class_=look)
 
 
-def _row(row: Row) -> Html:
+def _row(row: LabelRow) -> Html:
     """Return a row, each side isolated from the direction of the other."""
     return tag(
         "tr",
@@ -58,7 +58,7 @@ def _row(row: Row) -> Html:
     )
 
 
-def _panel_part(part: Part) -> Html:
+def _panel_part(part: LabelPart) -> Html:
     """Return the rows of a part in a notebook."""
     heading = [tag("strong", part.heading)] if part.heading else []
     rows = (

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from sordino.errors import MissingDependency
-from sordino.release.label_rows import LabelTexts, Row
+from sordino.release.label_rows import LabelRow, LabelTexts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ _POINTS: Final = 72
 
 
 @final
-class Line(NamedTuple):
+class PictureLine(NamedTuple):
     """A line of a picture: texts at its sides, or a rule of some thickness."""
 
     height: float
@@ -66,37 +66,40 @@ def label_figure(texts: LabelTexts) -> "Figure":
     return figure
 
 
-def _lines(texts: LabelTexts) -> list[Line]:
+def _lines(texts: LabelTexts) -> list[PictureLine]:
     """Return the lines of a picture, from the top."""
-    lines = [Line(0.42, texts.title, size=19, weight="bold")]
-    lines += [Line(0.24, name, weight="bold") for name in filter(None, [texts.file])]
-    lines += [Line(0.22, line) for line in texts.lines]
+    lines = [PictureLine(0.42, texts.title, size=19, weight="bold")]
+    lines += [
+        PictureLine(0.24, name, weight="bold") for name in filter(None, [texts.file])
+    ]
+    lines += [PictureLine(0.22, line) for line in texts.lines]
     for place, part in enumerate(texts.parts):
-        lines.append(Line(0.2, rule=6 if place == 0 else 2))
+        lines.append(PictureLine(0.2, rule=6 if place == 0 else 2))
         lines += [
-            Line(0.25, head, weight="bold") for head in filter(None, [part.heading])
+            PictureLine(0.25, head, weight="bold")
+            for head in filter(None, [part.heading])
         ]
         lines += [line for row in part.rows for line in _row(row, bool(part.heading))]
-    lines.append(Line(0.2, rule=2))
+    lines.append(PictureLine(0.2, rule=2))
     lines += [
-        Line(0.19, piece, size=7.5, colour=_SOFT)
+        PictureLine(0.19, piece, size=7.5, colour=_SOFT)
         for foot in texts.feet
         for piece in _fold(foot, 7.5)
     ]
     return lines
 
 
-def _row(row: Row, is_under: bool) -> Iterator[Line]:  # noqa: FBT001 of one caller
+def _row(row: LabelRow, is_under: bool) -> Iterator[PictureLine]:  # noqa: FBT001 of one caller
     """Yield a row on one line, or its value on the next where it does not fit."""
     indent = _INDENT if is_under else 0.0
     room = _WIDTH - 2 * _MARGIN - indent
     if _width(row.name) + _width(row.value, "bold") + _GAP <= room:
-        yield Line(0.24, row.name, row.value, indent=indent)
+        yield PictureLine(0.24, row.name, row.value, indent=indent)
         return
     for piece in _fold(row.name):
-        yield Line(0.2, piece, indent=indent)
+        yield PictureLine(0.2, piece, indent=indent)
     for piece in _fold(row.value):
-        yield Line(0.21, "", piece, indent=indent)
+        yield PictureLine(0.21, "", piece, indent=indent)
 
 
 def _fold(text: str, size: float = _SIZE) -> list[str]:
@@ -119,7 +122,7 @@ def _width(text: str, weight: str = "normal", size: float = _SIZE) -> float:
     return float(shape.get_extents().x1) / _POINTS
 
 
-def _draw(figure: "Figure", lines: list[Line], height: float) -> None:
+def _draw(figure: "Figure", lines: list[PictureLine], height: float) -> None:
     """Draw lines from the top, and a frame around them."""
     from matplotlib.lines import Line2D  # noqa: PLC0415 slow to import
     from matplotlib.patches import Rectangle  # noqa: PLC0415 slow to import

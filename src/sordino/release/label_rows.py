@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, final
 from sordino.display.formatting import format_number
 from sordino.pages.languages import Language
 from sordino.pages.odds import FALSE_ALARMS, MOST
-from sordino.release.label_facts import Bounds, LabelFacts, LeftOut, Reach
+from sordino.release.label_facts import CountedRange, LabelFacts, LeftOut, Reach
 from sordino.release.request_facts import Protected, RowLimit
 
 MOST_ROWS: Final = 12
@@ -41,7 +41,7 @@ _KINDS: Final = {"unreadable": "unreadable", "cut off": "cut_off", "clamped": "c
 
 
 @final
-class Row(NamedTuple):
+class LabelRow(NamedTuple):
     """A name and what stands beside it."""
 
     name: str
@@ -50,11 +50,11 @@ class Row(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Part:
+class LabelPart:
     """Rows that belong together, under a heading or none."""
 
     heading: str
-    rows: tuple[Row, ...]
+    rows: tuple[LabelRow, ...]
 
 
 @final
@@ -65,7 +65,7 @@ class LabelTexts:
     title: str
     file: str
     lines: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[LabelPart, ...]
     feet: tuple[str, ...]
 
 
@@ -74,17 +74,17 @@ def label_texts(
 ) -> LabelTexts:
     """Return what a label says; `status` says how sure that is."""
     say = language.plain
-    odds = Part(say("label.odds.heading"), tuple(_odds(facts, language)))
+    odds = LabelPart(say("label.odds.heading"), tuple(_odds(facts, language)))
     share = language.number(f"{float(100 * Fraction(facts.confidence)):.10g}")
-    exact = Part(
+    exact = LabelPart(
         say("label.exact.heading", share=share), tuple(_exactness(facts, language))
     )
-    rest = Part(say("label.rest.heading"), tuple(_left_out(facts, language)))
+    rest = LabelPart(say("label.rest.heading"), tuple(_left_out(facts, language)))
     return LabelTexts(
         say("label.title"),
         language.bare_name(file) if file else "",
         tuple(_lines(facts, language, status)),
-        (Part("", tuple(_protected(facts, language))), odds, exact, rest),
+        (LabelPart("", tuple(_units(facts, language))), odds, exact, rest),
         tuple(_feet(facts, language, file)),
     )
 
@@ -98,16 +98,18 @@ def _lines(facts: LabelFacts, language: Language, status: str) -> Iterator[str]:
         yield language.plain(f"label.status.{status}")
 
 
-def _protected(facts: LabelFacts, language: Language) -> Iterator[Row]:
+def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     """Yield whom it protects: once where all tables agree."""
     whom = {unit.table: _unit(unit, language) for unit in facts.units}
     if len(set(whom.values())) <= 1:
         default = language.plain("label.unknown")
-        yield Row(language.plain("label.protects"), next(iter(whom.values()), default))
+        yield LabelRow(
+            language.plain("label.protects"), next(iter(whom.values()), default)
+        )
         return
     for table, text in list(whom.items())[:MOST_ROWS]:
         named = language.plain("label.protects_in", table=language.bare_name(table))
-        yield Row(named, text)
+        yield LabelRow(named, text)
 
 
 def _unit(unit: Protected, language: Language) -> str:
@@ -123,32 +125,32 @@ def _unit(unit: Protected, language: Language) -> str:
     )
 
 
-def _odds(facts: LabelFacts, language: Language) -> Iterator[Row]:
+def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     """Yield what an attacker achieves at most, by this file and by everything."""
     say = language.plain
     mistakes = say("label.odds.of", count=language.whole(FALSE_ALARMS))
-    yield Row(say("label.odds.mistakes"), mistakes)
-    yield Row(say("label.odds.this"), _of_hundred(facts.found, language))
-    yield Row(say("label.odds.all"), _of_hundred(facts.found_by_all, language))
+    yield LabelRow(say("label.odds.mistakes"), mistakes)
+    yield LabelRow(say("label.odds.this"), _of_hundred(facts.found, language))
+    yield LabelRow(say("label.odds.all"), _of_hundred(facts.found_by_all, language))
 
 
-def _of_hundred(found: int | None, language: Language) -> str:
+def _of_hundred(count: int | None, language: Language) -> str:
     """Return so many of a hundred, at most."""
-    if found is None:
+    if count is None:
         return language.plain("label.unknown")
-    most = language.whole(min(found, MOST))
+    most = language.whole(min(count, MOST))
     return language.plain(
-        "label.odds.over" if found > MOST else "label.odds.most", count=most
+        "label.odds.over" if count > MOST else "label.odds.most", count=most
     )
 
 
-def _exactness(facts: LabelFacts, language: Language) -> Iterator[Row]:
+def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     """Yield how far intervals reach, how many numbers are rough, and the noise."""
     say = language.plain
     for reach in facts.reaches[:MOST_ROWS]:
-        yield Row(language.bare_name(reach.name), _reach(reach, language))
+        yield LabelRow(language.bare_name(reach.name), _reach(reach, language))
     yield from _more(len(facts.reaches), language)
-    yield Row(
+    yield LabelRow(
         say("label.exact.rough"),
         say(
             "label.exact.part",
@@ -157,7 +159,7 @@ def _exactness(facts: LabelFacts, language: Language) -> Iterator[Row]:
         ),
     )
     noise = ", ".join(map(language.bare_name, facts.noise[:MOST_ROWS]))
-    yield Row(say("label.exact.noise"), noise or say("label.unknown"))
+    yield LabelRow(say("label.exact.noise"), noise or say("label.unknown"))
 
 
 def _reach(reach: Reach, language: Language) -> str:
@@ -186,7 +188,7 @@ def _digits_above(end: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _left_out(facts: LabelFacts, language: Language) -> Iterator[Row]:
+def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     """Yield limits, bounds, what they cut off, and which groups are hidden."""
     say = language.plain
     for limit in facts.limits[:MOST_ROWS]:
@@ -196,43 +198,43 @@ def _left_out(facts: LabelFacts, language: Language) -> Iterator[Row]:
         yield _bounds(bounds, language)
     yield from _more(len(facts.bounds), language)
     if facts.left_out is None:
-        yield Row(say("label.rest.cut"), say("label.rest.unmeasured"))
+        yield LabelRow(say("label.rest.cut"), say("label.rest.unmeasured"))
     for counted in (facts.left_out or ())[:MOST_ROWS]:
-        yield _counted(counted, language)
-    yield Row(say("label.rest.groups"), _groups(facts, language))
+        yield _count_row(counted, language)
+    yield LabelRow(say("label.rest.groups"), _groups(facts, language))
     if facts.minimum is not None:
         least = language.whole(facts.minimum)
-        yield Row(say("label.rest.minimum"), say("label.rest.below", count=least))
+        yield LabelRow(say("label.rest.minimum"), say("label.rest.below", count=least))
 
 
-def _limit(limit: RowLimit, language: Language) -> Row:
+def _limit(limit: RowLimit, language: Language) -> LabelRow:
     """Return how much of one person counts."""
     columns = ", ".join(map(language.bare_name, limit.columns[:MOST_ROWS]))
     key = f"label.limits.{_LIMITS.get(limit.verb, 'other')}"
     name = language.plain(key, columns=columns)
     most = language.whole(limit.most)
-    return Row(name, language.plain("label.rest.most", count=most))
+    return LabelRow(name, language.plain("label.rest.most", count=most))
 
 
-def _bounds(bounds: Bounds, language: Language) -> Row:
+def _bounds(bounds: CountedRange, language: Language) -> LabelRow:
     """Return between which bounds values count."""
     name = language.bare_name(bounds.name)
     low, high = (
         language.number(format_number(end)) for end in (bounds.low, bounds.high)
     )
-    return Row(
+    return LabelRow(
         language.plain("label.rest.values", name=name),
         language.plain("bands.interval", low=low, high=high),
     )
 
 
-def _counted(counted: LeftOut, language: Language) -> Row:
+def _count_row(counted: LeftOut, language: Language) -> LabelRow:
     """Return about how much was left out of one kind."""
     kind = language.plain(f"label.kinds.{_KINDS.get(counted.kind, 'other')}")
     low, high = (
         language.number(format_number(end)) for end in (counted.low, counted.high)
     )
-    return Row(
+    return LabelRow(
         f"{kind}: {language.bare_name(counted.what)}",
         language.plain(
             "label.rest.about", count=language.whole(counted.count), low=low, high=high
@@ -249,11 +251,11 @@ def _groups(facts: LabelFacts, language: Language) -> str:
     return language.plain(key)
 
 
-def _more(count: int, language: Language) -> Iterator[Row]:
+def _more(count: int, language: Language) -> Iterator[LabelRow]:
     """Yield how many rows of a kind are not shown, if any."""
     if count > MOST_ROWS:
         rest = language.whole(count - MOST_ROWS)
-        yield Row(language.plain("label.more", count=rest), "")
+        yield LabelRow(language.plain("label.more", count=rest), "")
 
 
 def _feet(facts: LabelFacts, language: Language, file: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from sordino.display.formatting import text_width
-from sordino.release.label_rows import LabelTexts, Row
+from sordino.release.label_rows import LabelRow, LabelTexts
 
 _WIDTH: Final = 60
 
@@ -19,7 +19,7 @@ def plain_label(texts: LabelTexts) -> str:
     return "\n".join([*lines, "-" * _WIDTH, *texts.feet])
 
 
-def _row(row: Row) -> Iterator[str]:
+def _row(row: LabelRow) -> Iterator[str]:
     """Yield a row on one line, or on two if it is too long for one."""
     room = _WIDTH - 2 - text_width(row.name) - text_width(row.value)
     if room >= 1:

@@ -40,7 +40,7 @@ class Provenance:
     noise: tuple[str, ...] = ()
     """The names of the mechanisms; none where only a ledger is left to ask."""
 
-    def bought(self, purchase: Purchase) -> "Provenance":
+    def with_noise(self, purchase: Purchase) -> "Provenance":
         """Return it with what a purchase says of its noise."""
         shown = purchase.least_shown
         names = {

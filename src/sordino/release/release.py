@@ -116,7 +116,7 @@ class Release(AbstractNoisyAnswers):
             rows.notes,
             purchase.budget,
             answer.coverage,
-            provenance=provenance.bought(purchase),
+            provenance=provenance.with_noise(purchase),
         )
 
     def __post_init__(self) -> None:

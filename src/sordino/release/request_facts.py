@@ -6,8 +6,8 @@ of years ago tell the same. What does not have the expected form is not told.
 >>> from sordino.words import call, canonical_text
 >>> table = call("table", name="visits", protects=call("AddOneRow"))
 >>> days = call("mean", column=call("col", name="days"), low="0/1", high="30/1")
->>> asked = call("agg", rows=[table], by=[], keys=None, columns=[["days", days]])
->>> facts = read_request(canonical_text(call("release", request=asked)))
+>>> request = call("agg", rows=[table], by=[], keys=None, columns=[["days", days]])
+>>> facts = words_facts(canonical_text(call("release", request=request)))
 >>> facts.units[0].verb, facts.groups, str(facts.bounds[0].high)
 ('AddOneRow', 'none', '30')
 """
@@ -82,7 +82,7 @@ class RequestFacts:
 NOTHING: Final = RequestFacts()
 
 
-def read_request(words: str, name: str = "") -> RequestFacts:
+def words_facts(words: str, name: str = "") -> RequestFacts:
     """Return what the canonical words of a release say; of several, those of a name."""
     try:
         read = json.loads(words) if words else None
@@ -93,20 +93,20 @@ def read_request(words: str, name: str = "") -> RequestFacts:
 
 def request_facts(words: Any, name: str = "") -> RequestFacts:
     """Return what words say that a ledger holds."""
-    asked = _asked(words, name)
-    if asked is None:
+    request = _request_of(words, name)
+    if request is None:
         return NOTHING
-    calls = list(_calls(asked))
+    calls = list(_calls(request))
     return RequestFacts(
         units=tuple(dict.fromkeys(_units(calls))),
         limits=tuple(dict.fromkeys(_limits(calls))),
-        bounds=tuple(dict.fromkeys(_bounds(asked[1].get("columns"), calls))),
-        groups=_groups(*asked),
-        minimum=_minimum(asked[1]),
+        bounds=tuple(dict.fromkeys(_bounds(request[1].get("columns"), calls))),
+        groups=_groups(*request),
+        minimum=_minimum(request[1]),
     )
 
 
-def _asked(words: Any, name: str) -> tuple[str, Arguments] | None:
+def _request_of(words: Any, name: str) -> tuple[str, Arguments] | None:
     """Return the one request that is meant, as a verb and its arguments."""
     release = _call(words)
     if release is None:
@@ -128,9 +128,9 @@ def _call(words: Any) -> tuple[str, Arguments] | None:
     return None
 
 
-def _calls(asked: tuple[str, Arguments]) -> Iterator[tuple[str, Arguments]]:
+def _calls(request: tuple[str, Arguments]) -> Iterator[tuple[str, Arguments]]:
     """Yield all verbs in words with their arguments, outer ones first, in order."""
-    rest: list[Any] = [list(asked)]
+    rest: list[Any] = [list(request)]
     while rest:
         words = rest.pop()
         call = _call(words)

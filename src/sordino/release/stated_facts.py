@@ -14,7 +14,7 @@ from sordino.display.formatting import cut_text, format_key
 from sordino.errors import InvalidLabel
 from sordino.release.label_facts import (
     FORM,
-    Bounds,
+    CountedRange,
     LabelFacts,
     LeftOut,
     PaidBy,
@@ -155,7 +155,7 @@ _FACTS: Final = _object(
     numbers=_natural,
     rough=_natural,
     limits=_several(_object(RowLimit, verb=_text, most=_natural, columns=_NAMES)),
-    bounds=_several(_object(Bounds, name=_text, low=_double, high=_double)),
+    bounds=_several(_object(CountedRange, name=_text, low=_double, high=_double)),
     groups=_kind_of_groups,
     shown_from=_optional(_double),
     minimum=_optional(_natural),

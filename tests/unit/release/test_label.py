@@ -77,9 +77,13 @@ def test_a_paid_answer_has_the_label_of_the_release(tmp_path: Path) -> None:
     recalled = opened.ledger.answer("wards").label().facts
     again = opened.release(QUERY, BUDGET, key="wards").label().facts
     assert again == given
-    unknown = {"noise": (), "shown_from": None}
-    bound = {"found": recalled.found, "price": recalled.price}
-    assert recalled == replace(given, **unknown, **bound)
+    assert recalled == replace(
+        given,
+        noise=(),
+        shown_from=None,
+        found=recalled.found,
+        price=recalled.price,
+    )
     assert recalled.found is not None
     assert given.found is not None
     assert recalled.found >= given.found

@@ -1,4 +1,4 @@
-"""A label read from outside: what is not one of ours is refused, and nothing believed."""
+"""A label read from outside: what is none is refused, and nothing is believed."""
 
 import copy
 import json
@@ -108,6 +108,12 @@ def spoil(change: Callable[[Path], object], tmp_path: Path) -> None:
     label_of_file(tmp_path / "out.csv")
 
 
+def make_folder(at: Path) -> None:
+    """Put a folder in the place of the file."""
+    (at / "out.csv").unlink()
+    (at / "out.csv").mkdir()
+
+
 SPOILED: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     "no label": (lambda at: (at / "out.csv-metadata.json").unlink(), "not beside it"),
     "another file's": (
@@ -131,7 +137,7 @@ SPOILED: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
         "too large",
     ),
     "a folder": (
-        lambda at: ((at / "out.csv").unlink(), (at / "out.csv").mkdir()),
+        make_folder,
         "cannot be read",
     ),
 }

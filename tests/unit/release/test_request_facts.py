@@ -16,8 +16,8 @@ from sordino.release.request_facts import (
     Protected,
     RowLimit,
     ValueBounds,
-    read_request,
     request_facts,
+    words_facts,
 )
 from tests.worded import QUERIES, TABLES, said, session
 
@@ -31,7 +31,7 @@ WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
 
 def facts(request: Any) -> Any:
     """Return what the words of a request tell."""
-    return read_request(said(session(), request).words)
+    return words_facts(said(session(), request).words)
 
 
 @pytest.mark.parametrize("request_words", [each["words"] for each in WORDS])
@@ -100,7 +100,7 @@ def test_every_limit_has_words() -> None:
 @pytest.mark.parametrize("words", ["", "[", "1", "[" * 100_000, '["release",{}]'])
 def test_what_is_no_request_tells_nothing(words: str) -> None:
     """A ledger may hold anything: it is not told."""
-    assert read_request(words) == NOTHING
+    assert words_facts(words) == NOTHING
 
 
 JSON: Final = st.recursive(
