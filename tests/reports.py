@@ -67,7 +67,10 @@ def plain_ledger() -> Ledger:
     wards = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
     crossed = sd.KeySet.from_dict({"ward": ["A", "B"], "days": [1, 2, 3]})
     planning.release(
-        visits.group_by(wards).agg(n=sd.count(), days=sd.mean("days", 0, 8)), sd.PureDP("0.1"), key="wards", why="beds"
+        visits.group_by(wards).agg(n=sd.count(), days=sd.mean("days", 0, 8)),
+        sd.PureDP("0.1"),
+        key="wards",
+        why="beds",
     )
     session.release(visits.group_by("ward").agg(n=sd.count()), TENTH, key="unlisted")
     session.release(visits.group_by(crossed).agg(n=sd.count()), TENTH, key="crossed")

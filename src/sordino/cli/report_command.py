@@ -7,10 +7,10 @@ from typing import Final
 from sordino.cli.terminal import note, path_text, write_object
 from sordino.errors import InvalidJob
 from sordino.job.job import read_job
-from sordino.job.toml_file import find_job
+from sordino.job.job_file import find_job
 from sordino.ledger.ledger import Ledger
 from sordino.pages.languages import language_codes
-from sordino.release.files import to_text
+from sordino.release.whole_files import write_text
 from sordino.report.ledger_story import ledger_report
 
 EXAMPLE: Final = "sordino report clinic.ledger -o report.html --language de"
@@ -57,7 +57,7 @@ def write_report(arguments: argparse.Namespace) -> None:
     path, witness = _place(arguments)
     with Ledger.at(path, witness=witness) as ledger:
         title = arguments.title or path.name
-        to_text(ledger_report(ledger, title, arguments.language), arguments.out)
+        write_text(arguments.out, ledger_report(ledger, title, arguments.language))
         releases = len(ledger.entries())
     if arguments.json:
         facts = {

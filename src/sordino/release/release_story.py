@@ -10,7 +10,7 @@ from sordino.pages.story import NumberColumn, ShownRelease, ShownTable, Story
 from sordino.pages.story_page import report_document
 from sordino.release.cell_texts import row_texts
 from sordino.release.column_names import error_names
-from sordino.release.release_view import ReleaseView
+from sordino.release.label_facts import LabelledRelease
 
 MOST_DAYS: Final = 400
 """Rows that are read of a release: a year of days, a page of cells."""
@@ -18,7 +18,7 @@ MOST_COLUMNS: Final = 12
 """Numbers of a group that are shown; a reader of more opens the files."""
 
 
-def single_report(release: ReleaseView, title: str, code: object) -> str:
+def single_report(release: LabelledRelease, title: str, code: object) -> str:
     """Return a report about one release by itself, as a file of HTML."""
     language = read_language(code)
     name = title or language.plain("published.alone")
@@ -39,7 +39,7 @@ def single_report(release: ReleaseView, title: str, code: object) -> str:
     return report_document(language, story)
 
 
-def answer_of(name: str, release: ReleaseView) -> ShownTable:
+def answer_of(name: str, release: LabelledRelease) -> ShownTable:
     """Return the first numbers of a release, under the name that it was asked for by.
 
     Which rows those are comes from the published keys alone.
@@ -76,7 +76,7 @@ def answer_of(name: str, release: ReleaseView) -> ShownTable:
     )
 
 
-def _count_bands(release: ReleaseView) -> int:
+def _count_bands(release: LabelledRelease) -> int:
     """Return how many numbers of a release have a band."""
     lows = (error_names(name)[1] for name in release.names)
     return sum(len(release) - release.errors[low].null_count for low in lows)
