@@ -106,6 +106,11 @@ def _held_against(
             f"names another record than {published.charge} of this ledger, which paid "
             "for it",
         )
-    promise = ledger.first_limit().rule.promise
-    facts = replace(label.facts, found_by_all=Odds(promise).finds(FALSE_ALARMS))
+    is_divided = ledger.division is not None
+    odds = Odds(ledger.first_limit().rule.promise)
+    facts = replace(
+        label.facts,
+        found_by_all=None if is_divided else odds.finds(FALSE_ALARMS),
+        is_divided=is_divided,
+    )
     return replace(label, facts=facts, status="confirmed")

@@ -48,11 +48,12 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
 
 
 def read_releases(
-    charged: Record, answer: bytes, book: tuple[str, Loss] | None = None
+    charged: Record, answer: bytes, book: tuple[str, Loss | None] | None = None
 ) -> "dict[str, Release]":
     """Return what was answered, by name: without a name where one was asked alone.
 
-    `book` is the identity and the promise of a ledger that outlives the process.
+    `book` is the identity and the promise of a ledger that outlives the process; with
+    blocks nothing is promised of all of them together.
     """
     from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
@@ -73,7 +74,7 @@ def read_releases(
         ) from None
 
 
-def _provenance(charged: Record, book: tuple[str, Loss] | None) -> "Provenance":
+def _provenance(charged: Record, book: tuple[str, Loss | None] | None) -> "Provenance":
     """Return what was asked, and which record paid for it."""
     from sordino.release.provenance import LedgerRecord, Provenance  # noqa: PLC0415 like recall
 

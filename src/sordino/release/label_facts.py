@@ -82,6 +82,8 @@ class LabelFacts:
     """Named rightly at 5 false alarms of 100, by this release; 100 is "over 99"."""
     found_by_all: int | None
     """The same, by everything that the ledger ever pays for."""
+    is_divided: bool
+    """Whether its ledger has blocks, each of which brings new budget."""
     price: str
     confidence: str
     """Of each interval, as an exact share."""
@@ -125,7 +127,10 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
     return LabelFacts(
         units=request.units,
         found=Odds(release.loss).finds(FALSE_ALARMS),
-        found_by_all=record and Odds(record.promise).finds(FALSE_ALARMS),
+        found_by_all=None
+        if record is None or record.promise is None
+        else Odds(record.promise).finds(FALSE_ALARMS),
+        is_divided=record is not None and record.promise is None,
         price=release.price,
         confidence=str(release.confidence),
         reaches=tuple(column.reach for column in columns),

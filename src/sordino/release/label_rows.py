@@ -131,7 +131,10 @@ def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     mistakes = say("label.odds.of", count=language.whole(FALSE_ALARMS))
     yield LabelRow(say("label.odds.mistakes"), mistakes)
     yield LabelRow(say("label.odds.this"), _of_hundred(facts.found, language))
-    yield LabelRow(say("label.odds.all"), _of_hundred(facts.found_by_all, language))
+    total = _of_hundred(facts.found_by_all, language)
+    if facts.is_divided:
+        total = say("label.odds.blocks")
+    yield LabelRow(say("label.odds.all"), total)
 
 
 def _of_hundred(count: int | None, language: Language) -> str:

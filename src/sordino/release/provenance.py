@@ -20,8 +20,8 @@ class LedgerRecord:
     """It stands for the record and for all before it."""
     when: str
     """By the clock of whoever charged it."""
-    promise: Loss
-    """What everything that this ledger ever pays for is within."""
+    promise: Loss | None
+    """What everything that this ledger ever pays for is within; None with blocks."""
 
 
 @final

@@ -72,6 +72,13 @@ def _natural(value: Any) -> int:
     return _whole(value)
 
 
+def _truth(value: Any) -> bool:
+    """Return a truth."""
+    if type(value) is not bool:
+        raise TypeError
+    return value
+
+
 def _double(value: Any) -> float:
     """Return a finite number."""
     if type(value) not in {int, float} or not math.isfinite(value):
@@ -147,6 +154,7 @@ _FACTS: Final = _object(
     ),
     found=_optional(_hundredth),
     found_by_all=_optional(_hundredth),
+    is_divided=_truth,
     price=_text,
     confidence=_share,
     reaches=_several(

@@ -114,8 +114,13 @@ class Book:
         return Paid(self.ledger.store(ticket, run_charged(compute)), provenance)
 
     @cached_property
-    def _promise(self) -> Loss:
-        """Return what everything together is within: a first limit never changes."""
+    def _promise(self) -> Loss | None:
+        """Return what everything together is within, which never changes.
+
+        None with blocks: each brings a budget of its own.
+        """
+        if self.ledger.division is not None:
+            return None
         return self.ledger.first_limit().rule.promise
 
     def _record(self, ticket: Ticket) -> LedgerRecord | None:

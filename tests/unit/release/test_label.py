@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
@@ -240,3 +241,21 @@ def test_a_promise_of_the_ledger_is_told_beside_the_file() -> None:
     assert rows_of(label)["… from all that is ever published"] == "at most 37 of 100"
     assert "Made on 22 November 2026" in str(label)
     assert label.facts.form == FORM
+
+
+def test_in_a_ledger_with_blocks_nothing_bounds_everything(tmp_path: Path) -> None:
+    """Every block brings new budget: the label says so, also of a paid answer."""
+    rows = {"patient": [1, 2], "day": [date(2026, 1, 5), date(2026, 1, 9)]}
+    visits = sd.PrivateTable(rows, protects=sd.AddRowsWithID("patient"), blocks="day")
+    opened = sd.Session(
+        {"visits": visits},
+        sd.PureDP(1),
+        ledger=tmp_path / "clinic.ledger",
+        engine="memory",
+        blocks=sd.Blocks(start="2026-01", every="month"),
+    )
+    query = sd.table("visits").enforce(sd.MaxRowsPerID(1)).agg(n=sd.count())
+    release = opened.release(query, sd.PureDP("0.5"), key="n")
+    for each in (release, opened.ledger.answer("n")):
+        shown = rows_of(each.label())["… from all that is ever published"]
+        assert shown == "grows with every block of time"
