@@ -284,7 +284,9 @@ class Ledger(AbstractKeeping):
         charged, answer = self._guarded.use(
             lambda log: paid_answers.find_answer(log, key, budget)
         )
-        return paid_answers.read_releases(charged, answer)
+        promise = None if self.division else self.first_limit().rule.promise
+        book = (self.identity, promise) if self.durable else None
+        return paid_answers.read_releases(charged, answer, book)
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left, or refuse as `reserve`; nothing is charged."""
