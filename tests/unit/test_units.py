@@ -18,6 +18,7 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.numbers import sqrt
+from sordino.planning.margins_purchase import buy_margins
 from sordino.query.builder import Query
 from tests.postgres_server import stored_table
 
@@ -267,6 +268,71 @@ def test_joins_keep_sums_that_they_do_not_multiply(*, twice: bool, on: str) -> N
     rows = T.join_public("pages", on="page").group_by(kinds)
     told = known.release(rows.agg(v=sd.sum("views")), sd.PureDP(10**8))
     assert told["v"].to_pylist() == [802, 57]
+
+
+def test_figures_over_time_need_no_bounds_either() -> None:
+    """Of each hour and to date: 30 whenever it was; in hours of 390 views none."""
+    known = session(VIEWS, sd.AddMaxTotal("views", 30), sd.PureDP(10**8))
+    hours = T.cumulative("hour", [8, 9, 10], v=sd.sum("views"))
+    change = known.price(hours, sd.PureDP(1)).sensitivity["v"]
+    assert (change.l0, change.l1, change.l2) == (30, 30, 30)
+    told = known.release(hours, sd.PureDP(10**7))
+    assert [round(n) for n in told["v_to_date"].to_pylist()] == [412, 861, 861]
+    for refused in (
+        T.filter(sd.col("views") > 3).cumulative("hour", [8, 9], v=sd.sum("views")),
+        T.cumulative("views", [389, 390], v=sd.sum("views")),
+        T.cumulative("hour", [8, 9], v=sd.sum("views", nulls=7)),
+    ):
+        with pytest.raises(InvalidQuery, match="nothing bounds the values"):
+            known.price(refused, sd.PureDP(1))
+
+
+def test_a_suggestion_leaves_such_a_sum_as_it_is() -> None:
+    """Bounds are tried of others, and of it where they are listed."""
+    known = session(VIEWS, sd.AddMaxTotal("views", 30))
+    beside = T.agg(v=sd.sum("views"), h=sd.mean("hour", 0, 20))
+    tried = known.suggest(beside, sd.PureDP(1), sample=VIEWS)
+    alone = known.price(T.agg(v=sd.sum("views")), sd.PureDP(1))
+    assert alone.errors["v"].sd > 30
+    assert {"h from", "v noise"} <= set(tried.table.column_names)
+    assert "v from" not in tried.table.column_names
+    listed = known.suggest(beside, sd.PureDP(1), sample=VIEWS, limits={"v": [(0, 9)]})
+    assert listed.table["v to"].to_pylist() == [9]
+    with pytest.raises(InvalidQuery, match="neither limits nor bounds"):
+        known.suggest(T.agg(v=sd.sum("views")), sd.PureDP(1), sample=VIEWS)
+
+
+MOVED: Final[dict[str, tuple[Any, pa.Table, Query, tuple[int, int]]]] = {
+    "rows": (sd.AddMaxRows(30), VIEWS, T, (30, 900)),
+    "what people add": (sd.AddMaxTotal("views", 30), VIEWS, T, (30, 900)),
+    "what depends on it": (
+        sd.AddMaxTotal("views", 30),
+        VIEWS,
+        T.filter(sd.col("views") > 3),
+        (60, 1800),
+    ),
+    "replaced": (sd.ChangeOneRow(), VIEWS, T, (2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_how_far_margins_move(name: str) -> None:
+    """By hand: the counts of all combinations of keys, together and squared."""
+    unit, rows, query, (whole, squares) = MOVED[name]
+    known = session(rows, unit, sd.GaussianDP(1))
+    request = query.marginals(PAGES, order=1)
+    bought = buy_margins(request, known._desk.catalog, sd.GaussianDP(1))
+    assert (bought.change.l1, bought.change.l2**2) == (whole, squares)
+
+
+def test_margins_of_a_part_are_priced_by_its_rows() -> None:
+    """A row that is charged alone may leave a part for another one."""
+    known = session(VIEWS, sd.AddMaxTotal("views", 30), sd.GaussianDP(100))
+    part = known.partition("t", "hour", [8, 9], sd.GaussianDP(1))[9]
+    request = T.marginals(PAGES, order=1)
+    bought = buy_margins(request, part._desk.catalog, sd.GaussianDP(1))
+    assert bought.relation.spread is not None
+    assert bought.change.l1 == 60
 
 
 def test_groups_of_its_own_values_are_refused() -> None:
