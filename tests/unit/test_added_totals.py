@@ -1,4 +1,4 @@
-"""The column that people add to: its sum needs no bounds, in whatever is asked of it."""
+"""The column that people add to: its sum needs no bounds, whatever it is asked for."""
 
 from typing import Any, Final
 
