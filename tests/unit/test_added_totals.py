@@ -121,8 +121,8 @@ def test_how_far_margins_move(name: str) -> None:
     unit, rows, query, (whole, squares) = MOVED[name]
     known = session(rows, unit, sd.GaussianDP(1))
     request = query.marginals(PAGES, order=1)
-    bought = buy_margins(request, known._desk.catalog, sd.GaussianDP(1))
-    assert (bought.change.l1, bought.change.l2**2) == (whole, squares)
+    change: Any = buy_margins(request, known._desk.catalog, sd.GaussianDP(1)).change
+    assert (change.l1, change.l2**2) == (whole, squares)
 
 
 def test_margins_of_a_part_are_priced_by_its_rows() -> None:
