@@ -19,6 +19,7 @@ from sordino.budgets.calibration import calibrate as calibrate
 from sordino.budgets.limits import Limit as Limit
 from sordino.budgets.risk import Advantage as Advantage
 from sordino.budgets.risk import ErrorRates as ErrorRates
+from sordino.budgets.table_blocks import Blocks as Blocks
 from sordino.constraints import DropExcess as DropExcess
 from sordino.constraints import DropNonUnique as DropNonUnique
 from sordino.constraints import MaxGroupsPerID as MaxGroupsPerID
@@ -69,6 +70,7 @@ from sordino.query.functions import udf as udf
 from sordino.query.request import Request as Request
 from sordino.query.tables import PrivateTable as PrivateTable
 from sordino.query.tables import PublicTable as PublicTable
+from sordino.release.label import Label as Label
 from sordino.release.release import Release as Release
 from sordino.release.stacked import stack as stack
 from sordino.schema import Column as Column

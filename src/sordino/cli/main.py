@@ -48,6 +48,7 @@ COMMANDS: Final = {
         Command("risk", "say what a budget means to an attacker"),
         Command("ledger", "look at a ledger, and keep it"),
         Command("verify", "say whether a file is what was released"),
+        Command("label", "show the privacy facts that a file carries"),
         Command("inspect", "look at a private table, for its curator"),
         Command("conformance", "hold an engine against what is meant"),
         Command("demo", "show Sordino on invented data, or write an example"),

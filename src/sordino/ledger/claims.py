@@ -8,8 +8,10 @@ from typing import Any
 
 from sordino.budgets.limits import Limit
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery
+from sordino.ledger import block_charges
 from sordino.ledger.charge_records import charge_fields
 from sordino.ledger.entries import Claim, Ticket
+from sordino.ledger.file_format import LARGEST
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record, hash_bytes
 from sordino.words import FORM
@@ -35,7 +37,8 @@ def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     if charged is not None:
         return _again(log, identity, (charged, claim), when)
     charge = log.add("charged", charge_fields(log, claim, when))
-    return Ticket(identity, charge.number, 1, claim.key is not None)
+    keyed = claim.key is not None
+    return Ticket(identity, charge.number, 1, keyed, hash=charge.hash, when=when)
 
 
 def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) -> bytes:
@@ -58,6 +61,17 @@ def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) ->
     # nobody can ask for an answer without a key: what is kept of it is its hash
     log.add("answered", fields, answer if ticket.keyed else b"", lasting=ticket.keyed)
     return answer
+
+
+def refuse_large_answer(answer: Any) -> None:
+    """Refuse an answer that is too large for a ledger, or no bytes."""
+    if not isinstance(answer, bytes) or len(answer) > LARGEST:
+        raise InvalidParameter(
+            "answer",
+            type(answer),
+            f"must be at most {LARGEST} bytes",
+            "Ask for fewer groups at once; what was charged stays charged.",
+        )
 
 
 def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
@@ -104,12 +118,30 @@ def _again(
         )
     answer = log.answer(charged.number)
     if answer is not None:
-        return Ticket(identity, charged.number, 1, True, answer)
+        return Ticket(identity, charged.number, 1, True, answer, **_mark(charged))
+    _refuse_other_blocks(log, charged, claim)
     if log.newest_about(f"lease {charged.number}") is not None:
         raise AnswerLost(str(claim.key))
     leased = {"charge": charged.number, "fence": 2, "who": claim.who, "when": when}
     log.add("leased", leased)
-    return Ticket(identity, charged.number, 2, True)
+    return Ticket(identity, charged.number, 2, True, **_mark(charged))
+
+
+def _mark(charged: Record) -> dict[str, Any]:
+    """Return what a ticket says of the record of its charge."""
+    return {"hash": charged.hash, "when": charged.fields["when"]}
+
+
+def _refuse_other_blocks(log: Log, charged: Record, claim: Claim) -> None:
+    """Refuse to compute a lost answer of other blocks than those that were charged."""
+    runs = charged.fields.get("blocks")
+    paid = [place for place, _ in block_charges.spread_runs(runs or ())]
+    if paid != block_charges.places_of(log, claim.blocks or ()):
+        raise InvalidQuery(
+            f"the answer of the key {claim.key!r} was lost, and computed now it would "
+            "be of other blocks than it was charged for",
+            "Choose another key, or ask for the same blocks by a filter.",
+        )
 
 
 def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:

@@ -7,15 +7,18 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
-from sordino.ledger.entries import DATASET, Claim, check_unicode
+from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
+from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
@@ -30,6 +33,43 @@ class Remarks(NamedTuple):
 
 
 @final
+class Paid(NamedTuple):
+    """An answer as it may leave, and where it was paid for."""
+
+    answer: bytes
+    provenance: Provenance
+
+
+@final
+class Priced(NamedTuple):
+    """The budget that was asked for, what it costs, and the blocks that are read."""
+
+    budget: Budget
+    loss: Loss
+    blocks: tuple[str, ...] | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a session says of its ledger."""
+
+    budget: Any
+    ledger: Any
+    analyst: str | None
+    remarks: Remarks
+    blocks: Any
+
+    @property
+    def begins(self) -> bool:
+        """Say whether the ledger is made now, not opened."""
+        if self.ledger is None:
+            return True
+        paths = isinstance(self.ledger, (str, os.PathLike))
+        return paths and not _there(self.ledger)
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Book:
     """A ledger, the budget in it that is charged, and who charges it."""
@@ -39,37 +79,57 @@ class Book:
     who: str = ""
     job: str = ""
     """The text that its releases are made by."""
+    blocks: tuple[str, ...] | None = None
+    """The blocks that were open when the session was made; None without blocks."""
 
     def answer(
         self,
         identity: Identity,
-        priced: tuple[Budget, Loss],
+        priced: Priced,
         details: dict[str, Any],
         prepare: Callable[[], Callable[[], bytes]],
-    ) -> bytes:
+    ) -> "Paid":
         """Charge a request and return its answer; a known key returns what it had.
 
-        `said` is the request in words; `priced` is the budget that was asked for and
-        what the answer costs; `told` may hold key, why, plan and earmark.
+        `details` may hold key, why, plan and earmark.
         `prepare` refuses what cannot be answered and returns what answers it: it is
         called before the charge, and not for an answer that is there.
         """
-        budget, loss = priced
         claim = Claim(
             request=identity.fingerprint,
-            asked=budget,
-            loss=loss,
+            asked=priced.budget,
+            loss=priced.loss,
             budget=self.name,
             who=self.who,
             words=identity.words,
+            blocks=priced.blocks,
             **details,
         )
         ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
         ticket = self.ledger.reserve(self._describe_job(claim))
+        provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
-            return ticket.answer
+            return Paid(ticket.answer, provenance)
         compute = ready or prepare()
-        return self.ledger.store(ticket, run_charged(compute))
+        return Paid(self.ledger.store(ticket, run_charged(compute)), provenance)
+
+    @cached_property
+    def _promise(self) -> Loss | None:
+        """Return what everything together is within, which never changes.
+
+        None with blocks: each brings a budget of its own.
+        """
+        if self.ledger.division is not None:
+            return None
+        return self.ledger.first_limit().rule.promise
+
+    def _record(self, ticket: Ticket) -> LedgerRecord | None:
+        """Return which record paid, if it outlives the process."""
+        if not self.ledger.durable:
+            return None
+        return LedgerRecord(
+            ticket.ledger, ticket.number, ticket.hash, ticket.when, self._promise
+        )
 
     def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""
@@ -90,36 +150,40 @@ class Book:
         raise refusal
 
     def left_after(
-        self, identity: Identity, priced: tuple[Budget, Loss], earmark: str | None
+        self, identity: Identity, priced: Priced, earmark: str | None
     ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
-        budget, loss = priced
         claim = Claim(
             request=identity.fingerprint,
-            asked=budget,
-            loss=loss,
+            asked=priced.budget,
+            loss=priced.loss,
             budget=self.name,
             who=self.who,
             earmark=earmark,
+            blocks=priced.blocks,
         )
         return self.ledger.what_if(claim)
 
 
-def open_book(
-    budget: Any, ledger: Any, about: str, analyst: str | None, remarks: Remarks
-) -> Book:
+def open_book(terms: Terms, about: str) -> Book:
     """Return the book of a session: in a file, or for a try-out in memory.
 
     A file that is missing is made if a budget was given, and that is said: to begin
     with an unspent budget is then what was asked for.
     """
-    name = DATASET if analyst is None else analyst
-    check_unicode("job", remarks.job)
+    name = DATASET if terms.analyst is None else terms.analyst
+    check_unicode("job", terms.remarks.job)
+    return Book(_open_ledger(terms, about), name, *terms.remarks)
+
+
+def _open_ledger(terms: Terms, about: str) -> Ledger:
+    """Return the ledger that is meant, or a new one."""
+    ledger, blocks = terms.ledger, terms.blocks
     if ledger is None:
-        return Book(Ledger.in_memory(_limit(budget), about=about), name, *remarks)
-    limit = None if budget is None else _limit(budget)
+        return Ledger.in_memory(_limit(terms.budget), about=about, blocks=blocks)
+    limit = None if terms.budget is None else _limit(terms.budget)
     if isinstance(ledger, Ledger):
-        return Book(_check(ledger, limit, about), name, *remarks)
+        return _check(ledger, limit, about, blocks)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger",
@@ -127,14 +191,15 @@ def open_book(
             "must be a path or an open ledger",
             'Try ledger="clinic.ledger".',
         )
-    if limit is None or _there(ledger):
-        return Book(_check(Ledger.at(ledger, limit), limit, about), name, *remarks)
-    opened = Ledger.at(ledger, limit, create=True, about=about)
+    if limit is None or not terms.begins:
+        opened = Ledger.at(ledger, limit, blocks=blocks)
+        return _check(opened, limit, about, blocks)
+    opened = Ledger.at(ledger, limit, create=True, about=about, blocks=blocks)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
-    return Book(opened, name, *remarks)
+    return opened
 
 
-def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
+def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledger:
     """Refuse a ledger of another limit, or one that a session made for other tables.
 
     A ledger that was made by hand is for what its maker says.
@@ -147,6 +212,7 @@ def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
             f"differs from that of the ledger, {recorded.stated}",
             "The budget of a ledger never changes: leave it out, or create another.",
         )
+    refuse_other_blocks(read_blocks(blocks, recorded), ledger.division)
     if ledger.about.startswith(TABLES) and ledger.about != about:
         raise InvalidParameter(
             "tables",

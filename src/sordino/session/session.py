@@ -9,9 +9,10 @@ from typing import Any, NoReturn, Self, Unpack, final, overload
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
+from sordino.budgets.table_blocks import Blocks
 from sordino.budgets.weak_budgets import warn_of_weak
 from sordino.engines.door import Settings
-from sordino.engines.doors import EngineName, engine_named, engine_of_sources
+from sordino.engines.doors import EngineName
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
@@ -27,17 +28,16 @@ from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
 from sordino.release.releases import Releases
 from sordino.session import sql_request
-from sordino.session.book import Remarks, open_book
+from sordino.session.book import Remarks, Terms
 from sordino.session.call_guard import guard_call
-from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.description import Description
 from sordino.session.desk import Desk
+from sordino.session.desk_opening import open_desk
 from sordino.session.given_requests import (
     read_marginals,
     read_request,
     read_requests,
 )
-from sordino.session.identity import protection_text
 from sordino.session.margins_desk import price_margins, release_margins
 from sordino.session.outlook import Outlook
 from sordino.session.sql_request import SqlOptions
@@ -74,6 +74,7 @@ class Session:
         budget: Budget | Limit | None = None,
         *,
         ledger: "str | os.PathLike[str] | Ledger | None" = None,
+        blocks: Blocks | None = None,
         analyst: str | None = None,
         who: str = "",
         job: str = "",
@@ -86,16 +87,15 @@ class Session:
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release, and so is `job`: a text that they are all
-        made by, which the ledger keeps once. Without `engine`, Spark answers if a
-        private table lives in it, else DuckDB.
+        made by, which the ledger keeps once. With `blocks` the budget is that of each
+        block of the tables, and new blocks bring new budget: those that are open now
+        are read. Without `engine`, Spark answers if a private table lives in it, else
+        DuckDB.
         """
         warn_of_weak(budget, 2)
-        name = engine_of_sources(private_sources(tables)) if engine is None else engine
-        holder = engine_named(name, Settings(memory_limit, threads, progress))
-        catalog = open_catalog(holder, tables)
-        remarks = Remarks(who, job)
-        book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
-        self._desk = Desk(holder, catalog, book)
+        terms = Terms(budget, ledger, analyst, Remarks(who, job), blocks)
+        settings = Settings(memory_limit, threads, progress)
+        self._desk = open_desk(tables, terms, engine, settings)
 
     @overload
     def price(
@@ -121,7 +121,7 @@ class Session:
         margins = read_marginals(query, confidence)
         if margins is not None:
             return price_margins(self._desk, margins, budget)
-        return Price(self._desk.buy(read_request(query, confidence), budget))
+        return self._desk.price(read_request(query, confidence), budget)
 
     @guard_call
     def price_all(
@@ -137,7 +137,7 @@ class Session:
         `weights` are as in `release_all`.
         """
         requests = read_requests(queries, confidence)
-        return Batch(self._desk.buy_together(requests, budget, weights))
+        return self._desk.price_all(requests, budget, weights)
 
     @guard_call
     def what_if(
