@@ -59,13 +59,13 @@ def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> No
 
 def test_overlapping_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With widths taken for half of what they are, the test above would fail."""
-    measure = lettering.widest
+    measure = lettering.text_inches
 
     def less(*arguments: Any, **options: Any) -> float:
         return measure(*arguments, **options) / 3
 
     for room in ("band_block", "cell_block", "rank_block", "lettering"):
-        monkeypatch.setattr(f"sordino.release.drawing.{room}.widest", less)
+        monkeypatch.setattr(f"sordino.release.drawing.{room}.text_inches", less)
     assert overlaps(drawn(few().plot()))
     assert overlaps(drawn(crossed().plot()))
 

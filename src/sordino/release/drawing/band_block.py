@@ -16,13 +16,13 @@ from sordino.pages.scales import Scale
 from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import (
     TITLE,
+    choose_labels,
     cut_to,
     set_labels,
-    widest,
-    with_room,
+    text_inches,
 )
-from sordino.release.drawing.parts import Part, Series
-from sordino.release.drawing.sheet import Block, Place
+from sordino.release.drawing.parts import GroupTable, Series
+from sordino.release.drawing.sheet import Drawing, Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ _THICK, _TALL = 0.5, 0.36
 
 
 @final
-class Column(NamedTuple):
+class BandColumn(NamedTuple):
     """An aggregate of some groups, and its widths in inches."""
 
     series: Series
@@ -61,23 +61,23 @@ class Column(NamedTuple):
         return self.number_width + BAND + self.ends_width + 2 * GAP
 
 
-def band_column(part: Part, name: str) -> Column:
+def band_column(part: GroupTable, name: str) -> BandColumn:
     """Return an aggregate with its digits."""
     figures = part.figures(name)
     numbers = [figure.value for figure in figures]
     ends = [figure.interval for figure in figures]
-    if widest(ends) > _WIDEST:
+    if text_inches(ends) > _WIDEST:
         ends = [figure.sd and f"± {figure.sd}" for figure in figures]
-    return Column(
+    return BandColumn(
         part.series(name),
         numbers,
         ends,
-        widest([*numbers, formatting.MISSING], weight="bold"),
-        widest(ends),
+        text_inches([*numbers, formatting.MISSING], weight="bold"),
+        text_inches(ends),
     )
 
 
-def band_block(part: Part, columns: Sequence[Column]) -> Block:
+def band_block(part: GroupTable, columns: Sequence[BandColumn]) -> Drawing:
     """Return the groups with some aggregates side by side."""
     starts = column_starts(part, columns)
     rows = max(len(part), 1)
@@ -91,17 +91,17 @@ def band_block(part: Part, columns: Sequence[Column]) -> Block:
         for start, column in zip(starts, columns, strict=True):
             _draw_column(place, start, column)
 
-    return Block(starts[-1] + columns[-1].width, height, draw)
+    return Drawing(starts[-1] + columns[-1].width, height, draw)
 
 
-def column_starts(part: Part, columns: Sequence[Column]) -> list[float]:
+def column_starts(part: GroupTable, columns: Sequence[BandColumn]) -> list[float]:
     """Return where each aggregate begins, right of the names."""
-    names = widest([*part.labels, "" if len(part) else _NOBODY])
+    names = text_inches([*part.labels, "" if len(part) else _NOBODY])
     widths = [column.width + _BETWEEN for column in columns[:-1]]
     return list(accumulate(widths, initial=names + (GAP if names else 0)))
 
 
-def _draw_column(place: Place, start: float, column: Column) -> None:
+def _draw_column(place: Place, start: float, column: BandColumn) -> None:
     """Draw an aggregate: title, digits, bands, ends."""
     series, rows = column.series, len(column.numbers)
     title = cut_to(formatting.format_key(series.name), column.width, TITLE, "bold")
@@ -127,7 +127,7 @@ def _draw_column(place: Place, start: float, column: Column) -> None:
 def fill_bands(axes: "Axes", series: Series, inks: Inks) -> None:
     """Draw bands, ticks and rings, a row for each group, the first above."""
     rows = np.arange(len(series.value), dtype=np.float64)
-    known = series.known
+    known = series.intervals
     lone = ~known & ~np.isnan(series.value)
     scale = number_scale(series.numbers)
     axes.hlines(rows, *_guides(scale, series), color=inks.line, lw=0.8, zorder=1)
@@ -177,7 +177,7 @@ def set_scale(axes: "Axes", scale: Scale, width: float) -> None:
     ticks = scale.ticks
     places = [width * scale.place(tick) / 100 for tick in ticks]
     texts = [f"{tick:,.10g}" for tick in ticks]
-    set_labels(axes.xaxis, ticks, with_room(places, texts, width))
+    set_labels(axes.xaxis, ticks, choose_labels(places, texts, width))
 
 
 def _guides(scale: Scale, series: Series) -> tuple[Floats, Floats]:

@@ -10,9 +10,9 @@ from sordino.display import formatting
 from sordino.release.cell_texts import Figure
 from sordino.release.drawing.band_block import GAP
 from sordino.release.drawing.inks import Inks
-from sordino.release.drawing.lettering import TITLE, cut_to, widest
-from sordino.release.drawing.parts import Part, key_text
-from sordino.release.drawing.sheet import Block, Place
+from sordino.release.drawing.lettering import TITLE, cut_to, text_inches
+from sordino.release.drawing.parts import GroupTable, key_text
+from sordino.release.drawing.sheet import Drawing, Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,15 +40,17 @@ class Cell(NamedTuple):
     rough: bool
 
 
-def cell_block(part: Part, name: str) -> Block:
+def cell_block(part: GroupTable, name: str) -> Drawing:
     """Return a map of an aggregate."""
     down, across = cell_axes(part)
     cells = part_cells(part, name)
-    names = widest(down) + GAP
-    wide = max(widest([*across, *(cell.text for cell in cells), _ABSENT]) + _PAD, 0.5)
+    names = text_inches(down) + GAP
+    wide = max(
+        text_inches([*across, *(cell.text for cell in cells), _ABSENT]) + _PAD, 0.5
+    )
     width = names + wide * len(across)
     legend = legend_texts(cells)
-    needed = sum(widest([text]) + _SWATCH + 2 * GAP for text in legend)
+    needed = sum(text_inches([text]) + _SWATCH + 2 * GAP for text in legend)
     height = _HEAD + _NAMES + _ROW * len(down) + _LEGEND
 
     def draw(place: Place) -> None:
@@ -67,10 +69,10 @@ def cell_block(part: Part, name: str) -> Block:
         axes.set_yticks([])
         _draw_legend(place, legend, height - _LEGEND / 2 + 0.03)
 
-    return Block(max(width, needed), height, draw)
+    return Drawing(max(width, needed), height, draw)
 
 
-def cell_axes(part: Part) -> tuple[list[str], list[str]]:
+def cell_axes(part: GroupTable) -> tuple[list[str], list[str]]:
     """Return the names down and across, in the order in which they come."""
     down, across = (
         [
@@ -82,7 +84,7 @@ def cell_axes(part: Part) -> tuple[list[str], list[str]]:
     return down, across
 
 
-def part_cells(part: Part, name: str) -> list[Cell]:
+def part_cells(part: GroupTable, name: str) -> list[Cell]:
     """Return the numbers of an aggregate, each in its place."""
     rows, columns = (
         {value: place for place, value in enumerate(_distinct(part, key))}
@@ -145,7 +147,7 @@ def legend_texts(cells: list[Cell]) -> list[str]:
     )
 
 
-def _half_width(part: Part, name: str) -> str:
+def _half_width(part: GroupTable, name: str) -> str:
     """Return how far the intervals of all cells reach, where it is the same."""
     low, high = part.series(name)[2:]
     reach = (high - low) / 2
@@ -175,10 +177,10 @@ def _draw_legend(place: Place, texts: list[str], down: float) -> None:
         axes.spines[:].set_color(place.inks.bare)
         axes.spines[:].set_linewidth(0.6)
         place.write(left + _SWATCH + GAP / 2, down, text, color=place.inks.soft)
-        left += _SWATCH + widest([text]) + 2 * GAP
+        left += _SWATCH + text_inches([text]) + 2 * GAP
 
 
-def _distinct(part: Part, key: str) -> list[Any]:
+def _distinct(part: GroupTable, key: str) -> list[Any]:
     """Return the values of a key, each once: as they come, if no pair is absent."""
     listed = {name: dict.fromkeys(part.table[name].to_pylist()) for name in part.keys}
     values = list(listed[key])
@@ -221,7 +223,7 @@ def _is_rough(figure: Figure) -> bool:
     return (high - low) / 2 > abs(value) / _ROUGH
 
 
-def _title(part: Part, name: str) -> str:
+def _title(part: GroupTable, name: str) -> str:
     """Return the name of the aggregate, and what goes down and across."""
     down, across = map(formatting.format_key, part.keys)
     reach = _half_width(part, name)

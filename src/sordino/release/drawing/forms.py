@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from sordino.errors import InvalidParameter
-from sordino.release.drawing.parts import Part, split_part
+from sordino.release.drawing.parts import GroupTable, split_part
 
 FORMS: Final = ("bands", "line", "cells")
 _ACROSS: Final = 12
@@ -31,13 +31,13 @@ _RUN: Final = 13
 _PERIOD: Final = re.compile(r"\d{4}(-(\d\d(-\d\d)?|W\d\d|Q[1-4]))?", re.ASCII)
 
 
-def part_forms(part: Part, form: str | None) -> list[tuple[str, Part]]:
+def part_forms(part: GroupTable, form: str | None) -> list[tuple[str, GroupTable]]:
     """Return the pictures of a part, each with what it is of."""
     if not len(part):
         return [("bands", part)]
     if form is None:
         facets = _facets(part)
-        return facets or [(_fitting(part), part)]
+        return facets or [(_choose_form(part), part)]
     _refuse_other_shapes(part, form)
     return [(form, part)]
 
@@ -65,7 +65,7 @@ def _is_run(values: set[Any]) -> bool:
     return all(later == before + 1 for before, later in pairwise(sorted(values)))
 
 
-def _fitting(part: Part) -> str:
+def _choose_form(part: GroupTable) -> str:
     """Return the picture that fits a table."""
     columns = _key_values(part)
     if len(columns) == 1 and is_period(columns[0]):
@@ -76,10 +76,10 @@ def _fitting(part: Part) -> str:
     return "bands"
 
 
-def _facets(part: Part) -> list[tuple[str, Part]]:
+def _facets(part: GroupTable) -> list[tuple[str, GroupTable]]:
     """Return a line for each value of the key that is not of periods, if they fit."""
     columns = _key_values(part)
-    if len(columns) != 2 or _fitting(part) == "cells":
+    if len(columns) != 2 or _choose_form(part) == "cells":
         return []
     periods = [is_period(values) for values in columns]
     if sum(periods) != 1:
@@ -90,17 +90,17 @@ def _facets(part: Part) -> list[tuple[str, Part]]:
     return [("line", facet) for facet in split_part(part, part.keys[other])]
 
 
-def _key_values(part: Part) -> list[list[Any]]:
+def _key_values(part: GroupTable) -> list[list[Any]]:
     """Return the values of each key."""
     return [part.table[name].to_pylist() for name in part.keys]
 
 
-def _sizes(part: Part) -> list[int]:
+def _sizes(part: GroupTable) -> list[int]:
     """Return how many values each key has."""
     return [len(set(values)) for values in _key_values(part)]
 
 
-def _refuse_other_shapes(part: Part, form: str) -> None:
+def _refuse_other_shapes(part: GroupTable, form: str) -> None:
     """Refuse a picture that the keys cannot fill."""
     if form == "line" and len(part.keys) != 1:
         problem = f"is a line, and there are {len(part.keys)} keys"

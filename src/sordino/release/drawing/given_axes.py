@@ -12,7 +12,7 @@ from sordino.release.drawing import band_block, cell_block, line_block, rank_blo
 from sordino.release.drawing.forms import part_forms
 from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import SMALL
-from sordino.release.drawing.parts import Part
+from sordino.release.drawing.parts import GroupTable
 from sordino.release.drawing.picture import MOST, sorted_rows
 from sordino.release.drawing.wishes import Wishes
 
@@ -32,7 +32,7 @@ def check_axes(ax: Any, count: int) -> list[Axes]:
 
 
 def fill_axes(
-    axes: Sequence[Axes], part: Part, wishes: Wishes, inks: Inks, price: str
+    axes: Sequence[Axes], part: GroupTable, wishes: Wishes, inks: Inks, price: str
 ) -> "Figure | SubFigure":
     """Draw an aggregate on each of the axes, and return their figure."""
     forms = part_forms(part, wishes.form)
@@ -48,7 +48,9 @@ def fill_axes(
     return axes[0].figure
 
 
-def _fill_bands(axes: Axes, part: Part, name: str, wishes: Wishes, inks: Inks) -> None:
+def _fill_bands(
+    axes: Axes, part: GroupTable, name: str, wishes: Wishes, inks: Inks
+) -> None:
     """Draw the first groups as rows, and say how many there are."""
     count = MOST if wishes.top is None else wishes.top
     shown = part.take(sorted_rows(part, wishes)[:count])
@@ -58,11 +60,13 @@ def _fill_bands(axes: Axes, part: Part, name: str, wishes: Wishes, inks: Inks) -
     band_block.set_scale(axes, band_block.number_scale(series.numbers), width)
     axes.set_yticks(range(len(shown)), shown.labels, parse_math=False)
     if len(shown) < len(part):
-        told = f"the first {len(shown):,} of {len(part):,} groups"
-        axes.set_xlabel(told, fontsize=SMALL, color=inks.soft, loc="left")
+        words = f"the first {len(shown):,} of {len(part):,} groups"
+        axes.set_xlabel(words, fontsize=SMALL, color=inks.soft, loc="left")
 
 
-def _fill_line(axes: Axes, part: Part, name: str, wishes: Wishes, inks: Inks) -> None:
+def _fill_line(
+    axes: Axes, part: GroupTable, name: str, wishes: Wishes, inks: Inks
+) -> None:
     """Draw a line over periods."""
     del wishes
     ordered = line_block.in_order(part)
@@ -73,7 +77,9 @@ def _fill_line(axes: Axes, part: Part, name: str, wishes: Wishes, inks: Inks) ->
     line_block.set_periods(axes, ordered, width)
 
 
-def _fill_cells(axes: Axes, part: Part, name: str, wishes: Wishes, inks: Inks) -> None:
+def _fill_cells(
+    axes: Axes, part: GroupTable, name: str, wishes: Wishes, inks: Inks
+) -> None:
     """Draw a map of cells."""
     del wishes
     down, across = cell_block.cell_axes(part)

@@ -28,8 +28,10 @@ def _renderer() -> Any:
     return RendererAgg(1, 1, _POINTS)  # type: ignore[no-untyped-call]
 
 
-def widest(texts: Iterable[str], size: float = SMALL, weight: str = "normal") -> float:
-    """Return the width of the widest text, in inches."""
+def text_inches(
+    texts: Iterable[str], size: float = SMALL, weight: str = "normal"
+) -> float:
+    """Return the width of the text_inches text, in inches."""
     font = FontProperties(size=size, weight=weight)
     measure = _renderer().get_text_width_height_descent
     return max(
@@ -45,7 +47,7 @@ def widest(texts: Iterable[str], size: float = SMALL, weight: str = "normal") ->
 def cut_to(text: str, width: float, size: float = SMALL, weight: str = "normal") -> str:
     """Return a text cut to a width in inches."""
     most = formatting.text_width(text)
-    while most > 1 and widest([text], size, weight) > width:
+    while most > 1 and text_inches([text], size, weight) > width:
         most -= 1
         text = formatting.cut_text(text, most)
     return text
@@ -58,7 +60,7 @@ def wrap(
     lines: list[str] = []
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and widest([longer], size, weight) <= width:
+        if lines and text_inches([longer], size, weight) <= width:
             lines[-1] = longer
         else:
             lines.append(cut_to(word, width, size, weight))
@@ -66,7 +68,7 @@ def wrap(
 
 
 @final
-class Label(NamedTuple):
+class TickLabel(NamedTuple):
     """A text below a scale: where it is centred, or begins, or ends."""
 
     place: float
@@ -76,9 +78,9 @@ class Label(NamedTuple):
     right: float
 
 
-def with_room(
+def choose_labels(
     places: Sequence[float], texts: Sequence[str], width: float
-) -> list[tuple[int, Label]]:
+) -> list[tuple[int, TickLabel]]:
     """Return which labels stand beside each other below a scale so many inches wide.
 
     Every label, or every second, or third, and so on; none goes far beyond the ends.
@@ -97,7 +99,7 @@ def with_room(
 
 
 def set_labels(
-    axis: "Axis", ticks: Sequence[float], labels: list[tuple[int, Label]]
+    axis: "Axis", ticks: Sequence[float], labels: list[tuple[int, TickLabel]]
 ) -> None:
     """Write labels at the ticks that they belong to."""
     axis.set_ticks(
@@ -109,11 +111,11 @@ def set_labels(
         text.set_horizontalalignment(label.side)
 
 
-def _label(place: float, text: str, width: float) -> Label:
+def _label(place: float, text: str, width: float) -> TickLabel:
     """Return a label, shifted inwards at the ends of its scale."""
-    half = widest([text]) / 2
+    half = text_inches([text]) / 2
     if place - half < -_BEYOND:
-        return Label(place, text, "left", place, place + 2 * half)
+        return TickLabel(place, text, "left", place, place + 2 * half)
     if place + half > width + _BEYOND:
-        return Label(place, text, "right", place - 2 * half, place)
-    return Label(place, text, "center", place - half, place + half)
+        return TickLabel(place, text, "right", place - 2 * half, place)
+    return TickLabel(place, text, "center", place - half, place + half)

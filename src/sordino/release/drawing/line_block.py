@@ -13,15 +13,15 @@ from sordino.release.drawing.band_block import GAP, number_scale
 from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import (
     TITLE,
+    choose_labels,
     cut_to,
     set_labels,
-    widest,
-    with_room,
+    text_inches,
     wrap,
 )
-from sordino.release.drawing.parts import Part, Series, key_text
+from sordino.release.drawing.parts import GroupTable, Series, key_text
 from sordino.release.drawing.rank_block import set_upward
-from sordino.release.drawing.sheet import Block, Place
+from sordino.release.drawing.sheet import Drawing, Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,11 +37,11 @@ _DAY: Final = 86_400
 _BEGINNING: Final = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
-def line_block(part: Part, name: str, scale: Scale) -> Block:
+def line_block(part: GroupTable, name: str, scale: Scale) -> Drawing:
     """Return an aggregate over periods, and in words its most, least and last."""
     part = in_order(part)
     series = part.series(name)
-    letters = widest(f"{tick:,.10g}" for tick in scale.ticks) + GAP
+    letters = text_inches(f"{tick:,.10g}" for tick in scale.ticks) + GAP
     words = wrap(_summary(part, name), letters + WIDTH)
     head = _HEAD + _LINE * len(words) + GAP
 
@@ -56,16 +56,16 @@ def line_block(part: Part, name: str, scale: Scale) -> Block:
         set_upward(axes, scale, place.inks)
         set_periods(axes, part, WIDTH)
 
-    return Block(letters + WIDTH, head + _HEIGHT + _FOOT, draw)
+    return Drawing(letters + WIDTH, head + _HEIGHT + _FOOT, draw)
 
 
-def period_scale(part: Part, name: str) -> Scale:
+def period_scale(part: GroupTable, name: str) -> Scale:
     """Return a scale that holds the numbers of all periods."""
     timed = [row for row, group in enumerate(part.groups) if None not in group]
     return number_scale(part.take(timed).series(name).numbers)
 
 
-def fill_line(axes: "Axes", part: Part, series: Series, inks: Inks) -> None:
+def fill_line(axes: "Axes", part: GroupTable, series: Series, inks: Inks) -> None:
     """Draw line and ribbon; both are broken where a number is missing."""
     places = period_places([key for (key,) in part.groups if key is not None])
     value, low, high = (ends[: len(places)] for ends in series[1:])
@@ -74,7 +74,7 @@ def fill_line(axes: "Axes", part: Part, series: Series, inks: Inks) -> None:
     axes.plot(places, value, marker, ls="-", ms=3, lw=1.6, color=inks.blue, zorder=3)
 
 
-def set_periods(axes: "Axes", part: Part, width: float) -> None:
+def set_periods(axes: "Axes", part: GroupTable, width: float) -> None:
     """Name the periods that have room."""
     keys = [key for (key,) in part.groups if key is not None]
     places = period_places(keys)
@@ -83,11 +83,11 @@ def set_periods(axes: "Axes", part: Part, width: float) -> None:
     axes.set_xlim(least - 0.02 * span, most + 0.02 * span)
     inches = [width * ((place - least) / span + 0.02) / 1.04 for place in places]
     texts = [key_text(key) for key in keys]
-    set_labels(axes.xaxis, list(places), with_room(inches, texts, width))
+    set_labels(axes.xaxis, list(places), choose_labels(inches, texts, width))
     axes.tick_params(axis="x", length=3)
 
 
-def in_order(part: Part) -> Part:
+def in_order(part: GroupTable) -> GroupTable:
     """Return the groups in order of their periods, what has none last."""
     keys = [key for (key,) in part.groups]
     known = [row for row, key in enumerate(keys) if key is not None]
@@ -112,7 +112,7 @@ def _moment(moment: dt.datetime) -> float:
     return (zoned - _BEGINNING).total_seconds() / _DAY
 
 
-def _summary(part: Part, name: str) -> str:
+def _summary(part: GroupTable, name: str) -> str:
     """Return the most, the least and the last number in digits."""
     figures = part.figures(name)
     values = part.series(name).value
@@ -126,11 +126,11 @@ def _summary(part: Part, name: str) -> str:
         min(timed, key=lambda row: values[row]),
     )
 
-    def told(row: int) -> str:
+    def say(row: int) -> str:
         ends = f" ({figures[row].interval})" if figures[row].interval else ""
         return f"{figures[row].value}{ends} at {keys[row]}"
 
-    words = f"most {told(most)}; least {told(least)}; last {told(timed[-1])}"
+    words = f"most {say(most)}; least {say(least)}; last {say(timed[-1])}"
     rest = [row for row in known if row not in timed]
     return "; ".join([
         words,

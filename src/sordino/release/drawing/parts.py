@@ -9,9 +9,8 @@ import numpy as np
 from sordino.curves.points import Floats
 from sordino.display import formatting
 from sordino.release.cell_texts import Figure, figure_texts
-from sordino.release.column_names import error_names
+from sordino.release.column_names import error_names, grouping_name
 from sordino.release.release_view import ReleaseView
-from sordino.release.stacked import grouping_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,20 +30,24 @@ class Series(NamedTuple):
     high: Floats
 
     @property
-    def known(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    def intervals(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """Return where there is an interval with two ends."""
         return ~np.isnan(self.value + self.low + self.high)
 
     @property
     def numbers(self) -> list[float]:
         """Return all numbers that a scale must hold."""
-        ends = np.concatenate([self.value, self.low[self.known], self.high[self.known]])
+        ends = np.concatenate([
+            self.value,
+            self.low[self.intervals],
+            self.high[self.intervals],
+        ])
         return [float(end) for end in ends if np.isfinite(end)]
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Part:
+class GroupTable:
     """A table of groups: its keys, and its numbers."""
 
     table: "pa.Table"
@@ -81,35 +84,35 @@ class Part:
         """Return the numbers of an aggregate as texts."""
         return figure_texts(self.table, self.errors, name)
 
-    def take(self, places: Any) -> "Part":
+    def take(self, places: Any) -> "GroupTable":
         """Return some of the groups, in the order given."""
         return replace(
             self, table=self.table.take(places), errors=self.errors.take(places)
         )
 
-    def without(self, key: str) -> "Part":
+    def drop_key(self, key: str) -> "GroupTable":
         """Return the same groups, called by their other keys."""
         return replace(self, keys=tuple(name for name in self.keys if name != key))
 
 
-def release_parts(release: ReleaseView, names: tuple[str, ...]) -> list[Part]:
+def release_parts(release: ReleaseView, names: tuple[str, ...]) -> list[GroupTable]:
     """Return the table of a release, or those that are stacked in it."""
     whole = whole_part(release, names)
     mark = grouping_name(()) if len(release.keys) > 1 else None
     if mark is None or release.keys[0] != mark:
         return [whole]
-    return [_unstacked(part, part.heading) for part in split_part(whole, mark)]
+    return [_drop_absent_keys(part, part.heading) for part in split_part(whole, mark)]
 
 
-def whole_part(release: ReleaseView, names: tuple[str, ...]) -> Part:
+def whole_part(release: ReleaseView, names: tuple[str, ...]) -> GroupTable:
     """Return the table of a release as it is."""
-    return Part(release.table, release.errors, release.keys, names)
+    return GroupTable(release.table, release.errors, release.keys, names)
 
 
-def split_part(part: Part, key: str) -> list[Part]:
+def split_part(part: GroupTable, key: str) -> list[GroupTable]:
     """Return a part for each value of a key, in the order in which they come."""
     column = part.table[key].to_pylist()
-    rest = part.without(key)
+    rest = part.drop_key(key)
     return [
         replace(
             rest.take([row for row, value in enumerate(column) if value == head]),
@@ -128,15 +131,15 @@ def key_text(value: Any) -> str:
     return formatting.format_key(value) or "(empty text)"
 
 
-def _unstacked(part: Part, heading: str) -> Part:
+def _drop_absent_keys(part: GroupTable, heading: str) -> GroupTable:
     """Return a part without the keys that its set of columns does not have."""
     columns = heading.split(", ")
-    kept = tuple(
+    keys = tuple(
         name
         for name in part.keys
         if name in columns or part.table[name].null_count < len(part)
     )
-    return replace(part, keys=kept)
+    return replace(part, keys=keys)
 
 
 def _numbers(column: Any) -> Floats:

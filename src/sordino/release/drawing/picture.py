@@ -21,9 +21,9 @@ from sordino.release.drawing.cell_block import (
 from sordino.release.drawing.forms import part_forms
 from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.line_block import line_block, period_scale
-from sordino.release.drawing.parts import Part
+from sordino.release.drawing.parts import GroupTable
 from sordino.release.drawing.rank_block import rank_block
-from sordino.release.drawing.sheet import Block, heading_block, sheet
+from sordino.release.drawing.sheet import Drawing, heading_block, sheet
 from sordino.release.drawing.wishes import Wishes
 from sordino.release.release_view import ReleaseView
 
@@ -35,10 +35,10 @@ _PARTS: Final = 12
 
 
 def draw_release(
-    release: ReleaseView, parts: Sequence[Part], wishes: Wishes, inks: Inks
+    release: ReleaseView, parts: Sequence[GroupTable], wishes: Wishes, inks: Inks
 ) -> Picture:
     """Return a figure with every table of a release, or the first twelve."""
-    blocks: list[Block] = []
+    blocks: list[Drawing] = []
     words = [_say_groups(release, parts, wishes)]
     for part in parts[:_PARTS]:
         if part.heading:
@@ -53,21 +53,23 @@ def draw_release(
     return sheet(blocks, inks, f"price: {release.price}", caption)
 
 
-def sorted_rows(part: Part, wishes: Wishes) -> Any:
+def sorted_rows(part: GroupTable, wishes: Wishes) -> Any:
     """Return the rows in the order of the picture, missing numbers last."""
     if wishes.sort == "key":
         return np.arange(len(part))
     return np.argsort(-part.series(part.names[0]).value, kind="stable")
 
 
-def named_count(part: Part, wishes: Wishes) -> int:
+def named_count(part: GroupTable, wishes: Wishes) -> int:
     """Return how many groups are named."""
     if wishes.top is not None:
         return min(wishes.top, len(part))
     return len(part) if len(part) <= MOST else _FIRST
 
 
-def _band_blocks(part: Part, wishes: Wishes, whole: Part) -> Iterator[Block]:
+def _band_blocks(
+    part: GroupTable, wishes: Wishes, whole: GroupTable
+) -> Iterator[Drawing]:
     """Return the groups as rows, and those beyond by rank."""
     del whole
     order, count = sorted_rows(part, wishes), named_count(part, wishes)
@@ -81,19 +83,25 @@ def _band_blocks(part: Part, wishes: Wishes, whole: Part) -> Iterator[Block]:
             yield rank_block([rest.series(name) for name in names], count + 1, starts)
 
 
-def _line_blocks(part: Part, wishes: Wishes, whole: Part) -> Iterator[Block]:
+def _line_blocks(
+    part: GroupTable, wishes: Wishes, whole: GroupTable
+) -> Iterator[Drawing]:
     """Return a line for each aggregate, on the scale of all lines of it."""
     del wishes
     return (line_block(part, name, period_scale(whole, name)) for name in part.names)
 
 
-def _cell_blocks(part: Part, wishes: Wishes, whole: Part) -> Iterator[Block]:
+def _cell_blocks(
+    part: GroupTable, wishes: Wishes, whole: GroupTable
+) -> Iterator[Drawing]:
     """Return a map for each aggregate."""
     del wishes, whole
     return (cell_block(part, name) for name in part.names)
 
 
-def _say_groups(release: ReleaseView, parts: Sequence[Part], wishes: Wishes) -> str:
+def _say_groups(
+    release: ReleaseView, parts: Sequence[GroupTable], wishes: Wishes
+) -> str:
     """Say which groups or tables there are, and in which order."""
     if len(parts) > _PARTS:
         return f"the first {_PARTS} of {len(parts):,} tables"
@@ -112,10 +120,10 @@ def _say_intervals(release: ReleaseView) -> str:
     return f"each interval holds with a chance of {share}, and is of the noise alone"
 
 
-def _band_caption(part: Part) -> list[str]:
+def _band_caption(part: GroupTable) -> list[str]:
     """Say what bands, ticks and rings are."""
     rings = any(
-        (~series.known & ~np.isnan(series.value)).any()
+        (~series.intervals & ~np.isnan(series.value)).any()
         for series in map(part.series, part.names)
     )
     return [
@@ -124,13 +132,13 @@ def _band_caption(part: Part) -> list[str]:
     ]
 
 
-def _line_caption(part: Part) -> list[str]:
+def _line_caption(part: GroupTable) -> list[str]:
     """Say what line and ribbon are."""
     del part
     return ["line: the noisy numbers, ribbon: their intervals"]
 
 
-def _cell_caption(part: Part) -> list[str]:
+def _cell_caption(part: GroupTable) -> list[str]:
     """Say what italics and dashes are."""
     cells = [cell for name in part.names for cell in part_cells(part, name)]
     down, across = cell_axes(part)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sordino.pages.scales import Scale
-from sordino.release.drawing.band_block import GAP, Column, number_scale
+from sordino.release.drawing.band_block import GAP, BandColumn, number_scale
 from sordino.release.drawing.inks import Inks
-from sordino.release.drawing.lettering import set_labels, widest, with_room
+from sordino.release.drawing.lettering import choose_labels, set_labels, text_inches
 from sordino.release.drawing.parts import Series
-from sordino.release.drawing.sheet import Block, Place
+from sordino.release.drawing.sheet import Drawing, Place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +28,8 @@ LEAST_ACROSS: Final = 1.2
 
 
 def rank_block(
-    rest: Sequence[Series], first: int, starts: Sequence[tuple[float, Column]]
-) -> Block:
+    rest: Sequence[Series], first: int, starts: Sequence[tuple[float, BandColumn]]
+) -> Drawing:
     """Return the groups from a rank on, below the columns of those before them."""
     start, last = starts[-1]
     width = start + last.width
@@ -38,7 +38,7 @@ def rank_block(
         for series, (left, column) in zip(rest, starts, strict=True):
             _draw_ranks(place, series, first, left, column.width)
 
-    return Block(width, _HEAD + _HEIGHT + _FOOT, draw)
+    return Drawing(width, _HEAD + _HEIGHT + _FOOT, draw)
 
 
 def _draw_ranks(
@@ -48,7 +48,7 @@ def _draw_ranks(
     place.write(left, _HEAD / 2, _title(series, first), color=place.inks.soft)
     scale = number_scale(series.numbers)
     texts = [f"{tick:,.10g}" for tick in scale.ticks]
-    letters = widest(texts) + GAP
+    letters = text_inches(texts) + GAP
     across = max(width - letters, LEAST_ACROSS)
     axes = place.axes(left + letters, _HEAD, across, _HEIGHT)
     fill_ranks(axes, series, first, place.inks, across)
@@ -57,7 +57,7 @@ def _draw_ranks(
     ranks = list(dict.fromkeys([first, first + (whole - 1) // 2, first + whole - 1]))
     places = [across * (rank - first + 0.5) / whole for rank in ranks]
     labels = [f"{rank:,}" for rank in ranks]
-    set_labels(axes.xaxis, ranks, with_room(places, labels, across))
+    set_labels(axes.xaxis, ranks, choose_labels(places, labels, across))
 
 
 def fill_ranks(
@@ -65,7 +65,7 @@ def fill_ranks(
 ) -> None:
     """Draw a hairline for each interval, and its number upon it."""
     ranks = first + np.arange(len(series.value))
-    known, whole = series.known, len(ranks)
+    known, whole = series.intervals, len(ranks)
     thick = min(_POINTS * width / whole * 0.7, _THICKEST)
     axes.vlines(
         ranks[known], series.low[known], series.high[known],

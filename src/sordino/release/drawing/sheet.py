@@ -62,7 +62,7 @@ class Place(NamedTuple):
 
 
 @final
-class Block(NamedTuple):
+class Drawing(NamedTuple):
     """A picture of known size, in inches."""
 
     width: float
@@ -70,16 +70,16 @@ class Block(NamedTuple):
     draw: Callable[[Place], None]
 
 
-def heading_block(text: str) -> Block:
+def heading_block(text: str) -> Drawing:
     """Return a line above the pictures of a table."""
-    return Block(
+    return Drawing(
         0.0,
         0.3,
         lambda place: place.write(0, 0.15, text, fontsize=TITLE, weight="bold"),
     )
 
 
-def sheet(blocks: Sequence[Block], inks: Inks, head: str, caption: str) -> Picture:
+def sheet(blocks: Sequence[Drawing], inks: Inks, head: str, caption: str) -> Picture:
     """Return a figure of blocks between a head and a caption."""
     inner = max(_NARROWEST, *(block.width for block in blocks))
     above = wrap(head, inner, _HEAD, "bold")
