@@ -110,7 +110,7 @@ def _held_against(
     odds = Odds(ledger.first_limit().rule.promise)
     facts = replace(
         label.facts,
-        found_by_all=None if is_divided else odds.found(FALSE_ALARMS),
+        found_by_all=None if is_divided else odds.finds(FALSE_ALARMS),
         is_divided=is_divided,
     )
     return replace(label, facts=facts, status="confirmed")

@@ -126,10 +126,10 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
     columns = [_exactness(release, name) for name in release.names]
     return LabelFacts(
         units=request.units,
-        found=Odds(release.loss).found(FALSE_ALARMS),
+        found=Odds(release.loss).finds(FALSE_ALARMS),
         found_by_all=None
         if record is None or record.promise is None
-        else Odds(record.promise).found(FALSE_ALARMS),
+        else Odds(record.promise).finds(FALSE_ALARMS),
         is_divided=record is not None and record.promise is None,
         price=release.price,
         confidence=str(release.confidence),

@@ -5,6 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final, overload
 
+from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidQuery
 from sordino.losses.base import Budget, Loss
@@ -21,7 +22,9 @@ from sordino.release.label_facts import label_facts
 from sordino.release.notes import release_notes
 from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release_page import release_page
+from sordino.release.release_story import single_report
 from sordino.release.release_text import release_text
+from sordino.release.whole_files import write_text
 from sordino.schema import unknown
 from sordino.tables.named_tables import AdjustedTables, NoisyTables
 
@@ -233,6 +236,18 @@ class Release(AbstractNoisyAnswers):
         keys and notes; and the facts of the label under "sordino.label".
         """
         files.to_parquet(self, path)
+
+    def report(
+        self, path: "str | Path", *, language: str = "en", title: str = ""
+    ) -> None:
+        """Write a report for readers, one HTML file; an existing file is replaced.
+
+        It tells of this release by itself: whom it protects, the odds, its first
+        numbers, what it leaves out and what proves it. `sordino report LEDGER` tells of
+        everything that a ledger paid for. `language` is "en", "de" or "fr".
+        """
+        report = single_report(self, _validate.text(title=title), language)
+        write_text(path, report)
 
     def label(self, language: str = "en") -> Label:
         """Return its privacy facts on one card: whom it protects, odds, exactness.

@@ -22,6 +22,11 @@ def write_whole(path: Any, write: Callable[[Path], object]) -> None:
         raise _refusal(path, problem)
 
 
+def write_text(path: Any, text: str) -> None:
+    """Write a text, such as a page, or refuse its path."""
+    write_whole(path, lambda file: file.write_text(text, "utf-8", newline="\n"))
+
+
 def _replace(target: Path, write: Callable[[Path], object]) -> None:
     """Write beside the target, then put finished files in their places, it last."""
     with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
