@@ -53,6 +53,19 @@ class JobDesk:
     job: Job
     session: Session
 
+    def in_period(self, plan: PlannedRelease, period: str) -> "JobDesk":
+        """Return a desk at which the tables are what a release of a period reads."""
+        if plan.reading is None:
+            return self
+        blocks = plan.reading.blocks_of(period)
+        return JobDesk(self.job, self.session.in_blocks(*blocks))
+
+    def in_newest(self, plan: PlannedRelease, day: date) -> "JobDesk":
+        """Return that of the newest period; before the first is over, that of all."""
+        if plan.reading is None or not plan.reading.periods_over(day):
+            return self
+        return self.in_period(plan, plan.period(day))
+
     def question(self, plan: PlannedRelease) -> AskedRelease:
         """Return what a release asks."""
         return read_question(self.session, plan, self.job.folder)
@@ -73,21 +86,30 @@ class JobDesk:
         entry = self.session.ledger.entry(plan.key(period))
         return entry is not None and entry.answered
 
-    def due(self, day: date) -> Iterator[PlannedRelease]:
-        """Yield the releases with a schedule that have no answer for a day's period."""
+    def due(self, day: date) -> Iterator[tuple[PlannedRelease, str]]:
+        """Yield the releases with a schedule, and their periods, that have no answer.
+
+        It is the period of the day, or of blocks every one that is over: their rows
+        are still what they were.
+        """
         for plan in self.job.releases.values():
-            if plan.schedule is not None and not self.is_made(plan, plan.period(day)):
-                yield plan
+            periods = [] if plan.schedule is None else [plan.schedule.period(day)]
+            if plan.reading is not None:
+                periods = plan.reading.periods_over(day)
+            for period in periods:
+                if not self.is_made(plan, period):
+                    yield plan, period
 
     def release(self, plan: PlannedRelease, period: str, folder: Path) -> Published:
         """Make a release of a period, or find it; and write its files."""
         key, stem = plan.key(period), plan.stem(folder, period)
-        question = self.question(plan)
+        desk = self.in_period(plan, period)
+        question = desk.question(plan)
         try_folder(folder)
         paths = output_paths(stem, question.names, plan.formats)
         refuse_taken(self.session.ledger, key, paths)
         before = self.session.ledger.entry(key)
-        releases = self.answers(plan, question, key)
+        releases = desk.answers(plan, question, key)
         files = write_outputs(releases, stem, plan.formats)
         record_files(self.session.ledger, key, files, self.job.ledger.who)
         entry = before or self.session.ledger.entry(key)
@@ -116,7 +138,9 @@ def open_to_look(job: Job) -> JobDesk:
     if book.path.exists():
         ledger = Ledger.at(book.path, witness=book.witness)
     else:
-        ledger = Ledger.in_memory(book.limit, about=protection_text(job.tables))
+        ledger = Ledger.in_memory(
+            book.limit, about=protection_text(job.tables), blocks=book.blocks
+        )
     return JobDesk(job, _session(job, ledger))
 
 
@@ -136,6 +160,7 @@ def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]
         book.limit if is_new else None,
         create=is_new,
         about=protection_text(job.tables) if is_new else "",
+        blocks=book.blocks if is_new else None,
         witness=book.witness,
     )
     return JobDesk(job, _session(job, ledger, progress=progress)), is_new
@@ -153,6 +178,7 @@ def _session(job: Job, ledger: Ledger, *, progress: bool = False) -> Session:
         tables=job.tables,
         budget=book.limit,
         ledger=ledger,
+        blocks=book.blocks,
         analyst=book.analyst,
         who=book.who,
         job=job.text,
