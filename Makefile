@@ -7,6 +7,7 @@ READY := .venv/.ready
 PEERS := .venv/.peers
 TUMULT := .venv/tumult/.ready
 PYRIGHT := .venv/.pyright
+BROWSER := .venv/.browser
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
 COVERED := src/sordino/losses/*,src/sordino/curves/*,src/sordino/mechanisms/*,src/sordino/sampling/*,src/sordino/distributions/*,src/sordino/contribution.py,src/sordino/budgets/*,src/sordino/ledger/*
@@ -32,7 +33,7 @@ venv: $(READY)  ## set up .venv with pinned packages and Sordino itself
 demo: $(READY)  ## see Sordino at work
 	@$(BIN)/python -m sordino.demo
 
-test: $(READY)  ## run every test, the slow statistical ones included
+test: $(READY) $(BROWSER)  ## run every test, the slow statistical ones included
 	@SORDINO_PROFILE=ci $(BIN)/python -m pytest --quiet $(SHARED)
 
 lint: $(READY) $(PYRIGHT)  ## format, lint, types and layers
@@ -61,7 +62,7 @@ coverage: $(READY)  ## fail if a line of COVERED is reached by no fast test
 	@$(BIN)/python -m pytest --quiet $(SHARED) -m "not slow" --cov --cov-report= $(UNCOUNTED)
 	@$(BIN)/python -m coverage report --include="$(COVERED)" --fail-under=$(LEAST)
 
-audit: $(READY)  ## run the statistical tests alone, as long as a night allows
+audit: $(READY) $(BROWSER)  ## run the statistical tests alone, as long as a night allows
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
 
 mutants: $(READY)  ## plant errors in a copy, print what no test notices; MINUTES=60 SEED=1
@@ -111,4 +112,10 @@ $(TUMULT): $(PACKAGES) requirements/tumult.txt
 
 $(PYRIGHT): $(PACKAGES) requirements/pyright.txt
 	@$(PIP) install -c $(PINS) -r requirements/pyright.txt > .venv/pyright.log 2>&1 || true
+	@touch $@
+
+# what judges pages for the tests that look at them; it wants a browser of its own
+$(BROWSER): $(PACKAGES) requirements/browser.txt
+	@$(PIP) install --no-deps -r requirements/browser.txt > .venv/browser.log 2>&1 || \
+		echo "NO BROWSER: axe-core cannot be installed here (.venv/browser.log)"
 	@touch $@

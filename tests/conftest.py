@@ -1,8 +1,14 @@
-"""How hard tests try: SORDINO_PROFILE is dev, ci or night; `make check` takes part."""
+"""How hard tests try: SORDINO_PROFILE is dev, ci or night; `make check` takes part.
+
+A test that fails shows what the server of this process has logged last: what a server
+says is in no failure of ours.
+"""
 
 import hashlib
 import os
+import sys
 from collections import defaultdict
+from collections.abc import Generator
 
 import pytest
 from hypothesis import settings
@@ -32,6 +38,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if (sample := cases[0].get_closest_marker("sampled")) is not None:
             for case in sorted(cases, key=_lot)[sample.args[0] :]:
                 case.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[
+    None, pytest.TestReport, pytest.TestReport
+]:
+    """Add the end of the log of PostgreSQL, where a server was started."""
+    report = yield
+    server = sys.modules.get("tests.postgres_server")
+    if report.failed and server is not None and (end := server.log_end()):
+        report.sections.append(("PostgreSQL says", end))
+    return report
 
 
 def _lot(case: pytest.Item) -> str:

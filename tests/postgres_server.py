@@ -23,6 +23,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+import sordino as sd
 from sordino.engines.postgres.bound_arrays import (
     BoundArray,
     BoundArrayDumper,
@@ -34,8 +35,11 @@ SUPERUSER: Final = "keeper"
 _SETTINGS: Final = {
     "listen_addresses": "",
     "fsync": "off",
-    "max_connections": "40",
+    "max_connections": "200",  # each session has one until it is collected
+    "dynamic_shared_memory_type": "mmap",  # a container has little of another kind
+    "max_parallel_workers": "2",
     "log_min_messages": "warning",
+    "log_line_prefix": "%m [%p] %a ",
 }
 _PATIENCE: Final = 60
 
@@ -105,6 +109,15 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def lose_connection(server: Cluster, session: sd.Session) -> None:
+    """End the connection that a session has, and nobody else's."""
+    engine: Any = session._desk.engine
+    pid = engine._database._server._connection.info.backend_pid
+    with server.asking() as connection:
+        ended = connection.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])
+        assert ended.fetchone() == (True,)
+
+
 def start_cluster(**settings: str) -> Cluster:
     """Start a server, or skip the test where there are no programs for one."""
     bin_ = programs()
@@ -151,6 +164,12 @@ def _wait(made: Cluster) -> None:
 def cluster() -> Cluster:
     """Return the server of this process, started when it is first asked for."""
     return start_cluster()
+
+
+def log_end() -> str:
+    """Return the last that the server of this process has logged; nothing for none."""
+    started = cluster.cache_info().currsize
+    return cluster().log[-4_000:] if started else ""
 
 
 _NAMES: Final = itertools.count()

@@ -19,6 +19,7 @@ from sordino.budgets.calibration import calibrate as calibrate
 from sordino.budgets.limits import Limit as Limit
 from sordino.budgets.risk import Advantage as Advantage
 from sordino.budgets.risk import ErrorRates as ErrorRates
+from sordino.budgets.table_blocks import Blocks as Blocks
 from sordino.constraints import DropExcess as DropExcess
 from sordino.constraints import DropNonUnique as DropNonUnique
 from sordino.constraints import MaxGroupsPerID as MaxGroupsPerID

@@ -7,7 +7,9 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
     ├── InvalidJob         (ValueError)   a job file that says what cannot be meant
+    ├── InvalidPolicy      (ValueError)   a policy that cannot be meant, or adopted
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
+    ├── PolicyRefusal      (RuntimeError) a release that the policy does not allow
     ├── EngineFailure      (RuntimeError) an engine that could not finish
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
     ├── OutputFailure      (RuntimeError) a file of a paid answer that was not written
@@ -25,6 +27,7 @@ nothing. Catch `SordinoError` to catch them all.
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import final
 
 _SHOWN = 60
@@ -61,7 +64,7 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, so that worker processes can report it."""
-        return _restore, (str(self), self.name)
+        return partial(_restore, name=self.name, value=None), (type(self), str(self))
 
 
 @final
@@ -91,7 +94,7 @@ class UnknownName(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -104,7 +107,7 @@ class InvalidQuery(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -145,7 +148,8 @@ class InvalidSQL(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, with its place."""
-        return _restore_located, (str(self), self.line, self.column)
+        place = partial(_restore, line=self.line, column=self.column)
+        return place, (type(self), str(self))
 
 
 @final
@@ -164,12 +168,54 @@ class InvalidJob(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, with its place."""
-        return _restore_placed, (str(self), self.place)
+        return partial(_restore, place=self.place), (type(self), str(self))
+
+
+@final
+class InvalidPolicy(SordinoError, ValueError):
+    """A policy says what cannot be meant, or is not to be obeyed; nothing was charged.
+
+    >>> raise InvalidPolicy("policy.toml", "is not signed", "Ask its officer.")
+    Traceback (most recent call last):
+    sordino.errors.InvalidPolicy: policy.toml is not signed. Ask its officer.
+    """
+
+    def __init__(self, place: str, problem: str, remedy: str) -> None:
+        """Say where, what is wrong, and what to do next."""
+        super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
+        self.place = place
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message, with its place."""
+        return partial(_restore, place=self.place), (type(self), str(self))
 
 
 @final
 class BudgetExceeded(SordinoError, RuntimeError):
     """A release that costs more than what is left; nothing was charged."""
+
+
+@final
+class PolicyRefusal(SordinoError, RuntimeError):
+    """A release that a rule of the policy does not allow; nothing was charged.
+
+    >>> rule = "release.epsilon = 1"
+    >>> raise PolicyRefusal(rule, "this costs epsilon = 2", "Ask for less.")
+    Traceback (most recent call last):
+    sordino.errors.PolicyRefusal: the policy says release.epsilon = 1, and this costs...
+    """
+
+    def __init__(self, rule: str, problem: str, remedy: str) -> None:
+        """Cite the rule, say what was asked, and what to do next."""
+        super().__init__(
+            f"the policy says {_trim(rule)}, and {_trim(problem)}. {_trim(remedy)} "
+            "Nothing was charged."
+        )
+        self.rule = rule
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message, with its rule."""
+        return partial(_restore, rule=self.rule), (type(self), str(self))
 
 
 @final
@@ -185,7 +231,7 @@ class SessionMoved(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -206,7 +252,7 @@ class LedgerDamaged(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -219,7 +265,7 @@ class LedgerUnavailable(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -236,7 +282,7 @@ class AnswerLost(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -272,7 +318,7 @@ class EngineUnavailable(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -288,7 +334,7 @@ class OutputFailure(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -302,7 +348,7 @@ class MissingDependency(SordinoError, ImportError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message."""
-        return _restore_finished, (type(self), str(self))
+        return _restore, (type(self), str(self))
 
 
 def _trim(sentence: str) -> str:
@@ -343,33 +389,9 @@ def _shown_long(value: int) -> str:
     return f"{sign}{head}...({count} digits)"
 
 
-def _restore(message: str, name: str) -> InvalidParameter:
-    """Return an unpickled refusal with its finished message."""
-    error = InvalidParameter.__new__(InvalidParameter, message)
-    error.args = (message,)
-    error.name = name
-    error.value = None
-    return error
-
-
-def _restore_finished(kind: type[SordinoError], message: str) -> SordinoError:
-    """Return an unpickled refusal with its finished message."""
+def _restore(kind: type[SordinoError], message: str, **beside: object) -> SordinoError:
+    """Return an unpickled refusal with its finished message and what it names."""
     error = kind.__new__(kind, message)
     error.args = (message,)
-    return error
-
-
-def _restore_placed(message: str, place: str) -> InvalidJob:
-    """Return an unpickled refusal with its finished message and its place."""
-    error = InvalidJob.__new__(InvalidJob, message)
-    error.args = (message,)
-    error.place = place
-    return error
-
-
-def _restore_located(message: str, line: int, column: int) -> InvalidSQL:
-    """Return an unpickled refusal with its finished message and its place."""
-    error = InvalidSQL.__new__(InvalidSQL, message)
-    error.args = (message,)
-    error.line, error.column = line, column
+    vars(error).update(beside)
     return error

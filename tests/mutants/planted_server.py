@@ -85,4 +85,11 @@ PLANTED_SERVER: Final[tuple[Planted, ...]] = (
         "_PLACES: Final = 10",
         "remainders of doubles that are far from each other",
     ),
+    Planted(
+        "prices",
+        "src/sordino/engines/failures.py",
+        "    except EngineUnavailable:\n",
+        "    except ZeroDivisionError:\n",
+        "a charge of which a refusal says that there was none",
+    ),
 )

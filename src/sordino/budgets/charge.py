@@ -32,7 +32,9 @@ class Charge:
 
     def plus(self, other: "Charge") -> "Charge":
         """Return the exact sum."""
-        return Charge(self.coordinates, tuple(map(_sum, self.amounts, other.amounts)))
+        return Charge(
+            self.coordinates, tuple(map(add_amounts, self.amounts, other.amounts))
+        )
 
     def shorten(self, spent: "Charge") -> "Charge":
         """Return this charge, rounded up where its sum with `spent` would grow long.
@@ -83,7 +85,7 @@ def read_amount(text: str) -> Amount:
     return INFINITE if text == "inf" else Fraction(text)
 
 
-def _sum(first: Amount, second: Amount) -> Amount:
+def add_amounts(first: Amount, second: Amount) -> Amount:
     """Return the sum, infinite where either is."""
     if first is INFINITE or second is INFINITE:
         return INFINITE
@@ -92,7 +94,7 @@ def _sum(first: Amount, second: Amount) -> Amount:
 
 def _shorten_sum(amount: Amount, spent: Amount) -> Amount:
     """Return an amount whose sum with `spent` is not long."""
-    exact = _sum(amount, spent)
+    exact = add_amounts(amount, spent)
     if amount is INFINITE or exact is INFINITE:
         return amount
     if exact.denominator.bit_length() <= LONGEST:

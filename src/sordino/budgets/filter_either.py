@@ -43,6 +43,7 @@ class PureOrConcentrated(AbstractFilter):
     rule: ClassVar[str] = "reserve-epsilon-or-rho"
     coordinates: ClassVar[tuple[str, ...]] = ("epsilon", "rho", "delta")
     own: ClassVar[tuple[type[Loss], ...]] = ()
+    is_additive: ClassVar[bool] = False
 
     @property
     def promise(self) -> Loss:

@@ -7,7 +7,7 @@ from public numbers alone, and takes constant time. Theorems in docs/proofs/filt
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sordino.budgets.charge import Amount, Charge
 from sordino.errors import BudgetExceeded, InvalidParameter
@@ -30,6 +30,8 @@ class AbstractFilter(ABC):
     coordinates: ClassVar[tuple[str, ...]]
     own: ClassVar[tuple[type[Loss], ...]]
     """Kinds of loss that are charged as they were asked for."""
+    is_additive: ClassVar[bool] = True
+    """Whether limits of several blocks add up (docs/proofs/filters.md, section 9)."""
 
     @property
     @abstractmethod
@@ -95,6 +97,18 @@ class AbstractFilter(ABC):
                 "is left. Ask for less, or for a smaller budget; nothing was charged."
             )
         return fitted, after
+
+    def times(self, count: int) -> Self:
+        """Return the filter of what so many limits come to, if they add up.
+
+        >>> from sordino.budgets.filter_sums import ApproxSum
+        >>> ApproxSum(Fraction(1), Fraction("0.3")).times(4).promise
+        ApproxDP(epsilon=4, delta=1)
+        """
+        numbers = {name: number * count for name, number in self.limits.items()}
+        if "delta" in numbers:
+            numbers["delta"] = min(numbers["delta"], Fraction(1))
+        return type(self)(**numbers)
 
     @property
     def zero(self) -> Charge:

@@ -9,8 +9,8 @@ from typing import Final
 from sordino.cli.terminal import ask, is_terminal, note
 from sordino.errors import InvalidJob
 from sordino.job.draft import Draft, draft_text, read_schema
-from sordino.job.section import UNDECIDED
-from sordino.job.toml_file import USUAL
+from sordino.job.job_file import USUAL
+from sordino.settings.section import UNDECIDED
 
 EXAMPLE: Final = "sordino init visits.parquet --to clinic.toml"
 WHAT: Final = (

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from sordino.job.job import Job, read_job
 from sordino.job.job_desk import JobDesk
+from sordino.job.job_file import find_job
 from sordino.job.planned_release import PlannedRelease
-from sordino.job.toml_file import find_job
 
 
 def add_job_options(parser: argparse.ArgumentParser, names: str) -> None:

@@ -8,7 +8,7 @@ from sordino.cli.exit_codes import REFUSED
 from sordino.cli.terminal import say, write_object
 from sordino.errors import InvalidJob
 from sordino.job.job import read_job
-from sordino.job.toml_file import find_job
+from sordino.job.job_file import find_job
 from sordino.ledger.entries import Entry
 from sordino.ledger.ledger import Ledger
 

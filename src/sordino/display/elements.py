@@ -15,6 +15,8 @@ from sordino.display.formatting import cut_text, format_key
 
 LONGEST: Final = 60
 SENTENCE: Final = 240
+_BOX: Final = '<div class="sordino" role="group" aria-label="Sordino" tabindex="0">'
+"""What is wider than its cell scrolls, by keys too."""
 _STYLE: Final = """
 .sordino { font-size: 0.93em; line-height: 1.45; overflow-x: auto; }
 .sordino table { border-collapse: collapse; margin: 0.3em 0 0.5em; color: inherit;
@@ -22,7 +24,7 @@ _STYLE: Final = """
 .sordino th, .sordino td { padding: 0.1em 1.2em 0.1em 0; text-align: left;
   vertical-align: baseline; white-space: nowrap; border: 0; background: none; }
 .sordino th { font-weight: normal; opacity: 0.7; }
-.sordino thead tr:last-child th { border-bottom: 1px solid; }
+.sordino thead tr:last-child > * { border-bottom: 1px solid; }
 .sordino tbody tr:hover { background: rgba(128, 128, 128, 0.12); }
 .sordino .number { text-align: right; font-variant-numeric: tabular-nums; }
 .sordino .first { padding-left: 1.6em; }
@@ -38,7 +40,7 @@ _STYLE: Final = """
 def html_page(*parts: str) -> str:
     """Return a page of some parts; empty ones are left out."""
     shown = [part for part in parts if part]
-    lines = [f'<div class="sordino"><style>{_STYLE}</style>', *shown, "</div>"]
+    lines = [f"{_BOX}<style>{_STYLE}</style>", *shown, "</div>"]
     return "\n".join(lines)
 
 
@@ -85,7 +87,10 @@ def html_details(title: str, content: str) -> str:
     return f"<details><summary>{safe_text(title)}</summary>{content}</details>"
 
 
-def _row(cell: str, texts: Iterable[str], most: int) -> str:
-    """Return a row of one kind of cells."""
-    cells = "".join(f"<{cell}>{safe_text(text, most)}</{cell}>" for text in texts)
+def _row(kind: str, texts: Iterable[str], most: int) -> str:
+    """Return a row of one kind of cells; nothing is no heading."""
+    cells = "".join(
+        f"<{kind}>{safe_text(text, most)}</{kind}>" if text else "<td></td>"
+        for text in texts
+    )
     return f"<tr>{cells}</tr>"

@@ -37,6 +37,21 @@ def run_guarded(work: Callable[[], T]) -> T:
     raise EngineFailure
 
 
+def run_charged(work: Callable[[], T]) -> T:
+    """Return what `work` returns, which is paid for: no failure of it says otherwise.
+
+    >>> run_charged(lambda: run_uncharged(lambda: {}["a server that is gone"]))
+    Traceback (most recent call last):
+    sordino.errors.EngineFailure: the engine could not finish this query. What was ...
+    """
+    try:
+        return run_guarded(work)
+    except EngineUnavailable:
+        pass
+    # outside of the handler, as above
+    raise EngineFailure
+
+
 def run_uncharged(work: Callable[[], T]) -> T:
     """Return what `work` returns, which reads nothing private; a failure is told.
 

@@ -11,8 +11,8 @@ from datetime import date, timedelta
 from itertools import islice
 from typing import Final, final
 
-from sordino.budgets.table_blocks import WHOLE
 from sordino.budgets.charge import Charge
+from sordino.budgets.table_blocks import WHOLE
 from sordino.errors import BudgetExceeded
 from sordino.job.block_reading import EVERY, BlockReading
 from sordino.job.job_desk import JobDesk

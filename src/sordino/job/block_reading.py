@@ -16,7 +16,7 @@ from sordino.budgets.table_blocks import Blocks
 from sordino.calendars import CALENDARS, Calendar
 from sordino.errors import InvalidJob, InvalidParameter
 from sordino.job.schedule import Schedule
-from sordino.job.section import Section
+from sordino.settings.section import Section
 
 EVERY: Final = 10_000
 """More blocks than can be open."""
@@ -45,9 +45,14 @@ class BlockReading:
     last: int = 0
     """How many blocks it reads that end with the period; 0 for those in it."""
 
+    @property
+    def begin(self) -> date:
+        """Return the first day of what it reads."""
+        return max(self.first, self.since)
+
     def periods_over(self, today: date) -> list[str]:
         """Return the periods that can be released on a day, the oldest first."""
-        return self.schedule.names_over(max(self.first, self.since), today)
+        return self.schedule.names_over(self.begin, today)
 
     def blocks_of(self, period: str) -> tuple[str, ...]:
         """Return the blocks that the release of a period reads."""

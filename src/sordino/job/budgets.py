@@ -7,13 +7,13 @@ ZCDP(rho=0.1)
 from collections.abc import Callable
 from typing import Any, Final
 
-from sordino.budgets.table_blocks import Blocks
 from sordino.budgets.limits import Limit
 from sordino.budgets.risk import Advantage, ErrorRates
+from sordino.budgets.table_blocks import Blocks
 from sordino.errors import InvalidJob
-from sordino.job.section import Section, file_value
 from sordino.losses.base import Budget, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.settings.section import Section, file_value
 
 FORMS: Final[dict[tuple[str, ...], Callable[..., Budget]]] = {
     ("epsilon",): PureDP,

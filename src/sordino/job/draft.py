@@ -12,11 +12,11 @@ from typing import Final, final
 from sordino.budgets.filter_choice import gaussian_filter
 from sordino.errors import InvalidJob, SordinoError
 from sordino.expressions.dates import MOMENTS
-from sordino.job.section import UNDECIDED
 from sordino.losses.base import PureDP
 from sordino.losses.closed import ApproxDP
 from sordino.query.tables import PrivateTable
 from sordino.session.session import Session
+from sordino.settings.section import UNDECIDED
 from sordino.units import AddOneRow
 
 _TEXT_FILES: Final = (".csv", ".tsv", ".txt")

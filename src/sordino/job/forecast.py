@@ -75,6 +75,7 @@ def _sum_of_charges(desk: JobDesk, limit: Limit) -> Charge:
     for entry in ledger.entries():
         if name in entry.charges:
             total = total.plus(entry.charges[name])
-        for block in entry.blocks if name == DATASET else ():
-            each[block] = each.get(block, limit.rule.zero).plus(entry.each)
+        if name == DATASET and entry.each is not None:
+            for block in entry.blocks:
+                each[block] = each.get(block, limit.rule.zero).plus(entry.each)
     return worst_sum(limit, [total, *each.values()])

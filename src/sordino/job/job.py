@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-from sordino.budgets.table_blocks import Blocks
 from sordino.budgets.limits import Limit
+from sordino.budgets.table_blocks import Blocks
 from sordino.job.budgets import read_blocks, read_limit
+from sordino.job.job_file import canonical
 from sordino.job.job_tables import read_tables
 from sordino.job.planned_release import PlannedRelease, read_planned_releases
-from sordino.job.section import UNDECIDED, Section
-from sordino.job.toml_file import canonical, read_text, read_toml
 from sordino.query.tables import PrivateTable, PublicTable
 from sordino.schema import unknown
+from sordino.settings.section import UNDECIDED, Section
+from sordino.settings.toml_file import read_text, read_toml
 
 _TABLES: Final = ("schema", "tables", "public", "ledger", "engine", "releases")
 _LEDGER: Final = (

@@ -5,7 +5,7 @@ question ── price (public facts) ── folder tried ── charge ── an
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, final
 
@@ -21,6 +21,7 @@ from sordino.job.outputs import (
 from sordino.job.planned_release import PlannedRelease
 from sordino.job.questions import AskedRelease, read_question
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.world import World
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
 from sordino.query.request import Request
@@ -61,10 +62,12 @@ class JobDesk:
         return JobDesk(self.job, self.session.in_blocks(*blocks))
 
     def in_newest(self, plan: PlannedRelease, day: date) -> "JobDesk":
-        """Return that of the newest period; before the first is over, that of all."""
-        if plan.reading is None or not plan.reading.periods_over(day):
+        """Return that of the newest period, or of the first one until it is over."""
+        if plan.reading is None:
             return self
-        return self.in_period(plan, plan.period(day))
+        first = plan.reading.schedule.name_of(plan.reading.begin)
+        periods = plan.reading.periods_over(day)
+        return self.in_period(plan, periods[-1] if periods else first)
 
     def question(self, plan: PlannedRelease) -> AskedRelease:
         """Return what a release asks."""
@@ -135,13 +138,28 @@ class JobDesk:
 def open_to_look(job: Job) -> JobDesk:
     """Open a job for prices: its ledger if there is one, else one that is forgotten."""
     book = job.ledger
-    if book.path.exists():
-        ledger = Ledger.at(book.path, witness=book.witness)
-    else:
-        ledger = Ledger.in_memory(
-            book.limit, about=protection_text(job.tables), blocks=book.blocks
-        )
-    return JobDesk(job, _session(job, ledger))
+    if not book.path.exists():
+        return JobDesk(job, _session(job, _forgotten_ledger(job)))
+    desk = JobDesk(job, _session(job, Ledger.at(book.path, witness=book.witness)))
+    if book.blocks is None or desk.session.ledger.blocks():
+        return desk
+    return JobDesk(job, _session(job, _forgotten_ledger(job)))
+
+
+def _forgotten_ledger(job: Job) -> Ledger:
+    """Return a ledger in memory, as of a day on which each release can be priced.
+
+    Before a first period is over there are no blocks; what they will cost is known.
+    """
+    readings = [plan.reading for plan in job.releases.values() if plan.reading]
+    ends = [reading.schedule.next_start(reading.begin) for reading in readings]
+    day = max([today(), *ends])
+    return Ledger.in_memory(
+        job.ledger.limit,
+        about=protection_text(job.tables),
+        blocks=job.ledger.blocks,
+        world=World(clock=lambda: datetime.combine(day, time(), UTC)),
+    )
 
 
 def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]:

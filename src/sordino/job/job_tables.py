@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sordino.job.protection import read_protection
-from sordino.job.section import Section
 from sordino.query.tables import PrivateTable, PublicTable
+from sordino.settings.section import Section
 from sordino.sources.csv_format import Csv
 
 _FORMAT: Final = (

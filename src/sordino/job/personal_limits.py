@@ -14,7 +14,7 @@ from sordino.constraints import (
     MaxRowsPerGroupPerID,
     MaxRowsPerID,
 )
-from sordino.job.section import Section
+from sordino.settings.section import Section
 
 _BY_COLUMN: Final[dict[str, Callable[[str, Any], AbstractConstraint]]] = {
     "max_groups_per_id": MaxGroupsPerID,

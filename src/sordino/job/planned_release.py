@@ -15,8 +15,8 @@ from sordino.job.budgets import read_budget
 from sordino.job.outputs import FORMATS, USUAL
 from sordino.job.personal_limits import read_limits
 from sordino.job.schedule import SCHEDULES, Schedule
-from sordino.job.section import Section
 from sordino.losses.base import Budget
+from sordino.settings.section import Section
 
 _NAMES: Final = (
     *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),
@@ -61,7 +61,7 @@ class PlannedRelease:
         """Return the newest period whose blocks are all there."""
         periods = reading.periods_over(day)
         if not periods:
-            end = reading.schedule.next_start(max(reading.first, reading.since))
+            end = reading.schedule.next_start(reading.begin)
             raise InvalidJob(
                 self.place,
                 f"has no period that is over on {day}",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sordino.errors import InvalidJob
-from sordino.job.section import Section
+from sordino.settings.section import Section
 from sordino.units import (
     AbstractUnit,
     AddMaxRows,

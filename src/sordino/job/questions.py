@@ -8,13 +8,13 @@ from typing import Any, cast, final
 
 from sordino.errors import InvalidJob, InvalidParameter, SordinoError
 from sordino.job.planned_release import PlannedRelease, check_file_name
-from sordino.job.toml_file import read_text
 from sordino.keysets.keyset import KeySet
 from sordino.losses.base import Budget
 from sordino.query.request import Request
 from sordino.release.release import Release
 from sordino.session.session import Session
 from sordino.session.sql_request import SqlGiven, sql_request, stacked_release
+from sordino.settings.toml_file import read_text
 
 Requests = Request | dict[str, Request]
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from sordino.budgets.limits import Limit
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery
+from sordino.ledger import block_charges
 from sordino.ledger.charge_records import charge_fields
 from sordino.ledger.entries import Claim, Ticket
+from sordino.ledger.file_format import LARGEST
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record, hash_bytes
 from sordino.words import FORM
@@ -60,6 +62,17 @@ def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) ->
     return answer
 
 
+def refuse_large_answer(answer: Any) -> None:
+    """Refuse an answer that is too large for a ledger, or no bytes."""
+    if not isinstance(answer, bytes) or len(answer) > LARGEST:
+        raise InvalidParameter(
+            "answer",
+            type(answer),
+            f"must be at most {LARGEST} bytes",
+            "Ask for fewer groups at once; what was charged stays charged.",
+        )
+
+
 def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
     """Return an answer without a key that is stored again; another is refused."""
     if hash_bytes(answer) != stored.fields["sha256"]:
@@ -105,11 +118,24 @@ def _again(
     answer = log.answer(charged.number)
     if answer is not None:
         return Ticket(identity, charged.number, 1, True, answer)
+    _refuse_other_blocks(log, charged, claim)
     if log.newest_about(f"lease {charged.number}") is not None:
         raise AnswerLost(str(claim.key))
     leased = {"charge": charged.number, "fence": 2, "who": claim.who, "when": when}
     log.add("leased", leased)
     return Ticket(identity, charged.number, 2, True)
+
+
+def _refuse_other_blocks(log: Log, charged: Record, claim: Claim) -> None:
+    """Refuse to compute a lost answer of other blocks than those that were charged."""
+    runs = charged.fields.get("blocks")
+    paid = [place for place, _ in block_charges.spread_runs(runs or ())]
+    if paid != block_charges.places_of(log, claim.blocks or ()):
+        raise InvalidQuery(
+            f"the answer of the key {claim.key!r} was lost, and computed now it would "
+            "be of other blocks than it was charged for",
+            "Choose another key, or ask for the same blocks by a filter.",
+        )
 
 
 def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:

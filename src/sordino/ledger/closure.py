@@ -6,7 +6,7 @@ lower limit promises no more: it was chosen after answers were seen.
 
 from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter
-from sordino.ledger import earmarks
+from sordino.ledger import block_charges, earmarks
 from sordino.ledger.entries import Remark
 from sordino.ledger.log import Log
 
@@ -30,7 +30,7 @@ def lower_limit(log: Log, name: str, limit: Limit, remark: Remark, when: str) ->
             f"must be of the same kind as {recorded.stated} and not above it",
             "Limits are never raised: give smaller numbers of the same kind.",
         )
-    total = log.sum_of_charges(name, recorded).plus(
+    total = block_charges.spent_at_most(log, name, recorded).plus(
         earmarks.sum_earmarks(log, name, recorded)
     )
     if not limit.rule.holds(total):

@@ -49,6 +49,14 @@ def earmark(
             "amount", amount, "must be a loss", "Try sd.PureDP('0.1')."
         )
     stated = budget_text(amount)
+    if log.newest_about("divided") is not None:
+        raise InvalidParameter(
+            "name",
+            name,
+            "cannot be an earmark: the ledger has blocks, and what is set aside would "
+            "have to be of some of them",
+            "Leave it out: each block has a budget of its own.",
+        )
     if _is_known(log, check_name(name=name), (stated, budget)):
         return
     names = _open(log)

@@ -6,6 +6,7 @@ from typing import Any, Final, final
 
 from sordino.budgets.budget_text import budget_text, exact_text
 from sordino.budgets.charge import Charge
+from sordino.budgets.table_blocks import is_block_name
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
 from sordino.words import matches_fingerprint
@@ -61,6 +62,8 @@ class Claim:
     """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
     job: str = ""
     """The SHA-256 of the text that it is made by, which the ledger has (`describe`)."""
+    blocks: tuple[str, ...] | None = None
+    """The blocks that its rows can be of, None where a ledger has no blocks."""
 
     def __post_init__(self) -> None:
         """Refuse what a ledger cannot hold, before anything is charged."""
@@ -76,6 +79,7 @@ class Claim:
                 "must be the words of the request",
                 "Leave them out.",
             )
+        _refuse_unnamed(self.blocks)
         for name in ("request", "who", "why", "plan", "words", "job"):
             check_unicode(name, getattr(self, name))
         for name, kind, expected in (
@@ -143,6 +147,10 @@ class Entry:
     """Whether an answer was stored; True of what somebody else asked (`seen_by`)."""
     job: str = ""
     """The SHA-256 of the text that it was made by (`Ledger.description`)."""
+    blocks: tuple[str, ...] = ()
+    """The blocks that were charged, where the ledger has blocks."""
+    each: Charge | None = None
+    """What each of these was charged."""
 
     def __repr__(self) -> str:
         """Show it on one line: the rest are its fields."""
@@ -151,6 +159,7 @@ class Entry:
             f"who {self.who!r}" if self.who else "",
             "" if self.key is None else f"key {self.key!r}",
             f"asked {self.asked}" if self.asked else "of another budget",
+            listed_blocks(self.blocks),
             "" if not self.asked else "answered" if self.answered else "not answered",
         ]
         return f"Entry({self.number}: {', '.join(fact for fact in facts if fact)})"
@@ -165,7 +174,9 @@ def entry_for_analyst(analyst: str, entry: Entry) -> Entry:
         return entry
     hidden = ("who", "why", "asked", "loss", "plan", "job")
     nothing: dict[str, Any] = dict.fromkeys(hidden, "")
-    charges = {DATASET: entry.charges[DATASET]}
+    charges = {
+        name: charge for name, charge in entry.charges.items() if name == DATASET
+    }
     return replace(
         entry, **nothing, key=None, budget="", charges=charges, answered=True
     )
@@ -188,6 +199,32 @@ def check_name(**argument: Any) -> str:
             name, value, "must be printable", f'Try {name}="monday".'
         )
     return text
+
+
+def listed_blocks(names: tuple[str, ...]) -> str:
+    """Return some blocks in words: the first and the last of many.
+
+    >>> listed_blocks(("2026-01", "2026-02")), listed_blocks(("a", "b", "c", "d"))
+    ('blocks 2026-01, 2026-02', '4 blocks, a to d')
+    """
+    if len(names) > 3:
+        return f"{len(names):,} blocks, {names[0]} to {names[-1]}"
+    noun = "block" if len(names) == 1 else "blocks"
+    return f"{noun} {', '.join(names)}" if names else ""
+
+
+def _refuse_unnamed(blocks: Any) -> None:
+    """Refuse blocks that are no names."""
+    if blocks is None:
+        return
+    named = isinstance(blocks, tuple) and all(map(is_block_name, blocks))
+    if not named or not blocks or len(set(blocks)) < len(blocks):
+        raise InvalidParameter(
+            "blocks",
+            blocks,
+            "must be names of blocks, at least one",
+            'Try blocks=("2026-01",).',
+        )
 
 
 def check_unicode(name: str, value: Any) -> str:

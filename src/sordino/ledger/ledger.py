@@ -17,15 +17,23 @@ is refused. The format and what it cannot promise are in docs/ledger-format.md.
 b'42'
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
 from sordino._completion import hides
 from sordino.budgets.limits import Limit
-from sordino.errors import InvalidParameter, SessionMoved
+from sordino.budgets.table_blocks import Blocks
+from sordino.errors import SessionMoved
 from sordino.ledger import backup, claims, closure, earmarks, paid_answers, publications
-from sordino.ledger.charge_records import entry_of, find_entry, remaining_after
+from sordino.ledger.block_charges import division, open_blocks
+from sordino.ledger.charge_records import (
+    find_entry,
+    list_entries,
+    remaining_after,
+    rest_of,
+    spent_of,
+)
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.entries import (
     DATASET,
@@ -36,7 +44,7 @@ from sordino.ledger.entries import (
     check_name,
     entry_for_analyst,
 )
-from sordino.ledger.file_format import LARGEST
+from sordino.ledger.exposure import Block, Exposure, list_blocks, worst_exposure
 from sordino.ledger.handle import Handle
 from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
@@ -69,6 +77,7 @@ class Ledger:
         opened = guarded.use(lambda log: log.first_record().fields)
         self.identity: str = opened["identity"]
         self.about: str = opened["about"]
+        self.division: Blocks | None = guarded.use(division)
 
     @classmethod
     def at(  # noqa: PLR0913 by keyword, and most are left out
@@ -80,6 +89,7 @@ class Ledger:
         about: str = "",
         witness: Any = None,
         signer: Any = None,
+        blocks: Blocks | None = None,
         world: World | None = None,
     ) -> Self:
         """Open the ledger in a file.
@@ -89,19 +99,24 @@ class Ledger:
         counts. With `create` a file that is missing is made. `witness` is a second
         file, kept elsewhere, by which a ledger that was put back is found out: given
         when it is made, it is needed ever after. So is `signer`, an Ed25519 private key
-        that signs every record, to whoever charges.
+        that signs every record, to whoever charges. The limit of `blocks` is of each.
         """
-        terms = LedgerTerms.of(limit, about, witness, signer, world)
+        terms = LedgerTerms.of(limit, about, witness, signer, world, blocks)
         if create:
             make_file(path, terms)
         return cls(open_file(path, terms), terms.world.clock)
 
     @classmethod
     def in_memory(
-        cls, limit: "Limit | Budget", *, about: str = "", world: World | None = None
+        cls,
+        limit: "Limit | Budget",
+        *,
+        about: str = "",
+        blocks: Blocks | None = None,
+        world: World | None = None,
     ) -> Self:
         """Return a ledger that ends with the process: for trying out."""
-        terms = LedgerTerms.of(limit, about, None, None, world)
+        terms = LedgerTerms.of(limit, about, None, None, world, blocks)
         return cls(make_in_memory(terms), terms.world.clock)
 
     @classmethod
@@ -146,6 +161,28 @@ class Ledger:
         recorded = limit if isinstance(limit, Limit) else Limit.of(limit)
         self._guarded.use(lambda log: claims.allot(log, name, recorded, self._when()))
 
+    def open_blocks(
+        self, names: Sequence[str] = (), *, whole: bool = False
+    ) -> tuple[str, ...]:
+        """Open the periods that are over and some names; return all that are open.
+
+        A session does it. `whole` is the block of tables without blocks.
+        """
+        return self._guarded.use(
+            lambda log: open_blocks(log, names, self._clock(), whole=whole)
+        )
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Return the blocks that are open, with what each was charged."""
+        return self._guarded.look(list_blocks)
+
+    def exposure(self, window: int, blocks: int | None = None) -> Exposure:
+        """Return what people of so many neighbouring blocks lost, at most.
+
+        With `blocks`, those of them who are in no more than so many.
+        """
+        return self._guarded.look(lambda log: worst_exposure(log, window, blocks))
+
     def holds(self, claim: Claim) -> bool:
         """Say whether the key of a claim has an answer, which then costs nothing."""
         if claim.key is None:
@@ -186,11 +223,9 @@ class Ledger:
         Only releases that name the earmark can spend it, until it is freed. The same
         once more changes nothing.
         """
-        remark = Remark(who, why)
+        part, remark = (amount, budget), Remark(who, why)
         self._guarded.use(
-            lambda log: earmarks.earmark(
-                log, name, (amount, budget), remark, self._when()
-            )
+            lambda log: earmarks.earmark(log, name, part, remark, self._when())
         )
 
     def free(self, name: str, *, who: str = "", why: str = "") -> None:
@@ -207,9 +242,9 @@ class Ledger:
     def reserve(self, claim: Claim) -> Ticket:
         """Charge a release, durably; or return the answer that its key has.
 
-        The same key and the same request cost nothing: the stored answer comes back,
-        or, where it was lost, the right to compute it once more. The same key with
-        another request is refused. Whatever is refused is not charged.
+        The same key and request cost nothing: the stored answer comes back, or, where
+        it was lost, the right to compute it once more. The same key with another
+        request is refused. Whatever is refused is not charged.
         """
         return self._guarded.use(
             lambda log: claims.reserve(log, self.identity, claim, self._when())
@@ -218,18 +253,10 @@ class Ledger:
     def store(self, ticket: Ticket, answer: bytes) -> bytes:
         """Store an answer, durably, and return the one that may leave.
 
-        Only the first answer of a charge counts: whoever comes later gets that one.
-        An answer without a key cannot be asked for again: only its hash is kept, and
-        the disk is not waited for.
+        Only the first answer of a charge counts: whoever comes later gets that one. One
+        without a key cannot be asked for again: its hash is kept, not waiting for it.
         """
-        wrong: Any = answer
-        if not isinstance(wrong, bytes) or len(wrong) > LARGEST:
-            raise InvalidParameter(
-                "answer",
-                type(answer),
-                f"must be at most {LARGEST} bytes",
-                "Ask for fewer groups at once; what was charged stays charged.",
-            )
+        claims.refuse_large_answer(answer)
         return self._guarded.use(
             lambda log: claims.store(log, self.identity, (ticket, answer), self._when())
         )
@@ -283,10 +310,7 @@ class Ledger:
         return self._guarded.use(lambda log: publications.find_publication(log, facts))
 
     def what_if(self, claim: Claim) -> Loss:
-        """Return what would be left of a budget; nothing is charged.
-
-        A release that does not fit is refused as `reserve` would refuse it.
-        """
+        """Return what would be left, or refuse as `reserve`; nothing is charged."""
         return self._guarded.use(lambda log: remaining_after(log, claim))
 
     def limit(self, budget: str = DATASET) -> Limit:
@@ -302,39 +326,19 @@ class Ledger:
 
     def limits(self) -> Mapping[str, Limit]:
         """Return all limits by name, the dataset's first."""
-        return self._guarded.look(lambda log: log.limits())
+        return self._guarded.look(Log.limits)
 
     def spent(self, budget: str = DATASET) -> Loss:
-        """Return the sum of what was charged: bookkeeping, what holds is the limit."""
-
-        def spent(log: Log) -> Loss:
-            limit = log.limit_of(budget)
-            return limit.rule.loss_of(log.sum_of_charges(budget, limit))
-
-        return self._guarded.use(spent)
+        """Return what was charged, or the most of a block: what holds is the limit."""
+        return self._guarded.use(lambda log: spent_of(log, budget))
 
     def remaining(self, budget: str = DATASET) -> Loss:
-        """Return a loss that still fits, beside what is set aside."""
-
-        def left(log: Log) -> Loss:
-            limit = log.limit_of(budget)
-            if log.is_closed(budget):
-                return limit.rule.loss_of(limit.rule.zero)
-            aside = earmarks.sum_earmarks(log, budget, limit)
-            return limit.rule.remainder(log.sum_of_charges(budget, limit).plus(aside))
-
-        return self._guarded.use(left)
+        """Return a loss that still fits, beside what is set aside, in every block."""
+        return self._guarded.use(lambda log: rest_of(log, budget))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the charged releases, the first one first."""
-
-        def shown(log: Log) -> tuple[Entry, ...]:
-            limits = log.limits()
-            return tuple(
-                entry_of(log, record, limits) for record in log.every("charged")
-            )
-
-        return self._guarded.look(shown)
+        return self._guarded.look(list_entries)
 
     def entry(self, key: str) -> Entry | None:
         """Return the charge of a key, None if nothing was charged under it."""
@@ -381,11 +385,9 @@ class Ledger:
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook each budget with what is left, and the last releases."""
-        budgets = {
-            name: (self.remaining(name), self.first_limit(name).rule.promise)
-            for name in self.limits()
-        }
-        return ledger_page(self.about, budgets, self.entries())
+        first, left = self.first_limit, self.remaining
+        rows = {name: (left(name), first(name).rule.promise) for name in self.limits()}
+        return ledger_page(self.about, rows, self.entries())
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

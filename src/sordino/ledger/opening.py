@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 from sordino.budgets.limits import Limit
+from sordino.budgets.table_blocks import Blocks
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_creation
+from sordino.ledger.block_charges import division
 from sordino.ledger.entries import DATASET, check_unicode
 from sordino.ledger.file_format import FORMAT
 from sordino.ledger.file_store import FileStore
@@ -19,12 +21,13 @@ from sordino.ledger.handle import Handle
 from sordino.ledger.log import Log
 from sordino.ledger.memory_store import MemoryStore
 from sordino.ledger.records import NOTHING, Record
-from sordino.ledger.signatures import Seals, public_of, signer_of
+from sordino.ledger.signatures import Seals
 from sordino.ledger.store import AbstractStore
 from sordino.ledger.verification import refuse_overspent
 from sordino.ledger.witnessed_store import WitnessedStore
 from sordino.ledger.world import World
 from sordino.sampling.bits import Bits
+from sordino.signing import public_of, signer_of
 
 if TYPE_CHECKING:
     from sordino.losses.base import Budget
@@ -42,6 +45,7 @@ class LedgerTerms:
     witness: Path | None
     seals: Seals
     world: World
+    blocks: Blocks | None = None
 
     @classmethod
     def of(
@@ -51,20 +55,42 @@ class LedgerTerms:
         witness: Any,
         signer: Any,
         world: World | None,
+        blocks: Any = None,
     ) -> Self:
         """Return the terms; those that contradict each other are refused."""
         key = signer_of(signer)
+        stated = limit if limit is None or isinstance(limit, Limit) else Limit.of(limit)
         return cls(
-            limit=limit
-            if limit is None or isinstance(limit, Limit)
-            else Limit.of(limit),
+            limit=stated,
             about=check_unicode("about", about),
             witness=None
             if witness is None
             else file_creation.locate_file(witness, "witness"),
             seals=Seals("" if key is None else public_of(key), key),
             world=world or World(),
+            blocks=read_blocks(blocks, stated),
         )
+
+
+def read_blocks(blocks: Any, limit: Limit | None) -> Blocks | None:
+    """Return blocks, refusing those whose limits would not add up."""
+    if blocks is None:
+        return None
+    if not isinstance(blocks, Blocks):
+        raise InvalidParameter(
+            "blocks",
+            blocks,
+            "must be blocks",
+            'Try sd.Blocks(start="2026-01", every="month").',
+        )
+    if limit is not None and not limit.rule.is_additive:
+        raise InvalidParameter(
+            "limit",
+            limit.stated,
+            "cannot be that of blocks: what holds of each of them does not add up",
+            'Count it as "gaussian", or as it was asked.',
+        )
+    return blocks
 
 
 def make_file(path: Any, terms: LedgerTerms) -> None:
@@ -184,6 +210,8 @@ def _first_records(terms: LedgerTerms) -> list[Record]:
         ("opened", opened),
         ("budget", budget),
     ]
+    if terms.blocks is not None:
+        contents.append(("divided", terms.blocks.fields | {"when": when}))
     if terms.witness is not None:
         contents.append(("witnessed", {"when": when}))
     records, head = [], NOTHING
@@ -204,6 +232,7 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
             f"differs from the limit of the ledger, {recorded.stated}",
             "A limit never changes: give the recorded one, or make a new ledger.",
         )
+    refuse_other_blocks(terms.blocks, division(log))
     about = log.first_record().fields["about"]
     if terms.about and terms.about != about:
         raise InvalidParameter(
@@ -212,6 +241,19 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
             f"differs from what the ledger is about, {about!r}",
             "A ledger is for one set of tables: make a new one.",
         )
+
+
+def refuse_other_blocks(blocks: Blocks | None, recorded: Blocks | None) -> None:
+    """Refuse other blocks than those of a ledger; without any, the recorded count."""
+    if blocks is None or (recorded is not None and blocks.text == recorded.text):
+        return
+    known = "which has none" if recorded is None else recorded.text
+    raise InvalidParameter(
+        "blocks",
+        blocks,
+        f"differ from those of the ledger, {known}",
+        "The blocks of a ledger never change: leave them out, or make another.",
+    )
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from datetime import datetime
 from typing import Any, Final, TypeAlias, final
 
 from sordino.budgets.limits import Limit
+from sordino.budgets.table_blocks import MOST, Blocks, is_block_name
+from sordino.errors import InvalidParameter
 from sordino.ledger.entries import DATASET
 from sordino.ledger.records import Record
 
@@ -90,11 +92,31 @@ def are_names(value: Any) -> bool:
 
 
 def are_amounts_by_budget(value: Any) -> bool:
-    """Say whether these are amounts for each of some budgets, the dataset's too."""
+    """Say whether these are amounts for each of some budgets."""
+    return isinstance(value, dict) and all(map(are_amounts, value.values()))
+
+
+def are_runs(value: Any) -> bool:
+    """Say whether these are runs of blocks, in order, with amounts."""
+    if not isinstance(value, list) or not value:
+        return False
+    behind = 0
+    for run in value:
+        if not isinstance(run, list) or len(run) != 3 or not are_amounts(run[2]):
+            return False
+        first, last = run[:2]
+        if not is_count(first) or not is_count(last):
+            return False
+        if not behind <= first <= last < MOST:
+            return False
+        behind = last + 1
+    return True
+
+
+def are_block_names(value: Any) -> bool:
+    """Say whether these are different names of blocks, at least one."""
     return (
-        isinstance(value, dict)
-        and DATASET in value
-        and all(map(are_amounts, value.values()))
+        are_names(value) and 1 <= len(value) <= MOST and all(map(is_block_name, value))
     )
 
 
@@ -149,9 +171,39 @@ def _of_charge(fields: Fields) -> tuple[str, ...]:
     """Return the subjects of a charge: its key, its earmark, the sums it makes."""
     key, earmark = fields["key"], fields.get("earmark")
     subjects = [f"spent {name}" for name in fields["spent"]]
+    for first, last, _ in fields.get("blocks") or ():
+        subjects += [f"sum {place}" for place in range(first, last + 1)]
     subjects += [] if key is None else [f"key {key}"]
     subjects += [] if earmark is None else [f"earmark {earmark}"]
     return tuple(subjects)
+
+
+def _is_whole_charge(fields: Fields) -> bool:
+    """Say whether a charge says what each of its budgets, or blocks, is charged."""
+    blocks = fields.get("blocks")
+    counted = {DATASET, fields["budget"]}
+    if blocks is not None:
+        counted.discard(DATASET)
+    return (
+        set(fields["spent"])
+        == set(fields["charges"])
+        == set(fields.get("rest") or fields["charges"])
+        == counted
+        and (fields.get("earmark") is None) == (fields.get("rest") is None)
+        and (fields.get("each") is None) == (blocks is None)
+        and (blocks is None or fields.get("earmark") is None)
+    )
+
+
+def _is_division(fields: Fields) -> bool:
+    """Say whether blocks can be read."""
+    try:
+        return Blocks.read(fields).fields == {
+            "every": fields["every"],
+            "start": fields["start"],
+        }
+    except (InvalidParameter, LookupError):
+        return False
 
 
 KINDS: Final[Mapping[str, Kind]] = {
@@ -185,15 +237,25 @@ KINDS: Final[Mapping[str, Kind]] = {
             "earmark": optional(is_text),
             "job": optional(is_hexadecimal),
             "rest": optional(are_amounts_by_budget),
+            "blocks": optional(are_runs),
+            "each": optional(are_amounts),
         },
         _of_charge,
-        lambda fields: (
-            set(fields["spent"])
-            == set(fields["charges"])
-            == set(fields.get("rest") or fields["charges"])
-            == {DATASET, fields["budget"]}
-            and (fields.get("earmark") is None) == (fields.get("rest") is None)
-        ),
+        _is_whole_charge,
+    ),
+    "divided": Kind(
+        {"every": is_text, "start": optional(is_text), "when": is_time},
+        lambda _: ("divided",),
+        _is_division,
+    ),
+    "block": Kind(
+        {
+            "blocks": are_block_names,
+            "first": is_count,
+            "limit": is_limit,
+            "when": is_time,
+        },
+        lambda fields: tuple(f"block {name}" for name in fields["blocks"]),
     ),
     "lowered": Kind(
         {

@@ -1,6 +1,7 @@
 """Who signs the records of a ledger: nobody, or who holds a key.
 
 >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+>>> from sordino.signing import public_of
 >>> key = Ed25519PrivateKey.generate()
 >>> record = Record.successor(NOTHING, "opened", {})
 >>> seals = Seals(public_of(key), key)
@@ -10,18 +11,15 @@
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-    Ed25519PrivateKey,
-    Ed25519PublicKey,
-)
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sordino.errors import InvalidParameter
 from sordino.ledger.records import NOTHING, Record
+from sordino.signing import is_signed, sign
 
-__all__ = ["NOTHING", "Seals", "public_of", "signer_of"]
+__all__ = ["NOTHING", "Seals"]
 
 
 @final
@@ -43,32 +41,10 @@ class Seals:
                 "must be given: this ledger is signed",
                 "Open it with signer=, the key that it was made with.",
             )
-        return replace(record, signature=self.signer.sign(record.hash.encode()).hex())
+        return replace(record, signature=sign(self.signer, record.hash.encode()))
 
     def hold(self, record: Record) -> bool:
         """Say whether a record has the signature that it must have, or none."""
         if not self.public:
             return not record.signature
-        try:
-            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.public))
-            key.verify(bytes.fromhex(record.signature), record.hash.encode())
-        except (InvalidSignature, ValueError):
-            return False
-        return True
-
-
-def public_of(signer: Ed25519PrivateKey) -> str:
-    """Return the public half of a key, in hexadecimal digits."""
-    return signer.public_key().public_bytes_raw().hex()
-
-
-def signer_of(signer: Any) -> Ed25519PrivateKey | None:
-    """Return a key that signs; anything else is refused."""
-    if signer is None or isinstance(signer, Ed25519PrivateKey):
-        return signer
-    raise InvalidParameter(
-        "signer",
-        type(signer),
-        "must be an Ed25519 private key of the package cryptography",
-        "Try signer=Ed25519PrivateKey.generate(), and keep it.",
-    )
+        return is_signed(self.public, record.signature, record.hash.encode())

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from sordino.budgets.limits import Limit
+from sordino.ledger.block_charges import spent_at_most
+from sordino.ledger.block_walk import BlockWalk
 from sordino.ledger.closure import is_below
 from sordino.ledger.entries import DATASET
 from sordino.ledger.log import Log
@@ -40,7 +42,7 @@ def refuse_overspent(log: Log) -> None:
     if log.limit(DATASET) is None:
         raise log.damage("it records no limit")
     for name, limit in log.limits().items():
-        if not limit.rule.holds(log.sum_of_charges(name, limit)):
+        if not limit.rule.holds(spent_at_most(log, name, limit)):
             raise log.damage(f"more than the limit of {name!r} was charged")
 
 
@@ -80,6 +82,7 @@ class _Walk:
         """What is set aside: the budget it came from, and what is left of each part."""
         self.marked: set[str] = set()
         self.described: set[str] = set()
+        self.blocks = BlockWalk(log)
 
     def check(self, record: Record) -> None:
         """Check one record by its kind."""
@@ -104,7 +107,8 @@ class _Walk:
     def charge(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the sums are those of the charges, and within the limits."""
         key = fields["key"]
-        sound = key not in self.keys and set(fields["charges"]) <= set(self.limits)
+        known = {DATASET, *fields["charges"]} <= set(self.limits)
+        sound = known and key not in self.keys
         sound = sound and _says_what_it_was(fields)
         sound = sound and fields.get("job") in {None, *self.described}
         for name in fields["charges"] if sound else ():
@@ -115,7 +119,8 @@ class _Walk:
             recorded = self.log.read_charge(limit, fields["spent"][name])
             sound = sound and recorded == after and limit.rule.holds(after)
             self.sums[name] = after
-        sound = sound and self.closed.isdisjoint(fields["charges"])
+        sound = sound and self.closed.isdisjoint({DATASET, *fields["charges"]})
+        sound = sound and self.blocks.charge(fields, self.limits[DATASET])
         sound = sound and self._spends(fields) and self.fits()
         self.charged.add(record.number)
         self.keys |= {key} if key is not None else set()
@@ -130,7 +135,17 @@ class _Walk:
         sound = sound and is_below(lower, self.limits[name])
         if sound:
             self.limits[name] = lower
-        return sound and self.fits()
+        return sound and self.fits() and self.blocks.fit(self.limits[DATASET])
+
+    def division(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether blocks were made where they can be."""
+        return self.blocks.divide(record, fields)
+
+    def open_blocks(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether blocks were opened that follow from those before."""
+        del record
+        still = DATASET in self.limits and DATASET not in self.closed
+        return still and self.blocks.open_blocks(fields, self.limits[DATASET])
 
     def closure(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a budget was closed for the first time."""
@@ -145,6 +160,7 @@ class _Walk:
         del record
         name, rests = fields["earmark"], fields["rest"]
         open_ = set(rests) <= set(self.limits) and self.closed.isdisjoint(rests)
+        open_ = open_ and self.blocks.division is None
         if not open_ or name in self.marked or fields["open"] != [*self.marks, name]:
             return False
         left = {
@@ -253,6 +269,8 @@ _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
     "opened": _Walk.beginning,
     "budget": _Walk.budget,
     "charged": _Walk.charge,
+    "divided": _Walk.division,
+    "block": _Walk.open_blocks,
     "lowered": _Walk.lower_limit,
     "closed": _Walk.closure,
     "earmarked": _Walk.earmark,

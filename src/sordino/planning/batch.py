@@ -17,12 +17,15 @@ class Batch:
     """The prices of requests that are planned together, by name."""
 
     _bundle: Bundle
+    blocks: tuple[str, ...] = ()
+    """The blocks that they read, where there are blocks: each is charged the loss."""
 
     @cached_property
     def prices(self) -> dict[str, Price]:
         """Return the price of each request, by its name."""
         return {
-            name: Price(purchase) for name, purchase in self._bundle.purchases.items()
+            name: Price(purchase, self.blocks)
+            for name, purchase in self._bundle.purchases.items()
         }
 
     @property

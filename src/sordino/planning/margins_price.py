@@ -24,6 +24,8 @@ class MarginsPrice:
     """What margins cost under a budget, and how far each table will be off."""
 
     _purchase: MarginsPurchase
+    blocks: tuple[str, ...] = ()
+    """The blocks that it reads, where there are blocks: each is charged the loss."""
 
     @property
     def request(self) -> Marginals:

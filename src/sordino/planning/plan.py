@@ -18,7 +18,7 @@ from sordino.losses.base import Budget
 from sordino.mechanisms.kit.top_keys import TopScores
 from sordino.planning.coverage import coverage_questions
 from sordino.planning.key_stages import AbstractKeyStage, public_groups
-from sordino.query.nodes import Project
+from sordino.query.nodes import AbstractNode, Project
 from sordino.query.passage import Counted
 from sordino.query.question import Question, Total
 from sordino.query.relation import Relation
@@ -120,6 +120,17 @@ class Plan:
         more = (self.stage.question_after(none),) if self.in_rounds else ()
         last = self.second_question(none)
         return more if last is None else (*more, last)
+
+    @property
+    def rows_read(self) -> tuple[AbstractNode, ...]:
+        """Return the rows of all that an engine is asked, in any round."""
+        questions = (
+            self.question,
+            *self.choice_questions.values(),
+            *self.coverage_questions,
+            *self.later_questions,
+        )
+        return tuple(question.rows for question in questions)
 
     @property
     def hides_keys(self) -> bool:

@@ -25,6 +25,8 @@ class Price:
     """What a request costs under a budget, and what noise it buys."""
 
     _purchase: Purchase
+    blocks: tuple[str, ...] = ()
+    """The blocks that it reads, where there are blocks: each is charged the loss."""
 
     @property
     def request(self) -> Request:

@@ -11,8 +11,9 @@ from typing import Final, final
 
 from sordino.aggregations.measurements import IntegerMeasurement
 from sordino.aggregations.totals import AbstractTotal, Distinct, Total
+from sordino.expressions.base import AbstractExpression
 from sordino.expressions.literals import literal
-from sordino.query.nodes import AbstractNode, Crowded, Unreadable
+from sordino.query.nodes import AbstractNode, Crowded, Filter, Unreadable
 from sordino.schema import Schema
 from sordino.sensitivity import Sensitivity
 
@@ -70,17 +71,22 @@ class Origin(AbstractPassage):
     lossy: tuple[str, ...]
     """Columns that lie as another type, such as text, and can have such cells."""
     carried: Schema
-    """The column of ids, if they are protected."""
+    """The columns of ids and of blocks, as far as there are any."""
+    ids: str | None
     most: int
     """How many rows differ, where rows are protected; else 1."""
+    gate: AbstractExpression | None = None
+    """What lets rows of open blocks pass, where a table has blocks."""
 
     def counts(self, read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
         """Yield a count for each column that is read."""
-        ids = self.carried.names
+        ids = () if self.ids is None else (self.ids,)
         change = Sensitivity(l0=1, linf=self.most)
         for name in self.lossy:
             if name in read.get(self.table, frozenset()):
-                rows = Unreadable(self.table, name, self.carried)
+                rows: AbstractNode = Unreadable(self.table, name, self.carried)
+                if self.gate is not None:
+                    rows = Filter(rows, self.gate, self.carried)
                 total = Distinct(ids) if ids else _EACH
                 key = ("unreadable", self.table, name)
                 count = tally_measurement(key, total, change)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, final
 
+from sordino import _validate
 from sordino._fields import fill
 from sordino.errors import InvalidParameter
 from sordino.schema import Column, read_columns
@@ -18,6 +19,10 @@ class PrivateTable:
     `columns` declares public facts: a type, or `sd.Column(type, nullable=False)`. For
     a CSV file it is required, because types are never guessed from private data.
 
+    `blocks` is the column that says of what block a row is, where each block of a
+    session has a budget of its own (`sd.Blocks`). Whoever names it vouches that it
+    never changes for a row.
+
     >>> import sordino as sd
     >>> sd.PrivateTable({"age": [34, 51]}, protects=sd.AddOneRow())
     PrivateTable(protects=AddOneRow())
@@ -26,12 +31,15 @@ class PrivateTable:
     source: Any = field(repr=False)
     protects: AbstractUnit
     columns: Mapping[str, Column]
+    blocks: str | None
 
     def __init__(
         self,
         source: Any,
         protects: AbstractUnit,
         columns: Mapping[str, Any] | None = None,
+        *,
+        blocks: str | None = None,
     ) -> None:
         """Check what is declared; the source is opened by a session."""
         if not isinstance(protects, AbstractUnit):
@@ -41,11 +49,18 @@ class PrivateTable:
                 "must be a protected unit",
                 'Try protects=sd.AddRowsWithID("person") or sd.AddOneRow().',
             )
-        fill(self, source=source, protects=protects, columns=read_columns(columns))
+        fill(
+            self,
+            source=source,
+            protects=protects,
+            columns=read_columns(columns),
+            blocks=None if blocks is None else _validate.text(blocks=blocks),
+        )
 
     def __repr__(self) -> str:
         """Show whom it protects, and nothing of what it holds."""
-        return f"PrivateTable(protects={self.protects!r})"
+        blocks = "" if self.blocks is None else f", blocks={self.blocks!r}"
+        return f"PrivateTable(protects={self.protects!r}{blocks})"
 
 
 @final

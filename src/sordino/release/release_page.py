@@ -43,7 +43,7 @@ def _head_rows(release: ReleaseView, scales: "list[tuple[float, float] | None]")
     share = f"{format_percent(release.confidence)} interval"
     below = "".join(
         '<th class="number first">value</th><th class="number">± sd</th>'
-        f'<th class="number">{share}</th>{"" if scale is None else "<th></th>"}'
+        f'<th class="number">{share}</th>{"" if scale is None else "<td></td>"}'
         for scale in scales
     )
     return f"<tr>{keys}{names}</tr><tr>{below}</tr>"

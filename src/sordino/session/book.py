@@ -5,16 +5,19 @@ reserve (durable) ── compute ── store (durable) ── what may leave
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
-from sordino.engines.failures import run_guarded
+from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim, check_unicode
+from sordino.ledger.exposure import Block
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
 from sordino.session.identity import TABLES, Identity
 
@@ -30,6 +33,35 @@ class Remarks(NamedTuple):
 
 
 @final
+class Priced(NamedTuple):
+    """The budget that was asked for, what it costs, and the blocks that are read."""
+
+    budget: Budget
+    loss: Loss
+    blocks: tuple[str, ...] | None = None
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What a session says of its ledger."""
+
+    budget: Any
+    ledger: Any
+    analyst: str | None
+    remarks: Remarks
+    blocks: Any
+
+    @property
+    def begins(self) -> bool:
+        """Say whether the ledger is made now, not opened."""
+        if self.ledger is None:
+            return True
+        paths = isinstance(self.ledger, (str, os.PathLike))
+        return paths and not _there(self.ledger)
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class Book:
     """A ledger, the budget in it that is charged, and who charges it."""
@@ -39,29 +71,66 @@ class Book:
     who: str = ""
     job: str = ""
     """The text that its releases are made by."""
+    blocks: tuple[str, ...] | None = None
+    """The blocks that are read, of those open when it was made; None without blocks."""
+
+    @property
+    def promise(self) -> Loss:
+        """Return what holds of all releases together; with blocks, of one block."""
+        return self.ledger.first_limit(self.name).rule.promise
+
+    @property
+    def spent(self) -> Loss:
+        """Return what was charged; with blocks, the most that one of these was."""
+        if not self._by_block:
+            return self.ledger.spent(self.name)
+        return self._loss(max, (block.spent for block in self._blocks_read()))
+
+    @property
+    def remaining(self) -> Loss:
+        """Return what is left; with blocks, what is in every one of these."""
+        if not self._by_block:
+            return self.ledger.remaining(self.name)
+        return self._loss(min, (block.remaining for block in self._blocks_read()))
+
+    @property
+    def _by_block(self) -> bool:
+        """Say whether blocks are charged: the budget of a name is one for all."""
+        return bool(self.blocks) and self.name == DATASET
+
+    def _blocks_read(self) -> Iterator[Block]:
+        """Yield the blocks that are read, as the ledger has them now."""
+        names = frozenset(self.blocks or ())
+        return (block for block in self.ledger.blocks() if block.name in names)
+
+    def _loss(self, worst: Callable[..., Any], losses: Iterable[Loss]) -> Loss:
+        """Return the worst of some sums of charges, coordinate by coordinate."""
+        rule = self.ledger.first_limit().rule
+        rows = [[loss.sums[name] for name in rule.coordinates] for loss in losses]
+        amounts = tuple(map(worst, zip(*rows, strict=True)))
+        return rule.loss_of(Charge(rule.coordinates, amounts))
 
     def answer(
         self,
         identity: Identity,
-        priced: tuple[Budget, Loss],
+        priced: Priced,
         details: dict[str, Any],
         prepare: Callable[[], Callable[[], bytes]],
     ) -> bytes:
         """Charge a request and return its answer; a known key returns what it had.
 
-        `said` is the request in words; `priced` is the budget that was asked for and
-        what the answer costs; `told` may hold key, why, plan and earmark.
+        `details` may hold key, why, plan and earmark.
         `prepare` refuses what cannot be answered and returns what answers it: it is
         called before the charge, and not for an answer that is there.
         """
-        budget, loss = priced
         claim = Claim(
             request=identity.fingerprint,
-            asked=budget,
-            loss=loss,
+            asked=priced.budget,
+            loss=priced.loss,
             budget=self.name,
             who=self.who,
             words=identity.words,
+            blocks=priced.blocks,
             **details,
         )
         ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
@@ -69,7 +138,7 @@ class Book:
         if ticket.answer is not None:
             return ticket.answer
         compute = ready or prepare()
-        return self.ledger.store(ticket, run_guarded(compute))
+        return self.ledger.store(ticket, run_charged(compute))
 
     def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""
@@ -90,36 +159,40 @@ class Book:
         raise refusal
 
     def left_after(
-        self, identity: Identity, priced: tuple[Budget, Loss], earmark: str | None
+        self, identity: Identity, priced: Priced, earmark: str | None
     ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
-        budget, loss = priced
         claim = Claim(
             request=identity.fingerprint,
-            asked=budget,
-            loss=loss,
+            asked=priced.budget,
+            loss=priced.loss,
             budget=self.name,
             who=self.who,
             earmark=earmark,
+            blocks=priced.blocks,
         )
         return self.ledger.what_if(claim)
 
 
-def open_book(
-    budget: Any, ledger: Any, about: str, analyst: str | None, remarks: Remarks
-) -> Book:
+def open_book(terms: Terms, about: str) -> Book:
     """Return the book of a session: in a file, or for a try-out in memory.
 
     A file that is missing is made if a budget was given, and that is said: to begin
     with an unspent budget is then what was asked for.
     """
-    name = DATASET if analyst is None else analyst
-    check_unicode("job", remarks.job)
+    name = DATASET if terms.analyst is None else terms.analyst
+    check_unicode("job", terms.remarks.job)
+    return Book(_open_ledger(terms, about), name, *terms.remarks)
+
+
+def _open_ledger(terms: Terms, about: str) -> Ledger:
+    """Return the ledger that is meant, or a new one."""
+    ledger, blocks = terms.ledger, terms.blocks
     if ledger is None:
-        return Book(Ledger.in_memory(_limit(budget), about=about), name, *remarks)
-    limit = None if budget is None else _limit(budget)
+        return Ledger.in_memory(_limit(terms.budget), about=about, blocks=blocks)
+    limit = None if terms.budget is None else _limit(terms.budget)
     if isinstance(ledger, Ledger):
-        return Book(_check(ledger, limit, about), name, *remarks)
+        return _check(ledger, limit, about, blocks)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger",
@@ -127,14 +200,15 @@ def open_book(
             "must be a path or an open ledger",
             'Try ledger="clinic.ledger".',
         )
-    if limit is None or _there(ledger):
-        return Book(_check(Ledger.at(ledger, limit), limit, about), name, *remarks)
-    opened = Ledger.at(ledger, limit, create=True, about=about)
+    if limit is None or not terms.begins:
+        opened = Ledger.at(ledger, limit, blocks=blocks)
+        return _check(opened, limit, about, blocks)
+    opened = Ledger.at(ledger, limit, create=True, about=about, blocks=blocks)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
-    return Book(opened, name, *remarks)
+    return opened
 
 
-def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
+def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledger:
     """Refuse a ledger of another limit, or one that a session made for other tables.
 
     A ledger that was made by hand is for what its maker says.
@@ -147,6 +221,7 @@ def _check(ledger: Ledger, limit: Limit | None, about: str) -> Ledger:
             f"differs from that of the ledger, {recorded.stated}",
             "The budget of a ledger never changes: leave it out, or create another.",
         )
+    refuse_other_blocks(read_blocks(blocks, recorded), ledger.division)
     if ledger.about.startswith(TABLES) and ledger.about != about:
         raise InvalidParameter(
             "tables",

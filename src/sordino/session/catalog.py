@@ -12,6 +12,7 @@ from sordino.errors import EngineUnavailable, InvalidParameter, UnknownName, sho
 from sordino.expressions.language import col
 from sordino.expressions.literals import literal
 from sordino.query.builder import Query
+from sordino.query.covers import BlockLayout
 from sordino.query.nodes import Filter, Source
 from sordino.query.passage import Origin
 from sordino.query.question import Question, Total
@@ -43,6 +44,10 @@ class Catalog(AbstractCatalog):
     """What each name stands for, in a sentence for people."""
     units: dict[str, AbstractUnit] = field(default_factory=dict)
     """Whom each private table protects."""
+    block_columns: dict[str, str | None] = field(default_factory=dict)
+    """The column of each private table that says of what block a row is."""
+    layouts: dict[str, BlockLayout] = field(default_factory=dict)
+    """How private tables lie in blocks, where a session has blocks."""
     views: dict[str, Query] = field(default_factory=dict)
     """The query that each view is short for."""
     unusable: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -107,6 +112,7 @@ class Catalog(AbstractCatalog):
             with self.explain_refusals():
                 self.relations[name] = _protect(source, table, lossy, size)
             self.units[name] = table.protects
+            self.block_columns[name] = table.blocks
             public = "" if size is None else f"; {size:,} rows, which is public"
             self.sentences[name] = f"private: protects {table.protects.whom}{public}"
             self.worded[name] = lambda: [_private_words(source, table)]
@@ -239,8 +245,10 @@ def private_sources(tables: Any) -> list[Any]:
 
 def _private_words(source: Source, table: PrivateTable) -> Words:
     """Return the name, the types and the unit of a private table."""
+    beside = {} if table.blocks is None else {"blocks": table.blocks}
     return call(
         "table",
+        **beside,
         name=source.table,
         columns=_types(source.schema),
         protects=table.protects.words,
@@ -270,14 +278,13 @@ def _protect(
     """Return the rows of a private table: those without an id belong to nobody."""
     unit = table.protects
     contribution = unit.contribution(source.schema)
-    cells = tuple(
-        bounded for bounded in source.schema if bounded in lossy - {unit.id_column}
-    )
+    unread = lossy - {unit.id_column, table.blocks}
+    cells = tuple(bounded for bounded in source.schema if bounded in unread)
     if unit.id_column is None:
         # such a unit always bounds its rows; but for one that weighs them, rows of no
         # weight, of which neighbours may have any number, would be counted
         cells = () if unit.weigh(source.schema) is not None else cells
-        origin = Origin(source.table, cells, Schema(()), contribution.rows or 0)
+        origin = Origin(source.table, cells, Schema(()), None, contribution.rows or 0)
         whole = Relation(source, contribution, None, None, (origin,), size=size)
         return _weigh_rows(whole, unit)
     ids = source.schema[unit.id_column]
@@ -286,5 +293,5 @@ def _protect(
     rows = Filter(source, named.tree, Schema(tuple(facts.items())))
     bounded = contribution.with_groups(frozenset([ids.version]), 1)
     carried = Schema(((unit.id_column, ids),))
-    origin = Origin(source.table, cells, carried, 1)
+    origin = Origin(source.table, cells, carried, unit.id_column, 1)
     return Relation(rows, bounded, unit.id_column, unit.id_space, (origin,))

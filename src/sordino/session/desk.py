@@ -4,22 +4,24 @@ buy (public facts) ── prepare (no rows) ── charge ── exact totals �
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, final
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.base import AbstractEngine
-from sordino.errors import SessionMoved
+from sordino.errors import InvalidQuery, SessionMoved
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget
+from sordino.planning.batch import Batch
 from sordino.planning.bundle import Bundle, best_bundle
 from sordino.planning.buying import best_purchase
 from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase
 from sordino.planning.request_weights import Given, share_budget
+from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
 from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer
@@ -27,8 +29,9 @@ from sordino.release.rehearsal import rehearse
 from sordino.release.release import Release
 from sordino.release.releases import Releases
 from sordino.session import identity
-from sordino.session.book import Book
+from sordino.session.book import Book, Priced
 from sordino.session.catalog import Catalog
+from sordino.session.open_blocks import blocks_of
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
 
@@ -70,13 +73,38 @@ class Desk:
             rehearse(purchase)
         return bundle
 
+    def price(self, request: Request, budget: Budget) -> Price:
+        """Return what a request would cost, and which blocks it would read."""
+        purchase = self.buy(request, budget)
+        return Price(purchase, self.blocks_read(purchase.plan.rows_read) or ())
+
+    def price_all(
+        self, requests: dict[str, Request], budget: Budget, weights: Given
+    ) -> Batch:
+        """Return what requests would cost together, and the blocks they read."""
+        bundle = self.buy_together(requests, budget, weights)
+        return Batch(bundle, self._blocks_of_all(bundle) or ())
+
+    def blocks_read(self, rows: Iterable[AbstractNode]) -> tuple[str, ...] | None:
+        """Return the blocks that some rows can be of, None without blocks."""
+        if self.book.blocks is None:
+            return None
+        return blocks_of(self.catalog, rows, self.book.blocks)
+
+    def _blocks_of_all(self, bundle: Bundle) -> tuple[str, ...] | None:
+        """Return the blocks that requests read which are planned together."""
+        plans = [purchase.plan for purchase in bundle.purchases.values()]
+        return self.blocks_read(node for plan in plans for node in plan.rows_read)
+
     def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
         """Return what a release would cost and leave; nothing is charged."""
         purchase = self.buy(request, budget)
+        blocks = self.blocks_read(purchase.plan.rows_read)
         self._prepare(purchase)
         request_words = identity.request_identity(request, self.catalog, budget, None)
-        left = self.book.left_after(request_words, (budget, purchase.loss), earmark)
-        return Outlook(Price(purchase), left)
+        priced = Priced(budget, purchase.loss, blocks)
+        left = self.book.left_after(request_words, priced, earmark)
+        return Outlook(Price(purchase, blocks or ()), left)
 
     def release(
         self, request: Request, budget: Budget, details: dict[str, Any]
@@ -86,6 +114,7 @@ class Desk:
         `details` are key, why and earmark, as the ledger records them.
         """
         purchase = self.buy(request, budget)
+        blocks = self.blocks_read(purchase.plan.rows_read)
         plan = plan_text(purchase)
 
         def prepare() -> Callable[[], bytes]:
@@ -94,7 +123,7 @@ class Desk:
 
         stored = self.book.answer(
             identity.request_identity(request, self.catalog, budget, details["key"]),
-            (budget, purchase.loss),
+            Priced(budget, purchase.loss, blocks),
             {**details, "plan": plan},
             prepare,
         )
@@ -123,7 +152,7 @@ class Desk:
             identity.batch_identity(
                 requests, self.catalog, budget, details["key"], bundle.weights.words
             ),
-            (budget, bundle.loss),
+            Priced(budget, bundle.loss, self._blocks_of_all(bundle)),
             {**details, "plan": "\n\n".join(listed)},
             prepare,
         )
@@ -140,6 +169,12 @@ class Desk:
     ) -> "dict[Any, Desk]":
         """Charge for the parts of a table, and return a desk for each of them."""
         self.refuse_strangers()
+        if self.book.blocks is not None:
+            raise InvalidQuery(
+                "parts of a table are paid for once, which is proved of tables that do "
+                "not change, and those of a session with blocks grow",
+                'Ask each by a filter: .filter(sd.col("month") == "2026-01").',
+            )
         name, column = _validate.text(table=table), _validate.text(by=by)
         whole = self.catalog.relation(name)
         with self.catalog.explain_refusals():
@@ -152,7 +187,7 @@ class Desk:
         request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
-        self.book.answer(request_words, (cost, cost), details, lambda: bytes)
+        self.book.answer(request_words, Priced(cost, cost), details, lambda: bytes)
         desks = {}
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])

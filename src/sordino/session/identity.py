@@ -107,11 +107,16 @@ def part_step(by: str, value: Words) -> Words:
 def protection_text(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
-        f"{name!r}: {_unit_text(table.protects)}"
+        f"{name!r}: {_unit_text(table.protects)}{_block_text(table)}"
         for name, table in tables.items()
         if isinstance(table, PrivateTable)
     )
     return TABLES + "; ".join(named)
+
+
+def _block_text(table: PrivateTable) -> str:
+    """Return how the rows of a table lie in blocks, if they do."""
+    return "" if table.blocks is None else f" in blocks of {table.blocks!r}"
 
 
 def _unit_text(unit: AbstractUnit) -> str:

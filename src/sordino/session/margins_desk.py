@@ -12,12 +12,14 @@ from sordino.release.margins import margins_release
 from sordino.release.margins_answer import margins_answer
 from sordino.release.release import Release
 from sordino.session import identity
+from sordino.session.book import Priced
 from sordino.session.desk import Desk
 
 
 def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
     """Return what margins would cost; nothing is charged."""
-    return MarginsPrice(_buy(desk, request, budget))
+    purchase = _buy(desk, request, budget)
+    return MarginsPrice(purchase, desk.blocks_read([purchase.question.rows]) or ())
 
 
 def release_margins(
@@ -25,6 +27,7 @@ def release_margins(
 ) -> Release:
     """Charge for margins and return all of their tables."""
     purchase = _buy(desk, request, budget)
+    blocks = desk.blocks_read([purchase.question.rows])
 
     def prepare() -> Callable[[], bytes]:
         desk.catalog.refuse_other_sizes()
@@ -34,7 +37,7 @@ def release_margins(
 
     stored = desk.book.answer(
         identity.request_identity(request, desk.catalog, budget, details["key"]),
-        (budget, purchase.loss),
+        Priced(budget, purchase.loss, blocks),
         {**details, "plan": purchase.plan},
         prepare,
     )

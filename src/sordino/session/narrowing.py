@@ -4,7 +4,9 @@ Every table with blocks is filtered to them at its source, so whatever is asked 
 a cover among them (docs/proofs/queries.md, section 11).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sordino.budgets.table_blocks import WHOLE, Blocks
@@ -13,7 +15,7 @@ from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
 from sordino.session.catalog import Catalog
 from sordino.session.desk import Desk
 from sordino.session.open_blocks import keep_open_blocks
-from sordino.words import call
+from sordino.words import Words, call
 
 
 def narrow_desk(desk: Desk, names: tuple[Any, ...]) -> Desk:
@@ -49,6 +51,11 @@ def _chosen_blocks(names: tuple[Any, ...], opened: tuple[str, ...]) -> tuple[str
     return tuple(name for name in opened if name in wanted)
 
 
+def _step_words(words: Callable[[], list[Words]], step: Words) -> list[Words]:
+    """Return what a table stands for, and the step from it to some of its blocks."""
+    return [*words(), step]
+
+
 def _narrow_catalog(
     whole: Catalog, division: Blocks, names: tuple[str, ...]
 ) -> Catalog:
@@ -60,9 +67,7 @@ def _narrow_catalog(
         whole,
         relations=dict(tables),
         worded={
-            name: (lambda name=name: [*whole.words(name), step])
-            if name in divided
-            else words
+            name: partial(_step_words, words, step) if name in divided else words
             for name, words in whole.worded.items()
             if name not in whole.views
         },

@@ -14,6 +14,12 @@ class Outlook:
 
     price: Price
     remaining: Loss
+    """With blocks, what would be left in every one that it reads."""
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Return the blocks that it reads, where there are blocks."""
+        return self.price.blocks
 
     def explain(self) -> str:
         """Return the price, what it means to an attacker, and what would be left."""

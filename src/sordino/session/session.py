@@ -9,9 +9,10 @@ from typing import Any, NoReturn, Self, Unpack, final, overload
 
 from sordino import _validate
 from sordino.budgets.limits import Limit
+from sordino.budgets.table_blocks import Blocks
 from sordino.budgets.weak_budgets import warn_of_weak
 from sordino.engines.door import Settings
-from sordino.engines.doors import EngineName, engine_named, engine_of_sources
+from sordino.engines.doors import EngineName
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
@@ -27,18 +28,19 @@ from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
 from sordino.release.releases import Releases
 from sordino.session import sql_request
-from sordino.session.book import Remarks, open_book
+from sordino.session.book import Remarks, Terms
 from sordino.session.call_guard import guard_call
-from sordino.session.catalog import open_catalog, private_sources
+from sordino.session.describing import describe_desk
 from sordino.session.description import Description
 from sordino.session.desk import Desk
+from sordino.session.desk_opening import open_desk
 from sordino.session.given_requests import (
     read_marginals,
     read_request,
     read_requests,
 )
-from sordino.session.identity import protection_text
 from sordino.session.margins_desk import price_margins, release_margins
+from sordino.session.narrowing import narrow_desk
 from sordino.session.outlook import Outlook
 from sordino.session.sql_request import SqlOptions
 from sordino.session.suggesting import suggest
@@ -74,6 +76,7 @@ class Session:
         budget: Budget | Limit | None = None,
         *,
         ledger: "str | os.PathLike[str] | Ledger | None" = None,
+        blocks: Blocks | None = None,
         analyst: str | None = None,
         who: str = "",
         job: str = "",
@@ -86,16 +89,15 @@ class Session:
 
         `analyst` names a budget of the ledger that is charged besides the dataset's;
         `who` is recorded with every release, and so is `job`: a text that they are all
-        made by, which the ledger keeps once. Without `engine`, Spark answers if a
-        private table lives in it, else DuckDB.
+        made by, which the ledger keeps once. With `blocks` the budget is that of each
+        block of the tables, and new blocks bring new budget: those that are open now
+        are read. Without `engine`, Spark answers if a private table lives in it, else
+        DuckDB.
         """
         warn_of_weak(budget, 2)
-        name = engine_of_sources(private_sources(tables)) if engine is None else engine
-        holder = engine_named(name, Settings(memory_limit, threads, progress))
-        catalog = open_catalog(holder, tables)
-        remarks = Remarks(who, job)
-        book = open_book(budget, ledger, protection_text(tables), analyst, remarks)
-        self._desk = Desk(holder, catalog, book)
+        terms = Terms(budget, ledger, analyst, Remarks(who, job), blocks)
+        settings = Settings(memory_limit, threads, progress)
+        self._desk = open_desk(tables, terms, engine, settings)
 
     @overload
     def price(
@@ -121,7 +123,7 @@ class Session:
         margins = read_marginals(query, confidence)
         if margins is not None:
             return price_margins(self._desk, margins, budget)
-        return Price(self._desk.buy(read_request(query, confidence), budget))
+        return self._desk.price(read_request(query, confidence), budget)
 
     @guard_call
     def price_all(
@@ -137,7 +139,7 @@ class Session:
         `weights` are as in `release_all`.
         """
         requests = read_requests(queries, confidence)
-        return Batch(self._desk.buy_together(requests, budget, weights))
+        return self._desk.price_all(requests, budget, weights)
 
     @guard_call
     def what_if(
@@ -251,15 +253,12 @@ class Session:
         self._desk.refuse_strangers()
         beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
         question = sql_request.sql_request(self._desk.catalog, text, budget, beside)
-        if question.budget is None:
-            return question.request
-        if isinstance(question.request, Request):
-            return self.release(
-                question.request, question.budget, confidence=confidence
-            )
-        releases = self.release_all(
-            question.request, question.budget, confidence=confidence
-        )
+        request, allowed = question.request, question.budget
+        if allowed is None:
+            return request
+        if isinstance(request, Request):
+            return self.release(request, allowed, confidence=confidence)
+        releases = self.release_all(request, allowed, confidence=confidence)
         return sql_request.stacked_release(question, releases)
 
     @guard_call
@@ -274,6 +273,14 @@ class Session:
         """
         desks = self._desk.partition(table, by, values, budget, why)
         return {value: self._sit_at(desk) for value, desk in desks.items()}
+
+    @guard_call
+    def in_blocks(self, *names: str) -> "Session":
+        """Return a session over the rows of some open blocks, which it alone charges.
+
+        Tables without blocks stay. It has the engine and the ledger of this one.
+        """
+        return self._sit_at(narrow_desk(self._desk, names))
 
     @guard_call
     def view(self, name: str, query: Query) -> None:
@@ -331,17 +338,17 @@ class Session:
     @property
     def budget(self) -> Loss:
         """Return what holds of all releases together."""
-        return self.ledger.first_limit(self._desk.book.name).rule.promise
+        return self._desk.book.promise
 
     @property
     def spent(self) -> Loss:
         """Return what was charged so far: bookkeeping, what holds is the budget."""
-        return self.ledger.spent(self._desk.book.name)
+        return self._desk.book.spent
 
     @property
     def remaining(self) -> Loss:
         """Return what is left."""
-        return self.ledger.remaining(self._desk.book.name)
+        return self._desk.book.remaining
 
     def describe(self) -> Description:
         """Return what everybody may know of the session; it prints and shows itself.
@@ -349,14 +356,7 @@ class Session:
         Tables and views, whom they protect, columns and what cannot be used and why,
         key sets that were released by, and what is left.
         """
-        desk = self._desk
-        return Description(
-            desk.catalog.holdings(),
-            tuple(desk.keysets),
-            self.remaining,
-            self.budget,
-            self.history(),
-        )
+        return describe_desk(self._desk, self.history())
 
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it.

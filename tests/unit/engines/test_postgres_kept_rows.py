@@ -10,7 +10,7 @@ from sordino.conformance.short_plans import bound_rows, whole_question
 from sordino.engines.postgres.engine import postgres_engine
 from sordino.engines.postgres.server import Server
 from sordino.query.nodes import Source
-from tests.postgres_server import Cluster, cluster
+from tests.postgres_server import Cluster, cluster, lose_connection
 
 COUNT: Final = sd.PureDP(1)
 BUDGET: Final = sd.PureDP(20)
@@ -132,19 +132,28 @@ def test_behind_a_pool_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lost_connection_loses_what_was_kept() -> None:
-    """The next question is told, the one after it makes the rows anew."""
+    """The next question makes the rows anew, and the one after it finds them."""
     server = cluster()
+    before = places(server)
     session = session_of(filled(server, "losing"))
     asked(session, "ward")
-    server.run(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE application_name = 'sordino'"
-    )
-    with pytest.raises(sd.errors.EngineUnavailable):
-        asked(session, "ward")
+    lose_connection(server, session)
+    assert places(server) <= before
     assert asked(session, "ward") == 1
+    (place,) = places(server) - before
     assert asked(session, "x") == 1
+    assert places(server) - before == {place}
     assert session.spent == sd.PureDP(3)
+
+
+def test_what_a_lost_connection_kept_can_be_forgotten() -> None:
+    """It is gone already."""
+    server = cluster()
+    session = session_of(filled(server, "lost"))
+    asked(session, "ward")
+    lose_connection(server, session)
+    session.forget()
+    assert asked(session, "ward") == 1
 
 
 def test_a_question_over_kept_rows_is_the_same() -> None:

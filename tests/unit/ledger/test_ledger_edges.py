@@ -68,7 +68,7 @@ def test_a_charge_to_an_unknown_budget_is_damage() -> None:
         def unlimited(log: Log) -> None:
             (charged,) = log.every("charged")
             with pytest.raises(LedgerDamaged, match="does not follow"):
-                entry_of(log, charged, {})
+                entry_of(log, charged, {}, ())
 
         ledger._guarded.look(unlimited)
 

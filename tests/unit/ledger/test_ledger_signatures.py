@@ -12,8 +12,9 @@ from sordino.errors import InvalidParameter, LedgerDamaged
 from sordino.ledger import file_creation
 from sordino.ledger.ledger import Ledger, World
 from sordino.ledger.records import Head, Record, replace
-from sordino.ledger.signatures import Seals, public_of
+from sordino.ledger.signatures import Seals
 from sordino.losses.base import PureDP
+from sordino.signing import public_of
 from tests.ledgers import LIMIT, TENTH, claim
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"\1" * 32)

@@ -12,7 +12,13 @@ import pytest
 import sordino as sd
 from sordino.engines.doors import EngineName
 from sordino.engines.sql.engine import SQLEngine
-from sordino.errors import EngineFailure, InvalidParameter, InvalidQuery, WeakBudget
+from sordino.errors import (
+    EngineFailure,
+    EngineUnavailable,
+    InvalidParameter,
+    InvalidQuery,
+    WeakBudget,
+)
 
 ROWS = pa.table({"a": [1, 2, 2], "x": [0.5, 99.0, None]})
 TABLE = sd.table("t")
@@ -65,14 +71,17 @@ def test_many_totals() -> None:
     assert opened.history() == ()
 
 
-def test_memory_that_ends_after_the_charge(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever fails then says one sentence, and nothing of what failed."""
+@pytest.mark.parametrize("failure", [MemoryError(99), EngineUnavailable("it is gone")])
+def test_what_fails_after_the_charge(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    """One sentence is told: not what failed, nor that nothing was charged."""
     opened = session()
 
-    def full(*_: object) -> None:
-        raise MemoryError(99)
+    def failing(*_: object) -> None:
+        raise failure
 
-    monkeypatch.setattr("sordino.session.desk.noisy_answer", full)
+    monkeypatch.setattr("sordino.session.desk.noisy_answer", failing)
     with pytest.raises(EngineFailure) as caught:
         opened.release(TABLE.agg(n=sd.count()), BUDGET)
     assert caught.value.__context__ is None

@@ -1,7 +1,7 @@
 """A PostgreSQL server as a database: statements and rows on their way."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from itertools import starmap
 from typing import Any, Final, final
 
@@ -13,7 +13,7 @@ from sordino.engines.postgres.dialect import NUL, POSTGRES
 from sordino.engines.postgres.refusals import NO_PLACE, ServerRefusal
 from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.server_tables import TableOfServer
-from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.database import AbstractDatabase, MomentPassed
 from sordino.engines.sql.group_totals import KEYS
 from sordino.engines.sql.kept_tables import NoPlace
 from sordino.engines.sql.leaves import KEPT
@@ -78,7 +78,15 @@ class Postgres(AbstractDatabase):
 
     def question_context(self) -> AbstractContextManager[object]:
         """Return a transaction that sees the rows of one moment and writes nothing."""
-        return self._known.transaction()
+        return self._one_moment()
+
+    @contextmanager
+    def _one_moment(self) -> Generator[None]:
+        with self._known.transaction():
+            if self._kept and not self._has_kept:
+                self._kept.clear()
+                raise MomentPassed("rows that were kept went with their connection")
+            yield
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Keep rows, which travel with each statement that reads them.
@@ -99,7 +107,8 @@ class Postgres(AbstractDatabase):
         would see it and it would outlast the session.
         """
         self.destroy(name)
-        self._known.connect()
+        with self._known.transaction():
+            pass  # so a connection that was lost is made anew
         place = f"pg_temp.sordino_{Bits().word(8):016x}"
         columns = ", ".join(
             f"c{n} pg_catalog.{_KEPT[column.type]}"
@@ -130,7 +139,11 @@ class Postgres(AbstractDatabase):
         """Drop the table, if the connection that has it is still there."""
         place = self._kept.pop(name, None)
         if place is not None and self._has_kept:
-            self._known.command(f"DROP TABLE IF EXISTS {place}")
+            try:
+                self._known.command(f"DROP TABLE IF EXISTS {place}")
+            except ServerRefusal:
+                if self._has_kept:
+                    raise
 
     def abandon(self) -> bool:
         """Drop what was handed over; what is kept goes with its connection alone."""

@@ -103,8 +103,7 @@ class Server:
         if self._begun:
             yield
             return
-        self.connect()
-        self.command(_BEGIN)
+        self._begin()
         self._begun = True
         try:
             yield
@@ -114,6 +113,20 @@ class Server:
         finally:
             self._begun = False
         self.command("COMMIT")
+
+    def _begin(self) -> None:
+        """Begin, over a new connection where one was lost between questions."""
+        self.connect()
+        try:
+            self.command(_BEGIN)
+        except ServerRefusal:
+            if self.life:
+                raise
+        else:
+            return
+        # Outside of the handler: inside, it would be the context of what is told.
+        self.connect()
+        self.command(_BEGIN)
 
     def begin_anew(self) -> None:
         """Give the transaction another moment; what it saw and held is let go."""

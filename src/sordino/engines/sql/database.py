@@ -14,7 +14,10 @@ from sordino.sources.base import AbstractSource
 
 @final
 class MomentPassed(Exception):
-    """A table was emptied or written anew before it could be held; no row was read."""
+    """A table was written anew before it was held, or rows that were kept are lost.
+
+    No row was read.
+    """
 
 
 class AbstractDatabase(ABC):

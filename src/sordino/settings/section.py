@@ -1,4 +1,4 @@
-"""A table of a job file: what is asked of it by name, and refused at its place.
+"""A table of a file of TOML: what is asked of it by name, and refused at its place.
 
 >>> section = Section("releases.wards", {"schedule": "monthly", "wyh": "x"})
 >>> section.text("schedule")
@@ -11,11 +11,11 @@ sordino.errors.InvalidJob: releases.wards has no 'wyh'. Did you mean 'why'?
 import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final, final
 
-from sordino.errors import InvalidJob, SordinoError, show
+from sordino.errors import InvalidJob, InvalidPolicy, SordinoError, show
 from sordino.schema import unknown
 
 UNDECIDED: Final = "?"
@@ -29,6 +29,8 @@ class Section:
 
     place: str
     values: Mapping[str, Any]
+    refusal: type[InvalidJob] | type[InvalidPolicy] = InvalidJob
+    """What is raised where the file says what cannot be meant."""
 
     @property
     def title(self) -> str:
@@ -40,7 +42,7 @@ class Section:
         for name in self.values:
             if name not in names:
                 near = str(unknown("name", name, names)).partition(". ")[2]
-                raise InvalidJob(self.title, f"has no {show(name)}", near)
+                raise self.refusal(self.title, f"has no {show(name)}", near)
 
     def __contains__(self, name: str) -> bool:
         """Tell whether something is said under a name."""
@@ -57,10 +59,10 @@ class Section:
     def value(self, name: str) -> Any:
         """Return a value that must be there and be decided."""
         if name not in self.values:
-            raise InvalidJob(self.title, f"has no {name}", f"Say {name} = ...")
+            raise self.refusal(self.title, f"has no {name}", f"Say {name} = ...")
         value = self.values[name]
         if value == UNDECIDED:
-            raise InvalidJob(
+            raise self.refusal(
                 self.at(name),
                 "is still to be decided",
                 'Put what you choose in place of "?".',
@@ -100,7 +102,7 @@ class Section:
             self.value(name)
         if not isinstance(value, dict):
             raise self.wrong(name, "must be a table", f"Write [{self.at(name)}].")
-        return Section(self.at(name), value)
+        return replace(self, place=self.at(name), values=value)
 
     def sections(self, name: str) -> dict[str, "Section"]:
         """Return the tables in a table, by name."""
@@ -116,7 +118,7 @@ class Section:
         section.refuse_others("env")
         variable = section.text("env")
         if not os.environ.get(variable):
-            raise InvalidJob(
+            raise self.refusal(
                 section.at("env"),
                 f"names {variable}, which the environment does not have",
                 "Set it before the command runs.",
@@ -127,7 +129,7 @@ class Section:
         """Return texts that may be kept for ever: no address with a password."""
         texts = self.texts(name)
         if any("@" in text.partition("://")[2] for text in texts):
-            raise InvalidJob(
+            raise self.refusal(
                 self.at(name),
                 "has an address with a name or a password, which the ledger would keep",
                 'Put it into the environment, and write { env = "CLINIC_DATABASE" }.',
@@ -139,20 +141,20 @@ class Section:
         self.text(name)
         return self.open_texts(name)[0]
 
-    def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob:
+    def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob | InvalidPolicy:
         """Return the refusal of a value."""
         shown = file_value(self.values.get(name))
-        return InvalidJob(self.at(name), f"{problem}, got {show(shown)}", remedy)
+        return self.refusal(self.at(name), f"{problem}, got {show(shown)}", remedy)
 
     @contextmanager
     def place_refusals(self, name: str) -> Generator[None]:
         """Tell the place of what is refused meanwhile."""
         try:
             yield
-        except InvalidJob:
+        except (InvalidJob, InvalidPolicy):
             raise
         except SordinoError as error:
-            refusal = InvalidJob(self.at(name), f"is refused: {error}", "")
+            refusal = self.refusal(self.at(name), f"is refused: {error}", "")
         else:
             return
         raise refusal

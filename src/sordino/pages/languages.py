@@ -1,0 +1,129 @@
+"""The words of pages by language, and how it writes numbers and dates.
+
+A language is a file in `words/`: to add one, write a file with the same keys. In a
+text, `{name}` is filled in with a number, a date or a quoted name, and `*words*` stand
+out.
+
+>>> english = read_language("en")
+>>> english.number("1,234.5"), read_language("de").number("1,234.5")
+('1,234.5', '1.234,5')
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, final
+
+from sordino.errors import InvalidParameter
+from sordino.pages.markup import Content, Html, join, plain_name, quoted_name, tag
+
+_PIECE: Final = re.compile(r"\{(\w+)\}|\*([^*]+)\*")
+_FOLDER: Final = files("sordino.pages") / "words"
+_ENDING: Final = ".toml"
+
+
+@final
+@dataclass(frozen=True)
+class Language:
+    """Texts by key; keys of tables in a file are joined by dots."""
+
+    code: str
+    texts: Mapping[str, str]
+
+    def html(self, key: str, /, **values: Content) -> Html:
+        """Return a text with what is filled in, as markup."""
+        return join(*_pieces(self.texts[key], values))
+
+    def plain(self, key: str, /, **values: str) -> str:
+        """Return a text with what is filled in, where no markup can stand."""
+        return _PIECE.sub(
+            lambda match: values[match[1]] if match[1] else match[2], self.texts[key]
+        )
+
+    def form(self, key: str, count: int) -> str:
+        """Return the key of the form that a count needs: `key.one` or `key.many`."""
+        singular = str(count) in self.texts["form.one"].split()
+        return f"{key}.{'one' if singular else 'many'}"
+
+    def name(self, value: object) -> Html:
+        """Return a name from outside."""
+        return quoted_name(value, self.texts["form.empty"])
+
+    def bare_name(self, value: object) -> str:
+        """Return a name from outside as text, for where no markup can stand."""
+        return plain_name(value, self.texts["form.empty"])
+
+    def number(self, figure: str) -> str:
+        """Return a figure as English writes it with this language's separators."""
+        marks = {",": self.texts["form.thousands"], ".": self.texts["form.decimal"]}
+        return "".join(marks.get(letter, letter) for letter in figure)
+
+    def whole(self, count: int) -> str:
+        """Return a whole number."""
+        return self.number(f"{count:,}")
+
+    def day(self, day: date) -> str:
+        """Return a date."""
+        month = self.texts["date.months"].split()[day.month - 1]
+        first = self.texts["date.first"] if day.day == 1 else str(day.day)
+        return self.plain("date.day", day=first, month=month, year=str(day.year))
+
+    def moment(self, when: datetime) -> str:
+        """Return a date and a time, in UTC."""
+        universal = when.astimezone(UTC)
+        clock = f"{universal:%H:%M}"
+        return self.plain("date.moment", day=self.day(universal.date()), clock=clock)
+
+
+def _pieces(text: str, values: Mapping[str, Content]) -> Iterator[Content]:
+    """Yield a text in pieces, and what is filled in or stands out."""
+    end = 0
+    for match in _PIECE.finditer(text):
+        yield text[end : match.start()]
+        yield values[match[1]] if match[1] else tag("b", match[2])
+        end = match.end()
+    yield text[end:]
+
+
+def language_codes() -> tuple[str, ...]:
+    """Return the languages that there are.
+
+    >>> language_codes()
+    ('de', 'en', 'fr')
+    """
+    names = (file.name for file in _FOLDER.iterdir())
+    return tuple(
+        sorted(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
+    )
+
+
+@cache
+def _texts(code: str) -> Mapping[str, str]:
+    """Return the texts of a file by their keys."""
+    source = (_FOLDER / f"{code}{_ENDING}").read_text("utf-8")
+    return dict(_flatten("", tomllib.loads(source)))
+
+
+def _flatten(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield texts with the names of all tables that they stand in."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(f"{prefix}{name}.", value)
+        else:
+            yield f"{prefix}{name}", value
+
+
+def read_language(code: Any) -> Language:
+    """Return a language, or refuse one that there is no file of."""
+    if code not in language_codes():
+        raise InvalidParameter(
+            "language",
+            code,
+            f"must be one of {', '.join(map(repr, language_codes()))}",
+            'Try language="en".',
+        )
+    return Language(code, _texts(code))

@@ -1,0 +1,78 @@
+"""Elements of a page: whatever was not made here is text, and text is escaped.
+
+>>> tag("p", "a < b, ", tag("b", "and more"), class_="soft").text
+'<p class="soft">a &lt; b, <b>and more</b></p>'
+"""
+
+from dataclasses import dataclass
+from html import escape
+from typing import Final, TypeAlias, final
+
+from sordino.display.formatting import cut_text, format_key
+
+_EMPTY: Final = (
+    *("br", "col", "meta"),
+    *("circle", "line", "path", "polygon", "polyline", "rect", "use"),
+)
+_COLUMNS: Final = 80
+
+
+@final
+@dataclass(frozen=True)
+class Html:
+    """Markup that was made by `tag`, `join` or a sheet of this package."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Refuse to become text unseen: that would be escaped, or worse, would not."""
+        raise TypeError("markup is joined by sordino.pages.markup.join")
+
+
+Content: TypeAlias = Html | str
+
+NOTHING: Final = Html("")
+
+
+def tag(name: str, /, *content: Content, **attributes: str | float) -> Html:
+    """Return an element; `class_` is class, and `aria_label` is aria-label."""
+    named = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for key, value in attributes.items()
+    )
+    if name in _EMPTY:
+        return Html(f"<{name}{named}/>")
+    return Html(f"<{name}{named}>{join(*content).text}</{name}>")
+
+
+def join(*parts: Content) -> Html:
+    """Return parts one after the other, text among them escaped.
+
+    >>> join("<", tag("br"), ">").text
+    '&lt;<br/>&gt;'
+    """
+    return Html(
+        "".join(part.text if isinstance(part, Html) else escape(part) for part in parts)
+    )
+
+
+def quoted_name(value: object, empty: str) -> Html:
+    r"""Return a name from outside, isolated from the direction of what is around it.
+
+    What cannot be seen is written out, 80 columns are the most; `empty` stands where
+    there is no text.
+
+    >>> quoted_name("a\u202eb", "(empty)").text
+    '<bdi>a\\u202eb</bdi>'
+    """
+    return tag("bdi", plain_name(value, empty))
+
+
+def plain_name(value: object, empty: str) -> str:
+    """Return a name from outside as text, for where no markup can stand.
+
+    >>> plain_name("", "(empty)"), plain_name(None, "(empty)")
+    ('(empty)', 'missing')
+    """
+    shown = format_key(value)
+    return cut_text(shown, _COLUMNS) if shown else empty

@@ -1,0 +1,86 @@
+"""What an attacker achieves at most, in people of a hundred; towards the attacker.
+
+>>> from sordino.losses.base import PureDP
+>>> odds = Odds(PureDP(1))
+>>> odds.found(5), odds.found_of_groups(5, 2), odds.believed(1), odds.guessed
+(14, 37, 3, 74)
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, Protocol, final
+
+FALSE_ALARMS: Final = 5
+"""Mistakes of a hundred at which odds are told."""
+OTHER_ALARMS: Final = (1, 5, 10, 20)
+MOST: Final = 99
+"""Above it nothing is promised that a picture of a hundred could show."""
+
+
+class Bound(Protocol):
+    """What bounds an attacker: a loss, or the promise of a limit."""
+
+    @property
+    def tpr_at(self) -> Callable[[Any], Any]:
+        """Return the greatest true positive rate at a false positive rate."""
+
+    @property
+    def advantage(self) -> Callable[[], float]:
+        """Return the greatest true minus false positive rate."""
+
+
+@final
+@dataclass(frozen=True)
+class Odds:
+    """People of a hundred, each number rounded up; 100 stands for "over 99"."""
+
+    bound: Bound
+
+    def found(self, alarms: int) -> int:
+        """Return how many in the table are named, at so many false alarms of 100."""
+        return of_hundred(self.bound.tpr_at(Fraction(alarms, 100)))
+
+    def found_of_groups(self, alarms: int, size: int) -> int:
+        """Return how many groups of people who act as one are named.
+
+        One person after the other comes or goes, and each time at most what the curve
+        allows is gained: the curve is applied so many times. (The curve of `size`
+        releases would be less, and not a bound.)
+        """
+        share: Any = Fraction(alarms, 100)
+        for _ in range(size):
+            share = self.bound.tpr_at(share)
+        return of_hundred(share)
+
+    def believed(self, beforehand: int) -> int:
+        """Return of how many named people an attacker is right.
+
+        So many of 100 are in the table beforehand, and 5 false alarms are accepted:
+        with the least share of alarms fixed, Bayes' rule grows in the share found.
+        """
+        named = Fraction(self.bound.tpr_at(Fraction(FALSE_ALARMS, 100)))
+        right = beforehand * named
+        wrong = (100 - beforehand) * Fraction(FALSE_ALARMS, 100)
+        return of_hundred(right / (right + wrong))
+
+    @cached_property
+    def guessed(self) -> int:
+        """Return how often a guess between two equal chances is right, of 100."""
+        return of_hundred((1 + Fraction(self.bound.advantage())) / 2)
+
+    @property
+    def promises(self) -> bool:
+        """Say whether there is anything to be promised at these odds."""
+        return self.found(FALSE_ALARMS) <= MOST
+
+
+def of_hundred(share: float | Fraction) -> int:
+    """Return a share in of_hundred, rounded up.
+
+    >>> of_hundred(0.13591409142295228), of_hundred(1.0), of_hundred(0.990001)
+    (14, 100, 100)
+    """
+    return min(math.ceil(100 * Fraction(share)), 100)

@@ -1,0 +1,86 @@
+"""All languages say the same: the same keys, and the same values filled in.
+
+A translator who leaves out a number, or a sentence, would be found out here.
+"""
+
+import re
+from collections import Counter
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+
+from sordino.errors import InvalidParameter
+from sordino.pages.languages import Language, language_codes, read_language
+
+ENGLISH = read_language("en")
+FORMS = ("form.", "date.months", "date.first")
+"""Texts that are not sentences."""
+
+
+def placeholders(text: str) -> Counter[str]:
+    """Return what is filled into a text, and how often."""
+    return Counter(re.findall(r"\{(\w+)\}", text))
+
+
+def differences(language: Language) -> list[str]:
+    """Return the keys in which a language does not say what English says."""
+    keys = set(language.texts) ^ set(ENGLISH.texts)
+    both = set(language.texts) & set(ENGLISH.texts)
+    keys |= {
+        key
+        for key in both
+        if set(placeholders(language.texts[key]))
+        != set(placeholders(ENGLISH.texts[key]))
+    }
+    return sorted(keys)
+
+
+@pytest.mark.parametrize("code", language_codes())
+def test_every_language_fills_in_the_same(code: str) -> None:
+    """No language misses a key, has one of its own, or loses a value."""
+    assert differences(read_language(code)) == []
+
+
+@pytest.mark.parametrize("code", language_codes())
+def test_every_text_is_whole(code: str) -> None:
+    """Every text is text, its braces and stars are closed, and it has no markup."""
+    for key, text in read_language(code).texts.items():
+        assert isinstance(text, str), key
+        assert text == text.strip() or key.startswith("form."), key
+        assert text, key
+        rest = re.sub(r"\{\w+\}|\*[^*]+\*", "", text)
+        assert not set("{}*<>") & set(rest), key
+
+
+@pytest.mark.parametrize("code", language_codes())
+def test_months_and_separators_are_there(code: str) -> None:
+    """Twelve months, and two separators that cannot be taken for each other."""
+    language = read_language(code)
+    assert len(set(language.texts["date.months"].split())) == 12
+    assert language.texts["form.thousands"] != language.texts["form.decimal"]
+    assert "2026" in language.day(date(2026, 2, 1))
+    assert "13" in language.day(date(2026, 12, 13))
+
+
+def test_a_lost_value_and_a_lost_key_are_noticed() -> None:
+    """The law can fail: a planted translation without a number, and one key less."""
+    texts = dict(ENGLISH.texts)
+    texts["odds.picture"] = "Of 100 people some are named."
+    del texts["bands.band"]
+    assert differences(Language("xx", texts)) == ["bands.band", "odds.picture"]
+
+
+def test_a_language_without_a_file_is_refused() -> None:
+    """The refusal names those that there are."""
+    for code in ("xx", "", None, 3, "../en"):
+        with pytest.raises(InvalidParameter, match="'de', 'en', 'fr'"):
+            read_language(code)
+
+
+def test_times_are_told_in_universal_time() -> None:
+    """The zone of whoever charged does not show."""
+    when = datetime(2026, 9, 3, 9, 12, tzinfo=UTC)
+    elsewhere = when.astimezone(timezone(timedelta(hours=5, minutes=45)))
+    assert ENGLISH.moment(elsewhere) == "3 September 2026, 09:12 UTC"
+    assert read_language("de").moment(when) == "3. September 2026, 09:12 UTC"
+    assert read_language("fr").day(date(2026, 8, 1)) == "1er août 2026"
