@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sordino.budgets.touched import touched_text
-from sordino.cli.blocks import left_in, left_text
-from sordino.cli.odds import odds, odds_sentence
+from sordino.cli.odds_text import odds, odds_sentence
 from sordino.cli.terminal import say, text_table, write
 from sordino.display.formatting import format_spread
+from sordino.ledger.block_rows import left_in, left_text
 from sordino.losses.headline import headline
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
@@ -20,7 +20,7 @@ def print_price(name: str, price: Price | Batch, session: Session) -> None:
     cost, left = headline(price.loss, price.budget), headline(session.remaining)
     if price.blocks:
         say(f"{name}: {touched_text(price.blocks, cost)}")
-        say(f"left: {left_text(left_in(session.ledger, price.blocks))}")
+        say(f"left: {left_text(left_in(session.ledger.blocks(), price.blocks))}")
     else:
         write(f"{name}: {cost} of {left} left")
     for title, single in _singles(price):
@@ -60,7 +60,7 @@ def price_facts(price: Price | Batch, session: Session) -> dict[str, Any]:
         for title, single in _singles(price)
         for column, error in single.errors.items()
     }
-    left = left_in(session.ledger, price.blocks)
+    left = left_in(session.ledger.blocks(), price.blocks)
     facts = {
         "loss": headline(price.loss, price.budget),
         "columns": columns,

@@ -6,7 +6,6 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from sordino.cli.blocks import left_in, left_text
 from sordino.cli.exit_codes import INTERRUPTED, REFUSED, SPENT
 from sordino.cli.job_options import add_job_options, given_job
 from sordino.cli.prices import print_price
@@ -23,6 +22,7 @@ from sordino.errors import BudgetExceeded, InvalidJob
 from sordino.job.job_desk import JobDesk, Published, open_to_release, today
 from sordino.job.missed import missed_periods
 from sordino.job.planned_release import PlannedRelease, check_period
+from sordino.ledger.block_rows import left_in, left_text
 from sordino.losses.headline import headline
 
 EXAMPLE: Final = "sordino release clinic.toml wards --key 2026-11 --out published"
@@ -144,7 +144,7 @@ def _confirm_price(
     print_price(plan.name, price, near.session)
     left = headline(desk.session.remaining)
     if price.blocks:
-        left = left_text(left_in(desk.session.ledger, price.blocks))
+        left = left_text(left_in(desk.session.ledger.blocks(), price.blocks))
     return confirm(f"This is charged for good, of {left} left. Continue?")
 
 
@@ -170,7 +170,7 @@ def _show(desk: JobDesk, published: Published) -> None:
     )
     note(
         f"{status}: {published.plan.key(published.period)} is record "
-        f"{published.number}; {_left(desk, published)} is left"
+        f"{published.number}; {_rest_text(desk, published)} is left"
     )
     for path in published.files:
         note(f"wrote {path_text(path)}")
@@ -191,18 +191,18 @@ def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
         "record": published.number,
         "charged": published.is_new,
         "loss": losses,
-        "left": _left(desk, published),
+        "left": _rest_text(desk, published),
         "files": list(map(path_text, published.files)),
     }
 
 
-def _left(desk: JobDesk, published: Published) -> str:
+def _rest_text(desk: JobDesk, published: Published) -> str:
     """Return what is left of the budget, or of the blocks that were charged."""
     ledger = desk.session.ledger
     entry = ledger.entry(published.plan.key(published.period))
     if entry is None or not entry.blocks:
         return headline(desk.session.remaining)
-    return left_text(left_in(ledger, entry.blocks))
+    return left_text(left_in(ledger.blocks(), entry.blocks))
 
 
 def _day(text: str) -> date:

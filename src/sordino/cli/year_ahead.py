@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any, final
 
 from sordino.budgets.touched import blocks_text
-from sordino.cli.odds import odds, odds_sentence
+from sordino.cli.odds_text import odds, odds_sentence
 from sordino.job.block_forecast import BlockForecast, block_forecast
 from sordino.job.forecast import forecast
 from sordino.job.job_desk import JobDesk

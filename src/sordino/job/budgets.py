@@ -62,7 +62,7 @@ def read_limit(ledger: Section) -> Limit:
         )
 
 
-def read_blocks(ledger: Section) -> Blocks | None:
+def read_division(ledger: Section) -> Blocks | None:
     """Return the blocks that the limit is of each of, None for one of all."""
     if "blocks" not in ledger:
         return None

@@ -7,7 +7,7 @@ from typing import Any, Final, final
 
 from sordino.budgets.limits import Limit
 from sordino.budgets.table_blocks import Blocks
-from sordino.job.budgets import read_blocks, read_limit
+from sordino.job.budgets import read_division, read_limit
 from sordino.job.job_file import canonical
 from sordino.job.job_tables import read_tables
 from sordino.job.planned_release import PlannedRelease, read_planned_releases
@@ -99,7 +99,7 @@ def _book(root: Section, folder: Path) -> BookPlan:
     return BookPlan(
         folder / section.text("path"),
         read_limit(section),
-        read_blocks(section),
+        read_division(section),
         folder / witness if witness else None,
         create=section.truth("create", default=True),
         analyst=analyst or None,

@@ -3,22 +3,54 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from sordino.display.elements import html_line, html_page, html_table, safe_text
+from sordino.display.elements import (
+    html_aside,
+    html_line,
+    html_page,
+    html_table,
+    safe_text,
+)
 from sordino.display.small_bars import share_bar
+from sordino.ledger.block_rows import (
+    BLOCK_HEADING,
+    PERSON_HEADING,
+    Windows,
+    block_rows,
+    person_rows,
+)
 from sordino.ledger.entries import Entry
+from sordino.ledger.exposure import Block
 from sordino.losses.base import Loss
 from sordino.numbers import INFINITE
 
 LAST: Final = 5
 """Releases that are shown."""
+NEWEST: Final = 24
+"""Blocks that are shown."""
 
 
 def ledger_page(
-    about: str, budgets: Mapping[str, tuple[Loss, Loss]], entries: tuple[Entry, ...]
+    about: str,
+    budgets: Mapping[str, tuple[Loss, Loss]],
+    entries: tuple[Entry, ...],
+    blocks: tuple[Block, ...] = (),
+    exposures: Windows = (),
 ) -> str:
     """Return what a ledger is for, its budgets with what is left, and its releases."""
     bars = (budget_line(name, left, whole) for name, (left, whole) in budgets.items())
-    return html_page(html_line(about), *bars, entry_table(entries))
+    tables = block_tables(blocks, exposures)
+    return html_page(html_line(about), *bars, tables, entry_table(entries))
+
+
+def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:
+    """Return the newest blocks, and what a person in several loses; "" without."""
+    hidden = len(blocks) - NEWEST
+    before = [html_aside(f"{hidden:,} blocks before them")] if hidden > 0 else []
+    return "".join([
+        html_table(BLOCK_HEADING, block_rows(blocks[-NEWEST:])),
+        *before,
+        html_table(PERSON_HEADING, person_rows(exposures)),
+    ])
 
 
 def budget_line(name: str, left: Loss, whole: Loss) -> str:

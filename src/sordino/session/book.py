@@ -5,7 +5,7 @@ reserve (durable) ── compute ── store (durable) ── what may leave
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -84,24 +84,24 @@ class Book:
         """Return what was charged; with blocks, the most that one of these was."""
         if not self._by_block:
             return self.ledger.spent(self.name)
-        return self._loss(max, (block.spent for block in self._blocks_read()))
+        return self._loss(max, (block.spent for block in self.blocks_read()))
 
     @property
     def remaining(self) -> Loss:
         """Return what is left; with blocks, what is in every one of these."""
         if not self._by_block:
             return self.ledger.remaining(self.name)
-        return self._loss(min, (block.remaining for block in self._blocks_read()))
+        return self._loss(min, (block.remaining for block in self.blocks_read()))
 
     @property
     def _by_block(self) -> bool:
         """Say whether blocks are charged: the budget of a name is one for all."""
         return bool(self.blocks) and self.name == DATASET
 
-    def _blocks_read(self) -> Iterator[Block]:
-        """Yield the blocks that are read, as the ledger has them now."""
+    def blocks_read(self) -> tuple[Block, ...]:
+        """Return the blocks that are read, as the ledger has them now."""
         names = frozenset(self.blocks or ())
-        return (block for block in self.ledger.blocks() if block.name in names)
+        return tuple(block for block in self.ledger.blocks() if block.name in names)
 
     def _loss(self, worst: Callable[..., Any], losses: Iterable[Loss]) -> Loss:
         """Return the worst of some sums of charges, coordinate by coordinate."""

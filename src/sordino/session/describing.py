@@ -1,5 +1,6 @@
 """What a session shows of itself, gathered from its tables and its ledger."""
 
+from sordino.ledger.block_rows import worst_exposures
 from sordino.ledger.entries import Entry
 from sordino.session.description import Description
 from sordino.session.desk import Desk
@@ -14,4 +15,6 @@ def describe_desk(desk: Desk, entries: tuple[Entry, ...]) -> Description:
         book.remaining,
         book.promise,
         entries,
+        book.blocks_read(),
+        worst_exposures(book.ledger.division, book.ledger.exposure),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from sordino.budgets.table_blocks import WHOLE, Blocks
 from sordino.budgets.touched import blocks_text
-from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
+from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.session.catalog import Catalog
 from sordino.session.desk import Desk
 from sordino.session.open_blocks import keep_open_blocks
@@ -44,9 +44,15 @@ def _chosen_blocks(names: tuple[Any, ...], opened: tuple[str, ...]) -> tuple[str
     for name in names:
         if not isinstance(name, str):
             raise InvalidParameter("blocks", name, "must be text", 'Try "2026-01".')
-        if name not in opened:
+        if name not in opened or name == WHOLE:
             known = [each for each in opened if each != WHOLE]
-            raise UnknownName("open block", name, known[-10:])
+            newest = f"the newest is {known[-1]!r}" if known else "none is open yet"
+            raise InvalidParameter(
+                "blocks",
+                name,
+                f"must be an open block; {newest}",
+                "A period opens when it is over, in UTC, for sessions made after it.",
+            )
     wanted = {*names, WHOLE}
     return tuple(name for name in opened if name in wanted)
 
