@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sordino.budgets.touched import blocks_text
-from sordino.cli.blocks import block_facts, show_blocks
+from sordino.cli.ledger_blocks import block_facts, show_blocks
 from sordino.cli.terminal import say, text_table, write, write_object
 from sordino.errors import InvalidParameter
 from sordino.ledger.entries import DATASET, Entry

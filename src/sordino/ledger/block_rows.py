@@ -50,12 +50,12 @@ def block_rows(blocks: Iterable[Block]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def person_rows(exposures: Windows) -> Iterator[tuple[str, ...]]:
+def exposure_rows(exposures: Windows) -> Iterator[tuple[str, ...]]:
     """Yield what a person loses who is in so many blocks, at worst and at most."""
     for size, exposure in exposures:
         where = f" ({blocks_text(exposure.blocks)})" if exposure.blocks else ""
         yield (
-            f"in {count_text(size)}{where}",
+            f"in {in_a_row(size)}{where}",
             sum_text(exposure.charged),
             headline(exposure.promise),
         )
@@ -81,10 +81,10 @@ def sum_text(loss: Loss) -> str:
     return headline(loss) if any(loss.sums.values()) else "nothing"
 
 
-def count_text(size: int) -> str:
+def in_a_row(size: int) -> str:
     """Return how many blocks in a row.
 
-    >>> count_text(1), count_text(12)
+    >>> in_a_row(1), in_a_row(12)
     ('1 block', '12 blocks in a row')
     """
     return "1 block" if size == 1 else f"{size} blocks in a row"

@@ -124,6 +124,10 @@ class Ticket:
     keyed: bool
     """Whether the answer can be asked for again."""
     answer: bytes | None = field(default=None, repr=False)
+    hash: str = field(default="", repr=False, compare=False)
+    """Of the record of the charge: it stands for all records up to it."""
+    when: str = field(default="", repr=False, compare=False)
+    """When it was charged, as recorded."""
 
 
 @final

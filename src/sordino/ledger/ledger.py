@@ -280,7 +280,9 @@ class Ledger:
         charged, answer = self._guarded.use(
             lambda log: paid_answers.find_answer(log, key, budget)
         )
-        return paid_answers.read_releases(charged, answer)
+        promise = None if self.division else self.first_limit().rule.promise
+        book = (self.identity, promise) if self.durable else None
+        return paid_answers.read_releases(charged, answer, book)
 
     def describe(self, text: str, *, who: str = "") -> str:
         """Record the text that releases are made by, such as a job file, once.

@@ -16,7 +16,7 @@ from sordino.ledger.block_rows import (
     PERSON_HEADING,
     Windows,
     block_rows,
-    person_rows,
+    exposure_rows,
 )
 from sordino.ledger.entries import Entry
 from sordino.ledger.exposure import Block
@@ -49,7 +49,7 @@ def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:
     return "".join([
         html_table(BLOCK_HEADING, block_rows(blocks[-NEWEST:])),
         *before,
-        html_table(PERSON_HEADING, person_rows(exposures)),
+        html_table(PERSON_HEADING, exposure_rows(exposures)),
     ])
 
 

@@ -22,6 +22,8 @@ class Figure(NamedTuple):
     value: str
     sd: str
     interval: str
+    outer: tuple[str, ...]
+    """Both ends of the interval, none where one is not known."""
     ends: tuple[float | None, float | None, float | None]
     """Value, low and high as numbers, None for what is not a number."""
 
@@ -34,9 +36,9 @@ class RowTexts(NamedTuple):
     figures: tuple[Figure, ...]
 
 
-def row_texts(release: ReleaseView) -> list[RowTexts]:
+def row_texts(release: ReleaseView, most: int = MOST) -> list[RowTexts]:
     """Return the first rows."""
-    table, errors = release.table.slice(0, MOST), release.errors.slice(0, MOST)
+    table, errors = release.table.slice(0, most), release.errors.slice(0, most)
     keys = [
         list(map(formatting.format_key, table[k].to_pylist())) for k in release.keys
     ]
@@ -63,6 +65,7 @@ def _figure(value: Any, *bars: float | None) -> Figure:
         formatting.format_number(value, grain),
         formatting.format_spread(sd),
         formatting.format_interval(value, (grain, low, high)),
+        formatting.format_ends(value, (grain, low, high)),
         (float(value) if isinstance(value, (int, float)) else None, low, high),
     )
 

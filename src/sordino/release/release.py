@@ -5,18 +5,25 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final, overload
 
+from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidQuery
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
+from sordino.pages.languages import read_language
 from sordino.planning.purchase import Purchase
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
+from sordino.release.label import Label
+from sordino.release.label_facts import label_facts
 from sordino.release.notes import release_notes
+from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release_page import release_page
+from sordino.release.release_story import single_report
 from sordino.release.release_text import release_text
+from sordino.release.whole_files import write_text
 from sordino.schema import unknown
 from sordino.tables.named_tables import AdjustedTables, NoisyTables
 
@@ -40,7 +47,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("of", "related")
+@hides("of", "provenance", "related")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -84,9 +91,17 @@ class Release(AbstractNoisyAnswers):
     coverage: "pa.Table | None" = None
     related: RelatedTables | None = None
     """Other tables that were measured together with it."""
+    provenance: Provenance = UNKNOWN
+    """What was asked, and which record of a ledger paid for it."""
 
     @classmethod
-    def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
+    def of(
+        cls,
+        purchase: Purchase,
+        answer: Answer,
+        plan: str,
+        provenance: Provenance = UNKNOWN,
+    ) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
         rows = NoisyRows(
@@ -104,6 +119,7 @@ class Release(AbstractNoisyAnswers):
             rows.notes,
             purchase.budget,
             answer.coverage,
+            provenance=provenance.with_noise(purchase),
         )
 
     def __post_init__(self) -> None:
@@ -206,7 +222,9 @@ class Release(AbstractNoisyAnswers):
     def to_csv(self, path: "str | Path") -> None:
         """Write values and errors side by side; an existing file is replaced.
 
-        Nothing is left behind if this fails. Missing is empty, empty text is "".
+        Nothing is left behind if this fails. Missing is empty, empty text is "". What
+        the columns mean, and the label, lie beside it in `<name>.csv-metadata.json`,
+        where readers of "CSV on the Web" look for them.
         """
         files.to_csv(self, path)
 
@@ -214,9 +232,28 @@ class Release(AbstractNoisyAnswers):
         """Write values and errors side by side; an existing file is replaced.
 
         The metadata hold JSON under "sordino": loss, guarantees, confidence, plan,
-        keys and notes.
+        keys and notes; and the facts of the label under "sordino.label".
         """
         files.to_parquet(self, path)
+
+    def report(
+        self, path: "str | Path", *, language: str = "en", title: str = ""
+    ) -> None:
+        """Write a report for readers, one HTML file; an existing file is replaced.
+
+        It tells of this release by itself: whom it protects, the odds, its first
+        numbers, what it leaves out and what proves it. `sordino report LEDGER` tells of
+        everything that a ledger paid for. `language` is "en", "de" or "fr".
+        """
+        report = single_report(self, _validate.text(title=title), language)
+        write_text(path, report)
+
+    def label(self, language: str = "en") -> Label:
+        """Return its privacy facts on one card: whom it protects, odds, exactness.
+
+        A notebook shows it, `label.save("wards.html")` writes it (.png, .json, .txt).
+        """
+        return Label(label_facts(self), language=read_language(language))
 
     @overload
     def plot(

@@ -7,6 +7,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
@@ -14,11 +15,12 @@ from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
-from sordino.ledger.entries import DATASET, Claim, check_unicode
+from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
 from sordino.ledger.exposure import Block
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
+from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
@@ -30,6 +32,14 @@ class Remarks(NamedTuple):
 
     who: str = ""
     job: str = ""
+
+
+@final
+class Paid(NamedTuple):
+    """An answer as it may leave, and where it was paid for."""
+
+    answer: bytes
+    provenance: Provenance
 
 
 @final
@@ -116,7 +126,7 @@ class Book:
         priced: Priced,
         details: dict[str, Any],
         prepare: Callable[[], Callable[[], bytes]],
-    ) -> bytes:
+    ) -> "Paid":
         """Charge a request and return its answer; a known key returns what it had.
 
         `details` may hold key, why, plan and earmark.
@@ -135,10 +145,29 @@ class Book:
         )
         ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
         ticket = self.ledger.reserve(self._describe_job(claim))
+        provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
-            return ticket.answer
+            return Paid(ticket.answer, provenance)
         compute = ready or prepare()
-        return self.ledger.store(ticket, run_charged(compute))
+        return Paid(self.ledger.store(ticket, run_charged(compute)), provenance)
+
+    @cached_property
+    def _promise(self) -> Loss | None:
+        """Return what everything together is within, which never changes.
+
+        None with blocks: each brings a budget of its own.
+        """
+        if self.ledger.division is not None:
+            return None
+        return self.ledger.first_limit().rule.promise
+
+    def _record(self, ticket: Ticket) -> LedgerRecord | None:
+        """Return which record paid, if it outlives the process."""
+        if not self.ledger.durable:
+            return None
+        return LedgerRecord(
+            ticket.ledger, ticket.number, ticket.hash, ticket.when, self._promise
+        )
 
     def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""

@@ -10,7 +10,7 @@ from sordino.ledger.block_rows import (
     PERSON_HEADING,
     Windows,
     block_rows,
-    person_rows,
+    exposure_rows,
 )
 from sordino.ledger.entries import Entry
 from sordino.ledger.exposure import Block
@@ -72,7 +72,7 @@ class Description:
             return
         yield _line(f"budget: {self.budget!r}, of each block")
         yield from _rows([BLOCK_HEADING, *block_rows(self.blocks[-NEWEST:])])
-        yield from _rows([PERSON_HEADING, *person_rows(self.exposures)])
+        yield from _rows([PERSON_HEADING, *exposure_rows(self.exposures)])
 
 
 def _table_lines(holding: Holding) -> Iterator[str]:

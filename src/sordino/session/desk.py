@@ -5,7 +5,7 @@ buy (public facts) ── prepare (no rows) ── charge ── exact totals �
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from sordino import _validate
@@ -121,13 +121,15 @@ class Desk:
             compute = self._prepare(purchase)
             return lambda: storage.answer_bytes(compute())
 
-        stored = self.book.answer(
+        paid = self.book.answer(
             identity.request_identity(request, self.catalog, budget, details["key"]),
             Priced(budget, purchase.loss, blocks),
             {**details, "plan": plan},
             prepare,
         )
-        return Release.of(purchase, storage.read_answer(stored), plan)
+        return Release.of(
+            purchase, storage.read_answer(paid.answer), plan, paid.provenance
+        )
 
     def release_all(
         self,
@@ -148,7 +150,7 @@ class Desk:
                 storage.answer_bytes(compute()) for compute in computes
             ])
 
-        stored = self.book.answer(
+        paid = self.book.answer(
             identity.batch_identity(
                 requests, self.catalog, budget, details["key"], bundle.weights.words
             ),
@@ -156,10 +158,12 @@ class Desk:
             {**details, "plan": "\n\n".join(listed)},
             prepare,
         )
-        answers = map(storage.read_answer, storage.split_answers(stored))
+        answers = map(storage.read_answer, storage.split_answers(paid.answer))
         pairs = zip(purchases.items(), answers, strict=True)
         releases = {
-            name: Release.of(purchase, answer, plans[name])
+            name: Release.of(
+                purchase, answer, plans[name], replace(paid.provenance, name=name)
+            )
             for (name, purchase), answer in pairs
         }
         return Releases(releases, requests)

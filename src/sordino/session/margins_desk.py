@@ -35,13 +35,13 @@ def release_margins(
         exact = desk.engine.prepare(purchase.question)
         return lambda: storage.answer_bytes(margins_answer(purchase, exact()))
 
-    stored = desk.book.answer(
+    paid = desk.book.answer(
         identity.request_identity(request, desk.catalog, budget, details["key"]),
         Priced(budget, purchase.loss, blocks),
         {**details, "plan": purchase.plan},
         prepare,
     )
-    return margins_release(purchase, storage.read_answer(stored))
+    return margins_release(purchase, storage.read_answer(paid.answer), paid.provenance)
 
 
 def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:

@@ -8,8 +8,8 @@ from sordino.ledger.block_rows import (
     BLOCK_HEADING,
     PERSON_HEADING,
     block_rows,
-    count_text,
-    person_rows,
+    exposure_rows,
+    in_a_row,
     sum_text,
     worst_exposures,
 )
@@ -31,9 +31,9 @@ def show_blocks(ledger: Ledger) -> None:
     if len(shown) < len(blocks):
         say(f"... and {len(blocks) - len(shown):,} before them (--json lists all)")
     write()
-    text_table([PERSON_HEADING, *person_rows(exposures)])
+    text_table([PERSON_HEADING, *exposure_rows(exposures)])
     size, longest = exposures[-1]
-    say(f"In {count_text(size)} at most, ever: {odds_sentence(longest.promise)}")
+    say(f"In {in_a_row(size)} at most, ever: {odds_sentence(longest.promise)}")
 
 
 def block_facts(ledger: Ledger) -> dict[str, Any]:
