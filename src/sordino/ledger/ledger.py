@@ -27,7 +27,6 @@ from sordino.budgets.table_blocks import Blocks
 from sordino.errors import SessionMoved
 from sordino.ledger import backup, claims, closure, earmarks, paid_answers, publications
 from sordino.ledger.block_charges import division, open_blocks
-from sordino.ledger.block_rows import worst_exposures
 from sordino.ledger.charge_records import (
     find_entry,
     list_entries,
@@ -388,10 +387,7 @@ class Ledger:
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook each budget with what is left, and the last releases."""
-        first, left = self.first_limit, self.remaining
-        rows = {name: (left(name), first(name).rule.promise) for name in self.limits()}
-        windows = worst_exposures(self.division, self.exposure)
-        return ledger_page(self.about, rows, self.entries(), self.blocks(), windows)
+        return ledger_page(self)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""
