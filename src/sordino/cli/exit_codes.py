@@ -13,9 +13,11 @@ from sordino.errors import (
     EngineFailure,
     EngineUnavailable,
     InvalidJob,
+    InvalidPolicy,
     LedgerDamaged,
     LedgerUnavailable,
     OutputFailure,
+    PolicyRefusal,
     SordinoError,
 )
 
@@ -25,7 +27,9 @@ FAILED: Final = 4
 INTERRUPTED: Final = 130
 _CODES: Final[dict[type[BaseException], int]] = {
     InvalidJob: 2,
+    InvalidPolicy: 2,
     BudgetExceeded: SPENT,
+    PolicyRefusal: SPENT,
     EngineFailure: 4,
     EngineUnavailable: 4,
     LedgerUnavailable: 4,

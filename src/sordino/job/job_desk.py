@@ -24,6 +24,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.world import World
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
+from sordino.policy.signed import read_policy
 from sordino.query.request import Request
 from sordino.release.release import Release
 from sordino.session.identity import protection_text
@@ -136,10 +137,15 @@ class JobDesk:
 
 
 def open_to_look(job: Job) -> JobDesk:
-    """Open a job for prices: its ledger if there is one, else one that is forgotten."""
+    """Open a job for prices: its ledger if there is one, else one that is forgotten.
+
+    A ledger in a file obeys the policy that it has: looking changes nothing.
+    """
     book = job.ledger
     if not book.path.exists():
         return JobDesk(job, _session(job, _forgotten_ledger(job)))
+    if book.policy is not None:
+        read_policy(book.policy)
     desk = JobDesk(job, _session(job, Ledger.at(book.path, witness=book.witness)))
     if book.blocks is None or desk.session.ledger.blocks():
         return desk
@@ -154,12 +160,14 @@ def _forgotten_ledger(job: Job) -> Ledger:
     readings = [plan.reading for plan in job.releases.values() if plan.reading]
     ends = [reading.schedule.next_start(reading.begin) for reading in readings]
     day = max([today(), *ends])
-    return Ledger.in_memory(
+    ledger = Ledger.in_memory(
         job.ledger.limit,
         about=protection_text(job.tables),
         blocks=job.ledger.blocks,
         world=World(clock=lambda: datetime.combine(day, time(), UTC)),
     )
+    _adopt(job, ledger)
+    return ledger
 
 
 def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]:
@@ -181,12 +189,19 @@ def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]
         blocks=book.blocks if is_new else None,
         witness=book.witness,
     )
+    _adopt(job, ledger)
     return JobDesk(job, _session(job, ledger, progress=progress)), is_new
 
 
 def today() -> date:
     """Return the day by UTC."""
     return datetime.now(UTC).date()
+
+
+def _adopt(job: Job, ledger: Ledger) -> None:
+    """Let a ledger obey the policy of a job, if it has one."""
+    if job.ledger.policy is not None:
+        ledger.adopt(job.ledger.policy, who=job.ledger.who)
 
 
 def _session(job: Job, ledger: Ledger, *, progress: bool = False) -> Session:
