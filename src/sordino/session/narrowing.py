@@ -67,11 +67,10 @@ def _narrow_catalog(
 ) -> Catalog:
     """Return the tables with their rows of some blocks, and the views made anew."""
     divided = {name for name, column in whole.block_columns.items() if column}
-    tables = {name: whole.relations[name] for name in whole.block_columns}
     step = call("in_blocks", names=[name for name in names if name != WHOLE])
     narrowed = replace(
         whole,
-        relations=dict(tables),
+        relations=dict(whole.ungated),
         worded={
             name: partial(_step_words, words, step) if name in divided else words
             for name, words in whole.worded.items()

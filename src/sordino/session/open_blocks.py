@@ -62,7 +62,7 @@ def refuse_unfit_tables(catalog: Catalog, blocks: Blocks | None) -> None:
 def keep_open_blocks(catalog: Catalog, blocks: Blocks, names: Sequence[str]) -> None:
     """Let no row of a private table be read that is of no open block."""
     for table, column in catalog.block_columns.items():
-        relation = catalog.relations[table]
+        relation = catalog.ungated.setdefault(table, catalog.relations[table])
         layout = BlockLayout(relation.ids)
         if column is not None:
             kind = relation.schema[column].type
