@@ -7,7 +7,7 @@ person has one law in both worlds and is left out, for it only spends.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -19,6 +19,8 @@ from tests.adversary import Release
 
 Pricing: TypeAlias = Callable[[Charge, int], Charge]
 """What each block of a cover is charged, by how many they are."""
+Spent: TypeAlias = tuple[Charge, ...]
+"""What each block was charged."""
 
 
 def whole(charge: Charge, blocks: int) -> Charge:
@@ -54,49 +56,21 @@ def worst_in_blocks(
     `shape` is how many blocks there are, and into how many the person may come.
     """
     blocks, most = shape
-    covers = [
-        frozenset(cover)
-        for size in range(1, blocks + 1)
-        for cover in combinations(range(blocks), size)
-    ]
-    prices = {
-        (release, len(cover)): pricing(
-            limit.charge_for(release.loss, release.loss), len(cover)
-        )
-        for release in releases
-        for cover in covers
-    }
+    moves = list(_moves(limit, releases, blocks, pricing))
 
     @cache
-    def value(spent: tuple[Charge, ...], there: frozenset[int], loss: float) -> float:
+    def value(spent: Spent, there: frozenset[int], loss: float) -> float:
         best = max(0.0, -math.expm1(epsilon - loss))
-        if len(there) < most:
-            best = max(
-                best,
-                *(
-                    value(spent, there | {block}, loss)
-                    for block in range(blocks)
-                    if block not in there
-                ),
-            )
-        for release in releases:
-            for cover in covers:
-                if cover.isdisjoint(there):
-                    continue
-                charge = prices[release, len(cover)]
-                after = tuple(
-                    total.plus(charge) if block in cover else total
-                    for block, total in enumerate(spent)
-                )
-                if all(map(limit.holds, after)):
-                    best = max(best, _expected(release, after, there, loss))
+        for block in set(range(blocks)) - there if len(there) < most else ():
+            best = max(best, value(spent, there | {block}, loss))
+        for release, cover, charge in moves:
+            after = _after(spent, cover, charge)
+            if cover & there and all(map(limit.holds, after)):
+                best = max(best, _expected(release, after, there, loss))
         return best
 
     def _expected(
-        release: Release,
-        after: tuple[Charge, ...],
-        there: frozenset[int],
-        loss: float,
+        release: Release, after: Spent, there: frozenset[int], loss: float
     ) -> float:
         if release.chance:
             return release.chance + (1 - release.chance) * value(after, there, loss)
@@ -106,3 +80,22 @@ def worst_in_blocks(
         return likely * up + (1 - likely) * down
 
     return value((limit.zero,) * blocks, frozenset(), 0.0)
+
+
+def _moves(
+    limit: AbstractFilter, releases: Sequence[Release], blocks: int, pricing: Pricing
+) -> Iterator[tuple[Release, frozenset[int], Charge]]:
+    """Yield each release of each set of blocks, and what each of these is charged."""
+    for release in releases:
+        charge = limit.charge_for(release.loss, release.loss)
+        for size in range(1, blocks + 1):
+            for cover in combinations(range(blocks), size):
+                yield release, frozenset(cover), pricing(charge, size)
+
+
+def _after(spent: Spent, cover: frozenset[int], charge: Charge) -> Spent:
+    """Return what each block was charged after a release."""
+    return tuple(
+        total.plus(charge) if block in cover else total
+        for block, total in enumerate(spent)
+    )

@@ -35,7 +35,11 @@ SHAPES: Final = ((2, 1), (2, 2), (3, 2))
 
 @pytest.mark.parametrize(
     ("name", "shape"),
-    [(name, shape) for name in LIMITS for shape in SHAPES[: 3 if name in {"epsilon", "rho"} else 2]],
+    [
+        (name, shape)
+        for name in LIMITS
+        for shape in SHAPES[: 3 if name in {"epsilon", "rho"} else 2]
+    ],
 )
 def test_nobody_gets_beyond_so_many_limits(name: str, shape: tuple[int, int]) -> None:
     """For an analyst who also decides when, and into which blocks, a person comes."""
@@ -52,9 +56,7 @@ def test_an_analyst_comes_close_to_the_promise(
 ) -> None:
     """So the promise is no smaller than it has to be."""
     limit = LIMITS["epsilon-delta"]()
-    reached = worst_in_blocks(
-        limit, RELEASES["epsilon-delta"], shape, float(epsilon)
-    )
+    reached = worst_in_blocks(limit, RELEASES["epsilon-delta"], shape, float(epsilon))
     assert reached >= 0.99 * float(limit.times(shape[1]).promise.delta_at(epsilon))
 
 

@@ -5,11 +5,10 @@ of blocks in each cover of a plan, as its marks say; and without such a row the 
 changes nothing. Each mutant breaks one rule of docs/proofs/queries.md, section 11.
 """
 
-import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import pytest
 from hypothesis import given, settings
@@ -22,15 +21,13 @@ from sordino.engines.memory.keyed_order import keyed_order
 from sordino.expressions.comparison import LESS
 from sordino.expressions.logic import AND, OR
 from sordino.query import admission, covers
-from sordino.query.admission import admissible_blocks
 from sordino.query.covers import Cover, Covers, covers_of
 from sordino.query.gathered import Gathered
-from sordino.query.nodes import AbstractNode, Join, KeepRows, Project
+from sordino.query.nodes import AbstractNode, Join, Project
 from sordino.session import open_blocks
 from sordino.session.catalog import Catalog
 from sordino.session.open_blocks import keep_open_blocks
 from sordino.sources.plain_values import sort_values
-from sordino.units import AbstractUnit
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import (
     JOINS_PRIVATE,
@@ -41,7 +38,10 @@ from tests.drawn_queries import (
     Step,
     drawn,
 )
-from tests.worlds import POOLS, PRIVATE, STRANGERS, Database, Row, World, row, world
+from tests.worlds import PRIVATE, STRANGERS, Database, Row, World, row, world
+
+if TYPE_CHECKING:
+    from sordino.units import AbstractUnit
 
 PEOPLE: Final = 3
 QUESTIONS: Final = 3
