@@ -29,6 +29,7 @@ UNCALLED = {
     "Entry",
     "Expression",
     "KeySet",
+    "Label",
     "Ledger",
     "Limit",
     "Loss",

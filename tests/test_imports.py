@@ -14,9 +14,13 @@ SOURCE: Final = Path(__file__).parent.parent / "src"
 
 WAITING: Final = {
     ("demo.start", "demo.show"): "the demonstration says first what it needs",
+    ("cli.label_command", "release.label"): "brings Arrow",
+    ("cli.label_command", "release.label_reading"): "brings Arrow",
+    ("ledger.paid_answers", "release.provenance"): "brings planning",
     ("ledger.paid_answers", "release.recall"): "brings Arrow",
     ("losses.curve_plot", "losses.pictures"): "brings matplotlib",
-    ("release.plotting", "losses.pictures"): "brings matplotlib",
+    ("release.label", "release.label_picture"): "brings matplotlib",
+    ("release.plotting", "release.drawing.figure"): "brings matplotlib",
     ("release.release", "release.plotting"): "brings matplotlib",
     ("session.sql_request", "query.sql.ask"): "brings sqlglot",
 }

@@ -70,6 +70,7 @@ from sordino.query.functions import udf as udf
 from sordino.query.request import Request as Request
 from sordino.query.tables import PrivateTable as PrivateTable
 from sordino.query.tables import PublicTable as PublicTable
+from sordino.release.label import Label as Label
 from sordino.release.release import Release as Release
 from sordino.release.stacked import stack as stack
 from sordino.schema import Column as Column

@@ -7,6 +7,7 @@
     ├── InvalidQuery       (ValueError)   a question with no sound answer as it stands
     ├── InvalidSQL         (ValueError)   a text of SQL that is not understood in full
     ├── InvalidJob         (ValueError)   a job file that says what cannot be meant
+    ├── InvalidLabel       (ValueError)   a file whose label is missing or is none
     ├── InvalidPolicy      (ValueError)   a policy that cannot be meant, or adopted
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── PolicyRefusal      (RuntimeError) a release that the policy does not allow
@@ -39,6 +40,10 @@ _WIDEST = 100
 
 class SordinoError(Exception):
     """Anything Sordino refuses to do."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message: what is made of it is not asked for again."""
+        return _restore, (type(self), str(self))
 
 
 @final
@@ -92,10 +97,6 @@ class UnknownName(SordinoError, ValueError):
         self.kind = kind
         self.name = name
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
-
 
 @final
 class InvalidQuery(SordinoError, ValueError):
@@ -104,10 +105,6 @@ class InvalidQuery(SordinoError, ValueError):
     def __init__(self, problem: str, remedy: str) -> None:
         """Say what is wrong and what to do next."""
         super().__init__(f"{_trim(problem)}. {_trim(remedy)}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
 
 
 @final
@@ -191,6 +188,22 @@ class InvalidPolicy(SordinoError, ValueError):
 
 
 @final
+class InvalidLabel(SordinoError, ValueError):
+    """A file carries no label, or one that cannot be read or belongs to another file.
+
+    >>> raise InvalidLabel("wards.csv", "carries no label")
+    Traceback (most recent call last):
+    sordino.errors.InvalidLabel: wards.csv carries no label. Ask who published it.
+    """
+
+    def __init__(
+        self, name: str, problem: str, remedy: str = "Ask who published it."
+    ) -> None:
+        """Say which file, what is wrong, and what to do next."""
+        super().__init__(f"{_trim(name)} {_trim(problem)}. {remedy}")
+
+
+@final
 class BudgetExceeded(SordinoError, RuntimeError):
     """A release that costs more than what is left; nothing was charged."""
 
@@ -229,10 +242,6 @@ class SessionMoved(SordinoError, RuntimeError):
             f"Make a {what} where it is used."
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
-
 
 @final
 class LedgerDamaged(SordinoError, RuntimeError):
@@ -250,10 +259,6 @@ class LedgerDamaged(SordinoError, RuntimeError):
             "then count the whole budget as spent."
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
-
 
 @final
 class LedgerUnavailable(SordinoError, RuntimeError):
@@ -262,10 +267,6 @@ class LedgerUnavailable(SordinoError, RuntimeError):
     def __init__(self, path: object, problem: str, remedy: str) -> None:
         """Say which ledger, what happened, and what to do next."""
         super().__init__(f"the ledger {path} {problem}. {remedy}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
 
 
 @final
@@ -279,10 +280,6 @@ class AnswerLost(SordinoError, RuntimeError):
             "was lost, or is being computed. Ask again later with the same key, or "
             "with another key, which is charged anew."
         )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
 
 
 @final
@@ -316,10 +313,6 @@ class EngineUnavailable(SordinoError, RuntimeError):
             f"the engine refuses: {_trim(problem.rstrip('.'))}. Nothing was charged."
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
-
 
 @final
 class OutputFailure(SordinoError, RuntimeError):
@@ -332,10 +325,6 @@ class OutputFailure(SordinoError, RuntimeError):
             "and ask again in the same way, which costs nothing."
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
-
 
 @final
 class MissingDependency(SordinoError, ImportError):
@@ -345,10 +334,6 @@ class MissingDependency(SordinoError, ImportError):
         """Say what needs which package, and the extra that brings it."""
         remedy = f"Install it: pip install 'sordino[{extra}]'."
         super().__init__(f"{what} needs {package}. {remedy}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message."""
-        return _restore, (type(self), str(self))
 
 
 def _trim(sentence: str) -> str:

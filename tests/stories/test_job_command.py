@@ -37,6 +37,7 @@ def test_a_release_is_charged_once_a_period(folder: Path) -> None:
     assert charged() == ["wards/2026-11"]
     assert sorted(path.name for path in (folder / "published").iterdir()) == [
         "wards-2026-11.csv",
+        "wards-2026-11.csv-metadata.json",
         "wards-2026-11.parquet",
     ]
 

@@ -13,9 +13,11 @@ from sordino.errors import (
     EngineFailure,
     EngineUnavailable,
     InvalidJob,
+    InvalidPolicy,
     LedgerDamaged,
     LedgerUnavailable,
     OutputFailure,
+    PolicyRefusal,
     SordinoError,
 )
 
@@ -24,7 +26,9 @@ FAILED: Final = 4
 INTERRUPTED: Final = 130
 _CODES: Final[dict[type[BaseException], int]] = {
     InvalidJob: 2,
+    InvalidPolicy: 2,
     BudgetExceeded: 3,
+    PolicyRefusal: 3,
     EngineFailure: 4,
     EngineUnavailable: 4,
     LedgerUnavailable: 4,

@@ -21,7 +21,11 @@ that is kept against its hash."""
 def show_ledger(arguments: argparse.Namespace) -> None:
     """Show the budgets of a ledger and its last releases."""
     with open_ledger(arguments) as ledger:
-        text_table([("ledger", str(arguments.path)), ("for", ledger.about)])
+        facts = [("ledger", str(arguments.path)), ("for", ledger.about)]
+        policy = ledger.policy()
+        if policy is not None:
+            facts.append(("obeys", f"serial {policy.rules.serial}, {policy.sha256}"))
+        text_table(facts)
         for name, limit in ledger.limits().items():
             write()
             rows = [
@@ -104,6 +108,7 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
         ("", "asked", entry.asked),
         ("", "loss", entry.loss),
     ]
+    lines += [("", "policy", entry.policy)] if entry.policy else []
     return lines + ([("", "why", entry.why)] if entry.why else [])
 
 

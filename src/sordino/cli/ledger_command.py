@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, final
 
 from sordino.cli import keeping, ledger
+from sordino.cli.signer_option import add_signer_option
 
 EXAMPLE: Final = "sordino ledger verify clinic.ledger"
 WHAT: Final = (
@@ -124,7 +125,7 @@ def _source(parser: argparse.ArgumentParser) -> None:
         metavar="COPY",
         help="what `backup` wrote",
     )
-    _add_key(parser)
+    add_signer_option(parser, "the private key of a signed ledger")
 
 
 def _budget(parser: argparse.ArgumentParser) -> None:
@@ -132,17 +133,7 @@ def _budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
     parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
     parser.add_argument("--why", default="", metavar="WHY", help="what for")
-    _add_key(parser)
-
-
-def _add_key(parser: argparse.ArgumentParser) -> None:
-    """Add the key of a signed ledger."""
-    parser.add_argument(
-        "--signer",
-        type=Path,
-        metavar="PEM",
-        help="the private key of a signed ledger",
-    )
+    add_signer_option(parser, "the private key of a signed ledger")
 
 
 def _count(text: str) -> int:

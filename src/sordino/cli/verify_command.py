@@ -76,8 +76,13 @@ def _by_number(ledger: Ledger) -> dict[int, Entry]:
 def _ledger(arguments: argparse.Namespace) -> Ledger:
     """Return the ledger that is named, or that of the job file here."""
     if arguments.ledger is not None:
-        if not arguments.ledger.is_file():
-            raise InvalidJob("--ledger", "must be a file", "Name that of a ledger.")
-        return Ledger.at(arguments.ledger, witness=arguments.witness)
+        return named_ledger(arguments.ledger, arguments.witness)
     book = read_job(find_job(Path.cwd())).ledger
     return Ledger.at(book.path, witness=arguments.witness or book.witness)
+
+
+def named_ledger(path: Path, witness: Path | None) -> Ledger:
+    """Return the ledger that `--ledger` names."""
+    if not path.is_file():
+        raise InvalidJob("--ledger", "must be a file", "Name that of a ledger.")
+    return Ledger.at(path, witness=witness)

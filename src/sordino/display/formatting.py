@@ -58,25 +58,33 @@ def format_spread(sd: float | None) -> str:
 def format_interval(
     value: Any, bars: tuple[float | None, float | None, float | None]
 ) -> str:
-    """Return "low to high", each to the digits of the value, and outward.
+    """Return "low to high", like `format_ends`; empty where an end is not known.
+
+    >>> format_interval(118, (2.8, 112.2, 123.9))
+    '112 to 124'
+    """
+    return " to ".join(format_ends(value, bars))
+
+
+def format_ends(
+    value: Any, bars: tuple[float | None, float | None, float | None]
+) -> tuple[str, ...]:
+    """Return low and high, each to the digits of the value, and outward.
 
     `bars` are the standard deviation, low and high. The ends of an integer are
     integers. The last digit of a double is not news: 11.399999999999999 is 11.4.
 
-    >>> format_interval(118, (2.8, 112.2, 123.9))
-    '112 to 124'
-    >>> format_interval(1.5, (0.2, 1.101, 1.899))
-    '1.10 to 1.90'
+    >>> format_ends(1.5, (0.2, 1.101, 1.899)), format_ends(3, (None, None, None))
+    (('1.10', '1.90'), ())
     """
     sd, low, high = bars
     if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return ""
+        return ()
     place = 0 if isinstance(value, int) else None
-    ends = (
+    return tuple(
         _round_by_error(float(f"{end:.15g}"), sd, rounding, place)
         for end, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
     )
-    return " to ".join(ends)
 
 
 def format_percent(confidence: Fraction) -> str:

@@ -18,7 +18,7 @@ from sordino.settings.toml_file import read_text, read_toml
 _TABLES: Final = ("schema", "tables", "public", "ledger", "engine", "releases")
 _LEDGER: Final = (
     *("path", "limit", "counting", "reserve", "witness", "create"),
-    *("analyst", "who"),
+    *("analyst", "who", "policy"),
 )
 _ENGINE: Final = ("name", "memory_limit", "threads")
 _VERSION: Final = 1
@@ -36,6 +36,8 @@ class BookPlan:
     """Whether one that is missing is made, with nothing spent."""
     analyst: str | None
     who: str
+    policy: Path | None
+    """The signed rules that it obeys, if the job brings them."""
 
 
 @final
@@ -91,6 +93,7 @@ def _book(root: Section, folder: Path) -> BookPlan:
     section.refuse_others(*_LEDGER)
     witness = section.text("witness", "")
     analyst = section.text("analyst", "")
+    policy = section.text("policy", "")
     return BookPlan(
         folder / section.text("path"),
         read_limit(section),
@@ -98,6 +101,7 @@ def _book(root: Section, folder: Path) -> BookPlan:
         create=section.truth("create", default=True),
         analyst=analyst or None,
         who=section.text("who", ""),
+        policy=folder / policy if policy else None,
     )
 
 

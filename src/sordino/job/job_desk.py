@@ -23,6 +23,7 @@ from sordino.job.questions import AskedRelease, read_question
 from sordino.ledger.ledger import Ledger
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
+from sordino.policy.signed import read_policy
 from sordino.query.request import Request
 from sordino.release.release import Release
 from sordino.session.identity import protection_text
@@ -111,12 +112,18 @@ class JobDesk:
 
 
 def open_to_look(job: Job) -> JobDesk:
-    """Open a job for prices: its ledger if there is one, else one that is forgotten."""
+    """Open a job for prices: its ledger if there is one, else one that is forgotten.
+
+    A ledger in a file obeys the policy that it has: looking changes nothing.
+    """
     book = job.ledger
     if book.path.exists():
         ledger = Ledger.at(book.path, witness=book.witness)
+        if book.policy is not None:
+            read_policy(book.policy)
     else:
         ledger = Ledger.in_memory(book.limit, about=protection_text(job.tables))
+        _adopt(job, ledger)
     return JobDesk(job, _session(job, ledger))
 
 
@@ -138,12 +145,19 @@ def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]
         about=protection_text(job.tables) if is_new else "",
         witness=book.witness,
     )
+    _adopt(job, ledger)
     return JobDesk(job, _session(job, ledger, progress=progress)), is_new
 
 
 def today() -> date:
     """Return the day by UTC."""
     return datetime.now(UTC).date()
+
+
+def _adopt(job: Job, ledger: Ledger) -> None:
+    """Let a ledger obey the policy of a job, if it has one."""
+    if job.ledger.policy is not None:
+        ledger.adopt(job.ledger.policy, who=job.ledger.who)
 
 
 def _session(job: Job, ledger: Ledger, *, progress: bool = False) -> Session:

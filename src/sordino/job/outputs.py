@@ -7,6 +7,7 @@ from typing import Final
 
 from sordino.errors import InvalidJob, OutputFailure, SordinoError, show
 from sordino.ledger.ledger import Ledger
+from sordino.release.csv_metadata import BESIDE
 from sordino.release.release import Release
 
 FORMATS: Final[Mapping[str, Callable[[Release, Path], None]]] = {
@@ -70,8 +71,9 @@ def path_of(stem: Path, name: str, kind: str) -> Path:
 
 
 def record_files(ledger: Ledger, key: str, paths: list[Path], who: str) -> None:
-    """Let the ledger know what was published."""
-    for path in paths:
+    """Let the ledger know what was published: files, and labels beside them."""
+    beside = (path.with_name(path.name + BESIDE) for path in paths)
+    for path in (*paths, *filter(Path.is_file, beside)):
         ledger.publish(key, path, who=who)
 
 

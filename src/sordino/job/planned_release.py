@@ -18,7 +18,7 @@ from sordino.settings.section import Section
 
 _NAMES: Final = (
     *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),
-    *("confidence", "schedule", "out", "why"),
+    *("confidence", "schedule", "out", "why", "suppress_below"),
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -43,6 +43,8 @@ class PlannedRelease:
     schedule: Schedule | None
     formats: tuple[str, ...]
     why: str
+    suppress_below: Any = None
+    """The least noisy count of a group that a question in SQL shows, None for any."""
 
     def period(self, day: date) -> str:
         """Return what a run on a day is a release of: its period, or "once"."""
@@ -98,6 +100,7 @@ def question_in_sql(
         schedule=None,
         formats=(),
         why=notes["why"],
+        suppress_below=None if like is None else like.suppress_below,
     )
 
 
@@ -136,13 +139,14 @@ def _release(name: str, section: Section) -> PlannedRelease:
         schedule=_schedule(section),
         formats=_formats(section),
         why=section.text("why", ""),
+        suppress_below=section.values.get("suppress_below"),
     )
 
 
 def _function(section: Section) -> tuple[str, str]:
     """Return the file and the function of `queries.py:wards`."""
     file, _, function = section.text("query").rpartition(":")
-    beside = {"limits", "bounds", "keys", "dialect"} & set(section)
+    beside = {"limits", "bounds", "keys", "dialect", "suppress_below"} & set(section)
     if not file.endswith(".py") or not function.isidentifier():
         raise section.wrong(
             "query", "must be FILE.py:FUNCTION", 'Write query = "queries.py:wards".'

@@ -37,7 +37,8 @@ def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     if charged is not None:
         return _again(log, identity, (charged, claim), when)
     charge = log.add("charged", charge_fields(log, claim, when))
-    return Ticket(identity, charge.number, 1, claim.key is not None)
+    keyed = claim.key is not None
+    return Ticket(identity, charge.number, 1, keyed, hash=charge.hash, when=when)
 
 
 def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) -> bytes:
@@ -117,13 +118,18 @@ def _again(
         )
     answer = log.answer(charged.number)
     if answer is not None:
-        return Ticket(identity, charged.number, 1, True, answer)
+        return Ticket(identity, charged.number, 1, True, answer, **_mark(charged))
     _refuse_other_blocks(log, charged, claim)
     if log.newest_about(f"lease {charged.number}") is not None:
         raise AnswerLost(str(claim.key))
     leased = {"charge": charged.number, "fence": 2, "who": claim.who, "when": when}
     log.add("leased", leased)
-    return Ticket(identity, charged.number, 2, True)
+    return Ticket(identity, charged.number, 2, True, **_mark(charged))
+
+
+def _mark(charged: Record) -> dict[str, Any]:
+    """Return what a ticket says of the record of its charge."""
+    return {"hash": charged.hash, "when": charged.fields["when"]}
 
 
 def _refuse_other_blocks(log: Log, charged: Record, claim: Claim) -> None:

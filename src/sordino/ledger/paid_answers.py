@@ -16,8 +16,10 @@ from sordino.ledger.records import Record
 from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.numbers import INFINITE, Extended, distance
+from sordino.words import canonical_text
 
 if TYPE_CHECKING:
+    from sordino.release.provenance import Provenance
     from sordino.release.release import Release
 
 _BEFORE: Final = Fraction(95, 100)
@@ -45,14 +47,23 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     )
 
 
-def read_releases(charged: Record, answer: bytes) -> "dict[str, Release]":
-    """Return what was answered, by name: without a name where one was asked alone."""
+def read_releases(
+    charged: Record, answer: bytes, book: tuple[str, Loss | None] | None = None
+) -> "dict[str, Release]":
+    """Return what was answered, by name: without a name where one was asked alone.
+
+    `book` is the identity and the promise of a ledger that outlives the process; with
+    blocks nothing is promised of all of them together.
+    """
     from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
     try:
         known = LedgerFacts(
-            read_loss(fields["known"]), fields["plan"], *_read_question(fields)
+            read_loss(fields["known"]),
+            fields["plan"],
+            *_read_question(fields),
+            provenance=_provenance(charged, book),
         )
         return recall_releases(answer, known)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
@@ -61,6 +72,20 @@ def read_releases(charged: Record, answer: bytes) -> "dict[str, Release]":
             "session",
             "Reserve it again with its claim: the ticket has the bytes.",
         ) from None
+
+
+def _provenance(charged: Record, book: tuple[str, Loss | None] | None) -> "Provenance":
+    """Return what was asked, and which record paid for it."""
+    from sordino.release.provenance import LedgerRecord, Provenance  # noqa: PLC0415 like recall
+
+    fields = charged.fields
+    words = fields.get("words")
+    record = None
+    if book is not None:
+        identity, promise = book
+        place = (charged.number, charged.hash, fields["when"])
+        record = LedgerRecord(identity, *place, promise)
+    return Provenance("" if words is None else canonical_text(words), record=record)
 
 
 def single_release(key: str, releases: "dict[str, Release]") -> "Release":

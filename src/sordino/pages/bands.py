@@ -24,10 +24,11 @@ _ROUGH: Final = 5
 class Banded:
     """A number as texts in English, and as numbers where there are any."""
 
-    name: str
-    """Of its group."""
+    group: tuple[object, ...]
+    """The values of its keys."""
     number: str
-    interval: tuple[str, str] | None
+    interval: tuple[str, ...]
+    """Both ends as texts, none where one is not known."""
     value: float | None
     low: float | None
     high: float | None
@@ -35,7 +36,7 @@ class Banded:
     @property
     def has_band(self) -> bool:
         """Say whether the number has an interval with two ends."""
-        return self.interval is not None and _finite(self.low) and _finite(self.high)
+        return bool(self.interval) and _finite(self.low) and _finite(self.high)
 
     @property
     def is_rough(self) -> bool:
@@ -116,17 +117,30 @@ def _row(language: Language, scale: Scale, row: Banded) -> Html:
     """Return a group."""
     ends = ends_text(language, row)
     cells = (
-        tag("th", language.name(row.name), scope="row"),
-        tag("td", language.number(row.number), class_="n"),
+        tag("th", group_name(language, row.group), scope="row"),
+        tag("td", figure_text(language, row), class_="n"),
         tag("td", band(scale, row), tag("span", ends, class_="under num")),
         tag("td", ends, class_="range num"),
     )
     return tag("tr", *cells, **({"class_": "rough"} if row.is_rough else {}))
 
 
+def group_name(language: Language, group: tuple[object, ...]) -> Html:
+    """Return the values of keys, side by side."""
+    parts = [part for key in group for part in (" · ", language.name(key))]
+    return join(*parts[1:]) if group else language.html("bands.all")
+
+
+def figure_text(language: Language, row: Banded) -> str:
+    """Return a number as the language writes it; what is no number is a name."""
+    if row.value is None:
+        return language.bare_name(row.number or None)
+    return language.number(row.number)
+
+
 def ends_text(language: Language, row: Banded) -> str:
     """Return both ends of an interval in words, nothing where there is none."""
-    if row.interval is None:
+    if not row.interval:
         return ""
     low, high = map(language.number, row.interval)
     return language.plain("bands.interval", low=low, high=high)

@@ -19,10 +19,12 @@ from importlib.resources import files
 from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
-from sordino.pages.markup import Content, Html, join, plain_name, quoted_name, tag
+from sordino.pages.markup import Content, Html, join, plain_name, tag
 
 _PIECE: Final = re.compile(r"\{(\w+)\}|\*([^*]+)\*")
 _FOLDER: Final = files("sordino.pages") / "words"
+_SENTENCE: Final = 240
+"""Columns of what was written to be read."""
 _ENDING: Final = ".toml"
 
 
@@ -40,9 +42,7 @@ class Language:
 
     def plain(self, key: str, /, **values: str) -> str:
         """Return a text with what is filled in, where no markup can stand."""
-        return _PIECE.sub(
-            lambda match: values[match[1]] if match[1] else match[2], self.texts[key]
-        )
+        return self.texts[key].replace("*", "").format_map(values)
 
     def form(self, key: str, count: int) -> str:
         """Return the key of the form that a count needs: `key.one` or `key.many`."""
@@ -50,12 +50,18 @@ class Language:
         return f"{key}.{'one' if singular else 'many'}"
 
     def name(self, value: object) -> Html:
-        """Return a name from outside."""
-        return quoted_name(value, self.texts["form.empty"])
+        """Return a name from outside, isolated from the direction around it."""
+        return tag("bdi", self.bare_name(value))
 
     def bare_name(self, value: object) -> str:
         """Return a name from outside as text, for where no markup can stand."""
-        return plain_name(value, self.texts["form.empty"])
+        if value is None:
+            return self.texts["form.missing"]
+        return plain_name(value) or self.texts["form.empty"]
+
+    def sentence(self, text: str) -> Html:
+        """Return a sentence, or a line of a plan, from outside."""
+        return tag("bdi", plain_name(text, _SENTENCE))
 
     def number(self, figure: str) -> str:
         """Return a figure as English writes it with this language's separators."""
@@ -72,6 +78,12 @@ class Language:
         first = self.texts["date.first"] if day.day == 1 else str(day.day)
         return self.plain("date.day", day=first, month=month, year=str(day.year))
 
+    def short_day(self, day: date) -> str:
+        """Return a date without its year."""
+        month = self.texts["date.short_months"].split()[day.month - 1]
+        first = self.texts["date.first"] if day.day == 1 else str(day.day)
+        return self.plain("date.short", day=first, month=month)
+
     def moment(self, when: datetime) -> str:
         """Return a date and a time, in UTC."""
         universal = when.astimezone(UTC)
@@ -84,7 +96,7 @@ def _pieces(text: str, values: Mapping[str, Content]) -> Iterator[Content]:
     end = 0
     for match in _PIECE.finditer(text):
         yield text[end : match.start()]
-        yield values[match[1]] if match[1] else tag("b", match[2])
+        yield values[match[1]] if match[1] else tag("b", *_pieces(match[2], values))
         end = match.end()
     yield text[end:]
 

@@ -56,23 +56,12 @@ def join(*parts: Content) -> Html:
     )
 
 
-def quoted_name(value: object, empty: str) -> Html:
-    r"""Return a name from outside, isolated from the direction of what is around it.
+def plain_name(value: object, most: int = _COLUMNS) -> str:
+    r"""Return a name from outside as text: what cannot be seen is written out.
 
-    What cannot be seen is written out, 80 columns are the most; `empty` stands where
-    there is no text.
+    `most` columns are shown.
 
-    >>> quoted_name("a\u202eb", "(empty)").text
-    '<bdi>a\\u202eb</bdi>'
+    >>> plain_name("a\u202eb"), plain_name(3)
+    ('a\\u202eb', '3')
     """
-    return tag("bdi", plain_name(value, empty))
-
-
-def plain_name(value: object, empty: str) -> str:
-    """Return a name from outside as text, for where no markup can stand.
-
-    >>> plain_name("", "(empty)"), plain_name(None, "(empty)")
-    ('(empty)', 'missing')
-    """
-    shown = format_key(value)
-    return cut_text(shown, _COLUMNS) if shown else empty
+    return cut_text(format_key(value), most)

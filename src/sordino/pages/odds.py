@@ -2,7 +2,7 @@
 
 >>> from sordino.losses.base import PureDP
 >>> odds = Odds(PureDP(1))
->>> odds.found(5), odds.found_of_groups(5, 2), odds.believed(1), odds.guessed
+>>> odds.finds(5), odds.finds_of_groups(5, 2), odds.belief(1), odds.guesses
 (14, 37, 3, 74)
 """
 
@@ -39,11 +39,11 @@ class Odds:
 
     bound: Bound
 
-    def found(self, alarms: int) -> int:
+    def finds(self, alarms: int) -> int:
         """Return how many in the table are named, at so many false alarms of 100."""
         return of_hundred(self.bound.tpr_at(Fraction(alarms, 100)))
 
-    def found_of_groups(self, alarms: int, size: int) -> int:
+    def finds_of_groups(self, alarms: int, size: int) -> int:
         """Return how many groups of people who act as one are named.
 
         One person after the other comes or goes, and each time at most what the curve
@@ -55,7 +55,7 @@ class Odds:
             share = self.bound.tpr_at(share)
         return of_hundred(share)
 
-    def believed(self, beforehand: int) -> int:
+    def belief(self, beforehand: int) -> int:
         """Return of how many named people an attacker is right.
 
         So many of 100 are in the table beforehand, and 5 false alarms are accepted:
@@ -67,14 +67,14 @@ class Odds:
         return of_hundred(right / (right + wrong))
 
     @cached_property
-    def guessed(self) -> int:
+    def guesses(self) -> int:
         """Return how often a guess between two equal chances is right, of 100."""
         return of_hundred((1 + Fraction(self.bound.advantage())) / 2)
 
     @property
     def promises(self) -> bool:
         """Say whether there is anything to be promised at these odds."""
-        return self.found(FALSE_ALARMS) <= MOST
+        return self.finds(FALSE_ALARMS) <= MOST
 
 
 def of_hundred(share: float | Fraction) -> int:

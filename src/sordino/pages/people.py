@@ -31,7 +31,7 @@ def people_picture(language: Language, odds: Odds) -> Html:
     """Return both arrays with their numbers; no picture where nothing is promised."""
     if not odds.promises:
         return NOTHING
-    named = odds.found(FALSE_ALARMS)
+    named = odds.finds(FALSE_ALARMS)
     label = language.plain("odds.picture", alarms=str(FALSE_ALARMS), found=str(named))
     caption = language.html("odds.caption", alarms=str(FALSE_ALARMS))
     return tag(

@@ -22,6 +22,8 @@ class Figure(NamedTuple):
     value: str
     sd: str
     interval: str
+    outer: tuple[str, ...]
+    """Both ends of the interval, none where one is not known."""
     ends: tuple[float | None, float | None, float | None]
     """Value, low and high as numbers, None for what is not a number."""
 
@@ -34,25 +36,23 @@ class RowTexts(NamedTuple):
     figures: tuple[Figure, ...]
 
 
-def row_texts(release: ReleaseView) -> list[RowTexts]:
+def row_texts(release: ReleaseView, most: int = MOST) -> list[RowTexts]:
     """Return the first rows."""
-    table, errors = release.table.slice(0, MOST), release.errors.slice(0, MOST)
+    table, errors = release.table.slice(0, most), release.errors.slice(0, most)
     keys = [
         list(map(formatting.format_key, table[k].to_pylist())) for k in release.keys
     ]
-    figures = [
-        list(map(_figure, table[name].to_pylist(), *_bars(errors, name)))
-        for name in release.names
-    ]
+    figures = [figure_texts(table, errors, name) for name in release.names]
     return [
         RowTexts(tuple(key[i] for key in keys), tuple(figure[i] for figure in figures))
         for i in range(table.num_rows)
     ]
 
 
-def _bars(errors: "pa.Table", name: str) -> list[list[float | None]]:
-    """Return the standard deviations, lows and highs of an aggregate."""
-    return [errors[part].to_pylist() for part in error_names(name)]
+def figure_texts(table: "pa.Table", errors: "pa.Table", name: str) -> list[Figure]:
+    """Return the numbers of an aggregate."""
+    bars = [errors[part].to_pylist() for part in error_names(name)]
+    return list(map(_figure, table[name].to_pylist(), *bars))
 
 
 def _figure(value: Any, *bars: float | None) -> Figure:
@@ -63,6 +63,7 @@ def _figure(value: Any, *bars: float | None) -> Figure:
         formatting.format_number(value, grain),
         formatting.format_spread(sd),
         formatting.format_interval(value, (grain, low, high)),
+        formatting.format_ends(value, (grain, low, high)),
         (float(value) if isinstance(value, (int, float)) else None, low, high),
     )
 

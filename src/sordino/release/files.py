@@ -1,38 +1,68 @@
-"""Writing a release to a file: the whole file or none of it."""
+"""Writing a release to a file that carries its label."""
 
 import json
-import os
-from collections.abc import Callable
+from hashlib import file_digest
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
-from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss
 from sordino.numbers import up
+from sordino.pages.languages import read_language
 from sordino.release.column_names import side_by_side
+from sordino.release.csv_metadata import BESIDE, csv_metadata
+from sordino.release.label_facts import LabelFacts, LabelledRelease, label_facts
+from sordino.release.label_rows import LabelTexts, label_texts
+from sordino.release.linked_data import facts_text
 from sordino.release.release_view import ReleaseView
+from sordino.release.whole_files import write_whole
 
-METADATA = b"sordino"
+METADATA: Final = b"sordino"
 """The key of the JSON among the metadata of a Parquet file."""
+LABEL: Final = b"sordino.label"
+"""The key of the facts of its label."""
 
 
-def to_csv(release: ReleaseView, path: Any) -> None:
-    """Write values and errors side by side; missing is empty, empty text is quoted."""
+def to_csv(release: LabelledRelease, path: Any) -> None:
+    """Write values and errors side by side, and beside them what the columns mean.
+
+    Missing is empty, empty text is quoted.
+    """
     from pyarrow import csv  # noqa: PLC0415 loaded when needed
 
     table = side_by_side(release.table, release.errors, len(release.keys))
-    _write(path, lambda target: csv.write_csv(table, target))
+    facts = label_facts(release)
+
+    def write(target: Path) -> None:
+        csv.write_csv(table, str(target))
+        with target.open("rb") as file:
+            sha256 = file_digest(file, "sha256").hexdigest()
+        texts = _texts(facts, target.name)
+        metadata = csv_metadata(
+            release, table.schema, (facts, texts), (target.name, sha256)
+        )
+        beside = target.with_name(target.name + BESIDE)
+        beside.write_text(metadata, "utf-8")
+
+    write_whole(path, write)
 
 
-def to_parquet(release: ReleaseView, path: Any) -> None:
-    """Write values and errors side by side, with the loss and the plan as metadata."""
+def to_parquet(release: LabelledRelease, path: Any) -> None:
+    """Write values and errors side by side, with loss, plan and label as metadata."""
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
     table = side_by_side(release.table, release.errors, len(release.keys))
-    metadata = {**(table.schema.metadata or {}), METADATA: json.dumps(_facts(release))}
+    metadata = {
+        **(table.schema.metadata or {}),
+        METADATA: json.dumps(_facts(release)),
+        LABEL: facts_text(label_facts(release)),
+    }
     labelled = table.replace_schema_metadata(metadata)
-    _write(path, lambda target: parquet.write_table(labelled, target))
+    write_whole(path, lambda target: parquet.write_table(labelled, str(target)))
+
+
+def _texts(facts: LabelFacts, file: str) -> LabelTexts:
+    """Return what the label of a file says, in English."""
+    return label_texts(facts, read_language("en"), file, "")
 
 
 def _facts(release: ReleaseView) -> dict[str, object]:
@@ -59,50 +89,3 @@ def _guarantees(loss: Loss) -> dict[str, float | str]:
         "rho": up(guarantees.rho),
     }
     return {name: value for name, value in numbers.items() if value != float("inf")}
-
-
-def _write(path: Any, write: Callable[[str], object]) -> None:
-    """Write the whole file, or refuse its path."""
-    target = _target(path)
-    try:
-        problem = _problem(target)
-        if not problem:
-            _replace(target, write)
-    except OSError as error:
-        raise _refusal(path, "cannot be written there") from error
-    if problem:
-        raise _refusal(path, problem)
-
-
-def _replace(target: Path, write: Callable[[str], object]) -> None:
-    """Write beside the target, then put the finished file in its place."""
-    with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
-        unfinished = Path(folder) / target.name
-        write(str(unfinished))
-        unfinished.replace(target)
-
-
-def _target(path: Any) -> Path:
-    """Return the real place of a file, behind links."""
-    try:
-        return Path(os.path.realpath(Path(path)))
-    except (OSError, TypeError, ValueError) as error:
-        raise _refusal(path, "is no path of a file") from error
-
-
-def _problem(target: Path) -> str:
-    """Return why nothing may be written there, from what is there already."""
-    if target.is_dir():
-        return "is a folder"
-    if target.exists() and not target.is_file():
-        return "is no ordinary file"
-    if not target.parent.is_dir():
-        return "lies in a folder that does not exist"
-    return ""
-
-
-def _refusal(path: Any, problem: str) -> InvalidParameter:
-    """Return the refusal of a path."""
-    shown = str(path) if isinstance(path, os.PathLike) else path
-    remedy = 'Name a file in a folder you may write to, such as "out.csv".'
-    return InvalidParameter("path", shown, problem, remedy)

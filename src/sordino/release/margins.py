@@ -14,6 +14,7 @@ from sordino.release.answer import Answer
 from sordino.release.column_names import error_names
 from sordino.release.margins_answer import known_contrasts, split_tables
 from sordino.release.notes import note_protection
+from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release import Release
 from sordino.sampling.bits import Bits
 from sordino.tables.joint_fit import JointFit
@@ -52,8 +53,8 @@ class Margins:
     @cached_property
     def adjusted(self) -> AdjustedTables:
         """Return tables that agree and are not negative."""
-        crossing = self.purchase.request.crossing
-        return AdjustedTables(crossing, crossing.names, COUNT, self.fit)
+        called = self.purchase.request.crossing.names
+        return AdjustedTables(called, COUNT, self.fit, self.fit.cells)
 
     @cached_property
     def fit(self) -> JointFit:
@@ -78,7 +79,9 @@ class Margins:
         return draw_people(self.fit, words.astype(np.float64) * _UNIT)
 
 
-def margins_release(purchase: MarginsPurchase, answer: Answer) -> Release:
+def margins_release(
+    purchase: MarginsPurchase, answer: Answer, provenance: Provenance = UNKNOWN
+) -> Release:
     """Return an answer with what it cost and how it was made."""
     first, *names = answer.table.column_names
     keys = purchase.request.keyset.columns
@@ -95,6 +98,7 @@ def margins_release(purchase: MarginsPurchase, answer: Answer) -> Release:
         _notes(purchase),
         purchase.budget,
         related=Margins(purchase, answer),
+        provenance=provenance,
     )
 
 

@@ -4,11 +4,12 @@ Nothing is asked anew, so nothing of the request is needed, in whatever version 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from sordino.losses.base import Loss
+from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release import Release
 from sordino.release.storage import read_table, split_answers
 
@@ -32,6 +33,7 @@ class LedgerFacts:
     confidence: Fraction
     plans: Mapping[str, str]
     """Of several requests that were answered together: their names in order."""
+    provenance: Provenance = UNKNOWN
 
 
 def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
@@ -42,16 +44,19 @@ def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
     """
     pieces = split_answers(stored)
     if pieces and bytes(pieces[0][: len(_STREAM)]) == _STREAM:
-        return {"": _release(pieces, facts, facts.plan)}
+        return {"": _release(pieces, facts, ("", facts.plan))}
     named = zip(facts.plans.items(), pieces, strict=True)
     return {
-        name: _release(split_answers(piece), facts, plan)
-        for (name, plan), piece in named
+        named_plan[0]: _release(split_answers(piece), facts, named_plan)
+        for named_plan, piece in named
     }
 
 
-def _release(pieces: list[memoryview], facts: LedgerFacts, plan: str) -> Release:
+def _release(
+    pieces: list[memoryview], facts: LedgerFacts, named_plan: tuple[str, str]
+) -> Release:
     """Return one release from the streams of its values, errors and coverage."""
+    name, plan = named_plan
     table, errors, *coverage = map(read_table, pieces)
     return Release(
         table,
@@ -62,6 +67,7 @@ def _release(pieces: list[memoryview], facts: LedgerFacts, plan: str) -> Release
         plan,
         _NOTES,
         coverage=coverage[0] if coverage else None,
+        provenance=replace(facts.provenance, name=name),
     )
 
 

@@ -5,18 +5,26 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, final, overload
 
+from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidQuery
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
+from sordino.pages.languages import read_language
 from sordino.planning.purchase import Purchase
 from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
+from sordino.release.drawing.wishes import Wishes
+from sordino.release.label import Label
+from sordino.release.label_facts import label_facts
 from sordino.release.notes import release_notes
+from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release_page import release_page
+from sordino.release.release_story import single_report
 from sordino.release.release_text import release_text
+from sordino.release.whole_files import write_text
 from sordino.schema import unknown
 from sordino.tables.named_tables import AdjustedTables, NoisyTables
 
@@ -40,7 +48,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("of", "related")
+@hides("of", "provenance", "related")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -84,9 +92,17 @@ class Release(AbstractNoisyAnswers):
     coverage: "pa.Table | None" = None
     related: RelatedTables | None = None
     """Other tables that were measured together with it."""
+    provenance: Provenance = UNKNOWN
+    """What was asked, and which record of a ledger paid for it."""
 
     @classmethod
-    def of(cls, purchase: Purchase, answer: Answer, plan: str) -> "Release":
+    def of(
+        cls,
+        purchase: Purchase,
+        answer: Answer,
+        plan: str,
+        provenance: Provenance = UNKNOWN,
+    ) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
         rows = NoisyRows(
@@ -104,6 +120,7 @@ class Release(AbstractNoisyAnswers):
             rows.notes,
             purchase.budget,
             answer.coverage,
+            provenance=provenance.with_noise(purchase),
         )
 
     def __post_init__(self) -> None:
@@ -206,7 +223,9 @@ class Release(AbstractNoisyAnswers):
     def to_csv(self, path: "str | Path") -> None:
         """Write values and errors side by side; an existing file is replaced.
 
-        Nothing is left behind if this fails. Missing is empty, empty text is "".
+        Nothing is left behind if this fails. Missing is empty, empty text is "". What
+        the columns mean, and the label, lie beside it in `<name>.csv-metadata.json`,
+        where readers of "CSV on the Web" look for them.
         """
         files.to_csv(self, path)
 
@@ -214,31 +233,71 @@ class Release(AbstractNoisyAnswers):
         """Write values and errors side by side; an existing file is replaced.
 
         The metadata hold JSON under "sordino": loss, guarantees, confidence, plan,
-        keys and notes.
+        keys and notes; and the facts of the label under "sordino.label".
         """
         files.to_parquet(self, path)
 
+    def report(
+        self, path: "str | Path", *, language: str = "en", title: str = ""
+    ) -> None:
+        """Write a report for readers, one HTML file; an existing file is replaced.
+
+        It tells of this release by itself: whom it protects, the odds, its first
+        numbers, what it leaves out and what proves it. `sordino report LEDGER` tells of
+        everything that a ledger paid for. `language` is "en", "de" or "fr".
+        """
+        report = single_report(self, _validate.text(title=title), language)
+        write_text(path, report)
+
+    def label(self, language: str = "en") -> Label:
+        """Return its privacy facts on one card: whom it protects, odds, exactness.
+
+        A notebook shows it, `label.save("wards.html")` writes it (.png, .json, .txt).
+        """
+        return Label(label_facts(self), language=read_language(language))
+
     @overload
     def plot(
-        self, *names: str, ax: None = None, sort: str = ..., top: int = ...
+        self,
+        *names: str,
+        ax: None = None,
+        sort: str = ...,
+        top: int | None = ...,
+        form: str | None = ...,
+        theme: str | None = ...,
     ) -> "Figure": ...
     @overload
     def plot(
-        self, *names: str, ax: Any, sort: str = ..., top: int = ...
+        self,
+        *names: str,
+        ax: Any,
+        sort: str = ...,
+        top: int | None = ...,
+        form: str | None = ...,
+        theme: str | None = ...,
     ) -> "Figure | SubFigure": ...
 
     def plot(
-        self, *names: str, ax: Any = None, sort: str = "value", top: int = 30
+        self,
+        *names: str,
+        ax: Any = None,
+        sort: str = "value",
+        top: int | None = None,
+        form: str | None = None,
+        theme: str | None = None,
     ) -> "Figure | SubFigure":
-        """Draw noisy numbers with their intervals, a panel for each aggregate.
+        """Draw noisy numbers with their intervals, in the form that fits their keys.
 
-        Groups are rows: the first `top` by the first aggregate, or by key with
-        sort="key". `ax` takes one Axes or, for several aggregates, a list. Save with
+        Groups are rows, the first by the first aggregate, or by key with sort="key"; up
+        to 30 have names, of more the first 12, or `top`. A key of dates is a line, two
+        keys of few values are a map; `form` names another: "bands", "line" or "cells".
+        Colours suit the ground that Matplotlib is set to, or `theme`: "light", "dark".
+        `ax` takes one Axes or, for several aggregates, a list. Save with
         `release.plot("n").savefig("n.png")`.
         """
         from sordino.release.plotting import plot_release  # noqa: PLC0415 matplotlib is slow
 
-        return plot_release(self, names, ax, sort, top)
+        return plot_release(self, names, ax, Wishes(sort, top, form), theme)
 
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
         """Return the values, with the errors beside them if asked."""

@@ -7,16 +7,19 @@ import logging
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
-from sordino.ledger.entries import DATASET, Claim, check_unicode
+from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
+from sordino.policy.usage import Usage
+from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
@@ -31,12 +34,21 @@ class Remarks(NamedTuple):
 
 
 @final
+class Paid(NamedTuple):
+    """An answer as it may leave, and where it was paid for."""
+
+    answer: bytes
+    provenance: Provenance
+
+
+@final
 class Priced(NamedTuple):
-    """The budget that was asked for, what it costs, and the blocks that are read."""
+    """The budget that was asked for, what it costs, which blocks and what it uses."""
 
     budget: Budget
     loss: Loss
     blocks: tuple[str, ...] | None = None
+    usages: tuple[Usage, ...] = ()
 
 
 @final
@@ -49,6 +61,7 @@ class Terms:
     analyst: str | None
     remarks: Remarks
     blocks: Any
+    policy: Any
 
     @property
     def begins(self) -> bool:
@@ -78,12 +91,12 @@ class Book:
         priced: Priced,
         details: dict[str, Any],
         prepare: Callable[[], Callable[[], bytes]],
-    ) -> bytes:
+    ) -> "Paid":
         """Charge a request and return its answer; a known key returns what it had.
 
-        `details` may hold key, why, plan and earmark.
-        `prepare` refuses what cannot be answered and returns what answers it: it is
-        called before the charge, and not for an answer that is there.
+        `details` may hold key, why, plan and earmark. `prepare` refuses what cannot be
+        answered and returns what answers it: it is called before the charge, after the
+        policy, and not for an answer that is there.
         """
         claim = Claim(
             request=identity.fingerprint,
@@ -93,14 +106,37 @@ class Book:
             who=self.who,
             words=identity.words,
             blocks=priced.blocks,
+            usages=priced.usages,
             **details,
         )
-        ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
+        is_paid = self.ledger.holds(claim)
+        if not is_paid:
+            self.ledger.refuse_unlawful(claim)
+        ready = None if is_paid else self._ready(claim, prepare)
         ticket = self.ledger.reserve(self._describe_job(claim))
+        provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
-            return ticket.answer
+            return Paid(ticket.answer, provenance)
         compute = ready or prepare()
-        return self.ledger.store(ticket, run_charged(compute))
+        return Paid(self.ledger.store(ticket, run_charged(compute)), provenance)
+
+    @cached_property
+    def _promise(self) -> Loss | None:
+        """Return what everything together is within, which never changes.
+
+        None with blocks: each brings a budget of its own.
+        """
+        if self.ledger.division is not None:
+            return None
+        return self.ledger.first_limit().rule.promise
+
+    def _record(self, ticket: Ticket) -> LedgerRecord | None:
+        """Return which record paid, if it outlives the process."""
+        if not self.ledger.durable:
+            return None
+        return LedgerRecord(
+            ticket.ledger, ticket.number, ticket.hash, ticket.when, self._promise
+        )
 
     def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""
@@ -132,8 +168,36 @@ class Book:
             who=self.who,
             earmark=earmark,
             blocks=priced.blocks,
+            usages=priced.usages,
         )
         return self.ledger.what_if(claim)
+
+    def refuse_unlawful(self, priced: Priced) -> None:
+        """Refuse what the policy does not allow; nothing is charged."""
+        claim = Claim(
+            request="",
+            asked=priced.budget,
+            loss=priced.loss,
+            budget=self.name,
+            who=self.who,
+            usages=priced.usages,
+        )
+        self.ledger.refuse_unlawful(claim)
+
+    def part(self, budget: Any) -> "Book":
+        """Return a book for a part of a table, under the same policy."""
+        ledger = Ledger.in_memory(budget)
+        if self.name != DATASET:
+            ledger.allot(self.name, budget)
+        policy = self.ledger.policy()
+        if policy is not None:
+            ledger.obey(policy, who=self.who)
+        return Book(ledger, self.name, self.who, self.job)
+
+    def adopt(self, policy: Any) -> None:
+        """Obey the policy in a file from now on, if one is given."""
+        if policy is not None:
+            self.ledger.adopt(policy, who=self.who)
 
 
 def open_book(terms: Terms, about: str) -> Book:

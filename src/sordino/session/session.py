@@ -78,6 +78,7 @@ class Session:
         analyst: str | None = None,
         who: str = "",
         job: str = "",
+        policy: "str | os.PathLike[str] | None" = None,
         engine: EngineName | None = None,
         memory_limit: str | None = None,
         threads: int | None = None,
@@ -89,11 +90,11 @@ class Session:
         `who` is recorded with every release, and so is `job`: a text that they are all
         made by, which the ledger keeps once. With `blocks` the budget is that of each
         block of the tables, and new blocks bring new budget: those that are open now
-        are read. Without `engine`, Spark answers if a private table lives in it, else
-        DuckDB.
+        are read. The ledger obeys a signed `policy` from then on. Without `engine`,
+        Spark answers if a private table lives in it, else DuckDB.
         """
         warn_of_weak(budget, 2)
-        terms = Terms(budget, ledger, analyst, Remarks(who, job), blocks)
+        terms = Terms(budget, ledger, analyst, Remarks(who, job), blocks, policy)
         settings = Settings(memory_limit, threads, progress)
         self._desk = open_desk(tables, terms, engine, settings)
 
@@ -116,7 +117,7 @@ class Session:
     ) -> Price | MarginsPrice:
         """Return what an answer would cost and how far it would be off.
 
-        No private data is read, and nothing is charged.
+        Nothing private is read or charged; what the policy forbids is refused.
         """
         margins = read_marginals(query, confidence)
         if margins is not None:
@@ -243,7 +244,6 @@ class Session:
         """Return the request that a text of SQL is, or its release with a budget.
 
         Of several groupings there is a request for each, and one release of all.
-
         `limits` bound what each id contributes, `bounds` the values of columns that are
         aggregated, `keys` name the groups beforehand (docs/guides/sql.md). `confidence`
         is of the intervals of a release.

@@ -25,8 +25,8 @@ EVIL = "<script>alert('x')</script>&\"\n\u202e"
 
 def banded(value: float | None, low: float | None, high: float | None) -> Banded:
     """Return a number with an interval."""
-    ends = None if low is None or high is None else (f"{low:g}", f"{high:g}")
-    return Banded("ward", f"{value}", ends, value, low, high)
+    ends = () if low is None or high is None else (f"{low:g}", f"{high:g}")
+    return Banded(("ward",), f"{value}", ends, value, low, high)
 
 
 class Hearing(HTMLParser):
@@ -99,15 +99,15 @@ def test_groups_are_the_curve_again_and_again(
 ) -> None:
     """A family of k is found as the curve applied k times says; never less."""
     odds = Odds(bound)
-    assert odds.found_of_groups(alarms, size) == most
-    assert odds.found_of_groups(alarms, 1) == odds.found(alarms)
+    assert odds.finds_of_groups(alarms, size) == most
+    assert odds.finds_of_groups(alarms, 1) == odds.finds(alarms)
 
 
 def test_a_group_is_not_so_many_releases() -> None:
     """The planted mistake, the curve of loss * k, promises too much."""
     for loss, k in ((PureDP(1), 5), (GaussianDP("1/2"), 5)):
         wrong = of_hundred(float((loss * k).tpr_at(0.05)))
-        assert wrong < Odds(loss).found_of_groups(5, k)
+        assert wrong < Odds(loss).finds_of_groups(5, k)
 
 
 @given(st.fractions(0, 1))
@@ -166,7 +166,7 @@ def test_rough_numbers_and_numbers_without_bands_show_as_such() -> None:
 
 def test_a_table_of_bands_holds_names_as_text() -> None:
     """Markup in a group's name is text in the table."""
-    row = Banded(EVIL, "3", ("1", "5"), 3.0, 1.0, 5.0)
+    row = Banded((EVIL,), "3", ("1", "5"), 3.0, 1.0, 5.0)
     table = band_table(ENGLISH, ENGLISH.name(EVIL), Html("ward"), [row]).text
     assert "<script" not in table
     assert join("1 to 5").text in table

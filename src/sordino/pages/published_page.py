@@ -1,0 +1,127 @@
+"""The second page: each release, what it was for, its numbers and their limits."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from sordino.pages.amounts import ROUND_CEILING, amounts_in_words
+from sordino.pages.cuts import cut_sentences
+from sordino.pages.languages import Language
+from sordino.pages.markup import Html, join, tag
+from sordino.pages.number_parts import answer_parts
+from sordino.pages.odds import FALSE_ALARMS, Odds
+from sordino.pages.plan_steps import hidden_below
+from sordino.pages.promise_page import hundred_text
+from sordino.pages.sections import section
+from sordino.pages.story import ShownRelease, ShownTable, Story
+
+
+def published_page(language: Language, story: Story) -> Html:
+    """Return the page, the newest release first."""
+    parts = [
+        tag("p", language.html("published.bands")),
+        tag("p", language.html("published.rough"), class_="soft"),
+    ]
+    if not story.shown:
+        parts = [tag("p", language.html("published.nothing"))]
+    parts += [_release(language, publication) for publication in story.shown]
+    if story.earlier:
+        key = language.form("published.earlier", story.earlier)
+        count = language.whole(story.earlier)
+        parts.append(tag("p", language.html(key, count=count)))
+    return section(language, "published", *parts)
+
+
+def _release(language: Language, publication: ShownRelease) -> Html:
+    """Return a release: what is known of it, and its numbers."""
+    facts = (
+        part
+        for name, text in _facts(language, publication)
+        for part in (
+            tag("dt", language.html(f"published.fact.{name}")),
+            tag("dd", text),
+        )
+    )
+    numbers = [
+        part
+        for answer in publication.answers
+        for part in answer_parts(language, answer)
+    ]
+    if not publication.answers:
+        numbers = [tag("p", language.html("published.unkept"), class_="soft")]
+    title = tag("h3", _title(language, publication))
+    return tag(
+        "article", title, tag("dl", *facts, class_="facts"), *numbers, class_="release"
+    )
+
+
+def _title(language: Language, publication: ShownRelease) -> Html:
+    """Return the number and the key of a release."""
+    if not publication.number:
+        return language.html("published.alone")
+    number = f"{publication.number}. "
+    if publication.key:
+        return join(number, language.name(publication.key))
+    return join(number, language.html("published.keyless"))
+
+
+def _facts(language: Language, publication: ShownRelease) -> Iterator[tuple[str, Html]]:
+    """Yield what is known of a release, by the keys of its texts."""
+    if publication.when is not None:
+        yield "when", join(language.moment(publication.when))
+    if publication.who or publication.budget:
+        yield "who", _who(language, publication)
+    if publication.why:
+        yield "why", language.sentence(publication.why)
+    yield "itself", _odds_alone(language, publication)
+    taken = amounts_in_words(language, publication.taken, ROUND_CEILING)
+    if taken:
+        yield "taken", join(taken)
+    if publication.answers:
+        yield "groups", _groups(language, publication)
+    banded = sum(answer.banded for answer in publication.answers)
+    if banded:
+        yield "bands", _bands(language, publication.answers[0], banded)
+    yield "cut", join(*cut_sentences(language, publication))
+
+
+def _who(language: Language, publication: ShownRelease) -> Html:
+    """Return who asked, and for whose budget."""
+    who, budget = language.name(publication.who), language.name(publication.budget)
+    if not publication.budget:
+        return who
+    if not publication.who:
+        return language.html("published.for_budget", budget=budget)
+    return language.html("published.who_for", who=who, budget=budget)
+
+
+def _odds_alone(language: Language, publication: ShownRelease) -> Html:
+    """Return the odds of a release by itself."""
+    odds = Odds(publication.bound)
+    count = hundred_text(language, odds.finds(FALSE_ALARMS))
+    return language.html("published.itself", alarms=str(FALSE_ALARMS), count=count)
+
+
+def _groups(language: Language, publication: ShownRelease) -> Html:
+    """Return which groups have a number."""
+    if not any(answer.keys for answer in publication.answers):
+        return language.html("published.groups.one")
+    hides, threshold = hidden_below(publication.plan)
+    if not hides:
+        return language.html("published.groups.known")
+    if threshold is None:
+        return language.html("published.groups.hidden")
+    count = language.number(f"{threshold:,.4g}")
+    return language.html("published.groups.threshold", count=count)
+
+
+def _bands(language: Language, answer: ShownTable, banded: int) -> Html:
+    """Say how sure bands are, and how many are expected to miss."""
+    share = 100 * answer.confidence
+    outside = -((answer.confidence - 1) * banded) // Fraction(1)
+    key = language.form("published.banded", banded)
+    return language.html(
+        key,
+        share=language.number(f"{float(share):.10g}"),
+        count=language.whole(banded),
+        outside=language.whole(int(outside)),
+    )

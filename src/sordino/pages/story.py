@@ -1,0 +1,130 @@
+"""What a report tells: plain facts, made of a ledger or of one release.
+
+Whatever is in here was published, is public, or stands in a ledger.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import final
+
+from sordino.losses.base import Loss
+from sordino.numbers import Extended
+from sordino.pages.bands import Banded
+
+Amounts = Mapping[str, Extended]
+"""What adds up, by its name: epsilon, delta, rho, the square of mu."""
+
+
+@final
+@dataclass(frozen=True)
+class NumberColumn:
+    """The numbers of an aggregate, in the order of the groups."""
+
+    name: str
+    rows: tuple[Banded, ...]
+
+
+@final
+@dataclass(frozen=True)
+class ShownTable:
+    """The first numbers of a published table."""
+
+    name: str
+    """Of one of several that were asked together, else empty."""
+    keys: tuple[str, ...]
+    groups: tuple[tuple[object, ...], ...]
+    """The values of the keys, row by row."""
+    columns: tuple[NumberColumn, ...]
+    rows: int
+    """How many groups were published, of which these are the first."""
+    banded: int
+    """How many of all its numbers have a band."""
+    confidence: Fraction
+    left_out: tuple[Mapping[str, object], ...] = ()
+    """What was measured of what limits cut off."""
+
+
+@final
+@dataclass(frozen=True)
+class ShownRelease:
+    """A release, as a reader is told of it."""
+
+    bound: Loss
+    """What it lets anybody learn by itself."""
+    plan: str
+    words: str
+    """What was asked, as a ledger records it; empty if that is not known."""
+    answers: tuple[ShownTable, ...]
+    number: int = 0
+    key: str = ""
+    when: datetime | None = None
+    who: str = ""
+    why: str = ""
+    budget: str = ""
+    """The name that was charged beside the dataset."""
+    taken: Amounts = field(default_factory=dict)
+
+
+@final
+@dataclass(frozen=True)
+class Purse:
+    """A budget: its limit, and what is spent and left of it."""
+
+    name: str
+    whole: Amounts
+    spent: Amounts
+    left: Amounts
+    aside: Amounts = field(default_factory=dict)
+    is_closed: bool = False
+    is_lowered: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Trail:
+    """By what a ledger can be checked."""
+
+    head: str
+    records: int
+    releases: int
+    answers: int
+    has_witness: bool
+    signed_by: str
+    library: str
+    rule: str
+    """The name of the filter that keeps the limit."""
+
+
+@final
+@dataclass(frozen=True)
+class Accounts:
+    """What a ledger says beside its releases."""
+
+    purses: tuple[Purse, ...]
+    """The dataset's first."""
+    shares: tuple[tuple[int, Fraction], ...]
+    """Which part of the limit each release took, by its number."""
+    trail: Trail
+
+
+@final
+@dataclass(frozen=True)
+class Story:
+    """All that a report is made of."""
+
+    title: str
+    bound: Loss
+    """What holds of everything together."""
+    questions: tuple[str, ...]
+    """The words of all releases, each once; an empty one is not known."""
+    shown: tuple[ShownRelease, ...]
+    """The newest releases, the newest first."""
+    earlier: int
+    """How many releases are not among them."""
+    plans: Mapping[str, tuple[int, ...]]
+    """Every plan, and the numbers of the releases that were made by it."""
+    accounts: Accounts | None = None
+    """Nothing, where a release tells of itself alone."""
+    registry: str = ""

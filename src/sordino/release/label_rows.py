@@ -1,0 +1,280 @@
+"""The one list of rows that makes a label: HTML, a picture and text only set it.
+
+Whatever is not known stands as "not stated", so that no row is missing in silence.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from typing import Final, NamedTuple, final
+
+from sordino.display.formatting import format_number
+from sordino.pages.languages import Language
+from sordino.pages.odds import FALSE_ALARMS, MOST
+from sordino.release.label_facts import CountedRange, LabelFacts, LeftOut, Reach
+from sordino.release.request_facts import Protected, RowLimit
+
+MOST_ROWS: Final = 12
+"""Rows of one kind that are shown before "and 30 more"."""
+_HASH: Final = 12
+"""Digits of a hash: enough to tell one from another."""
+_DIGITS: Final = 3
+_LARGE: Final = 15
+_UNITS: Final = {
+    "AddOneRow": "one_row",
+    "AddMaxRows": "rows",
+    "AddMaxRowsInMaxGroups": "rows_in_groups",
+    "ChangeOneRow": "change",
+    "AddMaxTotal": "total",
+    "AddRowsWithID": "ids",
+}
+_LIMITS: Final = {
+    "MaxRowsPerID": "rows",
+    "MaxGroupsPerID": "groups",
+    "MaxRowsPerGroupPerID": "rows_in_group",
+    "DropExcess": "join",
+    "flat_map": "made",
+}
+_KINDS: Final = {"unreadable": "unreadable", "cut off": "cut_off", "clamped": "clamped"}
+
+
+@final
+class LabelRow(NamedTuple):
+    """A name and what stands beside it."""
+
+    name: str
+    value: str
+
+
+@final
+@dataclass(frozen=True)
+class LabelPart:
+    """Rows that belong together, under a heading or none."""
+
+    heading: str
+    rows: tuple[LabelRow, ...]
+
+
+@final
+@dataclass(frozen=True)
+class LabelTexts:
+    """All texts of a label, in their order."""
+
+    title: str
+    file: str
+    lines: tuple[str, ...]
+    parts: tuple[LabelPart, ...]
+    feet: tuple[str, ...]
+
+
+def label_texts(
+    facts: LabelFacts, language: Language, file: str, status: str
+) -> LabelTexts:
+    """Return what a label says; `status` says how sure that is."""
+    say = language.plain
+    odds = LabelPart(say("label.odds.heading"), tuple(_odds(facts, language)))
+    share = language.number(f"{float(100 * Fraction(facts.confidence)):.10g}")
+    exact = LabelPart(
+        say("label.exact.heading", share=share), tuple(_exactness(facts, language))
+    )
+    rest = LabelPart(say("label.rest.heading"), tuple(_left_out(facts, language)))
+    return LabelTexts(
+        say("label.title"),
+        language.bare_name(file) if file else "",
+        tuple(_lines(facts, language, status)),
+        (LabelPart("", tuple(_units(facts, language))), odds, exact, rest),
+        tuple(_feet(facts, language, file)),
+    )
+
+
+def _lines(facts: LabelFacts, language: Language, status: str) -> Iterator[str]:
+    """Yield when it was paid for, and how sure the rest is."""
+    if facts.paid_by is not None:
+        day = datetime.fromisoformat(facts.paid_by.when)
+        yield language.plain("label.when", day=language.day(day.date()))
+    if status:
+        yield language.plain(f"label.status.{status}")
+
+
+def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield whom it protects: once where all tables agree."""
+    whom = {unit.table: _unit(unit, language) for unit in facts.units}
+    if len(set(whom.values())) <= 1:
+        default = language.plain("label.unknown")
+        yield LabelRow(
+            language.plain("label.protects"), next(iter(whom.values()), default)
+        )
+        return
+    for table, text in list(whom.items())[:MOST_ROWS]:
+        named = language.plain("label.protects_in", table=language.bare_name(table))
+        yield LabelRow(named, text)
+
+
+def _unit(unit: Protected, language: Language) -> str:
+    """Return one unit in words."""
+    if unit.verb not in _UNITS:
+        return language.plain("label.unknown")
+    numbers = (*map(language.whole, unit.most), "?", "?")
+    return language.plain(
+        f"label.units.{_UNITS[unit.verb]}",
+        column=language.bare_name(unit.column),
+        first=numbers[0],
+        second=numbers[1],
+    )
+
+
+def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield what an attacker achieves at most, by this file and by everything."""
+    say = language.plain
+    mistakes = say("label.odds.of", count=language.whole(FALSE_ALARMS))
+    yield LabelRow(say("label.odds.mistakes"), mistakes)
+    yield LabelRow(say("label.odds.this"), _of_hundred(facts.found, language))
+    total = _of_hundred(facts.found_by_all, language)
+    if facts.is_divided:
+        total = say("label.odds.blocks")
+    yield LabelRow(say("label.odds.all"), total)
+
+
+def _of_hundred(count: int | None, language: Language) -> str:
+    """Return so many of a hundred, at most."""
+    if count is None:
+        return language.plain("label.unknown")
+    most = language.whole(min(count, MOST))
+    return language.plain(
+        "label.odds.over" if count > MOST else "label.odds.most", count=most
+    )
+
+
+def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield how far intervals reach, how many numbers are rough, and the noise."""
+    say = language.plain
+    for reach in facts.reaches[:MOST_ROWS]:
+        yield LabelRow(language.bare_name(reach.name), _reach(reach, language))
+    yield from _more(len(facts.reaches), language)
+    yield LabelRow(
+        say("label.exact.rough"),
+        say(
+            "label.exact.part",
+            count=language.whole(facts.rough),
+            all=language.whole(facts.numbers),
+        ),
+    )
+    noise = ", ".join(map(language.bare_name, facts.noise[:MOST_ROWS]))
+    yield LabelRow(say("label.exact.noise"), noise or say("label.unknown"))
+
+
+def _reach(reach: Reach, language: Language) -> str:
+    """Return how far the intervals of an answer reach, rounded up."""
+    if reach.least is None or reach.most is None:
+        return language.plain("label.exact.none")
+    ends = (reach.least, reach.most)
+    least, most = (language.number(_digits_above(end)) for end in ends)
+    if least == most:
+        return language.plain("label.exact.reach", most=most)
+    return language.plain("label.exact.reaches", least=least, most=most)
+
+
+def _digits_above(end: float) -> str:
+    """Return three digits, rounded up.
+
+    >>> _digits_above(177.2), _digits_above(0.54531), _digits_above(12345.0)
+    ('178', '0.546', '12,400')
+    """
+    exact = Decimal(repr(end))
+    place = exact.adjusted() - _DIGITS + 1 if exact else 0
+    if place > _LARGE or place < -_LARGE:
+        return f"{exact.normalize():.{_DIGITS - 1}e}"
+    rounded = exact.quantize(Decimal((0, (1,), place)), ROUND_CEILING)
+    text = f"{rounded:,f}" if place <= 0 else f"{int(rounded):,}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield limits, bounds, what they cut off, and which groups are hidden."""
+    say = language.plain
+    for limit in facts.limits[:MOST_ROWS]:
+        yield _limit(limit, language)
+    yield from _more(len(facts.limits), language)
+    for bounds in facts.bounds[:MOST_ROWS]:
+        yield _bounds(bounds, language)
+    yield from _more(len(facts.bounds), language)
+    if facts.left_out is None:
+        yield LabelRow(say("label.rest.cut"), say("label.rest.unmeasured"))
+    for counted in (facts.left_out or ())[:MOST_ROWS]:
+        yield _count_row(counted, language)
+    yield LabelRow(say("label.rest.groups"), _groups(facts, language))
+    if facts.minimum is not None:
+        least = language.whole(facts.minimum)
+        yield LabelRow(say("label.rest.minimum"), say("label.rest.below", count=least))
+
+
+def _limit(limit: RowLimit, language: Language) -> LabelRow:
+    """Return how much of one person counts."""
+    columns = ", ".join(map(language.bare_name, limit.columns[:MOST_ROWS]))
+    key = f"label.limits.{_LIMITS.get(limit.verb, 'other')}"
+    name = language.plain(key, columns=columns)
+    most = language.whole(limit.most)
+    return LabelRow(name, language.plain("label.rest.most", count=most))
+
+
+def _bounds(bounds: CountedRange, language: Language) -> LabelRow:
+    """Return between which bounds values count."""
+    name = language.bare_name(bounds.name)
+    low, high = (
+        language.number(format_number(end)) for end in (bounds.low, bounds.high)
+    )
+    return LabelRow(
+        language.plain("label.rest.values", name=name),
+        language.plain("bands.interval", low=low, high=high),
+    )
+
+
+def _count_row(counted: LeftOut, language: Language) -> LabelRow:
+    """Return about how much was left out of one kind."""
+    kind = language.plain(f"label.kinds.{_KINDS.get(counted.kind, 'other')}")
+    low, high = (
+        language.number(format_number(end)) for end in (counted.low, counted.high)
+    )
+    return LabelRow(
+        f"{kind}: {language.bare_name(counted.what)}",
+        language.plain(
+            "label.rest.about", count=language.whole(counted.count), low=low, high=high
+        ),
+    )
+
+
+def _groups(facts: LabelFacts, language: Language) -> str:
+    """Return whether small groups are hidden."""
+    key = f"label.groups.{facts.groups}" if facts.groups else "label.unknown"
+    if facts.shown_from is not None and facts.groups in {"hidden", "mixed"}:
+        level = language.number(f"{facts.shown_from:,.3g}")
+        return language.plain("label.groups.below", count=level)
+    return language.plain(key)
+
+
+def _more(count: int, language: Language) -> Iterator[LabelRow]:
+    """Yield how many rows of a kind are not shown, if any."""
+    if count > MOST_ROWS:
+        rest = language.whole(count - MOST_ROWS)
+        yield LabelRow(language.plain("label.more", count=rest), "")
+
+
+def _feet(facts: LabelFacts, language: Language, file: str) -> Iterator[str]:
+    """Yield the price in the terms of the field, the record, and who made it."""
+    say = language.plain
+    yield "; ".join(map(language.number, facts.price.split(", ")))
+    paid = facts.paid_by
+    if paid is None:
+        yield say("label.foot.unrecorded")
+    else:
+        yield say(
+            "label.foot.record",
+            number=language.whole(paid.number),
+            hash=f"{paid.hash[:_HASH]}…",
+            ledger=f"{paid.ledger[:_HASH]}…",
+        )
+        if file:
+            yield say("label.foot.check", file=language.bare_name(file))
+    yield say("label.foot.made", by=language.bare_name(facts.made_by))

@@ -1,0 +1,63 @@
+"""Writing files: all of them whole, or none of them."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sordino.errors import InvalidParameter
+
+
+def write_whole(path: Any, write: Callable[[Path], object]) -> None:
+    """Write a file, and what `write` puts beside it, or refuse its path."""
+    target = _target(path)
+    try:
+        problem = _problem(target)
+        if not problem:
+            _replace(target, write)
+    except OSError as error:
+        raise _refusal(path, "cannot be written there") from error
+    if problem:
+        raise _refusal(path, problem)
+
+
+def write_text(path: Any, text: str) -> None:
+    """Write a text, such as a page, or refuse its path."""
+    write_whole(path, lambda file: file.write_text(text, "utf-8", newline="\n"))
+
+
+def _replace(target: Path, write: Callable[[Path], object]) -> None:
+    """Write beside the target, then put finished files in their places, it last."""
+    with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
+        unfinished = Path(folder) / target.name
+        write(unfinished)
+        others = [file for file in Path(folder).iterdir() if file != unfinished]
+        for file in (*others, unfinished):
+            file.replace(target.parent / file.name)
+
+
+def _target(path: Any) -> Path:
+    """Return the real place of a file, behind links."""
+    try:
+        return Path(os.path.realpath(Path(path)))
+    except (OSError, TypeError, ValueError) as error:
+        raise _refusal(path, "is no path of a file") from error
+
+
+def _problem(target: Path) -> str:
+    """Return why nothing may be written there, from what is there already."""
+    if target.is_dir():
+        return "is a folder"
+    if target.exists() and not target.is_file():
+        return "is no ordinary file"
+    if not target.parent.is_dir():
+        return "lies in a folder that does not exist"
+    return ""
+
+
+def _refusal(path: Any, problem: str) -> InvalidParameter:
+    """Return the refusal of a path."""
+    shown = str(path) if isinstance(path, os.PathLike) else path
+    remedy = 'Name a file in a folder you may write to, such as "out.csv".'
+    return InvalidParameter("path", shown, problem, remedy)

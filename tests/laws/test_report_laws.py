@@ -1,0 +1,213 @@
+"""Laws of reports: no text of their own, nothing but the ledger, nothing that runs."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import sordino.mechanisms
+from sordino.ledger.ledger import Ledger
+from sordino.losses.base import PureDP
+from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
+from sordino.mechanisms.mechanism import AbstractMechanism
+from sordino.pages.bands import Banded
+from sordino.pages.languages import Language, language_codes, read_language
+from sordino.pages.limits_page import list_omissions
+from sordino.pages.proofs import FILTERS, PROOFS
+from sordino.pages.story import (
+    Accounts,
+    NumberColumn,
+    Purse,
+    ShownRelease,
+    ShownTable,
+    Story,
+    Trail,
+)
+from sordino.pages.story_page import report_document
+from sordino.report.ledger_story import ledger_report, ledger_story
+from tests.reports import EVIL, KNOWN, hostile_ledger, plain_ledger, read_page
+
+ROOT = Path(__file__).parent.parent.parent
+PROOFS_FOLDER = ROOT / "docs/proofs"
+ENGLISH = read_language("en")
+KEPT = ("form.", "date.")
+PLAIN = ledger_report(plain_ledger(), "Harbour Clinic", "en")
+WORDS = (
+    '["agg",{"column":["col",{"name":"3"}],"low":"0/1","high":"9/1","of":["MaxRowsPerID",'
+    '{"limit":2}],"rows":[["table",{"name":"1","protects":["AddRowsWithID",'
+    '{"column":"2"}]}]]}]'
+)
+PLAN = "1 = count() with Geometric(scale=3)\n└─ keep 2 rows per id\n   └─ table 1"
+
+
+def speechless() -> Language:
+    """Return a language that says nothing but what is filled in."""
+    texts = {
+        key: text
+        if key.startswith("form.o")
+        else "1 " * 12
+        if key.endswith("months")
+        else " ".join(re.findall(r"\{\w+\}", text))
+        for key, text in ENGLISH.texts.items()
+    }
+    return Language("xx", {**texts, "form.one": "1", "form.over": "{count}"})
+
+
+def figures(*groups: tuple[object, ...]) -> ShownTable:
+    """Return a table of numbers, whose names are numbers too."""
+    rows = tuple(
+        Banded(group, f"{place * 10}", (f"{place}", f"{place * 20}"), place * 10.0,
+               float(place), place * 20.0)
+        for place, group in enumerate(groups)
+    )  # fmt: skip
+    keys = tuple(str(place) for place in range(len(groups[0])))
+    left_out = ({"kind": "cut off", "what": "3", "counted": "rows", "count": 4,
+                 "low": 1.0, "high": 7.0},)  # fmt: skip
+    columns = (NumberColumn("7", rows),)
+    return ShownTable(
+        "8", keys, groups, columns, len(groups) + 5 * (len(keys) == 3), len(groups),
+        Fraction(19, 20), left_out,
+    )  # fmt: skip
+
+
+def numeric_story() -> Story:
+    """Return a story in which every name is a number, and every page has something."""
+    days = [(date(2026, 1, day),) for day in range(1, 9)]
+    cells = [(first, second) for first in (1, 2) for second in (3, 4)]
+    release = ShownRelease(
+        bound=ApproxDP(1, "1e-6"),
+        plan=PLAN,
+        words=WORDS,
+        answers=(
+            figures((1,), (2,)), figures(*days), figures(*cells), figures((1, 2, 3)),
+        ),
+        number=3,
+        key="4",
+        when=datetime(2026, 1, 2, tzinfo=UTC),
+        who="5",
+        why="6",
+        budget="9",
+        taken={"epsilon": Fraction(1)},
+    )  # fmt: skip
+    half = {"epsilon": Fraction(1), "delta": Fraction(1, 10**6)}
+    purse = Purse("1", {**half, "epsilon": Fraction(2)}, half, half, half, False, True)
+    trail = Trail("0", 12, 2, 2, True, "", "1", "epsilon-delta")
+    accounts = Accounts(
+        (purse, replace(purse, name="2")), ((3, Fraction(1, 2)),), trail
+    )
+    return Story(
+        "7", ApproxDP(2, "1e-6"), (WORDS,), (release,), 3, {PLAN: (3, 1)}, accounts
+    )
+
+
+@pytest.mark.parametrize(
+    "story", [numeric_story(), replace(numeric_story(), accounts=None)]
+)
+def test_no_page_has_a_text_from_elsewhere(story: Story) -> None:
+    """In a language without words no letter is left but in what is quoted."""
+    reading = read_page(report_document(speechless(), story))
+    quoted = {"code", "pre", "style", "bdi"}
+    loose = [
+        text
+        for where, text in reading.texts
+        if not quoted & set(where.split()) and re.search(r"[^\W\d_]", text)
+    ]
+    assert loose == []
+    spoken = [
+        value
+        for name, value in reading.attributes
+        if name in {"aria-label", "title", "alt"} and re.search(r"[^\W\d_]", value)
+    ]
+    assert spoken == []
+
+
+def test_a_text_in_the_code_would_be_noticed() -> None:
+    """The law can fail: English itself has letters."""
+    reading = read_page(report_document(ENGLISH, numeric_story()))
+    assert any(re.search(r"[^\W\d_]", text) for where, text in reading.texts
+               if not {"code", "pre", "style", "bdi"} & set(where.split()))  # fmt: skip
+
+
+@pytest.mark.parametrize("code", language_codes())
+@pytest.mark.parametrize("make", [plain_ledger, hostile_ledger])
+def test_a_report_runs_nothing_and_fetches_nothing(
+    code: str, make: Callable[[], Ledger]
+) -> None:
+    """Elements are known, no attribute is an event, links stay on the page."""
+    page = ledger_report(make(), EVIL, code)
+    reading = read_page(page)
+    assert set(reading.elements) <= KNOWN
+    for name, value in reading.attributes:
+        assert not name.startswith("on")
+        assert name not in {"style", "src", "srcset", "action", "formaction", "data"}
+        assert name != "href" or value.startswith("#")
+    assert page.count("<style>") == 1
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+    assert "\x00" not in page
+
+
+def test_markup_in_names_is_text() -> None:
+    """What hostile names are called is read on the page, letter by letter."""
+    words = read_page(ledger_report(hostile_ledger(), EVIL, "en")).words
+    assert words.count(EVIL) >= 5
+    assert "(empty text)" in words
+    assert "\\u202e\\n\\x1b[2J" in words
+    assert "病" * 41 not in words.split("What is not promised")[0]
+
+
+def test_the_same_ledger_has_the_same_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report is a function of the ledger: no clock, no folder, no zone is in it."""
+    ledger = plain_ledger()
+    first = ledger_report(ledger, "Harbour Clinic", "en")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    assert ledger_report(ledger, "Harbour Clinic", "en") == first
+    assert str(tmp_path) not in first
+
+
+def test_every_mechanism_has_a_proof() -> None:
+    """Each mechanism of the library is listed, with sections that are there."""
+    known = {
+        name
+        for name, mechanism in vars(sordino.mechanisms).items()
+        if isinstance(mechanism, type) and issubclass(mechanism, AbstractMechanism)
+    }
+    assert known <= set(PROOFS)
+    for places in (*PROOFS.values(), *FILTERS.values()):
+        for file, heading in places:
+            text = (PROOFS_FOLDER / file).read_text(encoding="utf-8")
+            assert re.search(rf"^#+ {re.escape(heading)}$", text, re.MULTILINE), heading
+
+
+@pytest.mark.parametrize(
+    "bound", [PureDP("0.01"), PureDP(1), ZCDP("0.5"), GaussianDP("0.5"), PureDP(12)]
+)
+def test_odds_of_a_page_are_those_of_the_loss(bound: PureDP) -> None:
+    """The great number is the share found at 5 of 100, rounded up; never 100."""
+    story = replace(numeric_story(), bound=bound)
+    words = read_page(report_document(ENGLISH, story)).words
+    percent = 100 * Fraction(bound.tpr_at(0.05))
+    shown = -(-percent // 1)
+    if shown <= 99:
+        assert f"at most {shown} of 100" in words
+    else:
+        assert "next to nothing can be promised" in words
+        assert "at most 100 of 100" not in words
+
+
+def test_a_list_of_twelve_lines_says_what_is_not_promised() -> None:
+    """Each with a state and a text of its own."""
+    lines = list(list_omissions(ledger_story(plain_ledger(), "x")))
+    assert len({line.name for line in lines}) == 12
+    for line in lines:
+        assert f"unpromised.{line.state}" in ENGLISH.texts
+        assert f"unpromised.line.{line.name}" in ENGLISH.texts
+        assert f"unpromised.means_of.{line.meaning}" in ENGLISH.texts

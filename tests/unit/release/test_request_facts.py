@@ -1,0 +1,133 @@
+"""What the words of requests tell: limits, bounds, groups and whom a table protects."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sordino as sd
+from sordino.release.request_facts import (
+    LIMITS,
+    NOTHING,
+    Protected,
+    RowLimit,
+    ValueBounds,
+    request_facts,
+    words_facts,
+)
+from tests.worded import QUERIES, TABLES, said, session
+
+WORDS: Final = json.loads(
+    (Path(__file__).parents[2] / "vectors" / "request_words.json").read_text("utf-8")
+)["requests"]
+VISITS: Final = sd.table("visits")
+BOUNDED: Final = VISITS.enforce(sd.MaxRowsPerID(2))
+WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
+
+
+def facts(request: Any) -> Any:
+    """Return what the words of a request tell."""
+    return words_facts(said(session(), request).words)
+
+
+@pytest.mark.parametrize("request_words", [each["words"] for each in WORDS])
+def test_every_request_that_was_ever_made_tells_whom_it_protects(
+    request_words: Any,
+) -> None:
+    """All kept words of releases are understood; of several each is, by its name."""
+    verb, arguments = request_words
+    names = [name for name, _ in arguments.get("requests", [["", None]])]
+    for name in names if verb != "partition" else ():
+        told = request_facts(request_words, name)
+        assert told.units
+        assert told.groups
+
+
+def test_limits_bounds_and_units_are_those_that_were_asked_for() -> None:
+    """They are told by their public names, once each, in order."""
+    query = VISITS.enforce(
+        sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerGroupPerID("ward", 3)
+    )
+    told = facts(
+        query.group_by("ward").agg(
+            n=sd.count(), days=sd.mean("days", 0, 30), two=sd.sum("days", 0, 30)
+        )
+    )
+    assert told.units == (Protected("visits", "AddRowsWithID", "person"),)
+    assert told.limits == (
+        RowLimit("MaxGroupsPerID", 2, ("ward",)),
+        RowLimit("MaxRowsPerGroupPerID", 3, ("ward",)),
+    )
+    assert told.bounds == (ValueBounds("days", Fraction(0), Fraction(30)),)
+
+
+@pytest.mark.parametrize(
+    ("request_", "groups"),
+    [
+        (BOUNDED.agg(n=sd.count()), "none"),
+        (BOUNDED.group_by(WARDS).agg(n=sd.count()), "public"),
+        (BOUNDED.group_by("ward").agg(n=sd.count()), "hidden"),
+        (BOUNDED.group_by("days", WARDS).agg(n=sd.count()), "mixed"),
+        (BOUNDED.group_by("ward").top(2, by=sd.count()), "first"),
+        (BOUNDED.marginals(WARDS, order=1), "public"),
+    ],
+)
+def test_groups_are_told(request_: Any, groups: str) -> None:
+    """Whether small groups are hidden follows from the keys."""
+    assert facts(request_).groups == groups
+
+
+def test_a_minimum_is_told() -> None:
+    """What a reader asked to leave out is told."""
+    asked = BOUNDED.group_by("ward").agg(n=sd.count()).suppress_below(20)
+    assert facts(asked).minimum == 20
+
+
+def test_every_limit_has_words() -> None:
+    """What limits rows in any worded request is one of the limits that are told."""
+    seen = {
+        limit.verb for each in WORDS for limit in request_facts(each["words"]).limits
+    }
+    assert seen == set(LIMITS)
+    assert QUERIES
+    assert TABLES
+
+
+@pytest.mark.parametrize("words", ["", "[", "1", "[" * 100_000, '["release",{}]'])
+def test_what_is_no_request_tells_nothing(words: str) -> None:
+    """A ledger may hold anything: it is not told."""
+    assert words_facts(words) == NOTHING
+
+
+JSON: Final = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([
+                "request",
+                "rows",
+                "columns",
+                "limit",
+                "low",
+                "high",
+                "by",
+            ]),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_no_words_make_it_fail(words: Any) -> None:
+    """Whatever stands where words are expected, an answer comes back."""
+    request_facts(["release", {"request": ["agg", words]}])
+    request_facts(["release", {"request": ["agg", {"rows": words, "columns": words}]}])
+    request_facts(words)
