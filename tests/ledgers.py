@@ -104,9 +104,9 @@ def create(path: Path, point: str, witness: Path | None) -> None:
 class Standing:
     """A clock that stands until it is set."""
 
-    def __init__(self, *day: int) -> None:
+    def __init__(self, year: int, month: int, day: int) -> None:
         """Begin with a day."""
-        self.now = datetime(*day, tzinfo=UTC)
+        self.now = datetime(year, month, day, tzinfo=UTC)
 
     def __call__(self) -> datetime:
         """Return the time."""

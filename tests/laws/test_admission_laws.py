@@ -51,7 +51,8 @@ def condition(dice: Dice, kind: str, depth: int = 3) -> Expression:
     """Draw a condition on the column, or on another one."""
     if depth and dice.chance(1, 2):
         left, right = (condition(dice, kind, depth - 1) for _ in range(2))
-        return dice.one((left & right, left | right, ~left))
+        both: tuple[Expression, ...] = (left & right, left | right, ~left)
+        return dice.one(both)
     cell: Any = sd.col("block")
     if kind in {"date", "time"} and dice.chance(1, 2):
         cell = cell.truncate(dice.one(("year", "quarter", "month", "week", "day")))
@@ -69,7 +70,8 @@ def condition(dice: Dice, kind: str, depth: int = 3) -> Expression:
         lambda: cell.is_null(),
         lambda: sd.col("other") > 0,
     )
-    return dice.one(options)()
+    drawn: Expression = dice.one(options)()
+    return drawn
 
 
 def complaints(kinds: tuple[Blocks, str], seed: int) -> list[str]:

@@ -242,6 +242,8 @@ def test_who_is_in_no_block_changes_nothing_in_many_cases() -> None:
 
 
 Patch = pytest.MonkeyPatch
+RULES: Final[Any] = covers._RULES
+PASSES: Final[Any] = admission._PASSES
 
 
 def _marks_survive_a_pick(patch: Patch) -> None:
@@ -273,7 +275,7 @@ def _both_sides_at_once(patch: Patch) -> None:
         common = frozenset.intersection(*(cover.blocks for cover in several or ()))
         return tuple(replace(cover, blocks=common) for cover in several)
 
-    patch.setitem(covers._RULES, Join, join)  # type: ignore[arg-type]
+    patch.setitem(RULES, Join, join)
 
 
 def _name_is_enough(patch: Patch) -> None:
@@ -284,7 +286,7 @@ def _name_is_enough(patch: Patch) -> None:
         below = covers_of(node.child, layouts)
         return tuple(cover.carry(lambda old: old & names) for cover in below)
 
-    patch.setitem(covers._RULES, Project, project)  # type: ignore[arg-type]
+    patch.setitem(RULES, Project, project)
 
 
 def _totals_are_marks(patch: Patch) -> None:
@@ -295,7 +297,7 @@ def _totals_are_marks(patch: Patch) -> None:
             covers_of(node.child, layouts), node.per, node.schema.names
         )
 
-    patch.setitem(covers._RULES, Gathered, gather)  # type: ignore[arg-type]
+    patch.setitem(RULES, Gathered, gather)
 
 
 def _or_intersects(patch: Patch) -> None:
@@ -306,7 +308,7 @@ def _or_intersects(patch: Patch) -> None:
 
 def _wrong_end(patch: Patch) -> None:
     """Admit by `<` the blocks that it turns away."""
-    patch.setitem(admission._PASSES, LESS, lambda low, _, values: low >= values[0])  # type: ignore[arg-type]
+    patch.setitem(PASSES, LESS, lambda low, _, values: low >= values[0])
 
 
 def _missing_blocks_pass(patch: Patch) -> None:
