@@ -191,7 +191,7 @@ def test_a_table_that_has_grown_is_refused_before_the_charge() -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT range AS x FROM range(10)")
     known = session((connection, "t"), sd.ChangeOneRow(), sd.PureDP(3))
-    count = T.agg(n=sd.count())
+    count = T.agg(n=sd.count(), s=sd.sum("x", 0, 9))
     assert known.release(count, sd.PureDP(1))["n"].to_pylist() == [10]
     connection.execute("INSERT INTO t VALUES (3)")
     with pytest.raises(EngineUnavailable, match=r"had 10 rows .* and has 11 now"):
