@@ -200,7 +200,7 @@ def test_odds_of_a_page_are_those_of_the_loss(bound: PureDP) -> None:
         assert f"at most {shown} of 100" in words
     else:
         assert "next to nothing can be promised" in words
-        assert "100 of 100" not in words
+        assert "at most 100 of 100" not in words
 
 
 def test_a_list_of_twelve_lines_says_what_is_not_promised() -> None:

@@ -12,6 +12,7 @@ from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.paid_answers import read_loss
 from sordino.ledger.records import Record
+from sordino.ledger.registry import registry_yaml
 from sordino.pages.languages import read_language
 from sordino.pages.story import ShownRelease, Story
 from sordino.pages.story_page import report_document
@@ -46,6 +47,7 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
         earlier=len(entries) - len(newest),
         plans=_by_plan(entries),
         accounts=accounts_of(ledger, entries, records, seen),
+        registry=registry_yaml(ledger, {}, draft=True) if entries else "",
     )
 
 
