@@ -107,8 +107,8 @@ class Least:
             raise PolicyRefusal(
                 self.rule,
                 f"groups show here from a noisy count of {shown} on",
-                f"Leave smaller groups out: .suppress_below({self.count}) after agg, in a "
-                f"job file suppress_below = {self.count}.",
+                f"Leave smaller groups out: .suppress_below({self.count}) after agg, "
+                f"in a job file suppress_below = {self.count}.",
             )
 
 
