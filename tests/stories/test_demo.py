@@ -35,7 +35,7 @@ def test_every_scene_fits_the_terminal(shown: str) -> None:
         "The price comes first",
         "Wards from a public list",
     ]
-    assert len(titles) == 8
+    assert len(titles) == 9
     for title in titles:
         assert re.search(rf"^{title} ─+\n[A-Z].{{60,}}\n", shown, re.MULTILINE)
 
@@ -68,13 +68,18 @@ def test_the_budget_is_kept(shown: str) -> None:
     assert "nothing was charged" in re.sub(r"\s+", " ", shown)
 
 
-def test_the_picture_is_where_it_says(shown: str) -> None:
-    """The file named at the end is a picture."""
-    (path,) = re.findall(r"picture +(\S+)", shown)
-    picture = Path(path)
+def test_picture_and_report_are_where_it_says(shown: str) -> None:
+    """The files that are named are a picture, and at the end the report of it all."""
+    (picture,) = map(Path, re.findall(r"^ *picture +(\S+)$", shown, re.MULTILINE))
+    (report,) = map(Path, re.findall(r"^ *report +(\S+)$", shown, re.MULTILINE))
     assert picture.read_bytes().startswith(b"\x89PNG")
-    picture.unlink()
-    picture.parent.rmdir()
+    page = report.read_text(encoding="utf-8")
+    assert "unlisted wards" in page
+    assert "1.75 of 2 is spent" in page
+    assert "A report for readers" in shown[shown.index(str(picture)) :]
+    for path in (picture, report):
+        path.unlink()
+    report.parent.rmdir()
 
 
 def test_the_noise_is_that_of_the_mechanisms(shown: str) -> None:

@@ -20,6 +20,8 @@ from sordino.demo.pages import (
     short_number,
 )
 from sordino.losses.headline import headline
+from sordino.release.whole_files import write_text
+from sordino.report.ledger_story import ledger_report
 
 BUDGET: Final = sd.ApproxDP(2, "1e-6")
 KNOWN: Final = sd.ApproxDP(1, "2e-7")
@@ -29,6 +31,8 @@ _ROWS: Final = sd.table("visits").filter(sd.col("age") >= 18)
 _BOUNDED: Final = _ROWS.enforce(
     sd.MaxGroupsPerID("ward", 3), sd.MaxRowsPerGroupPerID("ward", 5)
 )
+_HOSPITAL: Final = "An invented hospital: visits"
+_WHY: Final = "to show how a hospital would do it"
 _NONE: Final = (0, None)
 """Of a ward without patients."""
 _ASKED: Final[dict[str, Any]] = {
@@ -127,7 +131,7 @@ def show_listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Re
         "any patient looks like a ward with one. (Exact numbers are shown as these\n"
         "patients are invented.)",
     )
-    release = session.release(by_known(), KNOWN)
+    release = session.release(by_known(), KNOWN, key="wards", why=_WHY)
     console.print(_compare(release, table, (*SHOWN, clinic.CLOSED)))
     console.print()
     print_indented(console, f"and {len(release) - len(SHOWN) - 1} more wards")
@@ -144,7 +148,7 @@ def show_unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.
         "there at all. A ward is shown when its noisy number of patients is large.",
     )
     query = by_unknown()
-    release = session.release(query, UNKNOWN)
+    release = session.release(query, UNKNOWN, key="unlisted wards", why=_WHY)
     console.print(_compare(release, table, SHOWN))
     console.print()
     (threshold,) = session.price(query, UNKNOWN).thresholds
@@ -184,6 +188,20 @@ def save_picture(console: Console, release: sd.Release, folder: Path) -> Path:
     figure: Any = release.plot("patients", "days", top=20)
     figure.savefig(path, dpi=110)
     console.print(pair_table([("picture", str(path))]))
+    return path
+
+
+def save_report(console: Console, session: sd.Session, folder: Path) -> Path:
+    """Save the report of everything that was released, and say where."""
+    print_heading(
+        console,
+        "A report for readers",
+        "All of this as a lawyer, an officer or a reader is told of it: whom it\n"
+        "protects, the odds, what was published, and what is not promised.",
+    )
+    path = folder / "report.html"
+    write_text(path, ledger_report(session.ledger, _HOSPITAL, "en"))
+    console.print(pair_table([("report", str(path))]))
     return path
 
 

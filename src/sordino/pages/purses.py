@@ -61,7 +61,8 @@ def asking_part(language: Language, accounts: Accounts) -> Html:
     table = tag(
         "table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="num"
     )
-    note = tag("p", language.html("asking.note"), class_="soft")
+    what = "note" if accounts.division is None else "note_of_blocks"
+    note = tag("p", language.html(f"asking.{what}"), class_="soft")
     wide = tag(
         "div", table, class_="wide", tabindex="0", role="group",
         aria_label=language.plain("asking.title"),
