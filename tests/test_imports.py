@@ -20,7 +20,7 @@ WAITING: Final = {
     ("ledger.paid_answers", "release.recall"): "brings Arrow",
     ("losses.curve_plot", "losses.pictures"): "brings matplotlib",
     ("release.label", "release.label_picture"): "brings matplotlib",
-    ("release.plotting", "losses.pictures"): "brings matplotlib",
+    ("release.plotting", "release.drawing.figure"): "brings matplotlib",
     ("release.release", "release.plotting"): "brings matplotlib",
     ("session.sql_request", "query.sql.ask"): "brings sqlglot",
 }

@@ -13,11 +13,12 @@ from sordino.conformance.verdicts import order_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory.engine import MemoryEngine
-from sordino.errors import EngineFailure, SordinoError
+from sordino.errors import SordinoError
 from sordino.query.question import Question
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import Claim, claim
 from tests.doors import DOORS
+from tests.drawn_answers import answers_beside_meanings
 from tests.drawn_queries import asked, drawn
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.sqlite_engine import database
@@ -98,19 +99,8 @@ def told_by_sqlite(dice: Dice) -> Iterator[bool]:
     one, engine = world(dice), sqlite_engine()
     opened = one.catalog(engine, one.private)
     meaning = one.catalog(MemoryEngine(order=order_of(engine)), one.private)
-    for _ in range(QUESTIONS):
-        try:
-            made = claim(asked(drawn(dice, opened)), opened)
-            questions = (made.question, *made.choice_questions)
-            answers = [engine.answer(question) for question in questions]
-        except EngineFailure:
-            raise
-        except SordinoError:
-            continue
-        for question, answer in zip(questions, answers, strict=True):
-            expected = meaning.engine.answer(question)
-            same = comparable_answer(question, expected)
-            yield comparable_answer(question, answer) == same
+    for answer, meant in answers_beside_meanings(dice, opened, meaning, QUESTIONS):
+        yield answer == meant
 
 
 @settings(max_examples=max(4, settings().max_examples // 8))

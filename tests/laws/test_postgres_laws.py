@@ -18,11 +18,10 @@ from sordino.engines.postgres.engine import postgres_engine
 from sordino.engines.postgres.guards import numeric
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.engine import SQLEngine
-from sordino.errors import EngineFailure, SordinoError
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, Door
-from tests.drawn_queries import asked, drawn
+from tests.drawn_answers import answers_beside_meanings, prices_that_do_not_hold
 from tests.duckdb_order import SALT
 from tests.extremes import BASE, EXTREMES, STEPS, table
 from tests.laws import test_outcome_laws as outcomes
@@ -50,30 +49,13 @@ def engine_of_server() -> SQLEngine:
 
 
 def told_by_server(dice: Dice) -> Iterator[tuple[Any, Any]]:
-    """Draw a database and questions: the answers of the server, and what is meant.
-
-    Each is asked twice, so that rows are kept, read again and made anew.
-    """
+    """Draw a database and questions: the answers of the server, and what is meant."""
     one, engine = world(dice), engine_of_server()
     opened = one.catalog(engine, one.private, SERVER)
     memory = MemoryEngine(order=order_of(engine))
     # the rows leave the server, or were never there
     meaning = one.catalog(memory, one.private, dice.one(("plain", SERVER)))
-    for _ in range(QUESTIONS):
-        try:
-            made = claim(asked(drawn(dice, opened)), opened)
-            questions = (made.question, *made.choice_questions)
-            answers = [engine.answer(question) for question in questions]
-        except EngineFailure:
-            raise
-        except SordinoError:
-            continue
-        for question, answer in zip(questions, answers, strict=True):
-            meant = comparable_answer(question, meaning.engine.answer(question))
-            yield comparable_answer(question, answer), meant
-            if dice.chance(1, 3):  # else of the rows that the server has kept
-                engine.forget()
-            yield comparable_answer(question, engine.answer(question)), meant
+    yield from answers_beside_meanings(dice, opened, meaning, QUESTIONS)
     engine.close()
 
 
@@ -107,16 +89,7 @@ def complaints(dice: Dice) -> Iterator[str]:
         further = engine_of_server()
         one.catalog(further, neighbour(dice, one), SERVER)
         others.append(further)
-    for _ in range(QUESTIONS):
-        try:
-            made = claim(asked(drawn(dice, catalog)), catalog)
-            before = exact(made, engine)
-        except EngineFailure:
-            raise
-        except SordinoError:
-            continue
-        for further in others:
-            yield from broken(made, before, exact(made, further))
+    yield from prices_that_do_not_hold(dice, catalog, others, QUESTIONS)
     for opened in (engine, *others):
         opened.close()
 

@@ -16,12 +16,11 @@ from sordino.conformance.verdicts import order_of
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.spark.dialect import SparkDialect
 from sordino.engines.sql import pieces as sql
-from sordino.errors import EngineFailure, SordinoError
 from sordino.query.nodes import Source
 from tests.dice import Dice, rolled
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS
-from tests.drawn_queries import asked, drawn
+from tests.drawn_answers import answers_beside_meanings, prices_that_do_not_hold
 from tests.extremes import BASE, EXTREMES, STEPS, table
 from tests.laws import test_outcome_laws as outcomes
 from tests.laws import test_source_laws as sources
@@ -40,29 +39,12 @@ STEPPED: Final = ("arithmetic", "casts", "texts", "dates", "filter of texts")
 
 
 def told_by_spark(dice: Dice) -> Iterator[tuple[Any, Any]]:
-    """Draw a database and questions: the answers of Spark, and what is meant.
-
-    Each is asked twice, so that rows are kept, read again and made anew.
-    """
+    """Draw a database and questions: the answers of Spark, and what is meant."""
     drawn_world, engine = world(dice), engine_beside(salt=SALT)
     opened = drawn_world.catalog(engine, drawn_world.private, FRAME)
     memory = MemoryEngine(order=order_of(engine))
     meaning = drawn_world.catalog(memory, drawn_world.private)
-    for _ in range(QUESTIONS):
-        try:
-            made = claim(asked(drawn(dice, opened)), opened)
-            questions = (made.question, *made.choice_questions)
-            answers = [engine.answer(question) for question in questions]
-        except EngineFailure:
-            raise
-        except SordinoError:
-            continue
-        for question, answer in zip(questions, answers, strict=True):
-            meant = comparable_answer(question, meaning.engine.answer(question))
-            yield comparable_answer(question, answer), meant
-            if dice.chance(1, 3):  # else of the rows that Spark has kept
-                engine.forget()
-            yield comparable_answer(question, engine.answer(question)), meant
+    yield from answers_beside_meanings(dice, opened, meaning, QUESTIONS)
     engine.close()
 
 
@@ -83,15 +65,7 @@ def complaints(dice: Dice) -> Iterator[str]:
     drawn_world, engines = world(dice), [engine_beside(salt=SALT) for _ in range(2)]
     catalog = drawn_world.catalog(engines[0], drawn_world.private, FRAME)
     drawn_world.catalog(engines[1], neighbour(dice, drawn_world), FRAME)
-    for _ in range(QUESTIONS):
-        try:
-            made = claim(asked(drawn(dice, catalog)), catalog)
-            totals = [exact(made, engine) for engine in engines]
-        except EngineFailure:
-            raise
-        except SordinoError:
-            continue
-        yield from broken(made, *totals)
+    yield from prices_that_do_not_hold(dice, catalog, engines[1:], QUESTIONS)
     for engine in engines:
         engine.close()
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,9 +17,12 @@ from hypothesis import strategies as st
 import sordino as sd
 from sordino.aggregations import sized_moments
 from sordino.aggregations.base import Setting
+from sordino.aggregations.measurements import AbstractMeasurement
 from sordino.contribution import Contribution, Weighed
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import SordinoError
+from sordino.numbers import finite, rational_above
+from sordino.planning.ways import plans
 from sordino.query.relation import Relation
 from sordino.query.request import Request
 from sordino.session import catalog as catalogs
@@ -77,6 +81,59 @@ def weighed(scene: Scene) -> Request:
     others = [name for name in scene.groupable() if name not in names]
     by = scene.dice.several(others, 0, 2)
     return (scene.query.group_by(by) if by else scene.query).agg(**asked)
+
+
+def running(scene: Scene) -> Request:
+    """Ask for figures of three periods: of the weighed column, or of rows."""
+    names = own_names(scene)
+    periods = [name for name in ("h", "z", "x") if name not in names]
+    kinds = {name: scene.schema[name].type for name in periods if name in scene.schema}
+    period = scene.dice.one([name for name in kinds if kinds[name] == "i64"])
+    each = sd.sum(names[0]) if scene.dice.chance(3, 4) else sd.count()
+    return scene.query.cumulative(period, [0, 1, 2], total=each)
+
+
+def running_cases(dice: Dice, patience: int) -> Iterator[tuple[Fraction, Fraction]]:
+    """Draw figures and neighbours: how far forms move, squared, and what is priced."""
+    drawn = world(dice)
+    one = replace(drawn, units={name: _adding(dice) for name in drawn.private})
+    engine = MemoryEngine()
+    catalog = one.catalog(engine, one.private)
+    others = [_opened(one, neighbour(dice, one)) for _ in range(patience)]
+    query = sd.table("visits")
+    scene = Scene(dice, catalog, query, query.resolve(catalog))
+    for _ in range(dice.below(3)):
+        scene = _stepped(scene)
+    try:
+        ways = list(plans(running(scene), catalog))
+    except (SordinoError, IndexError):
+        return
+    for way in ways:
+        (measured,) = way.measurements.values()
+        priced = rational_above(finite(measured.change.l2) ** 2)
+        here = _forms(measured, engine.answer(way.question))
+        for other in others:
+            there = _forms(measured, other.answer(way.question))
+            apart = (
+                Fraction(a) - Fraction(b) for a, b in zip(here, there, strict=True)
+            )
+            yield sum((one * one for one in apart), Fraction(0)), priced
+
+
+def _forms(measured: AbstractMeasurement, totals: pa.Table) -> list[float]:
+    """Return what is measured of exact totals, without noise."""
+    forms: list[float] = measured.scale_totals(totals.column(-1).to_numpy()).tolist()
+    return forms
+
+
+def test_no_neighbour_moves_a_figure_over_time_further() -> None:
+    """For any two neighbours that differ in what people add, of any periods."""
+    pairs = [
+        pair for seed in range(60) for pair in running_cases(rolled(_SEED + seed), 4)
+    ]
+    assert all(moved <= priced for moved, priced in pairs)
+    assert any(moved == priced for moved, priced in pairs)
+    assert len(pairs) > 100
 
 
 def cases(
@@ -219,6 +276,15 @@ def _grouped_by_itself(patch: Patch) -> None:
     patch.setattr(Weighed, "sensitivity", sensitivity)
 
 
+def _as_if_less_were_added(patch: Patch) -> None:
+    """Price half of what a person may add."""
+
+    def sensitivity(self: Weighed, by: Any) -> Any:
+        return Contribution(rows=(self.most + 1) // 2).sensitivity(by)
+
+    patch.setattr(Weighed, "sensitivity", sensitivity)
+
+
 def by_itself(scene: Scene) -> Request:
     """Ask for the sum of the weighed column in groups of its own values."""
     name = scene.dice.one(own_names(scene) or ["x"])
@@ -249,3 +315,15 @@ def test_a_mutant_is_caught(
     units, _ = KINDS[kind]
     seeds = range(_SEED, _SEED + _PATIENCE)
     assert any(wrong for seed in seeds for _, wrong in cases(rolled(seed), units, ways))
+
+
+@pytest.mark.slow
+def test_figures_over_time_that_move_further_are_caught(monkeypatch: Patch) -> None:
+    """A bound that is too low breaks the law."""
+    _as_if_less_were_added(monkeypatch)
+    seeds = range(_SEED, _SEED + _PATIENCE)
+    assert any(
+        moved > priced
+        for seed in seeds
+        for moved, priced in running_cases(rolled(seed), NEIGHBOURS)
+    )

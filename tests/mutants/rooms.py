@@ -74,6 +74,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "tests/unit/test_contribution.py",
             "tests/unit/test_units.py",
+            "tests/unit/test_added_totals.py",
             "tests/unit/test_sensitivity.py",
             "tests/laws/test_unit_laws.py",
             *_QUERIES,

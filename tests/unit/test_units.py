@@ -13,12 +13,10 @@ from sordino.errors import (
     EngineUnavailable,
     InvalidParameter,
     InvalidQuery,
-    InvalidSQL,
     SordinoError,
     UnknownName,
 )
 from sordino.numbers import sqrt
-from sordino.query.builder import Query
 from tests.postgres_server import stored_table
 
 ALL: Final = sd.PureDP(10**9)
@@ -41,11 +39,6 @@ def numbered(row: Any) -> list[dict[str, int]]:
     """Make two rows of each."""
     del row
     return [{"k": 1}, {"k": 2}]
-
-
-def seen(row: Any) -> dict[str, int]:
-    """Read the column that people add to."""
-    return {"v": row["views"]}
 
 
 def session(
@@ -216,75 +209,6 @@ def test_what_tells_whom_it_protects() -> None:
         assert any(note in one for one in release.notes)
 
 
-def test_sums_in_sql_need_no_bounds_either() -> None:
-    """SUM of the column that people add to; nothing else."""
-    known = session(VIEWS, sd.AddMaxTotal("views", 30))
-    told = known.sql("SELECT SUM(views) AS v FROM t WHERE hour = 9", sd.PureDP(10**8))
-    assert told["v"].to_pylist() == [449]
-    for text in (
-        "SELECT AVG(views) FROM t",
-        "SELECT SUM(views) FROM t WHERE views > 3",
-        "SELECT SUM(views + 1) FROM t",
-    ):
-        with pytest.raises(InvalidSQL, match="needs bounds"):
-            known.sql(text, sd.PureDP(1))
-
-
-UNSOUND: Final[dict[str, Query]] = {
-    "a filter": T.filter(sd.col("views") > 100),
-    "rows that are dropped": T.with_columns(v=sd.col("views") - 3).filter(
-        sd.col("v") > 0
-    ),
-    "written anew": T.with_columns(views=sd.col("views") + 0),
-    "a function": T.with_columns(sd.udf(seen, returns={"v": "i64"})),
-    "several rows": T.flat_map(numbered, {"k": "i64"}, max_rows=1),
-    "bins": T.bin("views", [0, 10, 100], "level"),
-}
-
-
-@pytest.mark.parametrize("name", UNSOUND)
-def test_sums_need_bounds_once_a_number_was_read(name: str) -> None:
-    """One view less may take a row of many views away."""
-    known = session(VIEWS, sd.AddMaxTotal("views", 30))
-    with pytest.raises(InvalidQuery, match="nothing bounds the values of sum"):
-        known.price(UNSOUND[name].agg(v=sd.sum("views")), sd.PureDP(1))
-
-
-@pytest.mark.parametrize(("twice", "on"), [(True, "page"), (False, "views")])
-def test_joins_keep_sums_that_they_do_not_multiply(*, twice: bool, on: str) -> None:
-    """With one partner a row, by another column, the sum is what it was."""
-    pages = pa.table({"page": ["home", "help"], "views": [57, 2], "kind": ["a", "b"]})
-    more = pa.concat_tables([pages, pages]) if twice else pages
-    public = sd.PublicTable(more.select([on, "kind"]))
-    private = sd.PrivateTable(VIEWS, protects=sd.AddMaxTotal("views", 30))
-    known = sd.Session({"t": private, "pages": public}, ALL)
-    joined = T.join_public("pages", on=on).agg(v=sd.sum("views"))
-    with pytest.raises(InvalidQuery, match="nothing bounds"):
-        known.price(joined, sd.PureDP(1))
-    once = sd.PublicTable(pages.select(["page", "kind"]))
-    known = sd.Session({"t": private, "pages": once}, ALL)
-    kinds = sd.KeySet.from_dict({"kind": ["a", "b"]})
-    rows = T.join_public("pages", on="page").group_by(kinds)
-    told = known.release(rows.agg(v=sd.sum("views")), sd.PureDP(10**8))
-    assert told["v"].to_pylist() == [802, 57]
-
-
-def test_groups_of_its_own_values_are_refused() -> None:
-    """There a number that grows by one moves all of it to another group."""
-    known = session(VIEWS, sd.AddMaxTotal("views", 30))
-    with pytest.raises(InvalidQuery, match="in groups of its own values"):
-        known.price(T.group_by("views").agg(v=sd.sum("views")), sd.ApproxDP(1, "1e-6"))
-
-
-def test_unknown_groups_show_by_what_people_did() -> None:
-    """A page of one row and many views shows, and one of few views does not."""
-    known = session(VIEWS, sd.AddMaxTotal("views", 30), sd.ApproxDP(200, "1e-6"))
-    release = known.release(
-        T.group_by("page").agg(v=sd.sum("views")), sd.ApproxDP(100, "1e-6")
-    )
-    assert release["page"].to_pylist() == ["help", "home"]
-
-
 @pytest.mark.parametrize("most", [0, -1, 2.5, True, None, "3", 2**60])
 def test_totals_that_protect_nothing_are_refused(most: Any) -> None:
     """A limit is a whole number of 1 or more."""
@@ -326,14 +250,6 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
     work, kind, match = WRONG[name]
     with pytest.raises(kind, match=match):
         work()
-
-
-def test_a_row_that_holds_everything() -> None:
-    """Totals stop growing at 2**53, and the noise is that of 30 all the same."""
-    rows = pa.table({"views": [2**62, 2**62, 1]})
-    known = session(rows, sd.AddMaxTotal("views", 30))
-    release = known.release(T.agg(v=sd.sum("views")), sd.PureDP(10**8))
-    assert release["v"].to_pylist() == [2**53]
 
 
 @pytest.mark.slow

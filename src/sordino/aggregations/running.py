@@ -37,8 +37,9 @@ from sordino.aggregations.measurements import (
 )
 from sordino.aggregations.rows import rows_measurement
 from sordino.aggregations.shares import AbstractShare
-from sordino.aggregations.sum import Sum, sum_measurement
+from sordino.aggregations.sum import Sum, sum_measurement, weighed_sum
 from sordino.aggregations.totals import AbstractTotal
+from sordino.contribution import Weighed
 from sordino.curves.points import Floats
 from sordino.errors import InvalidQuery
 from sordino.mechanisms.noise_mechanism import (
@@ -111,6 +112,10 @@ class Running(AbstractAggregation):
         """Return the bounds of what is added up."""
         return self.each.clamp
 
+    def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
+        """Tell whether the sum of a weighed column is added up."""
+        return self.each.adds_up(weighed, schema)
+
     @property
     def lacks_bounds(self) -> bool:
         """Tell whether nothing bounds what is added up."""
@@ -131,7 +136,7 @@ class Running(AbstractAggregation):
             RunningEstimator(
                 (_running_measurement(total, factors, self.periods, blocks=blocks),),
                 self.last,
-                isinstance(self.each, Count),
+                isinstance(self.each, Count) or self.lacks_bounds,
             )
             for factors in (each_alone(size), square_root(size))
         )
@@ -143,6 +148,8 @@ def _total(each: AbstractAggregation, setting: Setting) -> AbstractMeasurement:
     match each:
         case Count():
             return rows_measurement(setting)
+        case Sum() if each.lacks_bounds:
+            return weighed_sum(each, setting)
         case Sum():
             values = column_values(setting, each.column, each.nulls)
             grid = sum_lattice(each.low, each.high, values.type, _SUM_STEPS)
@@ -217,7 +224,7 @@ class RunningEstimator(AbstractEstimator):
     measurements: tuple[RunningMeasurement]
     last: tuple[int, ...]
     counts: bool
-    """Whether no figure is below 0."""
+    """Whether no figure is below 0: of rows, and of what people add to."""
 
     @property
     def forms(self) -> tuple[Floats, ...]:

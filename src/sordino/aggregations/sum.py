@@ -91,7 +91,7 @@ class Sum(AbstractBounded):
         Where the moments lie on a coarser lattice than the sum, it stands alone.
         """
         if self.lacks_bounds:
-            return (_answer_weighed(self, setting),)
+            return (SingleEstimator((weighed_sum(self, setting),), least=0),)
         values = column_values(setting, self.column, self.nulls)
         grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
         rows = setting.least_rows if values.complete else 0
@@ -121,7 +121,7 @@ class Sum(AbstractBounded):
         )
 
 
-def _answer_weighed(question: Sum, setting: Setting) -> SingleEstimator:
+def weighed_sum(question: Sum, setting: Setting) -> AbstractMeasurement:
     """Return the sum of the weighed column; it cannot mark the groups as well."""
     measurement = weight_measurement(setting)
     if measurement is None:
@@ -129,7 +129,7 @@ def _answer_weighed(question: Sum, setting: Setting) -> SingleEstimator:
             f"nothing bounds the values of {question!r} in groups of its own values",
             'Give bounds: sum("views", 0, 100); or group by other columns.',
         )
-    return SingleEstimator((measurement,), least=0)
+    return measurement
 
 
 def _ends_of_sums(low: Fraction, high: Fraction, rows: int) -> tuple[float, float]:

@@ -13,18 +13,23 @@ from sordino.errors import (
     EngineFailure,
     EngineUnavailable,
     InvalidJob,
+    InvalidPolicy,
     LedgerDamaged,
     LedgerUnavailable,
     OutputFailure,
+    PolicyRefusal,
     SordinoError,
 )
 
 REFUSED: Final = 1
+SPENT: Final = 3
 FAILED: Final = 4
 INTERRUPTED: Final = 130
 _CODES: Final[dict[type[BaseException], int]] = {
     InvalidJob: 2,
-    BudgetExceeded: 3,
+    InvalidPolicy: 2,
+    BudgetExceeded: SPENT,
+    PolicyRefusal: SPENT,
     EngineFailure: 4,
     EngineUnavailable: 4,
     LedgerUnavailable: 4,

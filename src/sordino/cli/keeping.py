@@ -4,13 +4,10 @@ Nothing is charged. A budget that was closed stays closed.
 """
 
 import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from typing import TYPE_CHECKING
 
 from sordino.cli.ledger import open_ledger
+from sordino.cli.signer_option import read_signer
 from sordino.cli.terminal import say, write
 from sordino.errors import InvalidParameter
 from sordino.ledger.ledger import Ledger
@@ -50,7 +47,7 @@ def restore_ledger(arguments: argparse.Namespace) -> None:
         arguments.copy,
         arguments.path,
         witness=arguments.witness,
-        signer=_signer(arguments.signer),
+        signer=read_signer(arguments.signer),
     ) as ledger:
         left = ledger.remaining()
     say(f"{arguments.path} is restored, and every charge counts.")
@@ -59,7 +56,7 @@ def restore_ledger(arguments: argparse.Namespace) -> None:
 
 def close_budget(arguments: argparse.Namespace) -> None:
     """Let nothing more be charged to a budget."""
-    with open_ledger(arguments, _signer(arguments.signer)) as ledger:
+    with open_ledger(arguments, read_signer(arguments.signer)) as ledger:
         ledger.close_budget(arguments.budget, who=arguments.who, why=arguments.why)
     say(f"{arguments.budget} is closed: nothing more is charged to it.")
 
@@ -81,18 +78,3 @@ def _one(several: "dict[str, Release]") -> "Release":
             "Name one of them with --name.",
         )
     return next(iter(several.values()))
-
-
-def _signer(path: Path | None) -> Any:
-    """Return the private key in a PEM file."""
-    if path is None:
-        return None
-    try:
-        return load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, TypeError, ValueError, UnsupportedAlgorithm):
-        raise InvalidParameter(
-            "--signer",
-            str(path),
-            "must be a PEM file with an Ed25519 key, and no password",
-            "Name the file of the key that the ledger was made with.",
-        ) from None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, final
 
 from sordino.cli import keeping, ledger
+from sordino.cli.signer_option import add_signer_option
 
 EXAMPLE: Final = "sordino ledger verify clinic.ledger"
 WHAT: Final = (
@@ -57,13 +58,14 @@ class LedgerCommand:
         self.options(parser)
 
 
-def _none(parser: argparse.ArgumentParser) -> None:
-    """Add nothing."""
-    del parser
+def _json(parser: argparse.ArgumentParser) -> None:
+    """Add that a program reads it."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _last(parser: argparse.ArgumentParser) -> None:
-    """Add how many releases are shown."""
+    """Add how many releases are shown, and to whom."""
+    _json(parser)
     parser.add_argument(
         "--last",
         type=_count,
@@ -124,7 +126,7 @@ def _source(parser: argparse.ArgumentParser) -> None:
         metavar="COPY",
         help="what `backup` wrote",
     )
-    _add_key(parser)
+    add_signer_option(parser, "the private key of a signed ledger")
 
 
 def _budget(parser: argparse.ArgumentParser) -> None:
@@ -132,17 +134,7 @@ def _budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
     parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
     parser.add_argument("--why", default="", metavar="WHY", help="what for")
-    _add_key(parser)
-
-
-def _add_key(parser: argparse.ArgumentParser) -> None:
-    """Add the key of a signed ledger."""
-    parser.add_argument(
-        "--signer",
-        type=Path,
-        metavar="PEM",
-        help="the private key of a signed ledger",
-    )
+    add_signer_option(parser, "the private key of a signed ledger")
 
 
 def _count(text: str) -> int:
@@ -156,7 +148,8 @@ LEDGER_COMMANDS: Final = (
     LedgerCommand(
         "show",
         ledger.show_ledger,
-        "Show the limits of a ledger, what is spent and left, and its last releases.",
+        "Show the limits of a ledger, what is spent and left (of each block, if there "
+        "are any), and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
         _last,
     ),
@@ -165,7 +158,7 @@ LEDGER_COMMANDS: Final = (
         ledger.verify_ledger,
         "Check that a ledger is what was written: every record, sum and answer.",
         "sordino ledger verify clinic.ledger",
-        _none,
+        _json,
     ),
     LedgerCommand(
         "answer",

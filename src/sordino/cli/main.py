@@ -47,6 +47,7 @@ COMMANDS: Final = {
         Command("sql", "ask the tables of a job a question in SQL"),
         Command("risk", "say what a budget means to an attacker"),
         Command("ledger", "look at a ledger, and keep it"),
+        Command("policy", "sign rules that a ledger obeys, and look at them"),
         Command("report", "write what a reader should know of a ledger"),
         Command("verify", "say whether a file is what was released"),
         Command("label", "show the privacy facts that a file carries"),

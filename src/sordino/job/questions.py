@@ -74,10 +74,22 @@ def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
     beside = SqlGiven(plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect)
     question = sql_request(catalog, plan.sql, plan.budget, beside)
     return Wording(
-        question.request,
+        _suppress_groups(plan, question.request),
         question.budget,
         finish=lambda releases: {"": stacked_release(question, releases)},
     )
+
+
+def _suppress_groups(plan: PlannedRelease, requests: Requests) -> Requests:
+    """Return requests that leave out small groups, as far as they have groups."""
+    if plan.suppress_below is None:
+        return requests
+    if isinstance(requests, Request):
+        return requests.suppress_below(plan.suppress_below)
+    return {
+        name: request.suppress_below(plan.suppress_below) if request.by else request
+        for name, request in requests.items()
+    }
 
 
 def _keys(session: Session, keys: Mapping[str, Any]) -> Any:

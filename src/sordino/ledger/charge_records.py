@@ -9,7 +9,7 @@ from sordino.budgets.budget_text import budget_text
 from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded, InvalidParameter
-from sordino.ledger import block_charges, earmarks
+from sordino.ledger import block_charges, earmarks, obedience
 from sordino.ledger.entries import DATASET, Claim, Entry
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record
@@ -21,6 +21,7 @@ _MOST_WORDS: Final = 2**20
 
 def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     """Return the body of a charge, or refuse it: each budget as it stands now."""
+    obeyed = obedience.counted_part(log, claim, when)
     charges: dict[str, dict[str, str]] = {}
     sums: dict[str, dict[str, str]] = {}
     blocks = _block_fields(log, claim)
@@ -46,15 +47,17 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     }
     if claim.job:
         fields["job"] = claim.job
+    if obeyed is not None:
+        fields["policy"] = obeyed
     if claim.earmark is None:
         return fields
     left = earmarks.rest_after(log, claim.earmark, claim.budget, charges)
     return fields | {"earmark": claim.earmark, "rest": left}
 
 
-def remaining_after(log: Log, claim: Claim) -> Loss:
+def remaining_after(log: Log, claim: Claim, when: str) -> Loss:
     """Return what would be left of a budget beside what is set aside, or refuse."""
-    fields, limit = charge_fields(log, claim, ""), log.chargeable(claim.budget)
+    fields, limit = charge_fields(log, claim, when), log.chargeable(claim.budget)
     aside = earmarks.sum_earmarks(log, claim.budget, limit, without=claim.earmark)
     own = fields.get("rest")
     if own is not None:
@@ -123,6 +126,7 @@ def entry_of(
         },
         answered=log.store.newest(f"answer {record.number}") > 0,
         job=fields.get("job") or "",
+        policy=(fields.get("policy") or {}).get("sha256", ""),
         blocks=tuple(names[place] for place in places),
         each=None if each is None else log.read_charge(limits[DATASET], each),
     )

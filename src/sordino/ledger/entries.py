@@ -9,6 +9,7 @@ from sordino.budgets.charge import Charge
 from sordino.budgets.table_blocks import is_block_name
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, Loss
+from sordino.policy.usage import Usage
 from sordino.words import matches_fingerprint
 
 DATASET: Final = "dataset"
@@ -62,6 +63,8 @@ class Claim:
     """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
     job: str = ""
     """The SHA-256 of the text that it is made by, which the ledger has (`describe`)."""
+    usages: tuple[Usage, ...] = ()
+    """What it uses: a ledger that obeys a policy refuses a claim that does not say."""
     blocks: tuple[str, ...] | None = None
     """The blocks that its rows can be of, None where a ledger has no blocks."""
 
@@ -151,6 +154,8 @@ class Entry:
     """Whether an answer was stored; True of what somebody else asked (`seen_by`)."""
     job: str = ""
     """The SHA-256 of the text that it was made by (`Ledger.description`)."""
+    policy: str = ""
+    """The SHA-256 of the policy that allowed it, "" if there was none."""
     blocks: tuple[str, ...] = ()
     """The blocks that were charged, where the ledger has blocks."""
     each: Charge | None = None

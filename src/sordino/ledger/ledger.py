@@ -25,7 +25,7 @@ from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.budgets.table_blocks import Blocks
 from sordino.errors import SessionMoved
-from sordino.ledger import backup, claims, closure, earmarks, paid_answers, publications
+from sordino.ledger import backup, claims, closure, earmarks, obedience, paid_answers
 from sordino.ledger.block_charges import division, open_blocks
 from sordino.ledger.charge_records import (
     find_entry,
@@ -46,10 +46,10 @@ from sordino.ledger.entries import (
 )
 from sordino.ledger.exposure import Block, Exposure, list_blocks, worst_exposure
 from sordino.ledger.handle import Handle
+from sordino.ledger.kept_texts import AbstractKeeping
 from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
 from sordino.ledger.opening import LedgerTerms, make_file, make_in_memory, open_file
-from sordino.ledger.publications import FileFacts, Publication
 from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified, verify
 from sordino.ledger.world import World
@@ -63,7 +63,7 @@ __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 @hides("store")  # noqa: PLR0904 one handle, asked many things
 @final
-class Ledger:
+class Ledger(AbstractKeeping):
     """Charges against a limit, and the answers that were paid for.
 
     A handle belongs to the process that opened it: a fork, a pickle or a copy of it
@@ -250,6 +250,11 @@ class Ledger:
             lambda log: claims.reserve(log, self.identity, claim, self._when())
         )
 
+    def refuse_unlawful(self, claim: Claim) -> None:
+        """Refuse a claim that the policy does not allow; nothing is charged."""
+        when = self._when()
+        self._guarded.use(lambda log: obedience.counted_part(log, claim, when))
+
     def store(self, ticket: Ticket, answer: bytes) -> bytes:
         """Store an answer, durably, and return the one that may leave.
 
@@ -283,37 +288,9 @@ class Ledger:
         book = (self.identity, promise) if self.durable else None
         return paid_answers.read_releases(charged, answer, book)
 
-    def describe(self, text: str, *, who: str = "") -> str:
-        """Record the text that releases are made by, such as a job file, once.
-
-        Returns its SHA-256, which charges name (`Claim.job`, `sd.Session(job=...)`).
-        """
-        return self._guarded.use(
-            lambda log: publications.describe(log, text, who, self._when())
-        )
-
-    def description(self, sha256: str) -> str:
-        """Return the text that was recorded by `describe`."""
-        return self._guarded.use(lambda log: publications.find_description(log, sha256))
-
-    def publish(self, key: str, path: Any, *, who: str = "") -> None:
-        """Record that a file was made of the answer of a key, by the file's SHA-256."""
-        facts = FileFacts.of(path)
-        self._guarded.use(
-            lambda log: publications.publish(log, key, facts, who, self._when())
-        )
-
-    def publication(self, path: Any) -> Publication | None:
-        """Return what is recorded of a file; None if no file like it was published.
-
-        A file of which one bit was changed is another file.
-        """
-        facts = FileFacts.of(path)
-        return self._guarded.use(lambda log: publications.find_publication(log, facts))
-
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left, or refuse as `reserve`; nothing is charged."""
-        return self._guarded.use(lambda log: remaining_after(log, claim))
+        return self._guarded.use(lambda log: remaining_after(log, claim, self._when()))
 
     def limit(self, budget: str = DATASET) -> Limit:
         """Return the limit of the dataset, or of a name."""
@@ -387,9 +364,7 @@ class Ledger:
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook each budget with what is left, and the last releases."""
-        first, left = self.first_limit, self.remaining
-        rows = {name: (left(name), first(name).rule.promise) for name in self.limits()}
-        return ledger_page(self.about, rows, self.entries())
+        return ledger_page(self)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

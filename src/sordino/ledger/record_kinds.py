@@ -10,14 +10,15 @@ and one in `verifying.py` that says what must have happened before it.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final, TypeAlias, final
 
 from sordino.budgets.limits import Limit
 from sordino.budgets.table_blocks import MOST, Blocks, is_block_name
 from sordino.errors import InvalidParameter
 from sordino.ledger.entries import DATASET
-from sordino.ledger.records import Record
+from sordino.ledger.records import Record, hash_bytes
+from sordino.policy.loss_rules import COORDINATES
 
 Check: TypeAlias = Callable[[Any], bool]
 Fields: TypeAlias = Mapping[str, Any]
@@ -125,6 +126,27 @@ def is_time(value: Any) -> bool:
     return is_text(value) and datetime.fromisoformat(value).tzinfo is not None
 
 
+def is_day(value: Any) -> bool:
+    """Say whether this is a day."""
+    return is_text(value) and date.fromisoformat(value).isoformat() == value
+
+
+def is_pair(value: Any) -> bool:
+    """Say whether these are an epsilon and a delta."""
+    return are_amounts(value) and set(value) == set(COORDINATES)
+
+
+def is_counted(value: Any) -> bool:
+    """Say whether this is what a charge counts under a policy: finite, with its sum."""
+    return (
+        isinstance(value, dict)
+        and is_hexadecimal(value.get("sha256"))
+        and is_day(value.get("day"))
+        and all(is_pair(value.get(name)) for name in ("counted", "sum"))
+        and "inf" not in {*value["counted"].values(), *value["sum"].values()}
+    )
+
+
 def is_limit(value: Any) -> bool:
     """Say whether this is a limit that can be kept."""
     stated = isinstance(value, dict) and is_text(value.get("stated"))
@@ -175,6 +197,7 @@ def _of_charge(fields: Fields) -> tuple[str, ...]:
         subjects += [f"sum {place}" for place in range(first, last + 1)]
     subjects += [] if key is None else [f"key {key}"]
     subjects += [] if earmark is None else [f"earmark {earmark}"]
+    subjects += [] if fields.get("policy") is None else ["counted"]
     return tuple(subjects)
 
 
@@ -237,6 +260,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "earmark": optional(is_text),
             "job": optional(is_hexadecimal),
             "rest": optional(are_amounts_by_budget),
+            "policy": optional(is_counted),
             "blocks": optional(are_runs),
             "each": optional(are_amounts),
         },
@@ -323,6 +347,21 @@ KINDS: Final[Mapping[str, Kind]] = {
             "who": is_text,
         },
         _of_file,
+    ),
+    "adopted": Kind(
+        {
+            "before": is_pair,
+            "day": is_day,
+            "officer": is_hexadecimal,
+            "serial": is_count,
+            "sha256": is_hexadecimal,
+            "signature": is_hexadecimal,
+            "text": is_text,
+            "when": is_time,
+            "who": is_text,
+        },
+        lambda _: ("policy",),
+        lambda fields: hash_bytes(fields["text"].encode()) == fields["sha256"],
     ),
     "witnessed": Kind({"when": is_time}, lambda _: ("witness",)),
     "restored": Kind({"after": is_count, "when": is_time}),

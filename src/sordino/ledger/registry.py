@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import Any, Final, TypeAlias
 
 from sordino.budgets.budget_text import budget_text
+from sordino.display.formatting import format_key
 from sordino.errors import InvalidParameter
 from sordino.ledger.ledger import Entry, Ledger
 from sordino.losses.base import Loss, PureDP
@@ -56,7 +57,7 @@ FIELDS: Final = (
     "administrative/registry_authors",
 )
 """The fields of the registry, in its order."""
-NEEDED: Final = FIELDS[:7]
+NEEDED: Final = (*FIELDS[:7], "administrative/registry_authors")
 _LISTS: Final = {"basic/data_curators", "administrative/registry_authors"}
 _UNKNOWN: Final = "To be written"
 _DELTA: Final = "1e-6"
@@ -117,7 +118,8 @@ def _from_ledger(ledger: Ledger) -> dict[str, Any]:
         "administrative/notes": f"Exported from ledger {ledger.identity}.",
     }
     if ledger.about:
-        fields["privacy_loss/privacy_unit_details"] = ledger.about
+        about = _BACKSLASHES.sub(r"\\", format_key(ledger.about))
+        fields["privacy_loss/privacy_unit_details"] = about
     if entries:
         fields["basic/publication_date"] = entries[0].when.date().isoformat()
     return fields

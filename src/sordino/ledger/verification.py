@@ -11,6 +11,7 @@ from sordino.ledger.block_walk import BlockWalk
 from sordino.ledger.closure import is_below
 from sordino.ledger.entries import DATASET
 from sordino.ledger.log import Log
+from sordino.ledger.obeyed import PolicyWalk
 from sordino.ledger.records import Record, hash_bytes
 from sordino.words import matches_fingerprint
 
@@ -82,6 +83,7 @@ class _Walk:
         """What is set aside: the budget it came from, and what is left of each part."""
         self.marked: set[str] = set()
         self.described: set[str] = set()
+        self.policy = PolicyWalk(log)
         self.blocks = BlockWalk(log)
 
     def check(self, record: Record) -> None:
@@ -122,6 +124,7 @@ class _Walk:
         sound = sound and self.closed.isdisjoint({DATASET, *fields["charges"]})
         sound = sound and self.blocks.charge(fields, self.limits[DATASET])
         sound = sound and self._spends(fields) and self.fits()
+        sound = sound and self.policy.charge(fields)
         self.charged.add(record.number)
         self.keys |= {key} if key is not None else set()
         self.keyed |= {record.number} if key is not None else set()
@@ -240,6 +243,10 @@ class _Walk:
         self.described.add(sha256)
         return fresh and hash_bytes(fields["text"].encode()) == sha256
 
+    def adoption(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say whether a policy was adopted that may follow the one before it."""
+        return self.policy.adoption(record, fields)
+
     def publication(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether a file was made of an answer that can be asked for again."""
         del record
@@ -279,6 +286,7 @@ _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
     "answered": _Walk.answer,
     "described": _Walk.description,
     "published": _Walk.publication,
+    "adopted": _Walk.adoption,
     "witnessed": _Walk.witness,
     "restored": _Walk.restoration,
 }

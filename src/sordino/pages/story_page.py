@@ -1,5 +1,6 @@
 """A report as one file: its head, its pages, and what all of it is made of."""
 
+from sordino.pages.beside_page import beside_page
 from sordino.pages.document import document
 from sordino.pages.languages import Language
 from sordino.pages.limits_page import limits_page
@@ -11,7 +12,7 @@ from sordino.pages.published_page import published_page
 from sordino.pages.sections import contents
 from sordino.pages.story import Story
 
-_PAGES = (promise_page, published_page, limits_page, proof_page)
+_PAGES = (promise_page, published_page, limits_page, proof_page, beside_page)
 
 
 def report_document(language: Language, story: Story) -> str:

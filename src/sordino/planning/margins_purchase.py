@@ -103,13 +103,9 @@ def buy_margins(
         group_column(relation.schema, name)
     request.keyset.check(relation.schema)
     _refuse_large(request)
-    by = request.keyset.columns
-    setting = Setting(relation.schema, relation.contribution, by, relation.ids)
-    change = setting.rows()
+    change, part = _change_of_cells(request, relation), budget
     if relation.spread is not None:
         part = budget.times(Fraction(1, relation.spread.rows))
-    else:
-        part = budget
     unscaled = best_precisions(request.crossing, request.totals)
     if not unscaled.parts:
         raise InvalidQuery(
@@ -118,6 +114,22 @@ def buy_margins(
     whole = unscaled.square(change)
     precisions = unscaled.times(_square_of(part) / whole if whole else Fraction(1))
     return MarginsPurchase(request, relation, budget, precisions, change)
+
+
+def _change_of_cells(request: Marginals, relation: Relation) -> Sensitivity:
+    """Return how far one unit moves the counts of all combinations of keys.
+
+    In a part of a table that is charged by the row these are its rows, whole.
+    """
+    by = request.keyset.columns
+    setting = Setting(
+        relation.schema,
+        relation.contribution,
+        by,
+        relation.ids,
+        weighed=relation.weighed,
+    )
+    return setting.counts() if relation.spread is None else setting.rows()
 
 
 def _square_of(budget: Budget) -> Fraction:

@@ -91,15 +91,7 @@ class LimitGrid:
 def limit_grid(request: Request, relation: Relation, limits: Any) -> LimitGrid:
     """Return what is to be tried for a request: what was lists, and the usual."""
     lists = _read_limits(limits)
-    columns = (
-        (name, column.with_known_bounds(relation.schema))
-        for name, column in request.columns
-    )
-    bounded = {
-        name: column
-        for name, column in columns
-        if isinstance(column, AbstractBounded) and isinstance(column.clamp, Clamped)
-    }
+    bounded = _bounded_columns(request, relation, lists)
     known = (GROUPS, ROWS, *bounded)
     for name in lists:
         if name not in known:
@@ -121,6 +113,21 @@ def limit_grid(request: Request, relation: Relation, limits: Any) -> LimitGrid:
             "Ask for its release: it needs none.",
         )
     return grid
+
+
+def _bounded_columns(
+    request: Request, relation: Relation, lists: Mapping[str, Any]
+) -> dict[str, AbstractBounded]:
+    """Return what is clamped; the sum of a weighed column only where it is listed."""
+    schema, bounded = relation.schema, {}
+    for name, aggregation in request.columns:
+        column = aggregation.with_known_bounds(schema)
+        if not isinstance(column, AbstractBounded):
+            continue
+        free = column.lacks_bounds and column.adds_up(relation.weighed, schema)
+        if isinstance(column.clamp, Clamped) and (name in lists or not free):
+            bounded[name] = column
+    return bounded
 
 
 def rows_of(request: Request) -> Query:

@@ -42,19 +42,17 @@ def row_texts(release: ReleaseView, most: int = MOST) -> list[RowTexts]:
     keys = [
         list(map(formatting.format_key, table[k].to_pylist())) for k in release.keys
     ]
-    figures = [
-        list(map(_figure, table[name].to_pylist(), *_bars(errors, name)))
-        for name in release.names
-    ]
+    figures = [figure_texts(table, errors, name) for name in release.names]
     return [
         RowTexts(tuple(key[i] for key in keys), tuple(figure[i] for figure in figures))
         for i in range(table.num_rows)
     ]
 
 
-def _bars(errors: "pa.Table", name: str) -> list[list[float | None]]:
-    """Return the standard deviations, lows and highs of an aggregate."""
-    return [errors[part].to_pylist() for part in error_names(name)]
+def figure_texts(table: "pa.Table", errors: "pa.Table", name: str) -> list[Figure]:
+    """Return the numbers of an aggregate."""
+    bars = [errors[part].to_pylist() for part in error_names(name)]
+    return list(map(_figure, table[name].to_pylist(), *bars))
 
 
 def _figure(value: Any, *bars: float | None) -> Figure:

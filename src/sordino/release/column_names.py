@@ -1,5 +1,6 @@
 """The columns of a release: which there are, and how errors stand beside values."""
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from sordino.aggregations.intervals import error_names
@@ -8,7 +9,14 @@ from sordino.errors import InvalidParameter
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["check_tables", "error_names", "names_with_errors", "side_by_side"]
+__all__ = [
+    "check_tables",
+    "error_names",
+    "grouping_name",
+    "names_with_errors",
+    "side_by_side",
+]
+_MARK = "grouping"
 
 
 def names_with_errors(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
@@ -30,6 +38,18 @@ def names_with_errors(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str
             problem = "names two columns, one of them of errors"
             raise InvalidParameter("columns", name, problem, "Rename the other.")
     return listed
+
+
+def grouping_name(taken: Container[str]) -> str:
+    """Return the name of the column that says of which set a row is.
+
+    >>> grouping_name({"grouping"})
+    'grouping_'
+    """
+    name = _MARK
+    while name in taken:
+        name += "_"
+    return name
 
 
 def check_tables(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -> None:

@@ -53,8 +53,8 @@ class Margins:
     @cached_property
     def adjusted(self) -> AdjustedTables:
         """Return tables that agree and are not negative."""
-        crossing = self.purchase.request.crossing
-        return AdjustedTables(crossing, crossing.names, COUNT, self.fit)
+        called = self.purchase.request.crossing.names
+        return AdjustedTables(called, COUNT, self.fit, self.fit.cells)
 
     @cached_property
     def fit(self) -> JointFit:

@@ -9,7 +9,7 @@ from sordino.aggregations.intervals import Bars
 from sordino.planning.margins_purchase import MarginsPurchase
 from sordino.query.marginals import COUNT, Marginals
 from sordino.release.answer import Answer
-from sordino.release.stacked import grouping_name
+from sordino.release.column_names import grouping_name
 from sordino.schema import arrow_type
 from sordino.tables.coarser import add_up
 from sordino.tables.crossing import Levels, parts_of

@@ -16,6 +16,7 @@ from sordino.query.noisy_answers import AbstractNoisyAnswers
 from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
+from sordino.release.drawing.wishes import Wishes
 from sordino.release.label import Label
 from sordino.release.label_facts import label_facts
 from sordino.release.notes import release_notes
@@ -257,25 +258,46 @@ class Release(AbstractNoisyAnswers):
 
     @overload
     def plot(
-        self, *names: str, ax: None = None, sort: str = ..., top: int = ...
+        self,
+        *names: str,
+        ax: None = None,
+        sort: str = ...,
+        top: int | None = ...,
+        form: str | None = ...,
+        theme: str | None = ...,
     ) -> "Figure": ...
     @overload
     def plot(
-        self, *names: str, ax: Any, sort: str = ..., top: int = ...
+        self,
+        *names: str,
+        ax: Any,
+        sort: str = ...,
+        top: int | None = ...,
+        form: str | None = ...,
+        theme: str | None = ...,
     ) -> "Figure | SubFigure": ...
 
     def plot(
-        self, *names: str, ax: Any = None, sort: str = "value", top: int = 30
+        self,
+        *names: str,
+        ax: Any = None,
+        sort: str = "value",
+        top: int | None = None,
+        form: str | None = None,
+        theme: str | None = None,
     ) -> "Figure | SubFigure":
-        """Draw noisy numbers with their intervals, a panel for each aggregate.
+        """Draw noisy numbers with their intervals, in the form that fits their keys.
 
-        Groups are rows: the first `top` by the first aggregate, or by key with
-        sort="key". `ax` takes one Axes or, for several aggregates, a list. Save with
+        Groups are rows, the first by the first aggregate, or by key with sort="key"; up
+        to 30 have names, of more the first 12, or `top`. A key of dates is a line, two
+        keys of few values are a map; `form` names another: "bands", "line" or "cells".
+        Colours suit the ground that Matplotlib is set to, or `theme`: "light", "dark".
+        `ax` takes one Axes or, for several aggregates, a list. Save with
         `release.plot("n").savefig("n.png")`.
         """
         from sordino.release.plotting import plot_release  # noqa: PLC0415 matplotlib is slow
 
-        return plot_release(self, names, ax, sort, top)
+        return plot_release(self, names, ax, Wishes(sort, top, form), theme)
 
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
         """Return the values, with the errors beside them if asked."""

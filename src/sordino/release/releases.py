@@ -1,7 +1,7 @@
 """The answers of requests that were planned together, and tables of them that agree."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -13,7 +13,7 @@ from sordino.query.request import Request
 from sordino.release.column_names import error_names
 from sordino.release.release import Release
 from sordino.tables.coarser import add_up
-from sordino.tables.crossing import Crossing, Levels
+from sordino.tables.crossing import Levels
 from sordino.tables.halving import Integers, Numbers
 from sordino.tables.joint_fit import JointFit
 from sordino.tables.key_crossing import KeyCrossing
@@ -70,7 +70,7 @@ class Releases(dict[str, Release]):  # noqa: FURB189 it was a dict, and is one
                 measured, (tables.get(home.table), variances.get(home.table))
             )
         together = JointFit.of_tables(spanned.crossing, tables, variances)
-        return AdjustedReleases(homes, number, together.crossing, together)
+        return AdjustedReleases(homes, number, together, together.cells)
 
 
 def _merge_measurements(
@@ -150,33 +150,16 @@ class AdjustedReleases(AbstractTables):
 
     called: Mapping[str, Home]
     number: str
-    crossing: Crossing
     together: JointFit
+    cells: Numbers | Integers
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a release beside its adjusted numbers."""
-        home, finest = self.called[name], self.crossing.finest
-        cells = add_up(self.crossing, finest, self.together.cells, home.table)
-        return home.attach(self.number, cells)
+        home, crossing = self.called[name], self.together.crossing
+        sums = add_up(crossing, crossing.finest, self.cells, home.table)
+        return home.attach(self.number, sums)
 
     @property
-    def integers(self) -> "WholeReleases":
+    def integers(self) -> "AdjustedReleases":
         """Return tables of whole numbers, which agree as well."""
-        return WholeReleases(self.called, self.number, self.crossing, self.together)
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class WholeReleases(AbstractTables):
-    """Adjusted tables of releases in whole numbers."""
-
-    called: Mapping[str, Home]
-    number: str
-    crossing: Crossing
-    together: JointFit
-
-    def make(self, name: Any) -> "pa.Table":
-        """Return the keys of a release beside its whole numbers."""
-        home, finest = self.called[name], self.crossing.finest
-        cells = add_up(self.crossing, finest, self.together.whole_cells, home.table)
-        return home.attach(self.number, cells)
+        return replace(self, cells=self.together.whole_cells)

@@ -1,17 +1,16 @@
 """Releases of several sets of columns as one table, as SQL shows its grouping sets."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sordino import _validate
 from sordino.errors import InvalidParameter
 from sordino.losses.base import Budget, compose
+from sordino.release.column_names import grouping_name
 from sordino.release.release import Release
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_MARK = "grouping"
 
 
 def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Release:
@@ -52,18 +51,6 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         tuple(dict.fromkeys(note for release in listed for note in release.notes)),
         budget,
     )
-
-
-def grouping_name(taken: Container[str]) -> str:
-    """Return the name of the column that says of which set a row is.
-
-    >>> grouping_name({"grouping"})
-    'grouping_'
-    """
-    name = _MARK
-    while name in taken:
-        name += "_"
-    return name
 
 
 def _check(releases: Mapping[str, Release]) -> list[Release]:

@@ -11,6 +11,7 @@ from sordino.errors import AnswerLost, InvalidQuery
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.records import Record
+from sordino.ledger.registry import registry_yaml
 from sordino.losses.base import Loss
 from sordino.pages.languages import read_language
 from sordino.pages.story import ShownRelease, Story
@@ -22,7 +23,6 @@ from sordino.words import canonical_text
 
 NEWEST: Final = 12
 """Releases that are shown in full."""
-_TABLES: Final = "tables "
 
 
 def ledger_report(ledger: Ledger, title: str, code: object) -> str:
@@ -47,6 +47,7 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
         earlier=len(entries) - len(newest),
         plans=_by_plan(entries),
         accounts=accounts_of(ledger, entries, records, seen),
+        registry=registry_yaml(ledger, {}, draft=True) if entries else "",
     )
 
 

@@ -5,19 +5,22 @@ reserve (durable) ── compute ── store (durable) ── what may leave
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
+from sordino.ledger.exposure import Block
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
+from sordino.policy.usage import Usage
 from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
 
@@ -42,11 +45,12 @@ class Paid(NamedTuple):
 
 @final
 class Priced(NamedTuple):
-    """The budget that was asked for, what it costs, and the blocks that are read."""
+    """The budget that was asked for, what it costs, which blocks and what it uses."""
 
     budget: Budget
     loss: Loss
     blocks: tuple[str, ...] | None = None
+    usages: tuple[Usage, ...] = ()
 
 
 @final
@@ -59,6 +63,7 @@ class Terms:
     analyst: str | None
     remarks: Remarks
     blocks: Any
+    policy: Any
 
     @property
     def begins(self) -> bool:
@@ -80,7 +85,43 @@ class Book:
     job: str = ""
     """The text that its releases are made by."""
     blocks: tuple[str, ...] | None = None
-    """The blocks that were open when the session was made; None without blocks."""
+    """The blocks that are read, of those open when it was made; None without blocks."""
+
+    @property
+    def promise(self) -> Loss:
+        """Return what holds of all releases together; with blocks, of one block."""
+        return self.ledger.first_limit(self.name).rule.promise
+
+    @property
+    def spent(self) -> Loss:
+        """Return what was charged; with blocks, the most that one of these was."""
+        if not self._by_block:
+            return self.ledger.spent(self.name)
+        return self._loss(max, (block.spent for block in self.blocks_read()))
+
+    @property
+    def remaining(self) -> Loss:
+        """Return what is left; with blocks, what is in every one of these."""
+        if not self._by_block:
+            return self.ledger.remaining(self.name)
+        return self._loss(min, (block.remaining for block in self.blocks_read()))
+
+    @property
+    def _by_block(self) -> bool:
+        """Say whether blocks are charged: the budget of a name is one for all."""
+        return bool(self.blocks) and self.name == DATASET
+
+    def blocks_read(self) -> tuple[Block, ...]:
+        """Return the blocks that are read, as the ledger has them now."""
+        names = frozenset(self.blocks or ())
+        return tuple(block for block in self.ledger.blocks() if block.name in names)
+
+    def _loss(self, worst: Callable[..., Any], losses: Iterable[Loss]) -> Loss:
+        """Return the worst of some sums of charges, coordinate by coordinate."""
+        rule = self.ledger.first_limit().rule
+        rows = [[loss.sums[name] for name in rule.coordinates] for loss in losses]
+        amounts = tuple(map(worst, zip(*rows, strict=True)))
+        return rule.loss_of(Charge(rule.coordinates, amounts))
 
     def answer(
         self,
@@ -91,9 +132,9 @@ class Book:
     ) -> "Paid":
         """Charge a request and return its answer; a known key returns what it had.
 
-        `details` may hold key, why, plan and earmark.
-        `prepare` refuses what cannot be answered and returns what answers it: it is
-        called before the charge, and not for an answer that is there.
+        `details` may hold key, why, plan and earmark. `prepare` refuses what cannot be
+        answered and returns what answers it: it is called before the charge, after the
+        policy, and not for an answer that is there.
         """
         claim = Claim(
             request=identity.fingerprint,
@@ -103,9 +144,13 @@ class Book:
             who=self.who,
             words=identity.words,
             blocks=priced.blocks,
+            usages=priced.usages,
             **details,
         )
-        ready = None if self.ledger.holds(claim) else self._ready(claim, prepare)
+        is_paid = self.ledger.holds(claim)
+        if not is_paid:
+            self.ledger.refuse_unlawful(claim)
+        ready = None if is_paid else self._ready(claim, prepare)
         ticket = self.ledger.reserve(self._describe_job(claim))
         provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
@@ -161,8 +206,36 @@ class Book:
             who=self.who,
             earmark=earmark,
             blocks=priced.blocks,
+            usages=priced.usages,
         )
         return self.ledger.what_if(claim)
+
+    def refuse_unlawful(self, priced: Priced) -> None:
+        """Refuse what the policy does not allow; nothing is charged."""
+        claim = Claim(
+            request="",
+            asked=priced.budget,
+            loss=priced.loss,
+            budget=self.name,
+            who=self.who,
+            usages=priced.usages,
+        )
+        self.ledger.refuse_unlawful(claim)
+
+    def part(self, budget: Any) -> "Book":
+        """Return a book for a part of a table, under the same policy."""
+        ledger = Ledger.in_memory(budget)
+        if self.name != DATASET:
+            ledger.allot(self.name, budget)
+        policy = self.ledger.policy()
+        if policy is not None:
+            ledger.obey(policy, who=self.who)
+        return Book(ledger, self.name, self.who, self.job)
+
+    def adopt(self, policy: Any) -> None:
+        """Obey the policy in a file from now on, if one is given."""
+        if policy is not None:
+            self.ledger.adopt(policy, who=self.who)
 
 
 def open_book(terms: Terms, about: str) -> Book:

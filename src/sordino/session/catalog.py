@@ -13,7 +13,8 @@ from sordino.expressions.language import col
 from sordino.expressions.literals import literal
 from sordino.query.builder import Query
 from sordino.query.covers import BlockLayout
-from sordino.query.nodes import Filter, Source
+from sordino.query.lineage import Cells, Origins
+from sordino.query.nodes import AbstractNode, Filter, Source
 from sordino.query.passage import Origin
 from sordino.query.question import Question, Total
 from sordino.query.relation import AbstractCatalog, Relation
@@ -48,10 +49,22 @@ class Catalog(AbstractCatalog):
     """The column of each private table that says of what block a row is."""
     layouts: dict[str, BlockLayout] = field(default_factory=dict)
     """How private tables lie in blocks, where a session has blocks."""
+    ungated: dict[str, Relation] = field(default_factory=dict)
+    """Tables with blocks, before the rows of some of them are kept."""
     views: dict[str, Query] = field(default_factory=dict)
     """The query that each view is short for."""
     unusable: dict[str, Mapping[str, str]] = field(default_factory=dict)
     """For each name the columns that cannot be used, and why."""
+    marks: dict[str, Cells] = field(default_factory=dict)
+    """Of each private table the columns that say whom its rows belong to."""
+    parts: tuple[AbstractNode, ...] = ()
+    """The filters that a table was parted by."""
+
+    @property
+    def origins(self) -> Origins:
+        """Return the private tables, as a plan may read them."""
+        gates = (layout.gate for layout in self.layouts.values())
+        return Origins(self.marks, self.parts, tuple(gates))
 
     def relation(self, name: str) -> Relation:
         """Return a private table or a view."""
@@ -112,6 +125,7 @@ class Catalog(AbstractCatalog):
             with self.explain_refusals():
                 self.relations[name] = _protect(source, table, lossy, size)
             self.units[name] = table.protects
+            self.marks[name] = _marks_of(name, schema, table.protects)
             self.block_columns[name] = table.blocks
             public = "" if size is None else f"; {size:,} rows, which is public"
             self.sentences[name] = f"private: protects {table.protects.whom}{public}"
@@ -161,6 +175,8 @@ class Catalog(AbstractCatalog):
             sentences=sentences,
             units={known: unit for known, unit in self.units.items() if known == name},
             unusable=dict(self.unusable),
+            marks=self.marks,
+            parts=(*self.parts, relation.node),
         )
 
     def holdings(self) -> tuple[Holding, ...]:
@@ -258,6 +274,14 @@ def _private_words(source: Source, table: PrivateTable) -> Words:
 def _types(schema: Schema) -> Words:
     """Return the columns by name, whatever their order, and their types."""
     return worded_pairs(sorted((name, column.type) for name, column in schema.columns))
+
+
+def _marks_of(name: str, schema: Schema, unit: AbstractUnit) -> Cells:
+    """Return the columns that say whom rows belong to: their id, or their weight."""
+    weighed = unit.weigh(schema)
+    names = set() if weighed is None else set(weighed.names_in(schema))
+    names |= set() if unit.id_column is None else {unit.id_column}
+    return frozenset((name, column) for column in names)
 
 
 def _weigh_rows(rows: Relation, unit: AbstractUnit) -> Relation:

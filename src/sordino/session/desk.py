@@ -12,7 +12,6 @@ from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.base import AbstractEngine
 from sordino.errors import InvalidQuery, SessionMoved
-from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Budget
 from sordino.planning.batch import Batch
 from sordino.planning.bundle import Bundle, best_bundle
@@ -34,6 +33,7 @@ from sordino.session.catalog import Catalog
 from sordino.session.open_blocks import blocks_of
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
+from sordino.session.usages import usage_of, usage_of_parts, usages_of
 
 
 @final
@@ -76,14 +76,18 @@ class Desk:
     def price(self, request: Request, budget: Budget) -> Price:
         """Return what a request would cost, and which blocks it would read."""
         purchase = self.buy(request, budget)
-        return Price(purchase, self.blocks_read(purchase.plan.rows_read) or ())
+        priced = self._charge_of(purchase)
+        self.book.refuse_unlawful(priced)
+        return Price(purchase, priced.blocks or ())
 
     def price_all(
         self, requests: dict[str, Request], budget: Budget, weights: Given
     ) -> Batch:
         """Return what requests would cost together, and the blocks they read."""
         bundle = self.buy_together(requests, budget, weights)
-        return Batch(bundle, self._blocks_of_all(bundle) or ())
+        priced = self._charge_together(bundle)
+        self.book.refuse_unlawful(priced)
+        return Batch(bundle, priced.blocks or ())
 
     def blocks_read(self, rows: Iterable[AbstractNode]) -> tuple[str, ...] | None:
         """Return the blocks that some rows can be of, None without blocks."""
@@ -91,20 +95,27 @@ class Desk:
             return None
         return blocks_of(self.catalog, rows, self.book.blocks)
 
-    def _blocks_of_all(self, bundle: Bundle) -> tuple[str, ...] | None:
-        """Return the blocks that requests read which are planned together."""
+    def _charge_of(self, purchase: Purchase) -> Priced:
+        """Return what is charged for a request: its price, its blocks, what it uses."""
+        blocks = self.blocks_read(purchase.plan.rows_read)
+        usages = (usage_of(purchase, self.catalog),)
+        return Priced(purchase.budget, purchase.loss, blocks, usages)
+
+    def _charge_together(self, bundle: Bundle) -> Priced:
+        """Return the same of requests that are planned together."""
         plans = [purchase.plan for purchase in bundle.purchases.values()]
-        return self.blocks_read(node for plan in plans for node in plan.rows_read)
+        blocks = self.blocks_read(node for plan in plans for node in plan.rows_read)
+        usages = usages_of(bundle, self.catalog)
+        return Priced(bundle.budget, bundle.loss, blocks, usages)
 
     def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
         """Return what a release would cost and leave; nothing is charged."""
         purchase = self.buy(request, budget)
-        blocks = self.blocks_read(purchase.plan.rows_read)
-        self._prepare(purchase)
+        priced = self._charge_of(purchase)
         request_words = identity.request_identity(request, self.catalog, budget, None)
-        priced = Priced(budget, purchase.loss, blocks)
         left = self.book.left_after(request_words, priced, earmark)
-        return Outlook(Price(purchase, blocks or ()), left)
+        self._prepare(purchase)
+        return Outlook(Price(purchase, priced.blocks or ()), left)
 
     def release(
         self, request: Request, budget: Budget, details: dict[str, Any]
@@ -114,7 +125,6 @@ class Desk:
         `details` are key, why and earmark, as the ledger records them.
         """
         purchase = self.buy(request, budget)
-        blocks = self.blocks_read(purchase.plan.rows_read)
         plan = plan_text(purchase)
 
         def prepare() -> Callable[[], bytes]:
@@ -123,7 +133,7 @@ class Desk:
 
         paid = self.book.answer(
             identity.request_identity(request, self.catalog, budget, details["key"]),
-            Priced(budget, purchase.loss, blocks),
+            self._charge_of(purchase),
             {**details, "plan": plan},
             prepare,
         )
@@ -154,7 +164,7 @@ class Desk:
             identity.batch_identity(
                 requests, self.catalog, budget, details["key"], bundle.weights.words
             ),
-            Priced(budget, bundle.loss, self._blocks_of_all(bundle)),
+            self._charge_together(bundle),
             {**details, "plan": "\n\n".join(listed)},
             prepare,
         )
@@ -187,16 +197,19 @@ class Desk:
         cost: Any = budget.times(divided.times)
         shown = ", ".join(map(repr, divided.parts))
         details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
+        usages = (usage_of_parts(whole.node, column, self.catalog),)
         marks = {value: value_words(whole, column, value) for value in divided.parts}
         request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
-        self.book.answer(request_words, Priced(cost, cost), details, lambda: bytes)
+        self.book.answer(
+            request_words, Priced(cost, cost, usages=usages), details, lambda: bytes
+        )
         desks = {}
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
             catalog = self.catalog.with_only(name, rows, step)
-            book = Book(Ledger.in_memory(budget), who=self.book.who, job=self.book.job)
+            book = self.book.part(budget)
             desks[value] = Desk(self.engine, catalog, book, process=self.process)
         return desks
 

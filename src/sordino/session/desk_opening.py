@@ -33,6 +33,7 @@ def open_desk(
     book = open_book(terms, protection_text(tables))
     division = book.ledger.division
     refuse_unfit_tables(catalog, division)
+    book.adopt(terms.policy)
     if division is None:
         return Desk(holder, catalog, book)
     names = () if blocks is None else blocks.names

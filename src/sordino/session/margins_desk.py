@@ -14,12 +14,15 @@ from sordino.release.release import Release
 from sordino.session import identity
 from sordino.session.book import Priced
 from sordino.session.desk import Desk
+from sordino.session.usages import usage_of_margins
 
 
 def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
     """Return what margins would cost; nothing is charged."""
     purchase = _buy(desk, request, budget)
-    return MarginsPrice(purchase, desk.blocks_read([purchase.question.rows]) or ())
+    priced = _charge_of(desk, purchase)
+    desk.book.refuse_unlawful(priced)
+    return MarginsPrice(purchase, priced.blocks or ())
 
 
 def release_margins(
@@ -27,7 +30,6 @@ def release_margins(
 ) -> Release:
     """Charge for margins and return all of their tables."""
     purchase = _buy(desk, request, budget)
-    blocks = desk.blocks_read([purchase.question.rows])
 
     def prepare() -> Callable[[], bytes]:
         desk.catalog.refuse_other_sizes()
@@ -37,7 +39,7 @@ def release_margins(
 
     paid = desk.book.answer(
         identity.request_identity(request, desk.catalog, budget, details["key"]),
-        Priced(budget, purchase.loss, blocks),
+        _charge_of(desk, purchase),
         {**details, "plan": purchase.plan},
         prepare,
     )
@@ -49,3 +51,10 @@ def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
     desk.refuse_strangers()
     with desk.catalog.explain_refusals():
         return buy_margins(request, desk.catalog, budget)
+
+
+def _charge_of(desk: Desk, purchase: MarginsPurchase) -> Priced:
+    """Return what is charged for margins: their price, blocks, and what they use."""
+    blocks = desk.blocks_read([purchase.question.rows])
+    usages = (usage_of_margins(purchase, desk.catalog),)
+    return Priced(purchase.budget, purchase.loss, blocks, usages)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -11,7 +11,7 @@ from sordino.errors import UnknownName
 from sordino.schema import unknown
 from sordino.tables.coarser import add_up
 from sordino.tables.crossing import Crossing, Levels
-from sordino.tables.halving import Numbers
+from sordino.tables.halving import Integers, Numbers
 from sordino.tables.joint_fit import JointFit
 
 if TYPE_CHECKING:
@@ -110,38 +110,21 @@ class AdjustedTables(AbstractTables):
     numbers: it costs nothing.
     """
 
-    crossing: Crossing
     called: Mapping[Any, Levels]
     number: str
     together: JointFit
+    cells: Numbers | Integers
 
     def make(self, name: Any) -> "pa.Table":
         """Return the keys of a table and its adjusted numbers."""
-        table, finest = self.called[name], self.crossing.finest
-        numbers = add_up(self.crossing, finest, self.together.cells, table)
-        return with_keys(self.crossing, table, {self.number: numbers})
+        table, crossing = self.called[name], self.together.crossing
+        numbers = add_up(crossing, crossing.finest, self.cells, table)
+        return with_keys(crossing, table, {self.number: numbers})
 
     @property
-    def integers(self) -> "WholeTables":
+    def integers(self) -> "AdjustedTables":
         """Return tables of whole numbers, which agree as well."""
-        return WholeTables(self.crossing, self.called, self.number, self.together)
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class WholeTables(AbstractTables):
-    """Adjusted tables of whole numbers, which are sums of the same whole cells."""
-
-    crossing: Crossing
-    called: Mapping[Any, Levels]
-    number: str
-    together: JointFit
-
-    def make(self, name: Any) -> "pa.Table":
-        """Return the keys of a table and its whole numbers."""
-        table, finest = self.called[name], self.crossing.finest
-        numbers = add_up(self.crossing, finest, self.together.whole_cells, table)
-        return with_keys(self.crossing, table, {self.number: numbers})
+        return replace(self, cells=self.together.whole_cells)
 
 
 def with_keys(

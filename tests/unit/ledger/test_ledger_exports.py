@@ -27,6 +27,7 @@ ANSWERS: dict[str, Any] = {
     "basic/data_product_region": "Ireland",
     "basic/description": "Visits of each ward.",
     "basic/publication_date": "2026-11-20",
+    "administrative/registry_authors": ["Data office"],
 }
 NUMBER = re.compile(r"[0-9]+\.[0-9]+(e[-+][0-9]+)?")
 """What YAML 1.1 reads as a float."""
@@ -100,7 +101,7 @@ def test_what_nobody_answered_is_refused_or_marked() -> None:
         with pytest.raises(InvalidParameter, match="basic/name, basic/data_curators"):
             registry_yaml(ledger, {})
         draft = registry_yaml(ledger, {}, draft=True)
-    assert draft.count("To be written") == 6
+    assert draft.count("To be written") == 7
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_a_long_list_is_fast() -> None:
     mechanism = Exponential(1)
     spent = []
     for _ in range(20):
-        start = time.perf_counter()
+        start = time.process_time()
         mechanism(scores)
-        spent.append(time.perf_counter() - start)
+        spent.append(time.process_time() - start)
     assert min(spent) < 5e-3

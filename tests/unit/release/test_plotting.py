@@ -1,114 +1,37 @@
-"""Pictures of releases: drawn without warnings, no text over another."""
+"""What is asked of a picture: which numbers, which groups, in which order."""
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.release.release import Release
+from tests.pictured import crossed, drawn, structure
 from tests.releases import RELEASES, few
 
-each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
 
-
-def drawn(figure: Any) -> Any:
-    """Return a figure after it was drawn; warnings are errors in tests."""
-    FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
-    return figure
-
-
-def texts(figure: Any) -> list[Any]:
-    """Return the places of all texts that are seen."""
-    renderer = figure.canvas.get_renderer()
-    parts: list[Any] = [figure._suptitle, figure._supxlabel]
-    for axes in figure.axes:
-        low, high = sorted(axes.get_xlim())
-        ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
-        parts += [label for place, label in ticks if low <= place <= high]
-        parts += axes.texts
-        if axes.yaxis.get_tick_params()["labelleft"]:
-            parts += axes.get_yticklabels()
-        parts += [axes._left_title]
-    boxes = (part.get_window_extent(renderer) for part in parts if part.get_text())
-    return [box for box in boxes if box.width > 0]
-
-
-@pytest.mark.sampled(1)
-@each_release
-def test_no_text_lies_over_another(release: Release) -> None:
-    """Titles, labels, ticks and words stand apart, and within the picture."""
-    figure = drawn(release.plot())
-    boxes = texts(figure)
-    for one, other in combinations(boxes, 2):
-        assert not one.overlaps(other)
-    whole = figure.bbox
-    for box in boxes:
-        assert box.x0 >= whole.x0
-        assert box.x1 <= whole.x1
-        assert box.y0 >= whole.y0
-        assert box.y1 <= whole.y1
-
-
-def test_overlapping_text_is_noticed() -> None:
-    """With the ticks of the panels made large, the test above would fail."""
-    figure = few().plot()
-    for axes in figure.axes:
-        axes.tick_params(labelsize=40)
-    boxes = texts(drawn(figure))
-    assert any(one.overlaps(other) for one, other in combinations(boxes, 2))
-
-
-def labels(figure: Any) -> list[str]:
+def streets(figure: Any) -> list[str]:
     """Return the names of the rows."""
-    return [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    texts = structure(drawn(figure))["texts"]
+    return [text for text in texts if text.startswith("street")]
 
 
 def test_rows_come_by_value_or_by_key() -> None:
     """The greatest values stand above, or the first keys; missing come last."""
     release = RELEASES["many"]
-    by_value = release.plot("mean days", top=3)
     values = np.array(release["mean days"].to_pylist())
     names = release["street"].to_pylist()
-    assert labels(by_value) == [names[i] for i in np.argsort(-values)[:3]]
-    assert labels(release.plot("mean days", sort="key", top=2)) == names[:2]
-    assert "the first 3 of 1,000 groups" in by_value._supxlabel.get_text()  # type: ignore[attr-defined]
-    assert len(labels(release.plot("n"))) == 30
-    assert not labels(RELEASES["hostile"].plot())[-1]
-
-
-def test_names_are_no_formulas() -> None:
-    """Dollars and braces of a key are shown, not set as mathematics."""
-    figure = drawn(RELEASES["hostile"].plot("$n_{$"))
-    assert "$\\frac{1$ of 5" in labels(figure)
-    assert figure._suptitle.get_text() == "price: epsilon = 0.5, delta = 5e-07"
-
-
-def test_lines_are_the_intervals() -> None:
-    """Each line goes from low to high; a number without one is a ring."""
-    (lines,) = few().plot("n").axes[0].collections
-    low, high = (np.array(few().errors[f"n {end}"]) for end in ("low", "high"))
-    segments = np.array(lines.get_segments())  # type: ignore[attr-defined]
-    assert (segments[:, 0, 0] == low).all()
-    assert (segments[:, 1, 0] == high).all()
-    discs, rings = RELEASES["hostile"].plot("<i>&").axes[0].lines
-    assert len(discs.get_xdata()) == 0  # type: ignore[arg-type]
-    assert len(rings.get_xdata()) == len(RELEASES["hostile"])  # type: ignore[arg-type]
-    assert rings.get_markerfacecolor() == "none"
-
-
-def test_panels_go_where_the_user_says() -> None:
-    """Given axes are filled, the price in each title, and their figure returned."""
-    figure = Figure(layout="constrained")
-    left, right = figure.subplots(1, 2)
-    assert few().plot(ax=[left, right]) is figure
-    assert left.get_title(loc="left") == "n (epsilon = 0.5, delta = 5e-07)"
-    assert few().plot("n", ax=right) is figure
-    drawn(figure)
+    first = [names[i] for i in np.argsort(-values)[:3]]
+    assert streets(release.plot("mean days", top=3)) == first
+    by_key = release.plot("mean days", sort="key", top=2)
+    assert streets(by_key) == names[:2]
+    assert "1,000 groups by street, in order" in str(structure(by_key))
+    figures = structure(drawn(RELEASES["hostile"].plot("$n_{$")))["texts"]
+    rows = [text for text in figures if text in {"missing", "(empty text)"}]
+    assert rows[-1] == "missing" or rows[-2:] == ["(empty text)", "missing"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +42,13 @@ def test_panels_go_where_the_user_says() -> None:
         (("n",), {"sort": "size"}, "sort must be one of"),
         (("n",), {"sort": None}, "sort must be one of"),
         (("n",), {"top": 0}, "top must be at least 1"),
+        (("n",), {"top": 301}, "top must be at most 300"),
         (("n",), {"top": 2.5}, "top must be an integer"),
+        (("n",), {"form": "pie"}, "form must be one of"),
+        (("n",), {"form": 3}, "form must be one of"),
+        (("n",), {"form": "cells"}, "form is a map of cells, and there are 1 keys"),
+        (("n",), {"theme": "blue"}, "theme must be one of"),
+        (("n",), {"theme": 1}, "theme must be one of"),
         ((), {"ax": Figure().subplots()}, "ax must be 2 Axes"),
         (("n",), {"ax": "axes"}, "ax must be 1 Axes"),
     ],
@@ -130,6 +59,24 @@ def test_bad_wishes_are_refused(
     """Each refusal names the argument."""
     with pytest.raises((InvalidParameter, UnknownName), match=problem):
         few().plot(*names, **options)
+
+
+def test_forms_that_do_not_fit_are_refused() -> None:
+    """A line of two keys, and a map of more cells than can be read."""
+    with pytest.raises(InvalidParameter, match="form is a line, and there are 2 keys"):
+        crossed().plot(form="line")
+    keys = {"a": list(range(50)), "b": list(range(50))}
+    wide = Release(**{**vars(few()), **made_of(keys)})
+    with pytest.raises(InvalidParameter, match="a key has more than 40 values"):
+        wide.plot(form="cells")
+
+
+def made_of(keys: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of a release of some keys."""
+    size = len(next(iter(keys.values())))
+    ends = {f"n {part}": [1.0] * size for part in ("sd", "low", "high")}
+    table = pa.table({**keys, "n": [1] * size})
+    return {"table": table, "errors": pa.table({**keys, **ends}), "keys": tuple(keys)}
 
 
 def test_only_numbers_are_drawn() -> None:

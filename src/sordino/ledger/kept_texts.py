@@ -1,0 +1,65 @@
+"""What a ledger keeps beside charges: policies, texts of jobs, hashes of files."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from sordino.ledger import obedience, publications
+from sordino.ledger.handle import Handle
+from sordino.ledger.publications import FileFacts, Publication
+from sordino.policy.signed import Policy, read_policy
+
+
+class AbstractKeeping(ABC):
+    """A ledger, as far as it keeps what is not charged."""
+
+    _guarded: Handle
+
+    def adopt(self, path: Any, *, who: str = "") -> Policy:
+        """Obey the policy in a file from now on, and return it.
+
+        It must be signed, in the file beside it; after the first one by the same
+        officer, with a greater serial. Nothing is ever charged without it again.
+        """
+        policy = read_policy(path)
+        self.obey(policy, who=who)
+        return policy
+
+    def obey(self, policy: Policy, *, who: str = "") -> None:
+        """Obey a policy that was read."""
+        self._guarded.use(lambda log: obedience.adopt(log, policy, who, self._when()))
+
+    def policy(self) -> Policy | None:
+        """Return the policy that every charge obeys, None if there is none."""
+        return self._guarded.use(obedience.policy_in_force)
+
+    def describe(self, text: str, *, who: str = "") -> str:
+        """Record the text that releases are made by, such as a job file, once.
+
+        Returns its SHA-256, which charges name (`Claim.job`, `sd.Session(job=...)`).
+        """
+        return self._guarded.use(
+            lambda log: publications.describe(log, text, who, self._when())
+        )
+
+    def description(self, sha256: str) -> str:
+        """Return the text that was recorded by `describe`."""
+        return self._guarded.use(lambda log: publications.find_description(log, sha256))
+
+    def publish(self, key: str, path: Any, *, who: str = "") -> None:
+        """Record that a file was made of the answer of a key, by the file's SHA-256."""
+        facts = FileFacts.of(path)
+        self._guarded.use(
+            lambda log: publications.publish(log, key, facts, who, self._when())
+        )
+
+    def publication(self, path: Any) -> Publication | None:
+        """Return what is recorded of a file; None if no file like it was published.
+
+        A file of which one bit was changed is another file.
+        """
+        facts = FileFacts.of(path)
+        return self._guarded.use(lambda log: publications.find_publication(log, facts))
+
+    @abstractmethod
+    def _when(self) -> str:
+        """Return the time as it is recorded."""

@@ -1,0 +1,147 @@
+"""What requests use, by their plans and prices alone: a policy is held against it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import starmap
+from typing import Any, Final
+
+from sordino.planning.bundle import Bundle
+from sordino.planning.margins_purchase import MarginsPurchase
+from sordino.planning.purchase import Purchase
+from sordino.policy.usage import Place, Places, Usage
+from sordino.query.lineage import Cells, Lineage, lineage_of
+from sordino.query.nodes import AbstractNode
+from sordino.query.request import Request
+from sordino.session.catalog import Catalog
+from sordino.words import Words
+
+_NOT_ANSWERS: Final = {False: "keys", True: "top"}
+"""What is asked besides answers: which groups there are, or which are the first."""
+
+
+def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
+    """Return what a request uses, at the price that was found for it."""
+    plan, request = purchase.plan, purchase.plan.request
+    rows = lineage_of(plan.relation.node, catalog.origins)
+    weighed = plan.presence if plan.in_rounds else None  # groups, by how many ids have
+    measured = [each for each in plan.measurements.values() if each is not weighed]
+    read = [total.names() for each in measured for total in each.totals]
+    read += [choice.position.names() for choice in plan.choices.values()]
+    questions = [question.words for question in request.questions]
+    return _usage(
+        catalog,
+        rows,
+        keys=rows.cells_of((*request.by, *_histogram_columns(questions))),
+        values=rows.cells_of(frozenset[str]().union(*read)),
+        functions=frozenset(_functions(request, catalog)),
+        is_grouped=bool(request.by),
+        level=_level(purchase),
+    )
+
+
+def usages_of(bundle: Bundle, catalog: Catalog) -> tuple[Usage, ...]:
+    """Return what requests use that are planned together."""
+    return tuple(usage_of(purchase, catalog) for purchase in bundle.purchases.values())
+
+
+def usage_of_margins(purchase: MarginsPurchase, catalog: Catalog) -> Usage:
+    """Return what margins use; every cell of theirs is shown."""
+    request = purchase.request
+    rows = lineage_of(purchase.relation.node, catalog.origins)
+    functions = {"marginals", *_verbs(_summaries(request.rows.words(catalog)))}
+    return _usage(
+        catalog,
+        rows,
+        keys=rows.cells_of(request.keyset.columns),
+        functions=frozenset(functions),
+        is_grouped=True,
+    )
+
+
+def usage_of_parts(node: AbstractNode, by: str, catalog: Catalog) -> Usage:
+    """Return what parts of a table use: they are its groups, and tell nothing yet."""
+    rows = lineage_of(node, catalog.origins)
+    return _usage(catalog, rows, keys=rows.cells_of((by,)), is_answered=False)
+
+
+def _usage(
+    catalog: Catalog,
+    rows: Lineage,
+    *,
+    keys: Cells,
+    values: Cells = frozenset(),
+    **more: Any,
+) -> Usage:
+    """Return a usage of rows; to say whom they belong to, ids are free."""
+    marks = frozenset[tuple[str, str]]().union(*catalog.origins.marks.values())
+    return Usage(
+        tables=rows.tables,
+        keys=_places(keys),
+        filters=_places(rows.filters),
+        values=_places(values - marks),
+        bounds=_places(rows.bounds - marks),
+        runs_python=rows.runs_python,
+        is_chosen=rows.is_chosen,
+        **more,
+    )
+
+
+def _places(cells: Cells) -> Places:
+    """Return columns as a policy names them."""
+    return frozenset(starmap(Place, cells))
+
+
+def _level(purchase: Purchase) -> Fraction | None:
+    """Return what the noisy count of each group that is shown has at least, if it has.
+
+    What shows the first few groups, or keys by their weights, is no count of a group.
+    """
+    request, plan = purchase.plan.request, purchase.plan
+    levels = [] if request.minimum is None else [request.minimum]
+    counts = purchase.first is None and purchase.rounds is None
+    if plan.presence is not None and counts:
+        levels.append(plan.presence.level(purchase.selection))
+    return max(levels, default=None)
+
+
+def _functions(request: Request, catalog: Catalog) -> Iterator[str]:
+    """Yield the names of all that is asked, of groups and of each person's rows."""
+    if request.few is not None or not request.columns:
+        yield _NOT_ANSWERS[request.few is not None]
+    yield from _verbs(question.words for question in request.questions)
+    yield from _verbs(_summaries(request.rows.words(catalog)))
+
+
+def _verbs(questions: Iterable[Words]) -> Iterator[str]:
+    """Yield the name of each question, and of what a running one adds up."""
+    for question in questions:
+        verb, arguments = _verb(question)
+        yield verb
+        if "of" in arguments:
+            yield from _verbs([arguments["of"]])
+
+
+def _histogram_columns(questions: Iterable[Words]) -> Iterator[str]:
+    """Yield the columns of histograms: their bins are groups under another name."""
+    for question in questions:
+        verb, arguments = _verb(question)
+        if verb == "histogram":
+            yield arguments["column"]
+
+
+def _summaries(words: Any) -> Iterator[Words]:
+    """Yield what `per_id` asks of each person's rows, wherever it stands in words."""
+    match words:
+        case ["per_id", {"columns": columns}]:
+            yield from (question for _, question in columns)
+    if isinstance(words, Mapping):
+        words = list(words.values())
+    if isinstance(words, (list, tuple)):
+        for inner in words:
+            yield from _summaries(inner)
+
+
+def _verb(words: Any) -> tuple[str, Mapping[str, Any]]:
+    """Return a verb and its arguments."""
+    verb, arguments = words
+    return verb, arguments

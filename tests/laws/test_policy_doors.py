@@ -1,0 +1,208 @@
+"""Laws: every door by which something is charged is a door of the policy.
+
+A verb of sessions that is not listed here fails; so does a charge without the digest of
+the policy that allowed it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.engines.memory.engine import MemoryEngine
+from sordino.errors import PolicyRefusal
+from sordino.job.job import read_job
+from sordino.job.job_desk import open_to_release
+from sordino.ledger.ledger import Claim, Ledger
+from sordino.session.session import Session
+from tests.jobs import fill_folder
+from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of, signed
+
+NOBODY: Final = 'serial = 1\n[people]\nwho = ["nobody"]\n'
+ANYBODY: Final = "serial = 1\n"
+BOUNDED: Final = sd.table("visits").enforce(sd.MaxRowsPerID(1))
+COUNT: Final = BOUNDED.agg(n=sd.count())
+QUARTER: Final = sd.ApproxDP("0.25", "1e-8")
+
+
+def part_of(session: Session) -> Any:
+    """Ask one part of a table."""
+    session.view("own", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
+    parts = session.partition("own", "ward", ["A", "B"], HALF)
+    return parts["A"].release(
+        sd.table("own").enforce(sd.MaxRowsPerID(1)).agg(n=sd.count()), QUARTER
+    )
+
+
+def in_view(session: Session) -> Any:
+    """Ask a view."""
+    session.view("grown", BOUNDED.filter(sd.col("age") >= 18))
+    return session.release(sd.table("grown").agg(n=sd.count()), QUARTER)
+
+
+def set_aside(session: Session) -> Any:
+    """Ask with what was set aside."""
+    session.ledger.earmark("plan", QUARTER)
+    return session.release(COUNT, QUARTER, earmark="plan")
+
+
+DOORS: Final[dict[str, Callable[[Session], Any]]] = {
+    "release": lambda s: s.release(COUNT, QUARTER),
+    "release with a key": lambda s: s.release(COUNT, QUARTER, key="k"),
+    "release of keys": lambda s: s.release(
+        BOUNDED.enforce(sd.MaxGroupsPerID("ward", 1)).group_by("ward").keys(), HALF
+    ),
+    "release of the first": lambda s: s.release(
+        BOUNDED.group_by(WARDS).top(1, by=sd.count()), QUARTER
+    ),
+    "release of figures over time": lambda s: s.release(
+        BOUNDED.cumulative("ward", ["A", "B"], n=sd.count()), QUARTER
+    ),
+    "release of each person": lambda s: s.release(
+        sd.table("visits").per_id(n=sd.count()).agg(p=sd.count()), QUARTER
+    ),
+    "release of margins": lambda s: s.release(
+        BOUNDED.marginals(WARDS, order=1), QUARTER
+    ),
+    "release of lists": lambda s: s.release(
+        sd
+        .table("visits")
+        .flat_map("codes", max_rows=2)
+        .enforce(sd.MaxRowsPerID(2))
+        .agg(n=sd.count()),
+        QUARTER,
+    ),
+    "release of set aside": set_aside,
+    "release_all": lambda s: s.release_all({"a": COUNT, "b": COUNT}, QUARTER),
+    "sql": lambda s: s.sql(
+        "SELECT COUNT(*) AS n FROM visits", QUARTER, limits=sd.MaxRowsPerID(1)
+    ),
+    "sql of sets": lambda s: s.sql(
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((ward), ())",
+        QUARTER,
+        limits=sd.MaxRowsPerID(1),
+        keys=WARDS,
+    ),
+    "suggest": lambda s: s.suggest(
+        sd.table("visits").agg(n=sd.count()), HALF, limits={"rows": [1, 2]}
+    ),
+    "partition": lambda s: s.partition("visits by people", "ward", ["A", "B"], QUARTER),
+    "a part": part_of,
+    "view": in_view,
+}
+"""Everything that charges, through a session."""
+LOOKS: Final[dict[str, Callable[[Session], Any]]] = {
+    "price": lambda s: s.price(COUNT, QUARTER),
+    "price of margins": lambda s: s.price(BOUNDED.marginals(WARDS, order=1), QUARTER),
+    "price_all": lambda s: s.price_all({"a": COUNT}, QUARTER),
+    "what_if": lambda s: s.what_if(COUNT, QUARTER),
+}
+"""Everything that tells beforehand what a charge would be."""
+FREE: Final = {
+    *("statement", "forget", "close", "ledger", "budget", "spent", "remaining"),
+    *("describe", "history", "answer", "answers"),
+}
+"""What charges nothing and prices nothing."""
+
+
+def asked(door: Callable[[Session], Any], ledger: Ledger) -> Any:
+    """Go through a door."""
+    session = clinic(ledger)
+    session.view(
+        "visits by people", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1))
+    )
+    return door(session)
+
+
+def charges(ledger: Ledger) -> list[Any]:
+    """Return what was charged."""
+    return [record for record in ledger.records() if record.kind == "charged"]
+
+
+@pytest.mark.parametrize("door", [*DOORS, *LOOKS])
+def test_a_forbidden_release_is_refused_at_every_door(
+    door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For any verb: the rule is cited; nothing is charged, written or asked for."""
+    monkeypatch.delattr(MemoryEngine, "prepare")
+    ledger = ledger_under(NOBODY)
+    before = list(ledger.records())
+    with pytest.raises(PolicyRefusal, match=r'people\.who = \["nobody"\], and') as no:
+        asked((DOORS | LOOKS)[door], ledger)
+    assert no.value.rule == 'people.who = ["nobody"]'
+    after = [one for one in ledger.records() if one.kind != "earmarked"]
+    assert after == before
+
+
+@pytest.mark.parametrize("door", list(DOORS))
+def test_a_charge_names_the_policy_that_allowed_it(door: str) -> None:
+    """For any verb: each charge has its digest and is counted; the ledger verifies."""
+    ledger = ledger_under(ANYBODY)
+    asked(DOORS[door], ledger)
+    assert charges(ledger)
+    for record in charges(ledger):
+        assert record.fields["policy"]["sha256"] == policy_of(ANYBODY).sha256
+    assert {entry.policy for entry in ledger.history()} == {policy_of(ANYBODY).sha256}
+    ledger.verify()
+
+
+@pytest.mark.parametrize("door", list(LOOKS))
+def test_looking_is_allowed_where_asking_is(door: str) -> None:
+    """What is not forbidden has a price, and nothing is charged for it."""
+    ledger = ledger_under(ANYBODY)
+    asked(LOOKS[door], ledger)
+    assert charges(ledger) == []
+
+
+def test_every_verb_of_sessions_is_a_door_or_free() -> None:
+    """A new verb has to be listed above, or it fails here."""
+    verbs = {name for name in dir(Session) if not name.startswith("_")}
+    listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *LOOKS)} - {"a"}
+    assert verbs == listed | FREE
+
+
+def test_a_claim_by_hand_meets_the_policy() -> None:
+    """Below sessions: a claim that does not say what it reads is refused."""
+    ledger = ledger_under(ANYBODY)
+    claim = Claim(request="r", asked=QUARTER, loss=QUARTER, who="nobody")
+    for act in (ledger.reserve, ledger.what_if, ledger.refuse_unlawful):
+        with pytest.raises(PolicyRefusal, match="says what it reads, and this claim"):
+            act(claim)
+    assert charges(ledger) == []
+
+
+def test_the_parts_of_parts_obey() -> None:
+    """A part of a part, of an analyst's session, is charged under the same names."""
+    text = 'serial = 1\n[release]\nepsilon = 0.3\ndelta = "1e-6"\n'
+    text += '[people]\nwho = ["Ana"]\nanalysts = ["ana"]\n'
+    ledger = ledger_under(text)
+    ledger.allot("ana", sd.ApproxDP(10, "1e-3"))
+    session = clinic(ledger, analyst="ana", who="Ana")
+    session.view(
+        "own",
+        sd.table("visits").enforce(
+            sd.MaxGroupsPerID("ward", 1), sd.MaxGroupsPerID("age", 1)
+        ),
+    )
+    part = session.partition("own", "ward", ["A"], sd.ApproxDP(2, "1e-5"))["A"]
+    inner = part.partition("own", "age", [30], sd.ApproxDP(1, "1e-6"))[30]
+    question = sd.table("own").enforce(sd.MaxRowsPerID(1)).agg(n=sd.count())
+    for each in (part, inner):
+        each.release(question, QUARTER)
+        with pytest.raises(PolicyRefusal, match=r"release\.epsilon = 0\.3"):
+            each.release(question, HALF)
+
+
+def test_a_job_obeys(tmp_path: Path) -> None:
+    """The policy that its file names is adopted before its first release."""
+    folder = fill_folder(tmp_path)
+    signed(folder / "policy.toml", NOBODY)
+    job = (folder / "clinic.toml").read_text()
+    job = job.replace("[ledger]", '[ledger]\npolicy = "policy.toml"')
+    (folder / "clinic.toml").write_text(job)
+    desk, _ = open_to_release(read_job(folder / "clinic.toml"))
+    with pytest.raises(PolicyRefusal):
+        desk.release(desk.job.releases["wards"], "2026-11", folder / "out")
+    assert charges(desk.session.ledger) == []

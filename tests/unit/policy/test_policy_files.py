@@ -1,0 +1,392 @@
+"""Attacks on the file of a policy, its signature, and the ledger that has it."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+import sordino as sd
+from sordino.errors import InvalidPolicy, LedgerDamaged, PolicyRefusal
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.log import Log
+from sordino.ledger.records import hash_bytes
+from sordino.policy.grammar import read_rules
+from sordino.policy.signed import read_policy, sign_policy
+from sordino.policy.usage import Usage
+from tests.ledgers import TENTH, claim
+from tests.policies import (
+    HALF,
+    OFFICER,
+    STRANGER,
+    clinic,
+    ledger_under,
+    policy_of,
+    signed,
+)
+from tests.unit.ledger.test_ledger_forgery import History, forged
+
+STRICT: Final = 'serial = 2\n[release]\nepsilon = 0.2\ndelta = "1e-6"\n'
+LENIENT: Final = STRICT.replace("0.2", "5").replace("serial = 2", "serial = 3")
+COUNT: Final = sd.table("visits").enforce(sd.MaxRowsPerID(1)).agg(n=sd.count())
+USES: Final = (Usage(tables=frozenset({"visits"})),)
+
+WRONG: Final = {
+    "": "the file has no serial",
+    "serial = 0": "serial must be a whole number, got 0",
+    "serial = 1.0": "serial must be a whole number, got '1.0'",
+    "serial = true": "serial must be a whole number, got True",
+    "serial = 1\nserial = 2": "is not TOML",
+    "serial = 1\nschema = 2": "schema must be 1, got 2",
+    "serial = 1\nrelaese = 1": "the file has no 'relaese'. Did you mean 'release'?",
+    "serial = 1\nrelease = 1": "release must be a table",
+    "serial = 1\n[release]": "release has no epsilon",
+    "serial = 1\n[release]\nepsilon = 1": "release has no delta",
+    "serial = 1\n[release]\nepsilon = -1\ndelta = 0": "release.epsilon is refused",
+    "serial = 1\n[release]\nepsilon = inf\ndelta = 0": "release.epsilon",
+    "serial = 1\n[release]\nepsilon = nan\ndelta = 0": "release.epsilon is refused",
+    "serial = 1\n[year]\nepsilon = 'sqrt(2)'\ndelta = 0": "year.epsilon must be rat",
+    "serial = 1\n[person]\nepsilon = 1\ndelta = 1": "person.delta must be below 1",
+    "serial = 1\n[person]\nepsilon = 1\ndelta = 2": "person.delta is refused",
+    "serial = 1\n[person]\nepsilon = '?'\ndelta = 2": "person.epsilon is still to be",
+    "serial = 1\n[year]\nepsilon = 1\ndelta = 0\nrho = 1": "year has no 'rho'",
+    "serial = 1\n[groups]\nleast = 2.5": "groups.least must be a whole number",
+    "serial = 1\n[groups]\nleast = 99999999999999999999": "groups.least must be",
+    "serial = 1\n[groups]\nmost = 5": "groups has no 'most'",
+    "serial = 1\n[tables]\nvisits = 1": "tables.visits must be a table",
+    "serial = 1\n[tables.visits]\nkey = []": "tables.visits has no 'key'. Did you mean",
+    "serial = 1\n[tables.visits]\nkeys = [1]": "tables.visits.keys must be text",
+    "serial = 1\n[functions]\naggregations = ['summ']": "functions.aggregations is ref",
+    "serial = 1\n[functions]\npython = 'no'": "functions.python must be true or false",
+    "serial = 1\n[people]\nwhom = ['a']": "people has no 'whom'. Did you mean 'who'?",
+    "serial = " + "9" * 5000: "",
+    "a = " + "[" * 5000: "",
+}
+"""What a policy cannot mean, and what is said."""
+
+
+@pytest.mark.parametrize("text", list(WRONG), ids=[str(n) for n in range(len(WRONG))])
+def test_what_cannot_be_meant_is_refused_at_its_place(text: str) -> None:
+    """Nothing of it is taken for said; the text of the refusal can be read."""
+    with pytest.raises(InvalidPolicy) as no:
+        read_rules(text)
+    assert WRONG[text] in str(no.value)
+    assert len(str(no.value)) < 500
+
+
+def test_a_rule_is_cited_as_it_stands() -> None:
+    """Its place and its value, whatever type it has."""
+    text = 'serial = 7\ntitle = "Ä"\n[tables."a b"]\nkeys = ["x"]\n[tables.c]\n'
+    assert read_rules(text).sentences == (
+        "serial = 7",
+        'title = "Ä"',
+        'tables.a b.keys = ["x"]',
+        "[tables.c]",
+    )
+
+
+def edit(path: Path) -> None:
+    """Change one letter."""
+    path.write_bytes(path.read_bytes().replace(b"0.2", b"2.0"))
+
+
+def sign_anew(path: Path) -> None:
+    """Sign by another key, and leave the name of the officer."""
+    beside = path.with_name(path.name + ".sig")
+    officer = json.loads(beside.read_text())["officer"]
+    sign_policy(path, STRANGER)
+    written = json.loads(beside.read_text()) | {"officer": officer}
+    beside.write_text(json.dumps(written))
+
+
+def sign_of(change: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Change the signature."""
+    return lambda path: change(path.with_name(path.name + ".sig"))
+
+
+def pipe(path: Path) -> None:
+    """Put a pipe in its place, which would be waited for."""
+    path.unlink()
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    """Put a folder in its place."""
+    path.unlink()
+    path.mkdir()
+
+
+SPOILED: Final[dict[str, Callable[[Path], object]]] = {
+    "edited": edit,
+    "a space more": lambda path: path.write_text(path.read_text() + " "),
+    "other line ends": lambda path: path.write_bytes(
+        path.read_bytes().replace(b"\n", b"\r\n")
+    ),
+    "signed by another": sign_anew,
+    "gone": Path.unlink,
+    "not UTF-8": lambda path: path.write_bytes(b"serial = 1 # \xff"),
+    "huge": lambda path: path.write_bytes(b"# " + b"x" * (1 << 20)),
+    "a folder": folder,
+    "a pipe": pipe,
+    "without a signature": sign_of(Path.unlink),
+    "signature of nothing": sign_of(lambda path: path.write_text("")),
+    "signature of numbers": sign_of(
+        lambda path: path.write_text('{"officer": 1, "signature": 2}')
+    ),
+    "signature of a list": sign_of(lambda path: path.write_text("[]")),
+    "signature of no digits": sign_of(
+        lambda path: path.write_text('{"officer": "x", "signature": "y"}')
+    ),
+    "signature of surrogates": sign_of(
+        lambda path: path.write_text('{"officer": "\\ud800", "signature": "00"}')
+    ),
+    "nested signature": sign_of(lambda path: path.write_text("[" * 100_000)),
+    "a pipe for a signature": sign_of(pipe),
+}
+"""What becomes of a signed file."""
+
+
+@pytest.mark.parametrize("how", list(SPOILED))
+def test_a_spoiled_file_is_refused(how: str, tmp_path: Path) -> None:
+    """For any change of it; no ledger adopts it, and none is charged."""
+    path = signed(tmp_path / "policy.toml", STRICT)
+    SPOILED[how](path)
+    with pytest.raises(InvalidPolicy) as no:
+        clinic(None, sd.PureDP(1), policy=path)
+    assert no.value.place
+
+
+@pytest.mark.parametrize("path", [None, 7, b"\0", "\0", "", [], "\ud800"])
+def test_what_is_no_path_is_refused(path: Any) -> None:
+    """It is typed."""
+    with pytest.raises(InvalidPolicy):
+        read_policy(path)
+
+
+def test_a_link_leads_to_what_was_signed(tmp_path: Path) -> None:
+    """What counts is the text; the signature lies beside the link."""
+    real = signed(tmp_path / "real.toml", STRICT)
+    link = tmp_path / "policy.toml"
+    link.symlink_to(real)
+    with pytest.raises(InvalidPolicy, match="has no signature"):
+        read_policy(link)
+    (tmp_path / "policy.toml.sig").symlink_to(tmp_path / "real.toml.sig")
+    assert read_policy(link).sha256 == policy_of(STRICT).sha256
+
+
+def test_a_file_that_is_replaced_later_changes_nothing(tmp_path: Path) -> None:
+    """Between price and release, and for who opens the ledger without it."""
+    path, book = signed(tmp_path / "policy.toml", STRICT), tmp_path / "a.ledger"
+    session = clinic(book, sd.ApproxDP(1, "1e-6"), policy=path)
+    session.price(COUNT, sd.PureDP("0.1"))
+    path.write_text(LENIENT)
+    for each in (session, clinic(book)):
+        with pytest.raises(PolicyRefusal, match=r"release\.epsilon = 0\.2"):
+            each.release(COUNT, HALF)
+    with pytest.raises(InvalidPolicy, match="is not what was signed"):
+        clinic(book, policy=path)
+    assert session.ledger.entries() == ()
+
+
+def test_policies_follow_each_other() -> None:
+    """The same again is nothing new; newer ones of the officer alone are adopted."""
+    ledger = ledger_under(STRICT)
+    ledger.obey(policy_of(STRICT))
+    for text, key, problem in (
+        (LENIENT, STRANGER, "is signed by"),
+        (LENIENT.replace("serial = 3", "serial = 1"), OFFICER, "has serial = 1, and"),
+        (
+            STRICT + "# edited",
+            OFFICER,
+            "has serial = 2, and this ledger obeys serial = 2",
+        ),
+    ):
+        with pytest.raises(InvalidPolicy, match=problem):
+            ledger.obey(policy_of(text, key))
+    assert [one.kind for one in ledger.records()].count("adopted") == 1
+    ledger.obey(policy_of(LENIENT))
+    with pytest.raises(InvalidPolicy, match="never taken back"):
+        ledger.obey(policy_of(STRICT))
+    in_force = ledger.policy()
+    assert in_force is not None
+    assert in_force.sha256 == policy_of(LENIENT).sha256 == hash_bytes(LENIENT.encode())
+    assert ledger.verify().records == 4
+
+
+def test_two_handles_obey_at_once(tmp_path: Path) -> None:
+    """What one adopts, another that is open meets at its next charge."""
+    path = tmp_path / "a.ledger"
+    first = clinic(path, sd.ApproxDP(1, "1e-6"))
+    second = clinic(path)
+    second.release(COUNT, HALF)
+    first.ledger.obey(policy_of(STRICT))
+    with pytest.raises(PolicyRefusal):
+        second.release(COUNT, HALF)
+    second.release(COUNT, sd.PureDP("0.1"), key="kept")
+    first.ledger.obey(policy_of(LENIENT))
+    second.release(COUNT, sd.PureDP("0.3"))
+    digests = [entry.policy for entry in first.history()]
+    assert digests == ["", policy_of(STRICT).sha256, policy_of(LENIENT).sha256]
+
+
+def test_a_paid_answer_is_read_whatever_is_forbidden_now() -> None:
+    """It costs nothing: the same key and request, or the key alone."""
+    ledger = Ledger.in_memory(sd.ApproxDP(2, "1e-6"))
+    session = clinic(ledger)
+    paid = session.release(COUNT, HALF, key="2026-11")
+    ledger.obey(policy_of(STRICT))
+    again = session.release(COUNT, HALF, key="2026-11")
+    assert again.table == paid.table == ledger.answer("2026-11").table
+    with pytest.raises(PolicyRefusal):
+        session.release(COUNT, HALF, key="2026-12")
+
+
+def test_requests_together_cost_what_they_cost_together() -> None:
+    """Each is within the rule for a release, and their sum is not."""
+    session = clinic(ledger_under(STRICT))
+    fifth = sd.PureDP("0.2")
+    session.price(COUNT, fifth)
+    together = {"a": COUNT, "b": COUNT}
+    for ask in (session.price_all, session.release_all):
+        with pytest.raises(PolicyRefusal, match=r"this costs epsilon = 0\.4"):
+            ask(together, sd.PureDP("0.4"))
+        ask(together, fifth)
+
+
+def test_a_ledger_without_a_policy_is_as_it_was(tmp_path: Path) -> None:
+    """No record has a field that it had not before."""
+    session = clinic(tmp_path / "a.ledger", sd.ApproxDP(1, "1e-6"))
+    session.release(COUNT, HALF)
+    (charged,) = [one for one in session.ledger.records() if one.kind == "charged"]
+    assert set(charged.fields) == {
+        *("asked", "budget", "charges", "key", "known", "loss", "plan", "request"),
+        *("spent", "when", "who", "why", "words"),
+    }
+    assert session.ledger.policy() is None
+
+
+def swap_text(history: History) -> None:
+    """Put a text there that nobody signed, with its own hash."""
+    fields = history[2][1]
+    fields["text"] = fields["text"].replace("0.2", "9.9")
+    fields["sha256"] = hash_bytes(fields["text"].encode())
+
+
+def swap_hash(history: History) -> None:
+    """Let the hash be that of another text."""
+    history[2][1]["sha256"] = "00" * 32
+
+
+def swap_officer(history: History) -> None:
+    """Let another key have signed the second policy."""
+    history[4][1].update(_adopted(policy_of(LENIENT, STRANGER)))
+
+
+def go_back(history: History) -> None:
+    """Adopt the first policy again."""
+    history[4][1].update(_adopted(policy_of(STRICT)) | {"serial": 2})
+
+
+def say_more(history: History) -> None:
+    """Let a policy have another serial than its text says."""
+    history[4][1]["serial"] = 9
+
+
+def forget_digest(history: History) -> None:
+    """Let a charge have obeyed nothing."""
+    del history[3][1]["policy"]
+
+
+def name_other(history: History) -> None:
+    """Let a charge have obeyed another policy."""
+    history[3][1]["policy"]["sha256"] = policy_of(LENIENT).sha256
+
+
+def count_less(history: History) -> None:
+    """Let the sum after a charge be less."""
+    history[3][1]["policy"]["sum"]["epsilon"] = "1/100"
+
+
+def count_endless(history: History) -> None:
+    """Let a charge count without end."""
+    history[3][1]["policy"]["counted"]["epsilon"] = "inf"
+
+
+def date_back(history: History) -> None:
+    """Let a charge have counted years ago."""
+    history[3][1]["policy"]["day"] = "2001-01-01"
+
+
+def forget_adoption(history: History) -> None:
+    """Let a charge obey what was never adopted."""
+    del history[2]
+
+
+def forget_before(history: History) -> None:
+    """Let something have been charged before."""
+    history[2][1]["before"]["epsilon"] = "1/2"
+
+
+def say_no_text(history: History) -> None:
+    """Let the text of a policy be none that can be encoded."""
+    history[2][1]["text"] = "\ud800"
+
+
+def _adopted(policy: Any) -> dict[str, Any]:
+    """Return the fields that a policy has in a record."""
+    names = ("text", "officer", "signature", "sha256")
+    return {name: getattr(policy, name) for name in names}
+
+
+FORGERIES: Final = [
+    *(swap_text, swap_hash, swap_officer, go_back, say_more, forget_digest),
+    *(name_other, count_less, count_endless, date_back, forget_adoption),
+    *(forget_before, say_no_text),
+]
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=lambda each: each.__name__)
+def test_a_forged_policy_is_found_out(
+    forgery: Callable[[History], object], tmp_path: Path
+) -> None:
+    """For any chain whose hashes were made anew: opened or verified, it is refused."""
+    path = tmp_path / "a.ledger"
+    with Ledger.at(path, sd.PureDP(1), create=True) as ledger:
+        ledger.obey(policy_of(STRICT))
+        ledger.reserve(claim("a", usages=USES))
+        ledger.obey(policy_of(LENIENT))
+    with Ledger.at(path) as ledger:
+        ledger.verify()
+    forged(path, forgery)
+    with pytest.raises(LedgerDamaged), Ledger.at(path) as ledger:
+        ledger.verify()
+
+
+def test_a_text_that_nobody_signed_is_not_obeyed(tmp_path: Path) -> None:
+    """A charge asks for the signature, not only `verify`."""
+    path = tmp_path / "a.ledger"
+    with Ledger.at(path, sd.PureDP(1), create=True) as ledger:
+        ledger.obey(policy_of(STRICT))
+    forged(path, swap_text)
+    ledger = Ledger.at(path)
+    with pytest.raises(LedgerDamaged, match="has no valid signature"):
+        ledger.reserve(claim("a", usages=USES))
+
+
+def test_a_rule_of_a_later_version_is_not_forgotten() -> None:
+    """A ledger that adopted what this version does not understand charges nothing."""
+    ledger = Ledger.in_memory(sd.PureDP(1))
+    later = policy_of("serial = 1\n[weather]\nsun = true\n")
+    fields = {"day": "2026-11-22", "serial": 1, "when": "2026-11-22T00:00:00+00:00"}
+    fields |= {"before": {"epsilon": "0/1", "delta": "0/1"}, "who": ""}
+
+    def adopt(log: Log) -> None:
+        log.add("adopted", fields | _adopted(later))
+
+    ledger._guarded.use(adopt)
+    with pytest.raises(InvalidPolicy, match="the file has no 'weather'"):
+        ledger.reserve(claim("a", usages=USES))
+    assert ledger.spent() == sd.PureDP(0)
+    assert sd.PureDP("0.1") == TENTH

@@ -1,0 +1,253 @@
+"""Pictures of releases, by looking: what is drawn where, and no text over another.
+
+`python -m tests.unit.release.test_pictures` writes what the pictures are made of to
+tests/vectors/pictures.json, and the pictures to build/pictures: look at them first.
+"""
+
+import json
+from collections.abc import Callable
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Final
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from sordino.release.drawing import lettering
+from sordino.release.drawing.inks import DARK, LIGHT, THEMES
+from sordino.release.release import Release
+from tests.pictured import PICTURED, crossed, drawn, seen_texts, structure, weeks
+from tests.releases import RELEASES, few, made, many
+
+VECTORS: Final = Path(__file__).parents[2] / "vectors" / "pictures.json"
+each_shape = pytest.mark.parametrize("shape", PICTURED.values(), ids=PICTURED)
+
+
+def overlaps(figure: Any) -> list[tuple[str, str]]:
+    """Return the texts that lie over one another, or out of the picture."""
+    texts = seen_texts(figure)
+    whole = figure.bbox
+    outside = [
+        (text, "the edge")
+        for text, box in texts
+        if min(box.x0, box.y0) < 0 or box.x1 > whole.x1 or box.y1 > whole.y1
+    ]
+    pairs = combinations(texts, 2)
+    return outside + [(one[0], two[0]) for one, two in pairs if one[1].overlaps(two[1])]
+
+
+@pytest.mark.sampled(6)
+@each_shape
+def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
+    """Names, digits, ticks and titles stand apart, in the picture, off the bands."""
+    figure = drawn(shape().plot())
+    assert overlaps(figure) == []
+    inside = [axes for axes in figure.axes if not axes.texts]
+    digits = [part.get_window_extent() for part in figure.texts]
+    assert not [box for axes in inside for box in digits if axes.bbox.overlaps(box)]
+
+
+@pytest.mark.sampled(4)
+@each_shape
+def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> None:
+    """Their texts and shapes are those of the pictures that somebody has seen."""
+    name = next(name for name, each in PICTURED.items() if each is shape)
+    assert structure(drawn(shape().plot())) == json.loads(VECTORS.read_text())[name]
+
+
+def test_overlapping_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With widths taken for half of what they are, the test above would fail."""
+    measure = lettering.text_inches
+
+    def less(*arguments: Any, **options: Any) -> float:
+        return measure(*arguments, **options) / 3
+
+    for room in ("band_block", "cell_block", "rank_block", "lettering"):
+        monkeypatch.setattr(f"sordino.release.drawing.{room}.text_inches", less)
+    assert overlaps(drawn(few().plot()))
+    assert overlaps(drawn(crossed().plot()))
+
+
+def bands(figure: Any) -> list[tuple[float, float]]:
+    """Return the bands of the first panel, from low to high."""
+    return [
+        (shape.get_x(), shape.get_x() + shape.get_width())
+        for shape in figure.axes[0].patches
+    ]
+
+
+def test_bands_are_the_intervals() -> None:
+    """Each goes from low to high, with a tick at its number; one without is a ring."""
+    release = few()
+    figure = release.plot("n", sort="key")
+    low, high = (release.errors[f"n {end}"].to_pylist() for end in ("low", "high"))
+    assert np.array(bands(figure)) == pytest.approx(np.array([low, high]).T)
+    _, ticks = figure.axes[0].collections
+    marks = [np.array(path.vertices)[0, 0] for path in ticks.get_paths()]
+    assert marks == release["n"].to_pylist()
+    hostile = RELEASES["hostile"].plot("<i>&").axes[0]
+    (rings,) = [line for line in hostile.lines if line.get_marker() == "o"]
+    assert len(rings.get_xdata()) == len(RELEASES["hostile"])  # type: ignore[arg-type]
+    assert rings.get_markerfacecolor() == "none"
+    assert not hostile.patches
+
+
+def test_a_value_may_lie_outside_its_own_band() -> None:
+    """A count of -25 whose interval is 0 to 65 is drawn where it is."""
+    release = made({"k": ["a"]}, {"n": ([-25], 10.0)})
+    bars = release.errors.to_pydict() | {"n low": [0.0], "n high": [65.0]}
+    moved = Release(**{
+        **vars(release),
+        "errors": type(release.errors).from_pydict(bars),
+    })
+    axes = moved.plot().axes[0]
+    assert axes.get_xlim()[0] < -25 < 65 < axes.get_xlim()[1]
+    assert bands(moved.plot()) == [(0, 65)]
+
+
+def test_more_groups_are_hairlines_by_rank() -> None:
+    """The first twelve are named, each other one is a line from low to high."""
+    release = many(300)
+    figure = release.plot("n")
+    named = [text for text, _ in seen_texts(drawn(figure)) if text.startswith("street")]
+    assert len(named) == 12
+    named_axes, rest = figure.axes
+    assert len(named_axes.patches) == 12
+    lines = np.array(rest.collections[0].get_segments())  # type: ignore[attr-defined]
+    order = np.argsort(-release["n"].to_numpy(), kind="stable")[12:]
+    assert lines[:, 0, 1] == pytest.approx(release.errors["n low"].to_numpy()[order])
+    assert lines[:, 1, 1] == pytest.approx(release.errors["n high"].to_numpy()[order])
+    assert lines[:, 0, 0].tolist() == list(range(13, 301))
+    assert len(release.plot("n", top=40).axes[0].patches) == 40
+    assert len(many(30).plot("n").axes) == 1
+
+
+def test_dates_are_a_line_with_a_ribbon() -> None:
+    """It is broken where a number is missing, and in order of time."""
+    visits = weeks().plot("visits").axes[0]
+    line = visits.lines[0]
+    values = weeks()["visits"].to_pylist()
+    assert np.isnan(line.get_ydata()[7])  # type: ignore[index]
+    assert [y for y in line.get_ydata() if y == y] == [v for v in values if v]  # type: ignore[union-attr]  # noqa: PLR0124 not NaN
+    assert (np.diff(np.array(line.get_xdata())) > 0).all()
+    month = drawn(PICTURED["months"]().plot())
+    told = " ".join(text for text, _ in seen_texts(month))
+    assert "most 20 (16 to 24) at 2026-02; least 10 (6 to 14) at 2026-01" in told
+    assert "without a period: 3" in told
+
+
+def test_lines_of_facets_have_one_scale() -> None:
+    """Three wards over the same days can be compared."""
+    axes = PICTURED["facets"]().plot().axes
+    assert len({each.get_ylim() for each in axes}) == 1
+    assert len(axes) == 3
+
+
+def test_two_keys_are_cells() -> None:
+    """Each number stands in its cell; the greatest is darkest, rough ones italic."""
+    figure = drawn(crossed(3).plot("visits"))
+    cells = figure.axes[0]
+    assert len(cells.patches) == 13
+    texts = {text.get_text(): text for text in cells.texts}
+    assert texts["–"].get_position()[1] == pytest.approx(0.5)
+    assert texts["-250"].get_style() == "italic" or texts["-10"].get_style() == "italic"
+    assert texts["1,190"].get_style() == "normal"
+    shades = [np.mean(patch.get_facecolor()[:3]) for patch in cells.patches]
+    assert shades[-1] == min(shades)
+    assert shades[0] == max(shades)
+
+
+def test_groupings_have_a_picture_each() -> None:
+    """Keys that a set of columns does not have are not called missing."""
+    told = [text for text, _ in seen_texts(drawn(PICTURED["stacked"]().plot()))]
+    headings = ["all", "ward", "ward, age"]
+    assert [text for text in told if text in headings] == headings
+    assert "missing" not in told
+
+
+@pytest.mark.parametrize("form", ["bands", "line", "cells"])
+def test_a_form_can_be_asked_for(form: str) -> None:
+    """Bands always, a line of one key, a map of two."""
+    release = crossed() if form == "cells" else weeks()
+    figure = drawn(release.plot(form=form))
+    assert overlaps(figure) == []
+    assert bool(figure.axes[0].patches) == (form != "line")
+
+
+def test_panels_go_where_the_user_says() -> None:
+    """Given axes are filled in every form, the price in each title."""
+    for release in (
+        few(),
+        weeks(),
+        crossed(),
+        PICTURED["stacked"](),
+        RELEASES["empty"],
+    ):
+        count = len(release.names)
+        figure = Figure(figsize=(12, 6), layout="constrained")
+        axes = np.ravel(figure.subplots(1, count))
+        assert release.plot(ax=axes) is figure
+        price = f" ({release.price})"
+        assert [each.get_title(loc="left") for each in axes] == [
+            name + price for name in release.names
+        ]
+        assert overlaps(drawn(figure)) == []
+    assert "the first 30 of 1,000 groups" in str(structure(given(RELEASES["many"])))
+
+
+def given(release: Release) -> Any:
+    """Return a figure of somebody else's with one aggregate on it."""
+    figure = Figure(figsize=(6, 9), layout="constrained")
+    release.plot("n", ax=figure.subplots())
+    return drawn(figure)
+
+
+@pytest.mark.parametrize(
+    ("settings", "inks"),
+    [
+        ({"figure.facecolor": "white"}, LIGHT),
+        ({"figure.facecolor": "#14181b"}, DARK),
+        ({"figure.facecolor": "none", "text.color": "white"}, DARK),
+        ({"figure.facecolor": (1, 1, 1, 0), "text.color": "black"}, LIGHT),
+    ],
+)
+def test_colours_follow_the_ground(settings: Any, inks: Any) -> None:
+    """That of Matplotlib, or the theme that is asked for; axes have their own."""
+    with mpl.rc_context(settings):
+        assert few().plot().texts[0].get_color() == inks.ink
+        assert few().plot(theme="light").texts[0].get_color() == LIGHT.ink
+        assert few().plot(theme="dark").get_facecolor() == pytest.approx(
+            mpl.colors.to_rgba(DARK.paper)
+        )
+    black = Figure().subplots()
+    black.set_facecolor("black")
+    few().plot("n", ax=black)
+    assert black.xaxis.get_tick_params()["labelcolor"] == DARK.soft
+
+
+def test_habits_of_users_do_not_cross_pictures() -> None:
+    """Grids, a layout of their own, and names read as formulas."""
+    habits: Any = {"axes.grid": True, "figure.autolayout": True, "font.size": 20}
+    with mpl.rc_context(habits):
+        figure = drawn(RELEASES["hostile"].plot())
+    assert overlaps(figure) == []
+    assert "$\\frac{1$ of 5" in structure(figure)["texts"]
+
+
+def write_pictures() -> None:
+    """Write every picture, and what it is made of."""
+    folder = Path("build/pictures")
+    folder.mkdir(parents=True, exist_ok=True)
+    known = {}
+    for name, shape in PICTURED.items():
+        known[name] = structure(drawn(shape().plot()))
+        for theme in THEMES:
+            shape().plot(theme=theme).savefig(folder / f"{name}-{theme}.png")
+    text = json.dumps(known, indent=1, ensure_ascii=False)
+    VECTORS.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_pictures()
