@@ -7,7 +7,7 @@ from sordino.pages.amounts import ROUND_CEILING, ROUND_FLOOR, amount_in_words, m
 from sordino.pages.languages import Language
 from sordino.pages.markup import NOTHING, Html, tag
 from sordino.pages.odds import FALSE_ALARMS, Odds
-from sordino.pages.odds_text import hundred_text
+from sordino.pages.printed_odds import hundred_text
 from sordino.pages.story import Division, Purse
 
 NEWEST: Final = 12

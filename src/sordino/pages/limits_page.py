@@ -7,7 +7,7 @@ from typing import Final, final
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, tag
 from sordino.pages.odds import FALSE_ALARMS, Odds
-from sordino.pages.odds_text import hundred_text
+from sordino.pages.printed_odds import hundred_text
 from sordino.pages.request_words import cuts_of, joined_public, run_functions, units_of
 from sordino.pages.sections import section
 from sordino.pages.story import Story

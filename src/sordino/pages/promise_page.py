@@ -7,8 +7,8 @@ from sordino.pages.blocks_part import blocks_part
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, join, tag
 from sordino.pages.odds import FALSE_ALARMS, MOST, OTHER_ALARMS, Odds
-from sordino.pages.odds_text import hundred_text
 from sordino.pages.people import people_picture
+from sordino.pages.printed_odds import hundred_text
 from sordino.pages.purses import asking_part, limit_part
 from sordino.pages.request_words import Verb, units_of
 from sordino.pages.sections import section

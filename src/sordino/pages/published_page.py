@@ -8,8 +8,8 @@ from sordino.pages.languages import Language
 from sordino.pages.markup import Html, join, tag
 from sordino.pages.number_parts import answer_parts
 from sordino.pages.odds import FALSE_ALARMS, Odds
-from sordino.pages.odds_text import hundred_text
 from sordino.pages.plan_steps import hidden_below
+from sordino.pages.printed_odds import hundred_text
 from sordino.pages.sections import section
 from sordino.pages.story import ShownRelease, ShownTable, Story
 

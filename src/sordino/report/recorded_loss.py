@@ -28,8 +28,8 @@ from sordino.losses.noise_losses import (
 )
 
 _CALLS: Final[Mapping[str, Callable[..., Loss]]] = {
-    made.__name__: made
-    for made in (
+    kind.__name__: kind
+    for kind in (
         *(PureDP, ApproxDP, ZCDP, ApproxZCDP, GaussianDP),
         *(LaplaceLoss, GeometricLoss, DiscreteGaussianLoss),
         *(RandomizedResponseLoss, BoundedRangeLoss),
