@@ -22,13 +22,14 @@ from sordino.errors import (
 )
 
 REFUSED: Final = 1
+SPENT: Final = 3
 FAILED: Final = 4
 INTERRUPTED: Final = 130
 _CODES: Final[dict[type[BaseException], int]] = {
     InvalidJob: 2,
     InvalidPolicy: 2,
-    BudgetExceeded: 3,
-    PolicyRefusal: 3,
+    BudgetExceeded: SPENT,
+    PolicyRefusal: SPENT,
     EngineFailure: 4,
     EngineUnavailable: 4,
     LedgerUnavailable: 4,

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +35,11 @@ def add_init_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", metavar="N", help="of the whole budget")
     parser.add_argument("--delta", metavar="N", help="of the whole budget")
     parser.add_argument("--group", metavar="COLUMN", help="what to count by")
+    parser.add_argument(
+        "--blocks",
+        metavar="COLUMN",
+        help="for a table that grows: the column that says when a row arrived",
+    )
 
 
 def write_job(arguments: argparse.Namespace) -> None:
@@ -48,7 +54,11 @@ def write_job(arguments: argparse.Namespace) -> None:
         name: text or (ask(_QUESTIONS[name]) if asks else "") or UNDECIDED
         for name, text in options.items()
     }
-    text = draft_text(Draft(arguments.source, columns, **choices))
+    draft = Draft(arguments.source, columns, **choices)
+    growing = arguments.blocks or ""
+    if asks and draft.moments and not growing:
+        growing = ask(_GROWS.format(", ".join(draft.moments)))
+    text = draft_text(replace(draft, blocks=growing))
     try:
         with arguments.to.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -66,3 +76,4 @@ _QUESTIONS: Final = {
     "group": "Count by which column",
 }
 """What a person decides, and how it is asked."""
+_GROWS: Final = "If the table grows, which column says when a row arrived ({})"

@@ -2,15 +2,19 @@
 
 import argparse
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from sordino.cli.terminal import say, text_table, write
+from sordino.budgets.touched import blocks_text
+from sordino.cli.ledger_blocks import block_facts, show_blocks
+from sordino.cli.terminal import say, text_table, write, write_object
 from sordino.errors import InvalidParameter
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.export import json_lines
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.registry import registry_yaml
+from sordino.losses.headline import headline
 
 _CHECKED: Final = """\
 Checked: every record's hash and what it follows; every sum of charges, added
@@ -20,6 +24,9 @@ that is kept against its hash."""
 
 def show_ledger(arguments: argparse.Namespace) -> None:
     """Show the budgets of a ledger and its last releases."""
+    if arguments.json:
+        _write_facts(arguments)
+        return
     with open_ledger(arguments) as ledger:
         facts = [("ledger", str(arguments.path)), ("for", ledger.about)]
         policy = ledger.policy()
@@ -28,12 +35,15 @@ def show_ledger(arguments: argparse.Namespace) -> None:
         text_table(facts)
         for name, limit in ledger.limits().items():
             write()
+            each = "" if ledger.division is None or name != DATASET else ", each block"
             rows = [
-                (name, "limit", limit.stated),
+                (name, "limit", limit.stated + each),
                 ("", "spent", repr(ledger.spent(name))),
                 ("", "left", repr(ledger.remaining(name))),
             ]
             text_table(rows)
+        if ledger.division is not None:
+            show_blocks(ledger)
         entries, aside = ledger.entries(), ledger.earmarks()
     if aside:
         write()
@@ -49,10 +59,42 @@ def show_ledger(arguments: argparse.Namespace) -> None:
         text_table(_release(entry))
 
 
+def _write_facts(arguments: argparse.Namespace) -> None:
+    """Write the same as JSON."""
+    with open_ledger(arguments) as ledger:
+        budgets = {
+            name: {
+                "limit": limit.stated,
+                "spent": headline(ledger.spent(name)),
+                "left": headline(ledger.remaining(name)),
+            }
+            for name, limit in ledger.limits().items()
+        }
+        facts = {"for": ledger.about, "budgets": budgets} | block_facts(ledger)
+        entries = ledger.entries()
+    last = entries[max(len(entries) - arguments.last, 0) :]
+    releases = [
+        {
+            "record": entry.number,
+            "when": entry.when.isoformat(),
+            "key": entry.key,
+            "budget": entry.budget,
+            "blocks": list(entry.blocks),
+            "asked": entry.asked,
+            "answered": entry.answered,
+        }
+        for entry in last
+    ]
+    write_object("ledger", facts | {"releases": releases})
+
+
 def verify_ledger(arguments: argparse.Namespace) -> None:
     """Hold every record and every answer of a ledger against what it follows from."""
     with open_ledger(arguments) as ledger:
         verdict = ledger.verify()
+    if arguments.json:
+        write_object("verified", asdict(verdict))
+        return
     counts = ", ".join([
         _count_text(verdict.records, "record"),
         _count_text(verdict.releases, "release"),
@@ -101,6 +143,7 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
         f"by {entry.who}" if entry.who else "",
         "" if entry.key is None else f"key {entry.key}",
         "" if entry.budget == DATASET else f"budget {entry.budget}",
+        f"of {blocks_text(entry.blocks)}" if entry.blocks else "",
         "answered" if entry.answered else "not answered",
     ]
     lines: list[tuple[str, ...]] = [

@@ -58,13 +58,14 @@ class LedgerCommand:
         self.options(parser)
 
 
-def _none(parser: argparse.ArgumentParser) -> None:
-    """Add nothing."""
-    del parser
+def _json(parser: argparse.ArgumentParser) -> None:
+    """Add that a program reads it."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _last(parser: argparse.ArgumentParser) -> None:
-    """Add how many releases are shown."""
+    """Add how many releases are shown, and to whom."""
+    _json(parser)
     parser.add_argument(
         "--last",
         type=_count,
@@ -147,7 +148,8 @@ LEDGER_COMMANDS: Final = (
     LedgerCommand(
         "show",
         ledger.show_ledger,
-        "Show the limits of a ledger, what is spent and left, and its last releases.",
+        "Show the limits of a ledger, what is spent and left (of each block, if there "
+        "are any), and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
         _last,
     ),
@@ -156,7 +158,7 @@ LEDGER_COMMANDS: Final = (
         ledger.verify_ledger,
         "Check that a ledger is what was written: every record, sum and answer.",
         "sordino ledger verify clinic.ledger",
-        _none,
+        _json,
     ),
     LedgerCommand(
         "answer",

@@ -8,7 +8,7 @@ from sordino.cli.job_options import add_job_options, given_job, named_releases
 from sordino.cli.prices import price_facts, print_price
 from sordino.cli.terminal import say, write_object
 from sordino.errors import InvalidJob, show
-from sordino.job.job_desk import open_to_look
+from sordino.job.job_desk import open_to_look, today
 from sordino.job.needed_budget import least_budget
 from sordino.losses.headline import headline
 
@@ -39,16 +39,17 @@ def print_prices(arguments: argparse.Namespace) -> None:
     desk = open_to_look(job)
     wanted = dict(map(_column_and_width, arguments.within))
     for plan in named_releases(desk, names):
-        price = desk.price(plan)
+        near = desk.in_newest(plan, today())
+        price = near.price(plan)
         needed = {
-            column: headline(least_budget(desk, plan, column, width))
+            column: headline(least_budget(near, plan, column, width))
             for column, width in wanted.items()
         }
         if arguments.json:
-            facts = {"release": plan.name} | price_facts(price)
+            facts = {"release": plan.name} | price_facts(price, near.session)
             write_object("price", facts | ({"needed": needed} if needed else {}))
             continue
-        print_price(plan.name, price, desk.session.remaining)
+        print_price(plan.name, price, near.session)
         for column, loss in needed.items():
             say(f"{column} within ±{float(wanted[column]):g} needs {loss} in all.")
 

@@ -1,24 +1,28 @@
 """Prices as lines and as JSON: the loss, each column's noise, the odds."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
-from sordino.cli.terminal import text_table, write
+from sordino.budgets.touched import touched_text
+from sordino.cli.odds_text import odds, odds_sentence
+from sordino.cli.terminal import say, text_table, write
 from sordino.display.formatting import format_spread
-from sordino.losses.base import Loss
+from sordino.ledger.block_rows import left_in, left_text
 from sordino.losses.headline import headline
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
 from sordino.sensitivity import Sensitivity
-
-ALARMS: Final = ("0.01", "0.05", "0.1")
-"""Shares of false alarms at which odds are told."""
-_USUAL: Final = 0.05
+from sordino.session.session import Session
 
 
-def print_price(name: str, price: Price | Batch, left: Loss) -> None:
+def print_price(name: str, price: Price | Batch, session: Session) -> None:
     """Print what a release costs, and the noise of each column."""
-    write(f"{name}: {headline(price.loss, price.budget)} of {headline(left)} left")
+    cost, left = headline(price.loss, price.budget), headline(session.remaining)
+    if price.blocks:
+        say(f"{name}: {touched_text(price.blocks, cost)}")
+        say(f"left: {left_text(left_in(session.ledger.blocks(), price.blocks))}")
+    else:
+        write(f"{name}: {cost} of {left} left")
     for title, single in _singles(price):
         rows = [
             (
@@ -43,7 +47,7 @@ def print_price(name: str, price: Price | Batch, left: Loss) -> None:
     write(odds_sentence(price.loss))
 
 
-def price_facts(price: Price | Batch) -> dict[str, Any]:
+def price_facts(price: Price | Batch, session: Session) -> dict[str, Any]:
     """Return a price for JSON."""
     columns = {
         title + column: {
@@ -56,39 +60,13 @@ def price_facts(price: Price | Batch) -> dict[str, Any]:
         for title, single in _singles(price)
         for column, error in single.errors.items()
     }
-    return {
+    left = left_in(session.ledger.blocks(), price.blocks)
+    facts = {
         "loss": headline(price.loss, price.budget),
         "columns": columns,
         "odds": odds(price.loss),
     }
-
-
-def odds(loss: Loss) -> dict[str, float]:
-    """Return the greatest share of true alarms for some shares of false ones."""
-    return {alarm: float(loss.tpr_at(alarm)) for alarm in ALARMS}
-
-
-def odds_sentence(loss: Loss) -> str:
-    """Return what a loss means to an attacker, in a sentence.
-
-    >>> from sordino.losses.base import PureDP
-    >>> odds_sentence(PureDP(1))
-    'Of 100 people in the data an attacker finds at most 14, accusing 5 of 100 others.'
-    """
-    true = float(loss.tpr_at(_USUAL))
-    return (
-        f"Of 100 people in the data an attacker finds at most {_percent(true)}, "
-        f"accusing {_percent(_USUAL)} of 100 others."
-    )
-
-
-def _percent(share: float) -> str:
-    """Return a share of a hundred, never rounded down.
-
-    >>> _percent(0.1359), _percent(0.05), _percent(1.0)
-    ('14', '5', '100')
-    """
-    return f"{-int(-100 * share // 1) if share < 1 else 100:.0f}"
+    return facts | ({"left_in_blocks": left} if left else {})
 
 
 def _singles(price: Price | Batch) -> Iterator[tuple[str, Price]]:

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from sordino.cli.exit_codes import INTERRUPTED, REFUSED
+from sordino.cli.exit_codes import INTERRUPTED, REFUSED, SPENT
 from sordino.cli.job_options import add_job_options, given_job
 from sordino.cli.prices import print_price
 from sordino.cli.terminal import (
@@ -18,10 +18,11 @@ from sordino.cli.terminal import (
     write,
     write_object,
 )
-from sordino.errors import InvalidJob
+from sordino.errors import BudgetExceeded, InvalidJob
 from sordino.job.job_desk import JobDesk, Published, open_to_release, today
 from sordino.job.missed import missed_periods
 from sordino.job.planned_release import PlannedRelease, check_period
+from sordino.ledger.block_rows import left_in, left_text
 from sordino.losses.headline import headline
 
 EXAMPLE: Final = "sordino release clinic.toml wards --key 2026-11 --out published"
@@ -65,7 +66,10 @@ def add_release_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def make_releases(arguments: argparse.Namespace) -> int:
-    """Make releases one after the other; the first that is refused ends it."""
+    """Make releases one after the other; the first that is refused ends it.
+
+    Of what is due, what spent blocks refuse is passed over: the others have their own.
+    """
     job, names = given_job(arguments)
     if arguments.key is not None:
         check_period(arguments.key)
@@ -74,43 +78,58 @@ def make_releases(arguments: argparse.Namespace) -> int:
         place = path_text(job.ledger.path)
         note(f"a new ledger, with nothing spent, was made at {place}")
     day = arguments.on or today()
-    plans = _choose(desk, names, arguments, day)
-    if not plans:
+    runs = _choose(desk, names, arguments, day)
+    if not runs:
         note("nothing is due")
-    folder = arguments.out or job.folder / "published"
-    for plan in plans:
-        period = arguments.key or plan.period(day)
+    code = 0
+    for plan, period in runs:
         for missed in missed_periods(desk, plan, day):
             note(f"{plan.name}: {missed} was never made, and is not made up for")
-        if not _confirm_price(desk, plan, period, asks=not arguments.yes):
-            note("nothing was charged")
-            return REFUSED
-        try:
-            published = desk.release(plan, period, folder)
-        except KeyboardInterrupt:
-            _tell_interrupted(desk, plan.key(period))
-            return INTERRUPTED
-        (_log if arguments.json else _show)(desk, published)
+        ended = _make_release(desk, plan, period, arguments)
+        if ended not in {0, SPENT}:
+            return ended
+        code = max(code, ended)
+    return code
+
+
+def _make_release(
+    desk: JobDesk, plan: PlannedRelease, period: str, arguments: argparse.Namespace
+) -> int:
+    """Make the release of a period; return how the command ends if not with it."""
+    if not _confirm_price(desk, plan, period, asks=not arguments.yes):
+        note("nothing was charged")
+        return REFUSED
+    folder = arguments.out or desk.job.folder / "published"
+    try:
+        published = desk.release(plan, period, folder)
+    except KeyboardInterrupt:
+        _tell_interrupted(desk, plan.key(period))
+        return INTERRUPTED
+    except BudgetExceeded as error:
+        if plan.reading is None or not arguments.due:
+            raise
+        note(f"{plan.name}: {period} is passed over: {error}")
+        return SPENT
+    (_log if arguments.json else _show)(desk, published)
     return 0
 
 
 def _choose(
     desk: JobDesk, names: list[str], arguments: argparse.Namespace, day: date
-) -> list[PlannedRelease]:
-    """Return the releases that are meant, in the order of the file."""
+) -> list[tuple[PlannedRelease, str]]:
+    """Return the releases that are meant, and of what, in the order of the file."""
     known = desk.job.releases
     named = [desk.job.release(name) for name in names]
     if arguments.due:
         due = list(desk.due(day))
-        return [plan for plan in due if not named or plan in named]
-    if named or arguments.all:
-        return named or list(known.values())
-    if len(known) != 1:
+        return [run for run in due if not named or run[0] in named]
+    if len(known) != 1 and not (named or arguments.all):
         listed = ", ".join(known) or "none"
         raise InvalidJob(
             "the job", f"has several releases ({listed})", "Name one, or say --all."
         )
-    return list(known.values())
+    plans = named or list(known.values())
+    return [(plan, arguments.key or plan.period(day)) for plan in plans]
 
 
 def _confirm_price(
@@ -120,9 +139,13 @@ def _confirm_price(
     watched = is_terminal(sys.stdin) and is_terminal(sys.stdout)
     if not (asks and watched) or desk.session.ledger.entry(plan.key(period)):
         return True
-    left = desk.session.remaining
-    print_price(plan.name, desk.price(plan), left)
-    return confirm(f"This is charged for good, of {headline(left)} left. Continue?")
+    near = desk.in_period(plan, period)
+    price = near.price(plan)
+    print_price(plan.name, price, near.session)
+    left = headline(desk.session.remaining)
+    if price.blocks:
+        left = left_text(left_in(desk.session.ledger.blocks(), price.blocks))
+    return confirm(f"This is charged for good, of {left} left. Continue?")
 
 
 def _tell_interrupted(desk: JobDesk, key: str) -> None:
@@ -145,10 +168,9 @@ def _show(desk: JobDesk, published: Published) -> None:
         if published.is_new
         else "released before, charged nothing"
     )
-    left = headline(desk.session.remaining)
     note(
         f"{status}: {published.plan.key(published.period)} is record "
-        f"{published.number}; {left} is left"
+        f"{published.number}; {_rest_text(desk, published)} is left"
     )
     for path in published.files:
         note(f"wrote {path_text(path)}")
@@ -169,9 +191,18 @@ def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
         "record": published.number,
         "charged": published.is_new,
         "loss": losses,
-        "left": headline(desk.session.remaining),
+        "left": _rest_text(desk, published),
         "files": list(map(path_text, published.files)),
     }
+
+
+def _rest_text(desk: JobDesk, published: Published) -> str:
+    """Return what is left of the budget, or of the blocks that were charged."""
+    ledger = desk.session.ledger
+    entry = ledger.entry(published.plan.key(published.period))
+    if entry is None or not entry.blocks:
+        return headline(desk.session.remaining)
+    return left_text(left_in(ledger.blocks(), entry.blocks))
 
 
 def _day(text: str) -> date:

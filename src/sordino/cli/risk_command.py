@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from sordino.cli.budget_options import add_budget_options, given_budget
-from sordino.cli.prices import ALARMS
+from sordino.cli.odds_text import ALARMS
 from sordino.cli.terminal import say, text_table, write, write_object
 from sordino.errors import InvalidJob
 from sordino.ledger.ledger import Ledger

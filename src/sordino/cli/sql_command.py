@@ -89,9 +89,9 @@ def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
     """Print what the question would cost."""
     price = desk.price(plan)
     if as_json:
-        write_object("price", price_facts(price))
+        write_object("price", price_facts(price, desk.session))
     else:
-        print_price(plan.name, price, desk.session.remaining)
+        print_price(plan.name, price, desk.session)
 
 
 def _confirm_price(

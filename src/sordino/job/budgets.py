@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sordino.budgets.limits import Limit
 from sordino.budgets.risk import Advantage, ErrorRates
+from sordino.budgets.table_blocks import Blocks
 from sordino.errors import InvalidJob
 from sordino.losses.base import Budget, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
@@ -59,3 +60,15 @@ def read_limit(ledger: Section) -> Limit:
             ledger.values.get("counting", "asked"),
             ledger.values.get("reserve", 0),
         )
+
+
+def read_division(ledger: Section) -> Blocks | None:
+    """Return the blocks that the limit is of each of, None for one of all."""
+    if "blocks" not in ledger:
+        return None
+    section = ledger.section("blocks")
+    section.refuse_others("start", "every", "names")
+    with ledger.place_refusals("blocks"):
+        if "names" in section:
+            return Blocks(**{name: section.value(name) for name in section})
+        return Blocks(section.text("start"), section.value("every"))

@@ -3,12 +3,17 @@
 import csv
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from math import isqrt
 from pathlib import Path
 from typing import Final, final
 
+from sordino.budgets.filter_choice import gaussian_filter
 from sordino.errors import InvalidJob, SordinoError
+from sordino.expressions.dates import MOMENTS
 from sordino.losses.base import PureDP
+from sordino.losses.closed import ApproxDP
 from sordino.query.tables import PrivateTable
 from sordino.session.session import Session
 from sordino.settings.section import UNDECIDED
@@ -17,6 +22,7 @@ from sordino.units import AddOneRow
 _TEXT_FILES: Final = (".csv", ".tsv", ".txt")
 _NOT_NAMES: Final = ("", *"0123456789+-.")
 _LONGEST_HEADER: Final = 1 << 16
+_MU_UNIT: Final = 10_000
 
 
 @final
@@ -31,6 +37,13 @@ class Draft:
     epsilon: str
     delta: str
     group: str
+    blocks: str = ""
+    """The column that says when a row arrived; "" where the table does not grow."""
+
+    @property
+    def moments(self) -> list[str]:
+        """Return the columns that could say when a row arrived."""
+        return [name for name, kind in self.columns.items() if kind in MOMENTS]
 
 
 def read_schema(folder: Path, source: str) -> dict[str, str]:
@@ -54,18 +67,17 @@ def draft_text(draft: Draft) -> str:
         f"{_quoted(column)} = {_quoted(kind)}" for column, kind in draft.columns.items()
     )
     by_id, by_group = draft.id != "rows", draft.group != UNDECIDED
-    shares = [_share(number) for number in (draft.epsilon, draft.delta)]
     return _TEXT.format(
         name=name,
         source=_quoted(draft.source),
         protects=f"{{ id = {_quoted(draft.id)} }}" if by_id else '"rows"',
         columns=columns,
-        limit=_budget(draft.epsilon, draft.delta),
+        blocks=_blocks(draft),
         sql=(_BY_GROUP if by_group else _WHOLE).format(
             table=name, group=_sql_name(draft.group)
         ),
         limits=_limits(draft.group, by_group=by_group) if by_id else "",
-        budget=_budget(*shares),
+        **_budgets(draft),
     )
 
 
@@ -80,14 +92,48 @@ def _limits(group: str, *, by_group: bool) -> str:
     )
 
 
-def _share(number: str) -> str:
-    """Return a twelfth of a number: a month's share of a year.
+def _blocks(draft: Draft) -> str:
+    """Return the column of blocks, or a hint where there could be one."""
+    if draft.blocks:
+        return f"{_WHY_BLOCKS}blocks = {_quoted(draft.blocks)}\n"
+    if draft.moments:
+        return f"{_NO_BLOCKS}# blocks = {_quoted(draft.moments[0])}\n"
+    return ""
 
-    >>> _share("1"), _share("?")
+
+def _budgets(draft: Draft) -> dict[str, str]:
+    """Return the limit of all or of each block, and the budget of a release."""
+    limit, part = (draft.epsilon, draft.delta), 2 if draft.blocks else 12
+    shares = [_share(number, part) for number in limit]
+    texts = {"limit": _budget(*limit), "budget": _budget(*shares)}
+    if not draft.blocks:
+        return {**texts, "why_limit": _WHY_LIMIT, "periods": "", "share": _TWELFTH}
+    if draft.delta != "0":
+        texts = {"limit": _mu_text(*limit, 1), "budget": _mu_text(*limit, part)}
+    return {**texts, "why_limit": _EACH, "periods": _PERIODS, "share": _HALF}
+
+
+def _mu_text(epsilon: str, delta: str, part: int) -> str:
+    """Return the largest mu within a budget as TOML, or a part of its square.
+
+    >>> _mu_text("1", "1e-6", 1), _mu_text("1", "1e-6", 2), _mu_text("1", "?", 1)
+    ('{ mu = "0.2367" }', '{ mu = "0.1673" }', '{ mu = "?" }')
+    """
+    if UNDECIDED in {epsilon, delta}:
+        return f"{{ mu = {_quoted(UNDECIDED)} }}"
+    square = gaussian_filter(ApproxDP(epsilon, delta)).limits["square"] / part
+    digits = Decimal(isqrt(int(square * _MU_UNIT**2))) / _MU_UNIT
+    return f"{{ mu = {_quoted(str(digits))} }}"
+
+
+def _share(number: str, part: int) -> str:
+    """Return a part of a number, such as a month's share of a year.
+
+    >>> _share("1", 12), _share("?", 12)
     ('1/12', '?')
     """
     try:
-        return str(Fraction(number) / 12)
+        return str(Fraction(number) / part)
     except (ValueError, ZeroDivisionError):
         return UNDECIDED
 
@@ -148,6 +194,25 @@ _WHY_LIMITS: Final = """\
 # What one person contributes at most. Rows beyond it are left out: greater limits mean
 # more noise, smaller ones that more is cut off.
 """
+_WHY_BLOCKS: Final = """\
+# The table grows. Rows are of the month in this column, which must never change, and
+# what is published of a month is charged to that month's rows.
+"""
+_NO_BLOCKS: Final = """\
+# If the table grows, the months of its rows can have budgets of their own.
+"""
+_WHY_LIMIT: Final = """\
+# All that will ever be published may cost this much (`sordino risk` says what it
+# means), for good: the ledger never forgets."""
+_EACH: Final = """\
+# What is published of each month may cost this much, for good. Who is in several months
+# loses more: `sordino check` says how much. Months add up as squares of mu, so twelve
+# cost a person 3.5 times one; epsilons would add up to twelve."""
+_PERIODS: Final = """
+# The first month of the table:
+blocks = { start = "?", every = "month" }"""
+_TWELFTH: Final = "a twelfth of the limit, so a year of months fits"
+_HALF: Final = "half of what a month has, so there is room for another"
 _BY_GROUP: Final = """\
 SELECT {group}, COUNT(*) AS n
 FROM {table}
@@ -164,16 +229,15 @@ schema = 1
 source = {source}
 # Whom it protects: all rows of a person, {{ id = "column" }}, or any one row, "rows".
 protects = {protects}
-
+{blocks}
 # The types of the columns that are used: i64, f64, text, bool, date or time.
 [tables.{name}.columns]
 {columns}
 
 [ledger]
 path = "sordino.ledger"
-# All that will ever be published may cost this much (`sordino risk` says what it
-# means), for good: the ledger never forgets.
-limit = {limit}
+{why_limit}
+limit = {limit}{periods}
 # When the first release is made, say false: a ledger that is lost is then refused.
 create = true
 
@@ -181,7 +245,7 @@ create = true
 sql = """
 {sql}
 """
-{limits}# What each release costs: a twelfth of the limit, so a year of months fits.
+{limits}# What each release costs: {share}.
 budget = {budget}
 schedule = "monthly"
 out = ["parquet", "csv"]

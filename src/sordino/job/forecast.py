@@ -10,6 +10,7 @@ from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded
 from sordino.job.job_desk import JobDesk
 from sordino.job.planned_release import PlannedRelease
+from sordino.ledger.block_charges import worst_sum
 from sordino.ledger.entries import DATASET
 from sordino.losses.base import Loss
 
@@ -69,9 +70,12 @@ def _charge(desk: JobDesk, plan: PlannedRelease, limit: Limit) -> Charge:
 
 def _sum_of_charges(desk: JobDesk, limit: Limit) -> Charge:
     """Return what was charged so far."""
-    name = desk.job.ledger.analyst or DATASET
-    total = limit.rule.zero
-    for entry in desk.session.ledger.entries():
+    name, ledger = desk.job.ledger.analyst or DATASET, desk.session.ledger
+    total, each = limit.rule.zero, dict[str, Charge]()
+    for entry in ledger.entries():
         if name in entry.charges:
             total = total.plus(entry.charges[name])
-    return total
+        if name == DATASET and entry.each is not None:
+            for block in entry.blocks:
+                each[block] = each.get(block, limit.rule.zero).plus(entry.each)
+    return worst_sum(limit, [total, *each.values()])

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from sordino.budgets.limits import Limit
-from sordino.job.budgets import read_limit
+from sordino.budgets.table_blocks import Blocks
+from sordino.job.budgets import read_division, read_limit
 from sordino.job.job_file import canonical
 from sordino.job.job_tables import read_tables
 from sordino.job.planned_release import PlannedRelease, read_planned_releases
@@ -17,8 +18,8 @@ from sordino.settings.toml_file import read_text, read_toml
 
 _TABLES: Final = ("schema", "tables", "public", "ledger", "engine", "releases")
 _LEDGER: Final = (
-    *("path", "limit", "counting", "reserve", "witness", "create"),
-    *("analyst", "who", "policy"),
+    *("path", "limit", "counting", "reserve", "blocks"),
+    *("witness", "create", "analyst", "who", "policy"),
 )
 _ENGINE: Final = ("name", "memory_limit", "threads")
 _VERSION: Final = 1
@@ -31,6 +32,8 @@ class BookPlan:
 
     path: Path
     limit: Limit
+    blocks: Blocks | None
+    """What the limit is of each of."""
     witness: Path | None
     create: bool
     """Whether one that is missing is made, with nothing spent."""
@@ -74,13 +77,15 @@ def read_job(path: Path) -> Job:
         raise root.wrong(
             "schema", f"must be {_VERSION}", "This version reads no other."
         )
-    releases = read_planned_releases(root)
+    tables, book = read_tables(root, place.parent), _book(root, place.parent)
+    _refuse_half_of_blocks(root, book.blocks)
+    releases = read_planned_releases(root, book.blocks)
     engine = root.section("engine")
     engine.refuse_others(*_ENGINE)
     return Job(
         place,
-        read_tables(root, place.parent),
-        _book(root, place.parent),
+        tables,
+        book,
         {"engine" if name == "name" else name: engine.value(name) for name in engine},
         releases,
         canonical(root.values, _programs(releases, place.parent)),
@@ -97,12 +102,32 @@ def _book(root: Section, folder: Path) -> BookPlan:
     return BookPlan(
         folder / section.text("path"),
         read_limit(section),
+        read_division(section),
         folder / witness if witness else None,
         create=section.truth("create", default=True),
         analyst=analyst or None,
         who=section.text("who", ""),
         policy=folder / policy if policy else None,
     )
+
+
+def _refuse_half_of_blocks(root: Section, blocks: Blocks | None) -> None:
+    """Refuse blocks of tables without their kind, and a kind that no table has."""
+    tables = root.sections("tables")
+    divided = [section for section in tables.values() if "blocks" in section]
+    if divided and blocks is None:
+        raise divided[0].wrong(
+            "blocks",
+            "needs the blocks of the ledger",
+            'Say [ledger] blocks = { start = "2026-01", every = "month" }.',
+        )
+    if blocks is not None and not divided:
+        place = next(iter(tables.values())).at("blocks")
+        raise root.section("ledger").wrong(
+            "blocks",
+            "are of no table",
+            f'Name the column of blocks: {place} = "arrived".',
+        )
 
 
 def _programs(releases: Mapping[str, PlannedRelease], folder: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ question ── price (public facts) ── folder tried ── charge ── an
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, final
 
@@ -21,6 +21,7 @@ from sordino.job.outputs import (
 from sordino.job.planned_release import PlannedRelease
 from sordino.job.questions import AskedRelease, read_question
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.world import World
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
 from sordino.policy.signed import read_policy
@@ -54,6 +55,21 @@ class JobDesk:
     job: Job
     session: Session
 
+    def in_period(self, plan: PlannedRelease, period: str) -> "JobDesk":
+        """Return a desk at which the tables are what a release of a period reads."""
+        if plan.reading is None:
+            return self
+        blocks = plan.reading.blocks_of(period)
+        return JobDesk(self.job, self.session.in_blocks(*blocks))
+
+    def in_newest(self, plan: PlannedRelease, day: date) -> "JobDesk":
+        """Return that of the newest period, or of the first one until it is over."""
+        if plan.reading is None:
+            return self
+        first = plan.reading.schedule.name_of(plan.reading.begin)
+        periods = plan.reading.periods_over(day)
+        return self.in_period(plan, periods[-1] if periods else first)
+
     def question(self, plan: PlannedRelease) -> AskedRelease:
         """Return what a release asks."""
         return read_question(self.session, plan, self.job.folder)
@@ -74,21 +90,30 @@ class JobDesk:
         entry = self.session.ledger.entry(plan.key(period))
         return entry is not None and entry.answered
 
-    def due(self, day: date) -> Iterator[PlannedRelease]:
-        """Yield the releases with a schedule that have no answer for a day's period."""
+    def due(self, day: date) -> Iterator[tuple[PlannedRelease, str]]:
+        """Yield the releases with a schedule, and their periods, that have no answer.
+
+        It is the period of the day, or of blocks every one that is over: their rows
+        are still what they were.
+        """
         for plan in self.job.releases.values():
-            if plan.schedule is not None and not self.is_made(plan, plan.period(day)):
-                yield plan
+            periods = [] if plan.schedule is None else [plan.schedule.period(day)]
+            if plan.reading is not None:
+                periods = plan.reading.periods_over(day)
+            for period in periods:
+                if not self.is_made(plan, period):
+                    yield plan, period
 
     def release(self, plan: PlannedRelease, period: str, folder: Path) -> Published:
         """Make a release of a period, or find it; and write its files."""
         key, stem = plan.key(period), plan.stem(folder, period)
-        question = self.question(plan)
+        desk = self.in_period(plan, period)
+        question = desk.question(plan)
         try_folder(folder)
         paths = output_paths(stem, question.names, plan.formats)
         refuse_taken(self.session.ledger, key, paths)
         before = self.session.ledger.entry(key)
-        releases = self.answers(plan, question, key)
+        releases = desk.answers(plan, question, key)
         files = write_outputs(releases, stem, plan.formats)
         record_files(self.session.ledger, key, files, self.job.ledger.who)
         entry = before or self.session.ledger.entry(key)
@@ -117,14 +142,32 @@ def open_to_look(job: Job) -> JobDesk:
     A ledger in a file obeys the policy that it has: looking changes nothing.
     """
     book = job.ledger
-    if book.path.exists():
-        ledger = Ledger.at(book.path, witness=book.witness)
-        if book.policy is not None:
-            read_policy(book.policy)
-    else:
-        ledger = Ledger.in_memory(book.limit, about=protection_text(job.tables))
-        _adopt(job, ledger)
-    return JobDesk(job, _session(job, ledger))
+    if not book.path.exists():
+        return JobDesk(job, _session(job, _forgotten_ledger(job)))
+    if book.policy is not None:
+        read_policy(book.policy)
+    desk = JobDesk(job, _session(job, Ledger.at(book.path, witness=book.witness)))
+    if book.blocks is None or desk.session.ledger.blocks():
+        return desk
+    return JobDesk(job, _session(job, _forgotten_ledger(job)))
+
+
+def _forgotten_ledger(job: Job) -> Ledger:
+    """Return a ledger in memory, as of a day on which each release can be priced.
+
+    Before a first period is over there are no blocks; what they will cost is known.
+    """
+    readings = [plan.reading for plan in job.releases.values() if plan.reading]
+    ends = [reading.schedule.next_start(reading.begin) for reading in readings]
+    day = max([today(), *ends])
+    ledger = Ledger.in_memory(
+        job.ledger.limit,
+        about=protection_text(job.tables),
+        blocks=job.ledger.blocks,
+        world=World(clock=lambda: datetime.combine(day, time(), UTC)),
+    )
+    _adopt(job, ledger)
+    return ledger
 
 
 def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]:
@@ -143,6 +186,7 @@ def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]
         book.limit if is_new else None,
         create=is_new,
         about=protection_text(job.tables) if is_new else "",
+        blocks=book.blocks if is_new else None,
         witness=book.witness,
     )
     _adopt(job, ledger)
@@ -167,6 +211,7 @@ def _session(job: Job, ledger: Ledger, *, progress: bool = False) -> Session:
         tables=job.tables,
         budget=book.limit,
         ledger=ledger,
+        blocks=book.blocks,
         analyst=book.analyst,
         who=book.who,
         job=job.text,

@@ -19,12 +19,12 @@ def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicT
     """Return the private and the public tables of a job by name."""
     tables: dict[str, PrivateTable | PublicTable] = {}
     for name, section in root.sections("tables").items():
-        section.refuse_others("source", "protects", "columns", "format")
+        section.refuse_others("source", "protects", "blocks", "columns", "format")
         unit = read_protection(section)
         source = _source(section, folder)
         columns = None if isinstance(source, Csv) else _columns(section)
         with root.section("tables").place_refusals(name):
-            tables[name] = PrivateTable(source, unit, columns)
+            tables[name] = PrivateTable(source, unit, columns, **_blocks(section))
     if not tables:
         root.section("tables").value("visits")
     for name, section in root.sections("public").items():
@@ -38,6 +38,11 @@ def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicT
         with root.section("public").place_refusals(name):
             tables[name] = PublicTable(source, columns)
     return tables
+
+
+def _blocks(section: Section) -> dict[str, str]:
+    """Return the column that says of what block a row is, if there is one."""
+    return {"blocks": section.text("blocks")} if "blocks" in section else {}
 
 
 def _columns(section: Section) -> dict[str, Any]:

@@ -11,7 +11,8 @@ _SHOWN = 12
 def missed_periods(desk: JobDesk, plan: PlannedRelease, day: date) -> list[str]:
     """Return what was never made between the last release and a day's period.
 
-    The last release is the newest of this name in the ledger, on its own day.
+    The last release is the newest of this name in the ledger, on its own day. Of
+    blocks none is missed for good: it stays due.
     """
     prefix = plan.key("x").removesuffix("x")
     days = [
@@ -19,7 +20,7 @@ def missed_periods(desk: JobDesk, plan: PlannedRelease, day: date) -> list[str]:
         for entry in desk.session.ledger.entries()
         if entry.key is not None and entry.key.startswith(prefix)
     ]
-    if plan.schedule is None or not days or days[-1] >= day:
+    if plan.schedule is None or plan.reading is not None or not days or days[-1] >= day:
         return []
     starts = list(plan.schedule.starts(days[-1], day))
     between = [plan.period(start) for start in starts[1:]]

@@ -7,8 +7,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final, final
 
+from sordino.budgets.table_blocks import Blocks
 from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidJob, show
+from sordino.job.block_reading import BlockReading, read_block_reading
 from sordino.job.budgets import read_budget
 from sordino.job.outputs import FORMATS, USUAL
 from sordino.job.personal_limits import read_limits
@@ -18,7 +20,7 @@ from sordino.settings.section import Section
 
 _NAMES: Final = (
     *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),
-    *("confidence", "schedule", "out", "why", "suppress_below"),
+    *("confidence", "schedule", "reads", "since", "out", "why", "suppress_below"),
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -41,14 +43,33 @@ class PlannedRelease:
     dialect: str
     confidence: Any
     schedule: Schedule | None
+    reading: BlockReading | None
+    """Which blocks a release of a period reads, None for all that are open."""
     formats: tuple[str, ...]
     why: str
     suppress_below: Any = None
     """The least noisy count of a group that a question in SQL shows, None for any."""
 
     def period(self, day: date) -> str:
-        """Return what a run on a day is a release of: its period, or "once"."""
+        """Return what a run on a day is a release of: its period, or "once".
+
+        Where blocks are read it is the newest period that is over.
+        """
+        if self.reading is not None:
+            return self._newest_over(self.reading, day)
         return "once" if self.schedule is None else self.schedule.period(day)
+
+    def _newest_over(self, reading: BlockReading, day: date) -> str:
+        """Return the newest period whose blocks are all there."""
+        periods = reading.periods_over(day)
+        if not periods:
+            end = reading.schedule.next_start(reading.begin)
+            raise InvalidJob(
+                self.place,
+                f"has no period that is over on {day}",
+                f"The first one is over on {end}.",
+            )
+        return periods[-1]
 
     def key(self, period: str) -> str:
         """Return under which key the ledger keeps the answer of a period."""
@@ -98,19 +119,22 @@ def question_in_sql(
         dialect=notes["dialect"],
         confidence="0.95" if like is None else like.confidence,
         schedule=None,
+        reading=None,
         formats=(),
         why=notes["why"],
         suppress_below=None if like is None else like.suppress_below,
     )
 
 
-def read_planned_releases(root: Section) -> dict[str, PlannedRelease]:
+def read_planned_releases(
+    root: Section, blocks: Blocks | None
+) -> dict[str, PlannedRelease]:
     """Return the releases of a job by name."""
     sections = root.sections("releases")
-    return {name: _release(name, section) for name, section in sections.items()}
+    return {name: _release(name, section, blocks) for name, section in sections.items()}
 
 
-def _release(name: str, section: Section) -> PlannedRelease:
+def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelease:
     """Return one release, whose name becomes part of the names of files."""
     if _NAME.fullmatch(name) is None:
         raise InvalidJob(
@@ -125,6 +149,7 @@ def _release(name: str, section: Section) -> PlannedRelease:
             "must have one question, sql or query",
             'Write sql = "SELECT ..." or query = "queries.py:wards".',
         )
+    schedule = _schedule(section)
     return PlannedRelease(
         name,
         section.place,
@@ -136,7 +161,8 @@ def _release(name: str, section: Section) -> PlannedRelease:
         keys=section.section("keys").values,
         dialect=section.text("dialect", "duckdb"),
         confidence=section.values.get("confidence", "0.95"),
-        schedule=_schedule(section),
+        schedule=schedule,
+        reading=read_block_reading(section, schedule, blocks),
         formats=_formats(section),
         why=section.text("why", ""),
         suppress_below=section.values.get("suppress_below"),

@@ -364,9 +364,7 @@ class Ledger(AbstractKeeping):
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook each budget with what is left, and the last releases."""
-        first, left = self.first_limit, self.remaining
-        rows = {name: (left(name), first(name).rule.promise) for name in self.limits()}
-        return ledger_page(self.about, rows, self.entries())
+        return ledger_page(self)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

@@ -1,24 +1,89 @@
 """A ledger as a page for notebooks: a bar for each budget, and the last releases."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
-from sordino.display.elements import html_line, html_page, html_table, safe_text
+from sordino.budgets.limits import Limit
+from sordino.budgets.table_blocks import Blocks
+from sordino.display.elements import (
+    html_aside,
+    html_line,
+    html_page,
+    html_table,
+    safe_text,
+)
 from sordino.display.small_bars import share_bar
+from sordino.ledger.block_rows import (
+    BLOCK_HEADING,
+    PERSON_HEADING,
+    Windows,
+    block_rows,
+    exposure_rows,
+    worst_exposures,
+)
 from sordino.ledger.entries import Entry
+from sordino.ledger.exposure import Block, Exposure
 from sordino.losses.base import Loss
 from sordino.numbers import INFINITE
 
 LAST: Final = 5
 """Releases that are shown."""
+NEWEST: Final = 24
+"""Blocks that are shown."""
 
 
-def ledger_page(
-    about: str, budgets: Mapping[str, tuple[Loss, Loss]], entries: tuple[Entry, ...]
-) -> str:
+class ShownLedger(Protocol):
+    """What of a ledger is shown."""
+
+    @property
+    def about(self) -> str:
+        """Return what it is for."""
+
+    @property
+    def division(self) -> Blocks | None:
+        """Return what its blocks are."""
+
+    def limits(self) -> Mapping[str, Limit]:
+        """Return the limit of each budget."""
+
+    def first_limit(self, budget: str = ...) -> Limit:
+        """Return what holds of a budget."""
+
+    def remaining(self, budget: str = ...) -> Loss:
+        """Return what is left of a budget."""
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return its releases."""
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Return its blocks."""
+
+    def exposure(self, window: int) -> Exposure:
+        """Return what people of so many blocks lost, at most."""
+
+
+def ledger_page(ledger: ShownLedger) -> str:
     """Return what a ledger is for, its budgets with what is left, and its releases."""
-    bars = (budget_line(name, left, whole) for name, (left, whole) in budgets.items())
-    return html_page(html_line(about), *bars, entry_table(entries))
+    bars = (
+        budget_line(name, ledger.remaining(name), ledger.first_limit(name).rule.promise)
+        for name in ledger.limits()
+    )
+    exposures = worst_exposures(ledger.division, ledger.exposure)
+    tables = block_tables(ledger.blocks(), exposures)
+    return html_page(
+        html_line(ledger.about), *bars, tables, entry_table(ledger.entries())
+    )
+
+
+def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:
+    """Return the newest blocks, and what a person in several loses; "" without."""
+    hidden = len(blocks) - NEWEST
+    before = [html_aside(f"{hidden:,} blocks before them")] if hidden > 0 else []
+    return "".join([
+        html_table(BLOCK_HEADING, block_rows(blocks[-NEWEST:])),
+        *before,
+        html_table(PERSON_HEADING, exposure_rows(exposures)),
+    ])
 
 
 def budget_line(name: str, left: Loss, whole: Loss) -> str:

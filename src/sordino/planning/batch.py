@@ -5,8 +5,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import final
 
+from sordino.budgets.touched import touched_text
 from sordino.display.elements import html_line, html_page, html_title
 from sordino.losses.base import Budget, Loss
+from sordino.losses.headline import headline
 from sordino.planning.bundle import Bundle
 from sordino.planning.price import Price
 
@@ -24,8 +26,7 @@ class Batch:
     def prices(self) -> dict[str, Price]:
         """Return the price of each request, by its name."""
         return {
-            name: Price(purchase, self.blocks)
-            for name, purchase in self._bundle.purchases.items()
+            name: Price(purchase) for name, purchase in self._bundle.purchases.items()
         }
 
     @property
@@ -62,8 +63,12 @@ class Batch:
 
     @property
     def _savings(self) -> str:
-        """Return what planning together saves, as a sentence."""
-        return f"together: each has {self.gain:.3g} times its share of epsilon"
+        """Return what planning together saves, and which blocks are charged for it."""
+        saved = f"together: each has {self.gain:.3g} times its share of epsilon"
+        if not self.blocks:
+            return saved
+        price = headline(self.loss, self.budget)
+        return f"{saved}; {touched_text(self.blocks, price)}"
 
 
 def _indent(price: Price) -> str:

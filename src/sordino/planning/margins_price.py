@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from sordino.aggregations.base import Expected
+from sordino.budgets.touched import touched_text
 from sordino.display.elements import html_details, html_line, html_page, html_table
 from sordino.losses.base import Budget
 from sordino.losses.closed import GaussianDP
@@ -60,15 +61,22 @@ class MarginsPrice:
     def __repr__(self) -> str:
         """Show the price and the expected errors."""
         lines = (f"{name}: {error}" for name, error in self._lines())
-        return "\n".join([f"price: {headline(self.loss, self.budget)}", *lines])
+        return "\n".join([*self._price_lines(), *lines])
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the same in a notebook."""
         return html_page(
-            html_line(f"price: {headline(self.loss, self.budget)}"),
+            *map(html_line, self._price_lines()),
             html_table(("table", "how far it is off"), self._lines()),
             html_details("how it is made", html_line(self.plan)),
         )
+
+    def _price_lines(self) -> Iterator[str]:
+        """Yield what it costs, and which blocks."""
+        price = headline(self.loss, self.budget)
+        yield f"price: {price}"
+        if self.blocks:
+            yield touched_text(self.blocks, price)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield the error of each table, or of each number of columns at most."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, final
 
 from sordino.aggregations.base import Expected
+from sordino.budgets.touched import touched_text
 from sordino.losses.allowance import Family
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
@@ -121,6 +122,8 @@ class Price:
     def _remarks(self) -> list[str]:
         """Return what else is known beforehand: coverage, threshold, weight, gain."""
         lines = list(rank_lines(self._purchase))
+        if self.blocks:
+            lines.append(touched_text(self.blocks, headline(self.loss, self.budget)))
         lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown

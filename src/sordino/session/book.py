@@ -5,16 +5,18 @@ reserve (durable) ── compute ── store (durable) ── what may leave
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, final
 
+from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
+from sordino.ledger.exposure import Block
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
@@ -48,7 +50,7 @@ class Priced(NamedTuple):
     budget: Budget
     loss: Loss
     blocks: tuple[str, ...] | None = None
-    usages: tuple[Usage, ...] = ()
+    usages: Callable[[], tuple[Usage, ...]] = tuple
 
 
 @final
@@ -83,7 +85,43 @@ class Book:
     job: str = ""
     """The text that its releases are made by."""
     blocks: tuple[str, ...] | None = None
-    """The blocks that were open when the session was made; None without blocks."""
+    """The blocks that are read, of those open when it was made; None without blocks."""
+
+    @property
+    def promise(self) -> Loss:
+        """Return what holds of all releases together; with blocks, of one block."""
+        return self.ledger.first_limit(self.name).rule.promise
+
+    @property
+    def spent(self) -> Loss:
+        """Return what was charged; with blocks, the most that one of these was."""
+        if not self._by_block:
+            return self.ledger.spent(self.name)
+        return self._loss(max, (block.spent for block in self.blocks_read()))
+
+    @property
+    def remaining(self) -> Loss:
+        """Return what is left; with blocks, what is in every one of these."""
+        if not self._by_block:
+            return self.ledger.remaining(self.name)
+        return self._loss(min, (block.remaining for block in self.blocks_read()))
+
+    @property
+    def _by_block(self) -> bool:
+        """Say whether blocks are charged: the budget of a name is one for all."""
+        return bool(self.blocks) and self.name == DATASET
+
+    def blocks_read(self) -> tuple[Block, ...]:
+        """Return the blocks that are read, as the ledger has them now."""
+        names = frozenset(self.blocks or ())
+        return tuple(block for block in self.ledger.blocks() if block.name in names)
+
+    def _loss(self, worst: Callable[..., Any], losses: Iterable[Loss]) -> Loss:
+        """Return the worst of some sums of charges, coordinate by coordinate."""
+        rule = self.ledger.first_limit().rule
+        rows = [[loss.sums[name] for name in rule.coordinates] for loss in losses]
+        amounts = tuple(map(worst, zip(*rows, strict=True)))
+        return rule.loss_of(Charge(rule.coordinates, amounts))
 
     def answer(
         self,
@@ -110,7 +148,7 @@ class Book:
             **details,
         )
         is_paid = self.ledger.holds(claim)
-        if not is_paid:
+        if self.ledger.obeys and not is_paid:
             self.ledger.refuse_unlawful(claim)
         ready = None if is_paid else self._ready(claim, prepare)
         ticket = self.ledger.reserve(self._describe_job(claim))

@@ -49,6 +49,8 @@ class Catalog(AbstractCatalog):
     """The column of each private table that says of what block a row is."""
     layouts: dict[str, BlockLayout] = field(default_factory=dict)
     """How private tables lie in blocks, where a session has blocks."""
+    ungated: dict[str, Relation] = field(default_factory=dict)
+    """Tables with blocks, before the rows of some of them are kept."""
     views: dict[str, Query] = field(default_factory=dict)
     """The query that each view is short for."""
     unusable: dict[str, Mapping[str, str]] = field(default_factory=dict)

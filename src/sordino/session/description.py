@@ -5,7 +5,21 @@ from dataclasses import dataclass
 from typing import Final, final
 
 from sordino.display.formatting import cut_text, format_key, text_width
+from sordino.ledger.block_rows import (
+    BLOCK_HEADING,
+    PERSON_HEADING,
+    Windows,
+    block_rows,
+    exposure_rows,
+)
 from sordino.ledger.entries import Entry
+from sordino.ledger.exposure import Block
+from sordino.ledger.ledger_page import (
+    NEWEST,
+    block_tables,
+    budget_line,
+    entry_table,
+)
 from sordino.losses.base import Loss
 from sordino.session.description_page import description_page
 from sordino.session.holding import Holding
@@ -27,6 +41,10 @@ class Description:
     left: Loss
     budget: Loss
     entries: tuple[Entry, ...]
+    blocks: tuple[Block, ...] = ()
+    """Those that are read, where the tables lie in blocks."""
+    exposures: Windows = ()
+    """What people of several blocks are charged, at worst and at most."""
 
     def __repr__(self) -> str:
         """Show everything as text, within 100 columns."""
@@ -39,14 +57,22 @@ class Description:
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show everything in a notebook."""
         return description_page(
-            self.holdings, self.keysets, (self.left, self.budget), self.entries
+            self.holdings,
+            self.keysets,
+            budget_line("", self.left, self.budget),
+            block_tables(self.blocks, self.exposures) + entry_table(self.entries),
         )
 
     def _end(self) -> Iterator[str]:
         """Return the lines after the tables."""
         if self.keysets:
             yield _line(f"asked by: {', '.join(self.keysets)}")
-        yield _line(f"left: {self.left!r} of {self.budget!r}")
+        if not self.blocks:
+            yield _line(f"left: {self.left!r} of {self.budget!r}")
+            return
+        yield _line(f"budget: {self.budget!r}, of each block")
+        yield from _rows([BLOCK_HEADING, *block_rows(self.blocks[-NEWEST:])])
+        yield from _rows([PERSON_HEADING, *exposure_rows(self.exposures)])
 
 
 def _table_lines(holding: Holding) -> Iterator[str]:
@@ -67,6 +93,17 @@ def _table_lines(holding: Holding) -> Iterator[str]:
     for name, why in holding.unusable:
         yield _line(f"{_GAP}cannot be used: {_name(name)} ({format_key(why)})")
     yield ""
+
+
+def _rows(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Yield rows with their cells below each other."""
+    widths = [max(map(text_width, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell + " " * (width - text_width(cell))
+            for cell, width in zip(row, widths, strict=True)
+        )
+        yield _line((_GAP + _GAP.join(cells)).rstrip())
 
 
 def _name(name: str) -> str:

@@ -9,9 +9,6 @@ from sordino.display.elements import (
     html_table,
     html_title,
 )
-from sordino.ledger.entries import Entry
-from sordino.ledger.ledger_page import budget_line, entry_table
-from sordino.losses.base import Loss
 from sordino.session.holding import Holding
 
 _HEADING = ("column", "type", "may be missing")
@@ -20,18 +17,13 @@ _HEADING = ("column", "type", "may be missing")
 def description_page(
     holdings: Iterable[Holding],
     keysets: Iterable[str],
-    budget: tuple[Loss, Loss],
-    entries: Iterable[Entry],
+    *ledger_parts: str,
 ) -> str:
-    """Return tables with their columns, what is left of the budget, and releases.
-
-    `budget` is what is left and what there was.
-    """
+    """Return tables with their columns, and what the ledger shows of itself."""
     return html_page(
         *(part for holding in holdings for part in _holding_parts(holding)),
         *(html_line(f"asked by: {keyset}") for keyset in keysets),
-        budget_line("", *budget),
-        entry_table(entries),
+        *ledger_parts,
     )
 
 

@@ -4,9 +4,12 @@ Rows of other blocks, and rows without a block, are left out right above the tab
 one place, whatever is asked and whichever engine answers.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from datetime import timedelta
+from functools import reduce
+from typing import Any, Final
 
 from sordino.budgets.table_blocks import WHOLE, Blocks
 from sordino.errors import InvalidParameter, InvalidQuery
@@ -18,6 +21,12 @@ from sordino.query.passage import AbstractPassage, Origin
 from sordino.query.relation import Relation
 from sordino.schema import Schema
 from sordino.session.catalog import Catalog
+
+_STEPS: Final[Mapping[str, timedelta]] = {
+    "date": timedelta(days=1),
+    "time": timedelta(microseconds=1),
+}
+"""From the last value of a period to the first one of the next."""
 
 
 def refuse_unfit_tables(catalog: Catalog, blocks: Blocks | None) -> None:
@@ -53,7 +62,7 @@ def refuse_unfit_tables(catalog: Catalog, blocks: Blocks | None) -> None:
 def keep_open_blocks(catalog: Catalog, blocks: Blocks, names: Sequence[str]) -> None:
     """Let no row of a private table be read that is of no open block."""
     for table, column in catalog.block_columns.items():
-        relation = catalog.relations[table]
+        relation = catalog.ungated.setdefault(table, catalog.relations[table])
         layout = BlockLayout(relation.ids)
         if column is not None:
             kind = relation.schema[column].type
@@ -110,8 +119,22 @@ def _gate(cell: Expression, kind: str, ends: Mapping[str, tuple[Any, Any]]) -> A
         return cell.is_null() & ~cell.is_null()
     if kind in {"text", "i64"}:
         return cell.is_in([least for least, _ in ends.values()])
-    least, greatest = zip(*ends.values(), strict=True)
-    return (cell >= min(least)) & (cell <= max(greatest))
+    runs = [
+        (cell >= least) & (cell <= greatest)
+        for least, greatest in _runs(sorted(ends.values()), _STEPS[kind])
+    ]
+    return reduce(operator.or_, runs)
+
+
+def _runs(pairs: list[tuple[Any, Any]], step: timedelta) -> Iterator[tuple[Any, Any]]:
+    """Yield ranges, those that follow each other without a gap as one."""
+    least, greatest = pairs[0]
+    for low, high in pairs[1:]:
+        if low > greatest + step:
+            yield least, greatest
+            least = low
+        greatest = high
+    yield least, greatest
 
 
 def _gate_count(

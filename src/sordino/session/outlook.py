@@ -26,9 +26,14 @@ class Outlook:
         return "\n".join([
             repr(self.price),
             self.price.loss.explain(),
-            f"After it {self.remaining!r} would be left.",
+            f"After it {self.remaining!r} would be left{self._where}.",
         ])
 
     def __repr__(self) -> str:
         """Show the price and what would be left."""
-        return f"{self.price!r}\nleft after it: {self.remaining!r}"
+        return f"{self.price!r}\nleft after it{self._where}: {self.remaining!r}"
+
+    @property
+    def _where(self) -> str:
+        """Return in what it would be left, where there are blocks."""
+        return " in every block that it reads" if self.blocks else ""

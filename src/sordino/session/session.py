@@ -30,6 +30,7 @@ from sordino.release.releases import Releases
 from sordino.session import sql_request
 from sordino.session.book import Remarks, Terms
 from sordino.session.call_guard import guard_call
+from sordino.session.describing import describe_desk
 from sordino.session.description import Description
 from sordino.session.desk import Desk
 from sordino.session.desk_opening import open_desk
@@ -39,6 +40,7 @@ from sordino.session.given_requests import (
     read_requests,
 )
 from sordino.session.margins_desk import price_margins, release_margins
+from sordino.session.narrowing import narrow_desk
 from sordino.session.outlook import Outlook
 from sordino.session.sql_request import SqlOptions
 from sordino.session.suggesting import suggest
@@ -251,15 +253,12 @@ class Session:
         self._desk.refuse_strangers()
         beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
         question = sql_request.sql_request(self._desk.catalog, text, budget, beside)
-        if question.budget is None:
-            return question.request
-        if isinstance(question.request, Request):
-            return self.release(
-                question.request, question.budget, confidence=confidence
-            )
-        releases = self.release_all(
-            question.request, question.budget, confidence=confidence
-        )
+        request, allowed = question.request, question.budget
+        if allowed is None:
+            return request
+        if isinstance(request, Request):
+            return self.release(request, allowed, confidence=confidence)
+        releases = self.release_all(request, allowed, confidence=confidence)
         return sql_request.stacked_release(question, releases)
 
     @guard_call
@@ -274,6 +273,14 @@ class Session:
         """
         desks = self._desk.partition(table, by, values, budget, why)
         return {value: self._sit_at(desk) for value, desk in desks.items()}
+
+    @guard_call
+    def in_blocks(self, *names: str) -> "Session":
+        """Return a session over the rows of some open blocks, which it alone charges.
+
+        Tables without blocks stay. It has the engine and the ledger of this one.
+        """
+        return self._sit_at(narrow_desk(self._desk, names))
 
     @guard_call
     def view(self, name: str, query: Query) -> None:
@@ -331,17 +338,17 @@ class Session:
     @property
     def budget(self) -> Loss:
         """Return what holds of all releases together."""
-        return self.ledger.first_limit(self._desk.book.name).rule.promise
+        return self._desk.book.promise
 
     @property
     def spent(self) -> Loss:
         """Return what was charged so far: bookkeeping, what holds is the budget."""
-        return self.ledger.spent(self._desk.book.name)
+        return self._desk.book.spent
 
     @property
     def remaining(self) -> Loss:
         """Return what is left."""
-        return self.ledger.remaining(self._desk.book.name)
+        return self._desk.book.remaining
 
     def describe(self) -> Description:
         """Return what everybody may know of the session; it prints and shows itself.
@@ -349,14 +356,7 @@ class Session:
         Tables and views, whom they protect, columns and what cannot be used and why,
         key sets that were released by, and what is left.
         """
-        desk = self._desk
-        return Description(
-            desk.catalog.holdings(),
-            tuple(desk.keysets),
-            self.remaining,
-            self.budget,
-            self.history(),
-        )
+        return describe_desk(self._desk, self.history())
 
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it.

@@ -23,8 +23,9 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
     """Return what a request uses, at the price that was found for it."""
     plan, request = purchase.plan, purchase.plan.request
     rows = lineage_of(plan.relation.node, catalog.origins)
-    totals = (total for each in plan.measurements.values() for total in each.totals)
-    read = [total.names() for total in totals]
+    weighed = plan.presence if plan.in_rounds else None  # groups, by how many ids have
+    measured = [each for each in plan.measurements.values() if each is not weighed]
+    read = [total.names() for each in measured for total in each.totals]
     read += [choice.position.names() for choice in plan.choices.values()]
     questions = [question.words for question in request.questions]
     return _usage(
