@@ -78,7 +78,7 @@ def commanded(version: str) -> None:
 
 def introduced() -> None:
     """Run what README shows, in a folder of its own, with what the wheel brings."""
-    page = str(metadata("sordino").get_payload())
+    page = str(metadata("sordino").json["description"])
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     session = "\n".join(blocks)
     examples = doctest.DocTestParser().get_doctest(session, {}, "README", None, 0)
