@@ -31,8 +31,6 @@ _ROWS: Final = sd.table("visits").filter(sd.col("age") >= 18)
 _BOUNDED: Final = _ROWS.enforce(
     sd.MaxGroupsPerID("ward", 3), sd.MaxRowsPerGroupPerID("ward", 5)
 )
-_HOSPITAL: Final = "An invented hospital: visits"
-_WHY: Final = "to show how a hospital would do it"
 _NONE: Final = (0, None)
 """Of a ward without patients."""
 _ASKED: Final[dict[str, Any]] = {
@@ -78,11 +76,13 @@ def show_data(console: Console, path: Path, visits: int, patients: int) -> pa.Ta
     return table
 
 
-def open_session(console: Console, path: Path) -> sd.Session:
+def open_session(console: Console, path: Path, ledger: Path) -> sd.Session:
     """Open a session, and say whom it protects and what it may spend."""
     session = sd.Session(
         tables={"visits": sd.PrivateTable(path, protects=sd.AddRowsWithID("patient"))},
         budget=BUDGET,
+        ledger=ledger,
+        who="the demonstration",
     )
     console.print()
     console.print(
@@ -131,7 +131,7 @@ def show_listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Re
         "any patient looks like a ward with one. (Exact numbers are shown as these\n"
         "patients are invented.)",
     )
-    release = session.release(by_known(), KNOWN, key="wards", why=_WHY)
+    release = session.release(by_known(), KNOWN, key="listed wards")
     console.print(_compare(release, table, (*SHOWN, clinic.CLOSED)))
     console.print()
     print_indented(console, f"and {len(release) - len(SHOWN) - 1} more wards")
@@ -148,7 +148,7 @@ def show_unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.
         "there at all. A ward is shown when its noisy number of patients is large.",
     )
     query = by_unknown()
-    release = session.release(query, UNKNOWN, key="unlisted wards", why=_WHY)
+    release = session.release(query, UNKNOWN, key="wards nobody listed")
     console.print(_compare(release, table, SHOWN))
     console.print()
     (threshold,) = session.price(query, UNKNOWN).thresholds
@@ -191,17 +191,12 @@ def save_picture(console: Console, release: sd.Release, folder: Path) -> Path:
     return path
 
 
-def save_report(console: Console, session: sd.Session, folder: Path) -> Path:
-    """Save the report of everything that was released, and say where."""
-    print_heading(
-        console,
-        "A report for readers",
-        "All of this as a lawyer, an officer or a reader is told of it: whom it\n"
-        "protects, the odds, what was published, and what is not promised.",
-    )
-    path = folder / "report.html"
-    write_text(path, ledger_report(session.ledger, _HOSPITAL, "en"))
-    console.print(pair_table([("report", str(path))]))
+def save_report(console: Console, ledger: Path) -> Path:
+    """Save what a reader should know of all that was released, and say where."""
+    path = ledger.with_name("report.html")
+    with sd.Ledger.at(ledger) as opened:
+        write_text(path, ledger_report(opened, "The clinic of the demonstration", "en"))
+    console.print(pair_table([("report", f"{path} (for a browser)")]))
     return path
 
 

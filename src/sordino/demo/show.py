@@ -14,30 +14,33 @@ INTRO: Final = """\
 
 Noise is added to every answer, so that no answer betrays whether any one person
 is in the data. How much noise is worked out from the question; how much may be
-asked in all is a budget, and it is saved."""
+asked in all is a budget, and it is kept."""
 OUTRO: Final = """\
 Noise was drawn afresh: run this again and the noisy numbers differ, not the
 rest. Next: README.md, docs/guides/first-release.md, help(sordino.Session)."""
 
 
 def main(visits: int = clinic.VISITS, patients: int = clinic.PATIENTS) -> None:
-    """Show every scene; picture and report stay in a new temporary folder."""
+    """Show every scene; picture, ledger and report stay in a new temporary folder."""
     console = Console(highlight=False)
     console.width = min(console.width, WIDEST)
     console.print(INTRO)
+    home = Path(tempfile.mkdtemp(prefix="sordino-demo-"))
+    ledger = home / "clinic.ledger"
     with tempfile.TemporaryDirectory(prefix="sordino-") as folder:
         path = Path(folder) / "visits.parquet"
         table = hospital.show_data(console, path, visits, patients)
-        session = hospital.open_session(console, path)
+        session = hospital.open_session(console, path, ledger)
         hospital.show_price(console, session)
         release = hospital.show_listed(console, session, table)
         unknown = hospital.show_unlisted(console, session, table)
     hospital.show_spending(console, session, release.loss + unknown.loss)
-    saved = Path(tempfile.mkdtemp(prefix="sordino-demo-"))
-    hospital.save_picture(console, release, saved)
+    session.close()
+    hospital.save_picture(console, release, home)
     beneath.show_mechanisms(console)
     beneath.show_thresholds(console)
     beneath.show_curves(console)
-    hospital.save_report(console, session, saved)
+    console.print()
+    hospital.save_report(console, ledger)
     console.print()
     console.print(OUTRO)
