@@ -279,14 +279,14 @@ def test_the_command_reads_the_ledger_and_nothing_else(
 def test_bad_arguments_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     """A language that is none, a title that is no text, a folder as a file."""
     release = plain_ledger().answer("wards")
-    for path, more in (
+    refused: tuple[tuple[Any, dict[str, Any]], ...] = (
         (tmp_path / "x.html", {"language": "xx"}),
         (tmp_path / "x.html", {"title": 3}),
         (tmp_path, {}),
         (tmp_path / "none" / "x.html", {}),
         (3, {}),
-    ):
-        arguments: dict[str, Any] = more
+    )
+    for path, arguments in refused:
         with pytest.raises(InvalidParameter):
             release.report(path, **arguments)
     assert list(tmp_path.iterdir()) == []
