@@ -35,7 +35,7 @@ class Policy:
     def read(cls, path: Any) -> Self:
         """Return the policy in a file, refusing one that its officer did not sign."""
         place = locate_policy(path)
-        text, beside = _file_text(place), _beside(place)
+        text, beside = _file_text(place), _signature_path(place)
         if not beside.exists():
             raise InvalidPolicy(str(place), f"has no signature {beside.name}", _REMEDY)
         policy = cls(text, *_read_signature(beside))
@@ -57,10 +57,12 @@ class Policy:
         policy = cls(text, public_of(key), sign(key, text.encode()))
         named = {"officer": policy.officer, "signature": policy.signature}
         try:
-            _beside(place).write_text(f"{json.dumps(named)}\n", encoding="utf-8")
+            _signature_path(place).write_text(
+                f"{json.dumps(named)}\n", encoding="utf-8"
+            )
         except OSError:
             raise InvalidPolicy(
-                str(_beside(place)), "cannot be written", "Check the folder."
+                str(_signature_path(place)), "cannot be written", "Check the folder."
             ) from None
         return policy
 
@@ -90,7 +92,7 @@ def locate_policy(path: Any) -> Path:
         ) from None
 
 
-def _beside(place: Path) -> Path:
+def _signature_path(place: Path) -> Path:
     """Return where the signature of a file lies."""
     return place.with_name(place.name + ENDING)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sordino.planning.bundle import Bundle
 from sordino.planning.margins_purchase import MarginsPurchase
 from sordino.planning.purchase import Purchase
-from sordino.policy.usage import Place, Places, Usage
+from sordino.policy.usage import TableColumn, TableColumns, Usage
 from sordino.query.lineage import Cells, Lineage, lineage_of
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
@@ -87,9 +87,9 @@ def _usage(
     )
 
 
-def _places(cells: Cells) -> Places:
+def _places(cells: Cells) -> TableColumns:
     """Return columns as a policy names them."""
-    return frozenset(starmap(Place, cells))
+    return frozenset(starmap(TableColumn, cells))
 
 
 def _level(purchase: Purchase) -> Fraction | None:
