@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from sordino.errors import AnswerLost, BudgetExceeded
 from sordino.ledger.ledger import Claim, Ledger, World
@@ -37,6 +37,8 @@ UNKEYED = [point for point in POINTS if point != "answered: durable"]
 WITNESSED = [f"witness {point}" for point in POINTS if ":" in point]
 MAKING = ["create ledger: filled", "create ledger: named", "create ledger: durable"]
 MAKING_WITNESS = [point.replace("ledger", "witness") for point in MAKING]
+
+Day: TypeAlias = tuple[int, int, int]
 
 FRESH = multiprocessing.get_context("forkserver")
 FRESH.set_forkserver_preload(["tests.ledgers"])
@@ -96,6 +98,37 @@ def create(path: Path, point: str, witness: Path | None) -> None:
     """Make a ledger, dying at a point."""
     world = Dying(point).world
     Ledger.at(path, LIMIT, create=True, witness=witness, world=world).close()
+
+
+@final
+class Standing:
+    """A clock that stands until it is set."""
+
+    def __init__(self, year: int, month: int, day: int) -> None:
+        """Begin with a day."""
+        self.now = datetime(year, month, day, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        """Return the time."""
+        return self.now
+
+
+def charge_blocks(path: Path, key: str, count: int, point: str, day: Day) -> None:
+    """Open the blocks that are due and charge all of them, dying at a point."""
+    world = World(reached=Dying(point).reached, clock=Standing(*day))
+    hundredth = PureDP("0.01")
+    with Ledger.at(path, world=world) as ledger:
+        for turn in range(count):
+            names = ledger.open_blocks()
+            wanted = Claim(
+                request="n",
+                asked=hundredth,
+                loss=hundredth,
+                key=f"{key}{turn}",
+                blocks=names,
+            )
+            with suppress(BudgetExceeded):
+                ledger.store(ledger.reserve(wanted), b"1")
 
 
 def race(path: Path, told: Path, name: str, count: int) -> None:
