@@ -37,6 +37,7 @@ UNCALLED = {
     "Query",
     "Rehearsal",
     "Release",
+    "ReleasedFiles",
     "Request",
     "Suggestion",
     "TradeoffCurve",
