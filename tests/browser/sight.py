@@ -182,6 +182,7 @@ def _seen(tab: _Tab, *, pictures: bool) -> Sight:
     _turn_to(tab, first, 900)
     tab.tell("script", first.name, tab.see("eyes.live()"))
     stops = _walk(tab, first.name)
+    _turn_to(tab, VIEWS[-1], 900)  # what is printed follows the medium, not the verb
     pdf = base64.b64decode(tab.ask("Page.printToPDF", **_PAPER)["data"])
     written = printed_pages(pdf)
     empty = [
@@ -247,6 +248,7 @@ def _walk(tab: _Tab, view: str) -> int:
         reached.add(stop["place"])
         if stop["place"] >= 0 and not stop["seen"]:
             tab.tell("keyboard", view, [f"{stop['what']} shows no focus"])
+    tab.see("document.activeElement.blur()")
     missed = set(range(min(count, _TABS))) - reached
     tab.tell(
         "keyboard", view, [f"{len(missed)} stops are not reached"] if missed else []

@@ -38,7 +38,9 @@ def policy_text(serial: int, year: Any = YEAR, person: Any = EVER) -> str:
 
 def claim_of(budget: Any, loss: Any = None) -> Claim:
     """Return a claim of a budget."""
-    return Claim(request="r", asked=budget, loss=loss or budget, usages=(USAGE,))
+    return Claim(
+        request="r", asked=budget, loss=loss or budget, usages=lambda: (USAGE,)
+    )
 
 
 def is_charged(ledger: Ledger, claim: Claim) -> bool:

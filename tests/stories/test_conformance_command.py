@@ -10,6 +10,7 @@ from sordino.cli import conformance_command as conformance
 from sordino.cli.main import main
 from sordino.conformance import verdicts as every
 from sordino.conformance.bound_cases import CASES
+from sordino.conformance.example_tables import TABLES
 from sordino.conformance.operation_cases import FORMS
 from sordino.conformance.verdicts import Verdict
 from tests.postgres_server import cluster
@@ -19,7 +20,9 @@ PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="ut
 
 
 def test_it_is_documented() -> None:
-    """The page has the command, its options and its example."""
+    """The page has the command, its options and its example, with as many cases."""
+    cases = len(CASES) + len(FORMS) + len(every.MULTIPLICITIES) + len(TABLES)
+    assert f"\n{cases} cases: " in PAGE
     for told in ("## `sordino conformance`", "--engine", "--json", "it conforms"):
         assert told in PAGE
 
@@ -34,6 +37,8 @@ def test_a_server_conforms(capsys: pytest.CaptureFixture[str]) -> None:
     assert not shown["wrong"]
     assert shown["cases"]["agrees"] > 500
     assert len(shown["refused"]) < 40
+    counts = ", ".join(f"{count} {name}" for name, count in shown["cases"].items())
+    assert f" cases: {counts}\n" in PAGE
 
 
 @pytest.mark.slow

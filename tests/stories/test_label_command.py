@@ -30,7 +30,7 @@ def test_a_file_tells_its_own_label(folder: Path, file: str) -> None:
     (folder / "clinic.ledger").unlink()
     code, text, _ = ran("label", file)
     assert code == 0
-    assert "Nothing here confirms it." in text
+    assert "what the file says of itself" in text
     assert "all rows with the same “patient”" in text
     assert "at most 3" in text
     assert "no: a public list" in text

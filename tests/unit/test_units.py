@@ -174,12 +174,24 @@ def test_a_number_of_rows_is_public_only_of_all_of_them() -> None:
     assert price.errors["n"].sd > 0
 
 
+def test_a_public_number_costs_nothing() -> None:
+    """Though a budget was asked for it; a count of some rows is charged that."""
+    known = session(STAFF, sd.ChangeOneRow(), sd.PureDP(1))
+    for _ in range(3):
+        release = known.release(T.agg(n=sd.count()), sd.PureDP(1))
+        assert release["n"].to_pylist() == [5]
+    assert known.remaining == sd.PureDP(1)
+    known.release(T.filter(sd.col("pay") > 40).agg(n=sd.count()), sd.PureDP(1))
+    assert known.remaining == sd.PureDP(0)
+    assert len(known.history()) == 4
+
+
 def test_a_table_that_has_grown_is_refused_before_the_charge() -> None:
     """Its number of rows is public, and was another when the session was made."""
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT range AS x FROM range(10)")
     known = session((connection, "t"), sd.ChangeOneRow(), sd.PureDP(3))
-    count = T.agg(n=sd.count())
+    count = T.agg(n=sd.count(), s=sd.sum("x", 0, 9))
     assert known.release(count, sd.PureDP(1))["n"].to_pylist() == [10]
     connection.execute("INSERT INTO t VALUES (3)")
     with pytest.raises(EngineUnavailable, match=r"had 10 rows .* and has 11 now"):

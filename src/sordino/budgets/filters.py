@@ -58,9 +58,12 @@ class AbstractFilter(ABC):
         """Return what a release is charged.
 
         `loss` is what the release costs and `budget` admits it: the caller vouches for
-        that. A budget in the terms of the filter is charged itself; else the loss is
-        charged, or the budget if the loss has no guarantee in those terms.
+        that. A budget in the terms of the filter is charged itself, unless the release
+        reveals nothing; else the loss is charged, or the budget if the loss has no
+        guarantee in those terms.
         """
+        if Charge(self.coordinates, self._amounts(loss.guarantees)) == self.zero:
+            return self.zero
         candidates = [
             bound.guarantees for bound in (loss, budget) if isinstance(bound, Loss)
         ]

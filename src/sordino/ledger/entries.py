@@ -1,5 +1,6 @@
 """What goes into a ledger and what comes out: claims, tickets and entries."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, final
@@ -63,8 +64,10 @@ class Claim:
     """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
     job: str = ""
     """The SHA-256 of the text that it is made by, which the ledger has (`describe`)."""
-    usages: tuple[Usage, ...] = ()
-    """What it uses: a ledger that obeys a policy refuses a claim that does not say."""
+    usages: Callable[[], tuple[Usage, ...]] = field(
+        default=tuple, repr=False, compare=False
+    )
+    """Says what it uses; a ledger that obeys a policy asks, and refuses no answer."""
     blocks: tuple[str, ...] | None = None
     """The blocks that its rows can be of, None where a ledger has no blocks."""
 

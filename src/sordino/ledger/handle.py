@@ -47,6 +47,10 @@ class Handle:
         """Say whether it outlives the process."""
         return self._store.durable
 
+    def knows(self, subject: str) -> bool:
+        """Say whether there was a record about a subject when this last looked."""
+        return self._store.newest(subject) > 0
+
     def use(self, act: Callable[[Log], Result]) -> Result:
         """Run an act on the log while nobody appends to it.
 

@@ -28,6 +28,11 @@ class AbstractKeeping(ABC):
         """Obey a policy that was read."""
         self._guarded.use(lambda log: obedience.adopt(log, policy, who, self._when()))
 
+    @property
+    def obeys(self) -> bool:
+        """Say whether this handle has met a policy; a charge looks for one anew."""
+        return self._guarded.knows("policy")
+
     def policy(self) -> Policy | None:
         """Return the policy that every charge obeys, None if there is none."""
         return self._guarded.use(obedience.policy_in_force)

@@ -75,13 +75,14 @@ def counted_part(log: Log, claim: Claim, when: str) -> dict[str, Any] | None:
     if policy is None:
         return None
     rules = policy.rules
-    if not claim.usages:
+    usages = claim.usages()
+    if not usages:
         raise PolicyRefusal(
             "that a release says what it reads",
             "this claim does not",
             "Ask by a session.",
         )
-    rules.refuse(claim.usages, claim.loss, (claim.who, claim.budget))
+    rules.refuse(usages, claim.loss, (claim.who, claim.budget))
     counted = count_release(claim.asked, claim.loss, rules.delta)
     if INFINITE in counted.amounts:
         raise PolicyRefusal(

@@ -16,7 +16,8 @@ def label_document(language: Language, texts: LabelTexts) -> str:
 def label_card(texts: LabelTexts) -> Html:
     """Return a label as an element of a page."""
     head = [tag("p", tag("b", tag("bdi", texts.file)))] if texts.file else []
-    lines = [tag("p", tag("bdi", line)) for line in texts.lines]
+    lines = [tag("p", texts.when)] if texts.when else []
+    lines += [tag("p", tag("strong", texts.status))] if texts.status else []
     parts = [
         _table(part, "thick" if place == 0 else "rule")
         for place, part in enumerate(texts.parts)
@@ -28,7 +29,7 @@ def label_card(texts: LabelTexts) -> Html:
 
 def label_panel(texts: LabelTexts) -> str:
     """Return a label for a notebook: it brings no colours of its own."""
-    lines = filter(None, [texts.file, *texts.lines])
+    lines = filter(None, [texts.file, texts.when, texts.status])
     rows = join(*map(_panel_part, texts.parts))
     return html_page(
         tag("p", tag("strong", texts.title)).text,

@@ -19,6 +19,10 @@ _INDENT: Final = 0.12
 _DPI: Final = 200
 _INK, _SOFT, _PAPER = "#1a1f24", "#565f69", "#ffffff"
 _SIZE: Final = 9.5
+_TITLE: Final = 19.0
+_FOOT: Final = 7.5
+_FEWEST: Final = 8
+"""Letters on a line, however wide they are."""
 _GAP: Final = 0.15
 _POINTS: Final = 72
 
@@ -68,25 +72,26 @@ def label_figure(texts: LabelTexts) -> "Figure":
 
 def _lines(texts: LabelTexts) -> list[PictureLine]:
     """Return the lines of a picture, from the top."""
-    lines = [PictureLine(0.42, texts.title, size=19, weight="bold")]
-    lines += [
-        PictureLine(0.24, name, weight="bold") for name in filter(None, [texts.file])
-    ]
-    lines += [PictureLine(0.22, line) for line in texts.lines]
+    lines = [*_strong(texts.title, 0.4, _TITLE), *_strong(texts.file, 0.22)]
+    lines += [PictureLine(0.22, texts.when)] if texts.when else []
+    lines += _strong(texts.status, 0.2)
     for place, part in enumerate(texts.parts):
         lines.append(PictureLine(0.2, rule=6 if place == 0 else 2))
-        lines += [
-            PictureLine(0.25, head, weight="bold")
-            for head in filter(None, [part.heading])
-        ]
+        lines += _strong(part.heading, 0.25)
         lines += [line for row in part.rows for line in _row(row, bool(part.heading))]
     lines.append(PictureLine(0.2, rule=2))
     lines += [
-        PictureLine(0.19, piece, size=7.5, colour=_SOFT)
+        PictureLine(0.19, piece, size=_FOOT, colour=_SOFT)
         for foot in texts.feet
-        for piece in _fold(foot, 7.5)
+        for piece in _fold(foot, _FOOT)
     ]
     return lines
+
+
+def _strong(text: str, height: float, size: float = _SIZE) -> list[PictureLine]:
+    """Return the lines of a text in bold; none of an empty one."""
+    pieces = _fold(text, size, "bold") if text else []
+    return [PictureLine(height, piece, size=size, weight="bold") for piece in pieces]
 
 
 def _row(row: LabelRow, is_under: bool) -> Iterator[PictureLine]:  # noqa: FBT001 of one caller
@@ -98,15 +103,21 @@ def _row(row: LabelRow, is_under: bool) -> Iterator[PictureLine]:  # noqa: FBT00
         return
     for piece in _fold(row.name):
         yield PictureLine(0.2, piece, indent=indent)
-    for piece in _fold(row.value):
+    for piece in _fold(row.value, _SIZE, "bold"):
         yield PictureLine(0.21, "", piece, indent=indent)
 
 
-def _fold(text: str, size: float = _SIZE) -> list[str]:
+def _fold(text: str, size: float = _SIZE, weight: str = "normal") -> list[str]:
     """Return a text in pieces that fit into the width."""
-    share = (_WIDTH - 3 * _MARGIN) / max(_width(text, size=size), 0.1)
-    letters = int(len(text) * share)
-    return textwrap.wrap(text, max(letters, 8)) or [""]
+    room = _WIDTH - 2 * _MARGIN - _INDENT
+    letters = max(int(len(text) * room / max(_width(text, weight, size), 0.1)), _FEWEST)
+    pieces = textwrap.wrap(text, letters)
+    while letters > _FEWEST and any(
+        _width(piece, weight, size) > room for piece in pieces
+    ):
+        letters -= 1
+        pieces = textwrap.wrap(text, letters)
+    return pieces or [""]
 
 
 @cache

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import Final, NamedTuple, final
 
-from sordino.display.formatting import format_number
+from sordino.display.formatting import cut_text, format_number
 from sordino.pages.languages import Language
 from sordino.pages.odds import FALSE_ALARMS, MOST
 from sordino.release.label_facts import CountedRange, LabelFacts, LeftOut, Reach
@@ -18,6 +18,7 @@ from sordino.release.request_facts import Protected, RowLimit
 
 MOST_ROWS: Final = 12
 """Rows of one kind that are shown before "and 30 more"."""
+_LONGEST: Final = 28
 _HASH: Final = 12
 """Digits of a hash: enough to tell one from another."""
 _DIGITS: Final = 3
@@ -64,7 +65,10 @@ class LabelTexts:
 
     title: str
     file: str
-    lines: tuple[str, ...]
+    when: str
+    """Empty where that is not known."""
+    status: str
+    """How sure the rest is; empty where a release tells it itself."""
     parts: tuple[LabelPart, ...]
     feet: tuple[str, ...]
 
@@ -83,19 +87,19 @@ def label_texts(
     return LabelTexts(
         say("label.title"),
         language.bare_name(file) if file else "",
-        tuple(_lines(facts, language, status)),
+        _when(facts, language),
+        say(f"label.status.{status}") if status else "",
         (LabelPart("", tuple(_units(facts, language))), odds, exact, rest),
         tuple(_feet(facts, language, file)),
     )
 
 
-def _lines(facts: LabelFacts, language: Language, status: str) -> Iterator[str]:
-    """Yield when it was paid for, and how sure the rest is."""
-    if facts.paid_by is not None:
-        day = datetime.fromisoformat(facts.paid_by.when)
-        yield language.plain("label.when", day=language.day(day.date()))
-    if status:
-        yield language.plain(f"label.status.{status}")
+def _when(facts: LabelFacts, language: Language) -> str:
+    """Return when it was paid for, if that is known."""
+    if facts.paid_by is None:
+        return ""
+    day = datetime.fromisoformat(facts.paid_by.when).date()
+    return language.plain("label.when", day=language.day(day))
 
 
 def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
@@ -108,7 +112,7 @@ def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
         )
         return
     for table, text in list(whom.items())[:MOST_ROWS]:
-        named = language.plain("label.protects_in", table=language.bare_name(table))
+        named = language.plain("label.protects_in", table=_name(language, table))
         yield LabelRow(named, text)
 
 
@@ -119,7 +123,7 @@ def _unit(unit: Protected, language: Language) -> str:
     numbers = (*map(language.whole, unit.most), "?", "?")
     return language.plain(
         f"label.units.{_UNITS[unit.verb]}",
-        column=language.bare_name(unit.column),
+        column=_name(language, unit.column),
         first=numbers[0],
         second=numbers[1],
     )
@@ -151,7 +155,7 @@ def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     """Yield how far intervals reach, how many numbers are rough, and the noise."""
     say = language.plain
     for reach in facts.reaches[:MOST_ROWS]:
-        yield LabelRow(language.bare_name(reach.name), _reach(reach, language))
+        yield LabelRow(_name(language, reach.name), _reach(reach, language))
     yield from _more(len(facts.reaches), language)
     yield LabelRow(
         say("label.exact.rough"),
@@ -161,7 +165,7 @@ def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
             all=language.whole(facts.numbers),
         ),
     )
-    noise = ", ".join(map(language.bare_name, facts.noise[:MOST_ROWS]))
+    noise = ", ".join(_name(language, name) for name in facts.noise[:MOST_ROWS])
     yield LabelRow(say("label.exact.noise"), noise or say("label.unknown"))
 
 
@@ -212,7 +216,7 @@ def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 def _limit(limit: RowLimit, language: Language) -> LabelRow:
     """Return how much of one person counts."""
-    columns = ", ".join(map(language.bare_name, limit.columns[:MOST_ROWS]))
+    columns = ", ".join(_name(language, name) for name in limit.columns[:MOST_ROWS])
     key = f"label.limits.{_LIMITS.get(limit.verb, 'other')}"
     name = language.plain(key, columns=columns)
     most = language.whole(limit.most)
@@ -221,7 +225,7 @@ def _limit(limit: RowLimit, language: Language) -> LabelRow:
 
 def _bounds(bounds: CountedRange, language: Language) -> LabelRow:
     """Return between which bounds values count."""
-    name = language.bare_name(bounds.name)
+    name = _name(language, bounds.name)
     low, high = (
         language.number(format_number(end)) for end in (bounds.low, bounds.high)
     )
@@ -238,7 +242,7 @@ def _count_row(counted: LeftOut, language: Language) -> LabelRow:
         language.number(format_number(end)) for end in (counted.low, counted.high)
     )
     return LabelRow(
-        f"{kind}: {language.bare_name(counted.what)}",
+        f"{kind}: {_name(language, counted.what)}",
         language.plain(
             "label.rest.about", count=language.whole(counted.count), low=low, high=high
         ),
@@ -252,6 +256,11 @@ def _groups(facts: LabelFacts, language: Language) -> str:
         level = language.number(f"{facts.shown_from:,.3g}")
         return language.plain("label.groups.below", count=level)
     return language.plain(key)
+
+
+def _name(language: Language, name: str) -> str:
+    """Return a name from outside, cut to what a card has room for."""
+    return cut_text(language.bare_name(name), _LONGEST)
 
 
 def _more(count: int, language: Language) -> Iterator[LabelRow]:

@@ -1,6 +1,7 @@
 """A label as text: names to the left, what they are to the right."""
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sordino.display.formatting import text_width
@@ -11,12 +12,22 @@ _WIDTH: Final = 60
 
 def plain_label(texts: LabelTexts) -> str:
     """Return a label in lines, those of rows as wide as each other where they fit."""
-    lines = [texts.title, *filter(None, [texts.file]), *texts.lines]
+    lines = [
+        texts.title,
+        *filter(None, [texts.file, texts.when]),
+        *_fold([texts.status]),
+    ]
     for part in texts.parts:
         lines.append("-" * _WIDTH)
         lines += filter(None, [part.heading])
         lines += [line for row in part.rows for line in _row(row)]
-    return "\n".join([*lines, "-" * _WIDTH, *texts.feet])
+    return "\n".join([*lines, "-" * _WIDTH, *_fold(texts.feet)])
+
+
+def _fold(sentences: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of sentences; a long word keeps a line of its own."""
+    for sentence in sentences:
+        yield from textwrap.wrap(sentence, _WIDTH, break_long_words=False)
 
 
 def _row(row: LabelRow) -> Iterator[str]:

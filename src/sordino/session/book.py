@@ -50,7 +50,7 @@ class Priced(NamedTuple):
     budget: Budget
     loss: Loss
     blocks: tuple[str, ...] | None = None
-    usages: tuple[Usage, ...] = ()
+    usages: Callable[[], tuple[Usage, ...]] = tuple
 
 
 @final
@@ -148,7 +148,7 @@ class Book:
             **details,
         )
         is_paid = self.ledger.holds(claim)
-        if not is_paid:
+        if self.ledger.obeys and not is_paid:
             self.ledger.refuse_unlawful(claim)
         ready = None if is_paid else self._ready(claim, prepare)
         ticket = self.ledger.reserve(self._describe_job(claim))

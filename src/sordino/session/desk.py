@@ -98,15 +98,20 @@ class Desk:
     def _charge_of(self, purchase: Purchase) -> Priced:
         """Return what is charged for a request: its price, its blocks, what it uses."""
         blocks = self.blocks_read(purchase.plan.rows_read)
-        usages = (usage_of(purchase, self.catalog),)
-        return Priced(purchase.budget, purchase.loss, blocks, usages)
+        return Priced(
+            purchase.budget,
+            purchase.loss,
+            blocks,
+            lambda: (usage_of(purchase, self.catalog),),
+        )
 
     def _charge_together(self, bundle: Bundle) -> Priced:
         """Return the same of requests that are planned together."""
         plans = [purchase.plan for purchase in bundle.purchases.values()]
         blocks = self.blocks_read(node for plan in plans for node in plan.rows_read)
-        usages = usages_of(bundle, self.catalog)
-        return Priced(bundle.budget, bundle.loss, blocks, usages)
+        return Priced(
+            bundle.budget, bundle.loss, blocks, lambda: usages_of(bundle, self.catalog)
+        )
 
     def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
         """Return what a release would cost and leave; nothing is charged."""
@@ -197,13 +202,19 @@ class Desk:
         cost: Any = budget.times(divided.times)
         shown = ", ".join(map(repr, divided.parts))
         details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
-        usages = (usage_of_parts(whole.node, column, self.catalog),)
         marks = {value: value_words(whole, column, value) for value in divided.parts}
         request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
         self.book.answer(
-            request_words, Priced(cost, cost, usages=usages), details, lambda: bytes
+            request_words,
+            Priced(
+                cost,
+                cost,
+                usages=lambda: (usage_of_parts(whole.node, column, self.catalog),),
+            ),
+            details,
+            lambda: bytes,
         )
         desks = {}
         for value, rows in divided.parts.items():

@@ -56,5 +56,9 @@ def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
 def _charge_of(desk: Desk, purchase: MarginsPurchase) -> Priced:
     """Return what is charged for margins: their price, blocks, and what they use."""
     blocks = desk.blocks_read([purchase.question.rows])
-    usages = (usage_of_margins(purchase, desk.catalog),)
-    return Priced(purchase.budget, purchase.loss, blocks, usages)
+    return Priced(
+        purchase.budget,
+        purchase.loss,
+        blocks,
+        lambda: (usage_of_margins(purchase, desk.catalog),),
+    )

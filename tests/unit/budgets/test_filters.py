@@ -391,9 +391,10 @@ def test_what_cannot_be_counted_is_refused(
 def test_what_is_asked_in_the_terms_of_a_limit_is_charged_as_asked(
     limit: AbstractFilter,
 ) -> None:
-    """A release that costs less than was asked for it does not make room for more."""
+    """One that costs less makes no room for more; one that costs nothing is free."""
     for kind in limit.own[:1]:
         asked: Any = kind("1/1000")  # type: ignore[call-arg]
-        charged = limit.charge_for(asked, PureDP(0))
+        charged = limit.charge_for(asked, kind("1/2000"))  # type: ignore[call-arg]
         assert charged == limit.charge_for(asked, asked)
-        assert charged != limit.charge_for(PureDP(0), PureDP(0))
+        assert charged != limit.zero
+        assert limit.charge_for(asked, PureDP(0)) == limit.zero

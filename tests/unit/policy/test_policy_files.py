@@ -31,7 +31,12 @@ from tests.unit.ledger.test_ledger_forgery import History, forged
 STRICT: Final = 'serial = 2\n[release]\nepsilon = 0.2\ndelta = "1e-6"\n'
 LENIENT: Final = STRICT.replace("0.2", "5").replace("serial = 2", "serial = 3")
 COUNT: Final = sd.table("visits").enforce(sd.MaxRowsPerID(1)).agg(n=sd.count())
-USES: Final = (Usage(tables=frozenset({"visits"})),)
+
+
+def uses() -> tuple[Usage, ...]:
+    """Say what a claim uses."""
+    return (Usage(tables=frozenset({"visits"})),)
+
 
 WRONG: Final = {
     "": "the file has no serial",
@@ -355,7 +360,7 @@ def test_a_forged_policy_is_found_out(
     path = tmp_path / "a.ledger"
     with Ledger.at(path, sd.PureDP(1), create=True) as ledger:
         ledger.obey(policy_of(STRICT))
-        ledger.reserve(claim("a", usages=USES))
+        ledger.reserve(claim("a", usages=uses))
         ledger.obey(policy_of(LENIENT))
     with Ledger.at(path) as ledger:
         ledger.verify()
@@ -372,7 +377,7 @@ def test_a_text_that_nobody_signed_is_not_obeyed(tmp_path: Path) -> None:
     forged(path, swap_text)
     ledger = Ledger.at(path)
     with pytest.raises(LedgerDamaged, match="has no valid signature"):
-        ledger.reserve(claim("a", usages=USES))
+        ledger.reserve(claim("a", usages=uses))
 
 
 def test_a_rule_of_a_later_version_is_not_forgotten() -> None:
@@ -387,6 +392,6 @@ def test_a_rule_of_a_later_version_is_not_forgotten() -> None:
 
     ledger._guarded.use(adopt)
     with pytest.raises(InvalidPolicy, match="the file has no 'weather'"):
-        ledger.reserve(claim("a", usages=USES))
+        ledger.reserve(claim("a", usages=uses))
     assert ledger.spent() == sd.PureDP(0)
     assert sd.PureDP("0.1") == TENTH

@@ -159,7 +159,7 @@ def test_hostile_names_are_text(
     for page in (label.html, label._repr_html_()):
         assert "<script" not in page
         assert "\x1b" not in page
-    seen = str(label).replace("\u202f", " ")
+    seen = str(label).replace("\u202f", " ").replace("\u00a0", " ")
     assert all(line.isprintable() for line in seen.splitlines())
     assert json.loads(label.json)["@type"] == "schema:Dataset"
     label.save(tmp_path / "a.html")
