@@ -85,8 +85,7 @@ class Claim:
                 "must be the words of the request",
                 "Leave them out.",
             )
-        if self.blocks is not None:
-            _refuse_unnamed(self.blocks)
+        _refuse_unnamed(self.blocks)
         for name in ("request", "who", "why", "plan", "words", "job"):
             check_unicode(name, getattr(self, name))
         for name, kind, expected in (
@@ -228,6 +227,8 @@ def listed_blocks(names: tuple[str, ...]) -> str:
 
 def _refuse_unnamed(blocks: Any) -> None:
     """Refuse blocks that are no names."""
+    if blocks is None:
+        return
     named = isinstance(blocks, tuple) and all(map(is_block_name, blocks))
     if not named or not blocks or len(set(blocks)) < len(blocks):
         raise InvalidParameter(
