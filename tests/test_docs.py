@@ -33,6 +33,7 @@ UNCALLED = {
     "Ledger",
     "Limit",
     "Loss",
+    "Policy",
     "Price",
     "Query",
     "Rehearsal",

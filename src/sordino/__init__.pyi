@@ -64,6 +64,7 @@ from sordino.mechanisms.randomized_response import (
 from sordino.notebook.magics import load_ipython_extension as load_ipython_extension
 from sordino.planning.batch import Batch as Batch
 from sordino.planning.price import Price as Price
+from sordino.policy.signed import Policy as Policy
 from sordino.query.builder import Query as Query
 from sordino.query.builder import table as table
 from sordino.query.functions import udf as udf

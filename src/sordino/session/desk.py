@@ -90,15 +90,17 @@ class Desk:
         self.book.refuse_unlawful(priced)
         return Batch(bundle, priced.blocks or ())
 
-    def blocks_read(self, rows: Iterable[AbstractNode]) -> tuple[str, ...] | None:
+    def blocks_read(
+        self, rows: Callable[[], Iterable[AbstractNode]]
+    ) -> tuple[str, ...] | None:
         """Return the blocks that some rows can be of, None without blocks."""
         if self.book.blocks is None:
             return None
-        return blocks_of(self.catalog, rows, self.book.blocks)
+        return blocks_of(self.catalog, rows(), self.book.blocks)
 
     def charge_of(self, purchase: Purchase) -> Priced:
         """Return what is charged for a request: its price, its blocks, what it uses."""
-        blocks = self.blocks_read(purchase.plan.rows_read)
+        blocks = self.blocks_read(lambda: purchase.plan.rows_read)
         return Priced(
             purchase.budget,
             purchase.loss,
@@ -109,7 +111,9 @@ class Desk:
     def _charge_together(self, bundle: Bundle) -> Priced:
         """Return the same of requests that are planned together."""
         plans = [purchase.plan for purchase in bundle.purchases.values()]
-        blocks = self.blocks_read(node for plan in plans for node in plan.rows_read)
+        blocks = self.blocks_read(
+            lambda: (node for plan in plans for node in plan.rows_read)
+        )
         return Priced(
             bundle.budget, bundle.loss, blocks, lambda: usages_of(bundle, self.catalog)
         )
