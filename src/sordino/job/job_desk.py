@@ -25,7 +25,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.world import World
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
-from sordino.policy.signed import read_policy
+from sordino.policy.signed import Policy
 from sordino.query.request import Request
 from sordino.release.release import Release
 from sordino.session.identity import protection_text
@@ -150,7 +150,7 @@ def open_to_look(job: Job) -> JobDesk:
     if not book.path.exists():
         return JobDesk(job, _session(job, _forgotten_ledger(job)))
     if book.policy is not None:
-        read_policy(book.policy)
+        Policy.read(book.policy)
     desk = JobDesk(job, _session(job, Ledger.at(book.path, witness=book.witness)))
     if book.blocks is None or _open_periods(desk.session):
         return desk
