@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.planted_blocks import PLANTED_BLOCKS
+from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
@@ -340,6 +342,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "the left tail is drawn as if it were farther",
     ),
     *PLANTED_REPORTS,
+    *PLANTED_BLOCKS,
+    *PLANTED_LABELS,
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
     *PLANTED_UNITS,

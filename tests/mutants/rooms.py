@@ -173,6 +173,24 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "labels": Room(
+        (
+            "release/label*.py",
+            *("release/request_facts.py", "release/stated_facts.py"),
+            *("release/csv_metadata.py", "release/linked_data.py"),
+            *("cli/label_command.py", "pages/beside_page.py", "ledger/registry.py"),
+        ),
+        (
+            "tests/unit/release/test_label.py",
+            "tests/unit/release/test_label_reading.py",
+            "tests/unit/release/test_request_facts.py",
+            "tests/unit/release/test_csv_metadata.py",
+            "tests/unit/pages/test_public_deployments.py",
+            "tests/unit/ledger/test_registry_schema.py",
+            "tests/stories/test_label_command.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (
@@ -192,6 +210,24 @@ ROOMS: Final[dict[str, Room]] = {
             *_QUERIES,
             "tests/unit/session",
             "tests/laws/test_parts_laws.py",
+        ),
+        0.2,
+    ),
+    "blocks": Room(
+        (
+            *("query/covers.py", "query/admission.py", "session/open_blocks.py"),
+            *("ledger/block_charges.py", "ledger/block_walk.py"),
+            *("ledger/exposure.py", "budgets/table_blocks.py"),
+        ),
+        (
+            "tests/laws/test_admission_laws.py",
+            "tests/unit/ledger/test_ledger_blocks.py",
+            "tests/unit/ledger/test_ledger_block_forgery.py",
+            "tests/unit/session/test_sessions_of_blocks.py",
+            "tests/unit/session/test_refused_blocks.py",
+            "tests/unit/session/test_in_blocks.py",
+            "tests/laws/test_block_laws.py",
+            "tests/laws/test_cover_laws.py",
         ),
         0.2,
     ),
