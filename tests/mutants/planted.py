@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.planted_pictures import PLANTED_PICTURES
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
@@ -340,6 +341,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
+    *PLANTED_PICTURES,
     *PLANTED_UNITS,
     Planted(
         "joins",

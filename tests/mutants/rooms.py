@@ -182,6 +182,15 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "pictures": Room(
+        ("release/drawing/forms.py", "release/drawing/parts.py"),
+        (
+            "tests/unit/release/test_plotting.py",
+            "tests/unit/release/test_pictures.py",
+            "tests/unit/release/test_inks.py",
+        ),
+        0.3,
+    ),
     "budgets": Room(
         ("budgets/*.py",),
         (
