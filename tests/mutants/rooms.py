@@ -191,6 +191,24 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.3,
     ),
+    "blocks": Room(
+        (
+            *("query/covers.py", "query/admission.py", "session/open_blocks.py"),
+            *("ledger/block_charges.py", "ledger/block_walk.py"),
+            *("ledger/exposure.py", "budgets/table_blocks.py"),
+        ),
+        (
+            "tests/laws/test_admission_laws.py",
+            "tests/unit/ledger/test_ledger_blocks.py",
+            "tests/unit/ledger/test_ledger_block_forgery.py",
+            "tests/unit/session/test_sessions_of_blocks.py",
+            "tests/unit/session/test_refused_blocks.py",
+            "tests/unit/session/test_in_blocks.py",
+            "tests/laws/test_block_laws.py",
+            "tests/laws/test_cover_laws.py",
+        ),
+        0.2,
+    ),
     "budgets": Room(
         ("budgets/*.py",),
         (

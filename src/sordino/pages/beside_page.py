@@ -11,7 +11,8 @@ from sordino.pages.deployments import deployments
 from sordino.pages.languages import Language
 from sordino.pages.markup import Content, Html, tag
 from sordino.pages.odds import FALSE_ALARMS, Odds
-from sordino.pages.promise_page import hundred_text, protected_unit
+from sordino.pages.printed_odds import hundred_text
+from sordino.pages.promise_page import protected_unit
 from sordino.pages.scales import Scale
 from sordino.pages.sections import section
 from sordino.pages.story import Story

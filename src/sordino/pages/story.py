@@ -65,6 +65,8 @@ class ShownRelease:
     budget: str = ""
     """The name that was charged beside the dataset."""
     taken: Amounts = field(default_factory=dict)
+    """Of the limit, or of that of each of its blocks."""
+    blocks: tuple[str, ...] = ()
 
 
 @final
@@ -99,6 +101,17 @@ class Trail:
 
 @final
 @dataclass(frozen=True)
+class Division:
+    """The blocks of a ledger, each of which has the limit for itself."""
+
+    purses: tuple[Purse, ...]
+    """In the order of opening."""
+    bounds: tuple[tuple[int, Loss], ...]
+    """What holds of people who are in so many blocks."""
+
+
+@final
+@dataclass(frozen=True)
 class Accounts:
     """What a ledger says beside its releases."""
 
@@ -107,6 +120,7 @@ class Accounts:
     shares: tuple[tuple[int, Fraction], ...]
     """Which part of the limit each release took, by its number."""
     trail: Trail
+    division: Division | None = None
 
 
 @final
