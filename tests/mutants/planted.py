@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
 from tests.mutants.planted_labels import PLANTED_LABELS
+from tests.mutants.planted_pictures import PLANTED_PICTURES
 from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
@@ -346,6 +347,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_LABELS,
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
+    *PLANTED_PICTURES,
     *PLANTED_UNITS,
     Planted(
         "joins",

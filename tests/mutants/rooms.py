@@ -213,6 +213,15 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "pictures": Room(
+        ("release/drawing/forms.py", "release/drawing/parts.py"),
+        (
+            "tests/unit/release/test_plotting.py",
+            "tests/unit/release/test_pictures.py",
+            "tests/unit/release/test_inks.py",
+        ),
+        0.3,
+    ),
     "blocks": Room(
         (
             *("query/covers.py", "query/admission.py", "session/open_blocks.py"),
