@@ -59,7 +59,7 @@ class Description:
         return description_page(
             self.holdings,
             self.keysets,
-            budget_line("", self.left, self.budget),
+            "" if self.blocks else budget_line("", self.left, self.budget),
             block_tables(self.blocks, self.exposures) + entry_table(self.entries),
         )
 
