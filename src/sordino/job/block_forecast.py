@@ -68,6 +68,7 @@ def block_forecast(
     sums, person = _sums_so_far(desk, zero, watched)
     refused: list[tuple[str, str, str]] = []
     releases = 0
+    whole = any(block.name == WHOLE for block in desk.session.ledger.blocks())
     for run in _runs(desk, day, readings):
         within_year = run.day <= day + _YEAR
         spent = {block: sums.get(block, zero) for block in run.blocks}
@@ -85,7 +86,7 @@ def block_forecast(
         releases,
         rule.loss_of(worst_sum(limit, (sums.get(block, zero) for block in watched))),
         rule.loss_of(person),
-        rule.times(len(year) + (WHOLE in sums)).promise,
+        rule.times(len(year) + whole).promise,
         tuple(refused),
     )
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sordino.budgets.table_blocks import Blocks
+from sordino.budgets.table_blocks import WHOLE, Blocks
 from sordino.budgets.touched import blocks_text
 from sordino.ledger.exposure import Block, Exposure
 from sordino.losses.base import Loss
@@ -50,12 +50,16 @@ def block_rows(blocks: Iterable[Block]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def exposure_rows(exposures: Windows) -> Iterator[tuple[str, ...]]:
+def exposure_rows(
+    exposures: Windows, blocks: Iterable[Block]
+) -> Iterator[tuple[str, ...]]:
     """Yield what a person loses who is in so many blocks, at worst and at most."""
+    beside = f", and in {blocks_text((WHOLE,))}"
+    too = beside if any(block.name == WHOLE for block in blocks) else ""
     for size, exposure in exposures:
         where = f" ({blocks_text(exposure.blocks)})" if exposure.blocks else ""
         yield (
-            f"in {in_a_row(size)}{where}",
+            f"in {in_a_row(size)}{where}{too}",
             sum_text(exposure.charged),
             headline(exposure.promise),
         )

@@ -81,7 +81,7 @@ def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:
     return "".join([
         html_table(BLOCK_HEADING, block_rows(blocks[-NEWEST:])),
         *before,
-        html_table(PERSON_HEADING, exposure_rows(exposures)),
+        html_table(PERSON_HEADING, exposure_rows(exposures, blocks)),
     ])
 
 
