@@ -23,7 +23,7 @@ WINDOWS: Final[Mapping[str, tuple[int, ...]]] = {
     "month": (1, 3, 12),
     "week": (1, 4, 52),
     "day": (1, 30, 365),
-    "name": (1, 3, 12),
+    "name": (1, 2),
 }
 """How many blocks in a row are told of, for each kind."""
 BLOCK_HEADING: Final = ("block", "opened", "limit", "spent", "left")
