@@ -189,6 +189,7 @@ ROOMS: Final[dict[str, Room]] = {
             *("ledger/exposure.py", "budgets/table_blocks.py"),
         ),
         (
+            "tests/unit/query/test_covers.py",
             "tests/laws/test_admission_laws.py",
             "tests/unit/ledger/test_ledger_blocks.py",
             "tests/unit/ledger/test_ledger_block_forgery.py",
