@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
+from tests.mutants.planted_labels import PLANTED_LABELS
+from tests.mutants.planted_pictures import PLANTED_PICTURES
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
@@ -340,8 +342,10 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "the left tail is drawn as if it were farther",
     ),
     *PLANTED_BLOCKS,
+    *PLANTED_LABELS,
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
+    *PLANTED_PICTURES,
     *PLANTED_UNITS,
     Planted(
         "joins",

@@ -160,6 +160,24 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "labels": Room(
+        (
+            "release/label*.py",
+            *("release/request_facts.py", "release/stated_facts.py"),
+            *("release/csv_metadata.py", "release/linked_data.py"),
+            *("cli/label_command.py", "pages/beside_page.py", "ledger/registry.py"),
+        ),
+        (
+            "tests/unit/release/test_label.py",
+            "tests/unit/release/test_label_reading.py",
+            "tests/unit/release/test_request_facts.py",
+            "tests/unit/release/test_csv_metadata.py",
+            "tests/unit/pages/test_public_deployments.py",
+            "tests/unit/ledger/test_registry_schema.py",
+            "tests/stories/test_label_command.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (
@@ -181,6 +199,15 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/laws/test_parts_laws.py",
         ),
         0.2,
+    ),
+    "pictures": Room(
+        ("release/drawing/forms.py", "release/drawing/parts.py"),
+        (
+            "tests/unit/release/test_plotting.py",
+            "tests/unit/release/test_pictures.py",
+            "tests/unit/release/test_inks.py",
+        ),
+        0.3,
     ),
     "blocks": Room(
         (

@@ -131,7 +131,9 @@ def test_dates_are_a_line_with_a_ribbon() -> None:
     values = weeks()["visits"].to_pylist()
     assert np.isnan(line.get_ydata()[7])  # type: ignore[index]
     assert [y for y in line.get_ydata() if y == y] == [v for v in values if v]  # type: ignore[union-attr]  # noqa: PLR0124 not NaN
-    assert (np.diff(np.array(line.get_xdata())) > 0).all()
+    (hours, *_) = PICTURED["moments"]().plot().axes[0].lines
+    assert (np.diff(np.array(hours.get_xdata())) > 0).all()
+    assert list(hours.get_ydata()) == [3, 4, 1, 2]  # type: ignore[arg-type]
     month = drawn(PICTURED["months"]().plot())
     told = " ".join(text for text, _ in seen_texts(month))
     assert "most 20 (16 to 24) at 2026-02; least 10 (6 to 14) at 2026-01" in told
@@ -210,7 +212,7 @@ def given(release: Release) -> Any:
         ({"figure.facecolor": "white"}, LIGHT),
         ({"figure.facecolor": "#14181b"}, DARK),
         ({"figure.facecolor": "none", "text.color": "white"}, DARK),
-        ({"figure.facecolor": (1, 1, 1, 0), "text.color": "black"}, LIGHT),
+        ({"figure.facecolor": "none", "text.color": "black"}, LIGHT),
     ],
 )
 def test_colours_follow_the_ground(settings: Any, inks: Any) -> None:
