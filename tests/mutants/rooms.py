@@ -107,6 +107,19 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "reports": Room(
+        (
+            *("pages/odds.py", "pages/markup.py", "pages/amounts.py"),
+            *("pages/purses.py", "pages/request_words.py", "pages/limits_page.py"),
+            "report/*.py",
+        ),
+        (
+            "tests/unit/pages",
+            "tests/laws/test_report_laws.py",
+            "tests/unit/report",
+        ),
+        0.2,
+    ),
     "kept": Room(
         (
             "query/kept_plans.py",
