@@ -107,6 +107,19 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "reports": Room(
+        (
+            *("pages/odds.py", "pages/markup.py", "pages/amounts.py"),
+            *("pages/purses.py", "pages/request_words.py", "pages/limits_page.py"),
+            "report/*.py",
+        ),
+        (
+            "tests/unit/pages",
+            "tests/laws/test_report_laws.py",
+            "tests/unit/report",
+        ),
+        0.2,
+    ),
     "kept": Room(
         (
             "query/kept_plans.py",
@@ -216,6 +229,7 @@ ROOMS: Final[dict[str, Room]] = {
             *("ledger/exposure.py", "budgets/table_blocks.py"),
         ),
         (
+            "tests/unit/query/test_covers.py",
             "tests/laws/test_admission_laws.py",
             "tests/unit/ledger/test_ledger_blocks.py",
             "tests/unit/ledger/test_ledger_block_forgery.py",

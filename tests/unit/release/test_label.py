@@ -258,7 +258,7 @@ def test_in_a_ledger_with_blocks_nothing_bounds_everything(tmp_path: Path) -> No
     release = opened.release(query, sd.PureDP("0.5"), key="n")
     for each in (release, opened.ledger.answer("n")):
         shown = rows_of(each.label())["… from all that is ever published"]
-        assert shown == "grows with every block of time"
+        assert shown == "grows with every block"
 
 
 UNITS: Final = (
