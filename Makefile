@@ -23,7 +23,7 @@ MINUTES ?= 60
 SEED ?= 1
 
 .PHONY: help venv demo test lint check fast bench coverage audit mutants wheel pythons \
-	format clean
+	picture format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -73,6 +73,9 @@ wheel: $(READY)  ## build dist/, and try the wheel where the source is not
 
 pythons: $(READY)  ## try the wheel on every Python that pyproject.toml names
 	@$(BIN)/python -m tests.delivery --pythons
+
+picture: $(READY) $(BROWSER)  ## make the picture of a report that README shows
+	@$(BIN)/python -m tests.browser.front_page
 
 format: $(READY)  ## format, and mend what lint can mend
 	@$(BIN)/ruff format --quiet .

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sordino as sd
 from sordino.ledger.ledger import Ledger, World
-from sordino.policy.signed import Policy, sign_policy
+from sordino.policy.signed import Policy
 
 OFFICER: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 STRANGER: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
@@ -28,7 +28,7 @@ REGIONS: Final = {"age": [30, 40, 50], "decade": ["thirties", "forties", "fiftie
 def signed(path: Path, text: str, key: Ed25519PrivateKey = OFFICER) -> Path:
     """Write a policy and its signature."""
     path.write_text(text, encoding="utf-8")
-    sign_policy(path, key)
+    Policy.sign(path, key)
     return path
 
 

@@ -33,10 +33,12 @@ UNCALLED = {
     "Ledger",
     "Limit",
     "Loss",
+    "Policy",
     "Price",
     "Query",
     "Rehearsal",
     "Release",
+    "ReleasedFiles",
     "Request",
     "Suggestion",
     "TradeoffCurve",
@@ -48,8 +50,12 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
-def test_page_runs(page: Path) -> None:
-    """The Python blocks of a page run from top to bottom and print what they show."""
+def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python blocks of a page run from top to bottom and print what they show.
+
+    They do so in a folder of their own, where files that they write are left.
+    """
+    monkeypatch.chdir(tmp_path)
     text = page.read_text(encoding="utf-8")
     session = "\n".join(BLOCK.findall(text))
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)

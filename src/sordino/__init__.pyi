@@ -64,6 +64,7 @@ from sordino.mechanisms.randomized_response import (
 from sordino.notebook.magics import load_ipython_extension as load_ipython_extension
 from sordino.planning.batch import Batch as Batch
 from sordino.planning.price import Price as Price
+from sordino.policy.signed import Policy as Policy
 from sordino.query.builder import Query as Query
 from sordino.query.builder import table as table
 from sordino.query.functions import udf as udf
@@ -72,6 +73,7 @@ from sordino.query.tables import PrivateTable as PrivateTable
 from sordino.query.tables import PublicTable as PublicTable
 from sordino.release.label import Label as Label
 from sordino.release.release import Release as Release
+from sordino.release.released_files import ReleasedFiles as ReleasedFiles
 from sordino.release.stacked import stack as stack
 from sordino.schema import Column as Column
 from sordino.sensitivity import Sensitivity as Sensitivity

@@ -10,7 +10,7 @@
   const short = (text) => JSON.stringify(text.trim().replace(/\s+/g, " ").slice(0, 60));
   const shown = (element) =>
     element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-  const clipped = (element) => element.closest(".vh, .visually-hidden") !== null;
+  const clipped = (element) => element.closest(".vh, .skip:not(:focus)") !== null;
 
   function* words(root) {
     const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);

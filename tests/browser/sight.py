@@ -248,6 +248,7 @@ def _walk(tab: _Tab, view: str) -> int:
         reached.add(stop["place"])
         if stop["place"] >= 0 and not stop["seen"]:
             tab.tell("keyboard", view, [f"{stop['what']} shows no focus"])
+    tab.see("document.activeElement.blur()")
     missed = set(range(min(count, _TABS))) - reached
     tab.tell(
         "keyboard", view, [f"{len(missed)} stops are not reached"] if missed else []

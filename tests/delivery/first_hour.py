@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pkgutil
+import re
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
+from importlib.metadata import metadata
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import sordino as sd
 from sordino import demo
@@ -31,6 +35,7 @@ def main(version: str) -> None:
     released()
     refused()
     commanded(version)
+    introduced()
     sys.stdout.write(f"{documented()} docstrings ran, one release\n")
 
 
@@ -69,6 +74,22 @@ def commanded(version: str) -> None:
         [str(command), "--version"], capture_output=True, text=True, check=True
     )
     assert said.stdout.strip() == f"sordino {version}", said.stdout
+
+
+def introduced() -> None:
+    """Run what README shows, in a folder of its own, with what the wheel brings."""
+    page = str(metadata("sordino").json["description"])
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    session = "\n".join(blocks)
+    examples = doctest.DocTestParser().get_doctest(session, {}, "README", None, 0)
+    assert examples.examples, page[:80]
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    with TemporaryDirectory() as folder:
+        home = Path.cwd()
+        os.chdir(folder)
+        outcome = doctest.DocTestRunner(optionflags=options).run(examples)
+        os.chdir(home)
+    assert not outcome.failed, outcome
 
 
 def documented() -> int:

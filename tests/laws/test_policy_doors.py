@@ -102,7 +102,7 @@ LOOKS: Final[dict[str, Callable[[Session], Any]]] = {
 """Everything that tells beforehand what a charge would be."""
 FREE: Final = {
     *("statement", "forget", "close", "ledger", "budget", "spent", "remaining"),
-    *("describe", "history", "answer", "answers"),
+    *("describe", "history", "answer", "answers", "in_blocks"),
 }
 """What charges nothing and prices nothing."""
 

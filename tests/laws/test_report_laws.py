@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sordino.mechanisms
-from sordino.ledger.ledger import Ledger
+from sordino.ledger.ledger import Claim, Ledger
 from sordino.losses.base import PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
 from sordino.mechanisms.mechanism import AbstractMechanism
@@ -29,6 +29,8 @@ from sordino.pages.story import (
 )
 from sordino.pages.story_page import report_document
 from sordino.report.ledger_story import ledger_report, ledger_story
+from sordino.report.recorded_loss import recorded_loss
+from tests.cases import LOSSES
 from tests.reports import EVIL, KNOWN, hostile_ledger, plain_ledger, read_page
 
 ROOT = Path(__file__).parent.parent.parent
@@ -70,7 +72,7 @@ def figures(*groups: tuple[object, ...]) -> ShownTable:
     columns = (NumberColumn("7", rows),)
     return ShownTable(
         "8", keys, groups, columns, len(groups) + 5 * (len(keys) == 3), len(groups),
-        Fraction(19, 20), left_out,
+        Fraction(19, 20), 4, left_out,
     )  # fmt: skip
 
 
@@ -201,6 +203,37 @@ def test_odds_of_a_page_are_those_of_the_loss(bound: PureDP) -> None:
     else:
         assert "next to nothing can be promised" in words
         assert "at most 100 of 100" not in words
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_recorded_loss_is_the_one_that_was_charged(name: str) -> None:
+    """Read from its text it is equal or a bound, and never less than what it was."""
+    loss = LOSSES[name]
+    headline = Claim(request="1f", asked=loss, loss=loss).loss_texts
+    read = recorded_loss(repr(loss), headline)
+    assert float(read.tpr_at(0.05)) >= float(loss.tpr_at(0.05)) * (1 - 1e-12)
+    if name in {"laplace", "geometric", "laplace, often"}:
+        assert read == loss
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GeometricLoss(shift=1, scale=600)",
+        "PureDP(epsilon=1) * 10000000",
+        "PureDP(epsilon=1) + ... (3 more)",
+        "__import__('os').getcwd()",
+        "PureDP(**{'epsilon': 1})",
+        "PureDP(epsilon=[1])",
+        "PureDP(epsilon='~0.3')",
+        "(" * 5000,
+        "",
+    ],
+)
+def test_a_text_that_is_not_the_charged_loss_counts_for_nothing(text: str) -> None:
+    """Another loss, a program, or nothing at all: the recorded headline holds."""
+    headline = Claim(request="1f", asked=PureDP(2), loss=PureDP(2)).loss_texts
+    assert recorded_loss(text, headline) == PureDP(2)
 
 
 def test_a_list_of_twelve_lines_says_what_is_not_promised() -> None:

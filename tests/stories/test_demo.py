@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import shutil
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sordino.demo import beneath, clinic, hospital, pages, show
 
 VISITS, PATIENTS = 20_000, 2_000
 """A small table: the scenes are the same."""
+KEYS = ("listed wards", "wards nobody listed")
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +70,16 @@ def test_the_budget_is_kept(shown: str) -> None:
     assert "nothing was charged" in re.sub(r"\s+", " ", shown)
 
 
-def test_the_picture_is_where_it_says(shown: str) -> None:
-    """The file named at the end is a picture."""
+def test_what_it_leaves_is_where_it_says(shown: str) -> None:
+    """The files named at the end are a picture, and the report of both releases."""
     (path,) = re.findall(r"picture +(\S+)", shown)
     picture = Path(path)
     assert picture.read_bytes().startswith(b"\x89PNG")
-    picture.unlink()
-    picture.parent.rmdir()
+    (page,) = re.findall(r"report +(\S+)", shown)
+    told = Path(page).read_text(encoding="utf-8")
+    assert all(f"<bdi>{key}</bdi>" in told for key in KEYS)
+    assert shown.index("report  ") > shown.index("losses add up as curves")
+    shutil.rmtree(picture.parent)
 
 
 def test_the_noise_is_that_of_the_mechanisms(shown: str) -> None:

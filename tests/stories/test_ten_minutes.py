@@ -80,6 +80,8 @@ def test_the_ten_minutes_of_a_newcomer(
         assert as_read(output) == as_read(step.output)
         taken.append(words[0])
     assert {"demo", "check", "price", "release", "verify", "ledger"} <= set(taken)
+    assert taken[-1] == "report"
+    assert "ward-activity/again" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_another_price_would_be_noticed() -> None:

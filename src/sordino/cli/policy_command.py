@@ -18,7 +18,7 @@ from sordino.cli.ledger import open_ledger
 from sordino.cli.signer_option import add_signer_option, read_signer
 from sordino.cli.terminal import say, write
 from sordino.errors import InvalidParameter
-from sordino.policy.signed import ENDING, Policy, read_policy, sign_policy
+from sordino.policy.signed import ENDING, Policy
 from sordino.signing import public_of
 
 EXAMPLE: Final = "sordino policy sign policy.toml --signer officer.pem"
@@ -62,14 +62,14 @@ def make_key(arguments: argparse.Namespace) -> None:
 
 def sign_file(arguments: argparse.Namespace) -> None:
     """Sign a policy, once it can be understood."""
-    policy = sign_policy(arguments.path, read_signer(arguments.signer))
+    policy = Policy.sign(arguments.path, read_signer(arguments.signer))
     say(f"{arguments.path}{ENDING} is the signature. Rules:")
     _show_rules(policy)
 
 
 def check_file(arguments: argparse.Namespace) -> None:
     """Say what a policy allows, and who signed it."""
-    policy = read_policy(arguments.path)
+    policy = Policy.read(arguments.path)
     say(f"{arguments.path} is signed, word for word. Rules:")
     _show_rules(policy)
 

@@ -20,6 +20,8 @@ from sordino.demo.pages import (
     short_number,
 )
 from sordino.losses.headline import headline
+from sordino.release.whole_files import write_text
+from sordino.report.ledger_story import ledger_report
 
 BUDGET: Final = sd.ApproxDP(2, "1e-6")
 KNOWN: Final = sd.ApproxDP(1, "2e-7")
@@ -74,11 +76,13 @@ def show_data(console: Console, path: Path, visits: int, patients: int) -> pa.Ta
     return table
 
 
-def open_session(console: Console, path: Path) -> sd.Session:
+def open_session(console: Console, path: Path, ledger: Path) -> sd.Session:
     """Open a session, and say whom it protects and what it may spend."""
     session = sd.Session(
         tables={"visits": sd.PrivateTable(path, protects=sd.AddRowsWithID("patient"))},
         budget=BUDGET,
+        ledger=ledger,
+        who="the demonstration",
     )
     console.print()
     console.print(
@@ -127,7 +131,7 @@ def show_listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Re
         "any patient looks like a ward with one. (Exact numbers are shown as these\n"
         "patients are invented.)",
     )
-    release = session.release(by_known(), KNOWN)
+    release = session.release(by_known(), KNOWN, key="listed wards")
     console.print(_compare(release, table, (*SHOWN, clinic.CLOSED)))
     console.print()
     print_indented(console, f"and {len(release) - len(SHOWN) - 1} more wards")
@@ -144,7 +148,7 @@ def show_unlisted(console: Console, session: sd.Session, table: pa.Table) -> sd.
         "there at all. A ward is shown when its noisy number of patients is large.",
     )
     query = by_unknown()
-    release = session.release(query, UNKNOWN)
+    release = session.release(query, UNKNOWN, key="wards nobody listed")
     console.print(_compare(release, table, SHOWN))
     console.print()
     (threshold,) = session.price(query, UNKNOWN).thresholds
@@ -184,6 +188,15 @@ def save_picture(console: Console, release: sd.Release, folder: Path) -> Path:
     figure: Any = release.plot("patients", "days", top=20)
     figure.savefig(path, dpi=110)
     console.print(pair_table([("picture", str(path))]))
+    return path
+
+
+def save_report(console: Console, ledger: Path) -> Path:
+    """Save what a reader should know of all that was released, and say where."""
+    path = ledger.with_name("report.html")
+    with sd.Ledger.at(ledger) as opened:
+        write_text(path, ledger_report(opened, "The clinic of the demonstration", "en"))
+    console.print(pair_table([("report", f"{path} (for a browser)")]))
     return path
 
 

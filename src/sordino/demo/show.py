@@ -21,23 +21,26 @@ rest. Next: README.md, docs/guides/first-release.md, help(sordino.Session)."""
 
 
 def main(visits: int = clinic.VISITS, patients: int = clinic.PATIENTS) -> None:
-    """Show every scene; the picture stays in a new temporary folder."""
+    """Show every scene; picture, ledger and report stay in a new temporary folder."""
     console = Console(highlight=False)
     console.width = min(console.width, WIDEST)
     console.print(INTRO)
+    home = Path(tempfile.mkdtemp(prefix="sordino-demo-"))
+    ledger = home / "clinic.ledger"
     with tempfile.TemporaryDirectory(prefix="sordino-") as folder:
         path = Path(folder) / "visits.parquet"
         table = hospital.show_data(console, path, visits, patients)
-        session = hospital.open_session(console, path)
+        session = hospital.open_session(console, path, ledger)
         hospital.show_price(console, session)
         release = hospital.show_listed(console, session, table)
         unknown = hospital.show_unlisted(console, session, table)
     hospital.show_spending(console, session, release.loss + unknown.loss)
-    hospital.save_picture(
-        console, release, Path(tempfile.mkdtemp(prefix="sordino-demo-"))
-    )
+    session.close()
+    hospital.save_picture(console, release, home)
     beneath.show_mechanisms(console)
     beneath.show_thresholds(console)
     beneath.show_curves(console)
+    console.print()
+    hospital.save_report(console, ledger)
     console.print()
     console.print(OUTRO)

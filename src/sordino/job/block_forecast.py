@@ -93,7 +93,7 @@ def block_forecast(
 def _blocks_of_year(reading: BlockReading, day: date) -> tuple[str, ...]:
     """Return the blocks of somebody who is present from a day on for a year."""
     calendar = reading.blocks
-    names = calendar.names(max(day, reading.first), day + 2 * _YEAR)
+    names = calendar.names(max(day, reading.first), date.max)
     return tuple(islice(names, IN_A_YEAR[calendar.every]))
 
 

@@ -13,6 +13,7 @@ from sordino.release.release import Release
 FORMATS: Final[Mapping[str, Callable[[Release, Path], None]]] = {
     "parquet": Release.to_parquet,
     "csv": Release.to_csv,
+    "html": lambda release, path: release.report(path, title=path.stem),
 }
 """What writes each kind of file, by the ending of its name."""
 USUAL: Final = ("parquet", "csv")

@@ -6,7 +6,7 @@ from typing import Any
 from sordino.ledger import obedience, publications
 from sordino.ledger.handle import Handle
 from sordino.ledger.publications import FileFacts, Publication
-from sordino.policy.signed import Policy, read_policy
+from sordino.policy.signed import Policy
 
 
 class AbstractKeeping(ABC):
@@ -20,7 +20,7 @@ class AbstractKeeping(ABC):
         It must be signed, in the file beside it; after the first one by the same
         officer, with a greater serial. Nothing is ever charged without it again.
         """
-        policy = read_policy(path)
+        policy = Policy.read(path)
         self.obey(policy, who=who)
         return policy
 

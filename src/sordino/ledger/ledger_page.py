@@ -36,10 +36,6 @@ class ShownLedger(Protocol):
     """What of a ledger is shown."""
 
     @property
-    def about(self) -> str:
-        """Return what it is for."""
-
-    @property
     def division(self) -> Blocks | None:
         """Return what its blocks are."""
 
@@ -62,7 +58,7 @@ class ShownLedger(Protocol):
         """Return what people of so many blocks lost, at most."""
 
 
-def ledger_page(ledger: ShownLedger) -> str:
+def ledger_page(about: str, ledger: ShownLedger) -> str:
     """Return what a ledger is for, its budgets with what is left, and its releases."""
     bars = (
         budget_line(name, ledger.remaining(name), ledger.first_limit(name).rule.promise)
@@ -70,9 +66,7 @@ def ledger_page(ledger: ShownLedger) -> str:
     )
     exposures = worst_exposures(ledger.division, ledger.exposure)
     tables = block_tables(ledger.blocks(), exposures)
-    return html_page(
-        html_line(ledger.about), *bars, tables, entry_table(ledger.entries())
-    )
+    return html_page(html_line(about), *bars, tables, entry_table(ledger.entries()))
 
 
 def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:

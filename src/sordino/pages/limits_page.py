@@ -7,7 +7,7 @@ from typing import Final, final
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, tag
 from sordino.pages.odds import FALSE_ALARMS, Odds
-from sordino.pages.promise_page import hundred_text
+from sordino.pages.printed_odds import hundred_text
 from sordino.pages.request_words import cuts_of, joined_public, run_functions, units_of
 from sordino.pages.sections import section
 from sordino.pages.story import Story
@@ -48,7 +48,7 @@ def list_omissions(story: Story) -> Iterator[Omission]:
     """Yield the twelve lines, each with its state in a story."""
     in_ledger = story.accounts is not None
     yield Omission("ledgers", "unstated", "ledgers" if in_ledger else "releases")
-    yield Omission("growth", "applies", "growth")
+    yield _growth(story)
     yield _split_ids(story)
     yield Omission("groups", "applies", "groups")
     yield Omission("facts", "applies", "facts")
@@ -59,6 +59,13 @@ def list_omissions(story: Story) -> Iterator[Omission]:
     yield _old_copy(story)
     yield Omission("time", "applies", "time")
     yield Omission("raw", "unstated", "raw")
+
+
+def _growth(story: Story) -> Omission:
+    """Return how it stands with a table that grows."""
+    if story.accounts is not None and story.accounts.division is not None:
+        return Omission("growth", "tended", "growth_blocks")
+    return Omission("growth", "applies", "growth")
 
 
 def _split_ids(story: Story) -> Omission:

@@ -102,12 +102,12 @@ def _dots(scale: Scale, days: Sequence[date], column: NumberColumn) -> Html:
 def _dates(language: Language, days: Sequence[date]) -> Html:
     """Return some of the dates below the picture, the first and the last among them."""
     step = max(1, -(-(len(days) - 1) // (_MOST_NAMES - 1)))
-    places = [*range(0, len(days) - step // 2 - 1, step), len(days) - 1]
+    places = [*range(0, len(days) - step, step), len(days) - 1]
     texts = []
     for number, place in enumerate(places):
         at = _place_of(days, days[place])
         side = "start" if not number else "middle" if place < len(days) - 1 else "end"
-        look = "odd" if number % 2 else "even"
+        look = "odd" if number % 2 and place < len(days) - 1 else "even"
         texts.append(
             tag("text", language.short_day(days[place]), class_=look, x=f"{at:.2f}%",
                 y=_HEIGHT + 24, text_anchor=side)

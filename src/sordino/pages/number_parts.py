@@ -44,6 +44,10 @@ def answer_parts(language: Language, answer: ShownTable) -> Iterator[Html]:
             yield _bands(language, answer, column)
     if not answer.columns:
         yield _keys_alone(language, answer)
+    if answer.unshown:
+        key = language.form("numbers.columns", answer.unshown)
+        count = language.whole(answer.unshown)
+        yield tag("p", language.html(key, count=count), class_="soft")
 
 
 def _bands(language: Language, answer: ShownTable, column: NumberColumn) -> Html:
@@ -52,9 +56,15 @@ def _bands(language: Language, answer: ShownTable, column: NumberColumn) -> Html
     if answer.rows <= FEW and len(answer.keys) == 1:
         rows.sort(key=_size, reverse=True)
     names = [part for key in answer.keys for part in (" · ", language.name(key))]
+    group = join(*names[1:]) if names else _unseen(language)
     shown = rows[:SHOWN]
-    table = band_table(language, language.name(column.name), join(*names[1:]), shown)
+    table = band_table(language, language.name(column.name), group, shown)
     return join(table, _rest(language, answer.rows - len(shown)))
+
+
+def _unseen(language: Language) -> Html:
+    """Return the head of groups without a key, for those who hear the page."""
+    return tag("span", language.html("numbers.group"), class_="vh")
 
 
 def _rest(language: Language, rows: int) -> Html:

@@ -3,14 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from sordino.pages.blocks_part import blocks_part
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, join, tag
 from sordino.pages.odds import FALSE_ALARMS, MOST, OTHER_ALARMS, Odds
 from sordino.pages.people import people_picture
+from sordino.pages.printed_odds import hundred_text
 from sordino.pages.purses import asking_part, limit_part
 from sordino.pages.request_words import Verb, units_of
 from sordino.pages.sections import section
-from sordino.pages.story import Story
+from sordino.pages.story import Accounts, Story
 
 _LITTLE: Final = 50
 """Of 100 found: up to here a release may be said to tell only a little."""
@@ -18,7 +20,7 @@ _LITTLE: Final = 50
 
 def promise_page(language: Language, story: Story) -> Html:
     """Return the page."""
-    odds, scope = Odds(story.bound), "release" if story.accounts is None else "ledger"
+    odds, scope = Odds(story.bound), promise_scope(story)
     small = odds.finds(FALSE_ALARMS) <= _LITTLE
     lead = tag(
         "p",
@@ -33,14 +35,27 @@ def promise_page(language: Language, story: Story) -> Html:
         " ",
         language.html(f"promise.{scope}.attacker"),
     )
-    budgets = [] if story.accounts is None else [
-        limit_part(language, story.accounts), asking_part(language, story.accounts)
-    ]  # fmt: skip
+    budgets = [] if story.accounts is None else _budgets(language, story.accounts)
     alone = [tag("p", language.html("promise.alone"))] if story.accounts is None else []
     return section(
         language, "promise", lead, who, *odds_parts(language, odds),
         tag("p", language.html("promise.general")), *alone, *budgets,
     )  # fmt: skip
+
+
+def promise_scope(story: Story) -> str:
+    """Return what the promise is of: a release, a ledger, or a block of one."""
+    if story.accounts is None:
+        return "release"
+    return "ledger" if story.accounts.division is None else "blocks"
+
+
+def _budgets(language: Language, accounts: Accounts) -> list[Html]:
+    """Return what is left, and who may ask for it."""
+    asking = asking_part(language, accounts)
+    if accounts.division is None:
+        return [limit_part(language, accounts), asking]
+    return [blocks_part(language, accounts.division), asking]
 
 
 def odds_parts(language: Language, odds: Odds) -> Iterable[Html]:
@@ -59,18 +74,6 @@ def odds_parts(language: Language, odds: Odds) -> Iterable[Html]:
         guessed=hundred_text(language, odds.guesses),
     )
     yield tag("p", belief)
-
-
-def hundred_text(language: Language, count: int) -> str:
-    """Return a number of people of a hundred; a hundred is never promised.
-
-    >>> from sordino.pages.languages import read_language
-    >>> hundred_text(read_language("en"), 14), hundred_text(read_language("en"), 100)
-    ('14', 'over 99')
-    """
-    if count <= MOST:
-        return str(count)
-    return language.plain("form.over", count=str(MOST))
 
 
 def _other_alarms(language: Language, odds: Odds) -> Html:

@@ -1,7 +1,6 @@
 """The second page: each release, what it was for, its numbers and their limits."""
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 from sordino.pages.amounts import ROUND_CEILING, amounts_in_words
 from sordino.pages.cuts import cut_sentences
@@ -10,7 +9,7 @@ from sordino.pages.markup import Html, join, tag
 from sordino.pages.number_parts import answer_parts
 from sordino.pages.odds import FALSE_ALARMS, Odds
 from sordino.pages.plan_steps import hidden_below
-from sordino.pages.promise_page import hundred_text
+from sordino.pages.printed_odds import hundred_text
 from sordino.pages.sections import section
 from sordino.pages.story import ShownRelease, ShownTable, Story
 
@@ -75,13 +74,27 @@ def _facts(language: Language, publication: ShownRelease) -> Iterator[tuple[str,
     yield "itself", _odds_alone(language, publication)
     taken = amounts_in_words(language, publication.taken, ROUND_CEILING)
     if taken:
-        yield "taken", join(taken)
+        yield "taken_each" if publication.blocks else "taken", join(taken)
+    if publication.blocks:
+        yield "blocks", _blocks(language, publication.blocks)
     if publication.answers:
         yield "groups", _groups(language, publication)
     banded = sum(answer.banded for answer in publication.answers)
     if banded:
         yield "bands", _bands(language, publication.answers[0], banded)
     yield "cut", join(*cut_sentences(language, publication))
+
+
+def _blocks(language: Language, names: tuple[str, ...]) -> Html:
+    """Return the blocks that a release was charged to, the first and the last."""
+    if len(names) == 1:
+        return language.name(names[0])
+    return language.html(
+        "published.blocks",
+        count=language.whole(len(names)),
+        first=language.name(names[0]),
+        last=language.name(names[-1]),
+    )
 
 
 def _who(language: Language, publication: ShownRelease) -> Html:
@@ -117,11 +130,11 @@ def _groups(language: Language, publication: ShownRelease) -> Html:
 def _bands(language: Language, answer: ShownTable, banded: int) -> Html:
     """Say how sure bands are, and how many are expected to miss."""
     share = 100 * answer.confidence
-    outside = -((answer.confidence - 1) * banded) // Fraction(1)
+    outside = max(1, round((1 - answer.confidence) * banded))
     key = language.form("published.banded", banded)
     return language.html(
         key,
         share=language.number(f"{float(share):.10g}"),
         count=language.whole(banded),
-        outside=language.whole(int(outside)),
+        outside=language.whole(outside),
     )

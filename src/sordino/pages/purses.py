@@ -19,6 +19,8 @@ from sordino.pages.story import Accounts, Purse
 _DELTA: Final = "delta"
 _LEAST: Final = Fraction(1, 50)
 """Releases that took less of the limit share one piece of the bar."""
+_LETTER: Final = Fraction(1, 38)
+"""The part of a bar on a phone that a digit takes; what has no room is left out."""
 _HEIGHT: Final = 26
 
 
@@ -61,7 +63,8 @@ def asking_part(language: Language, accounts: Accounts) -> Html:
     table = tag(
         "table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="num"
     )
-    note = tag("p", language.html("asking.note"), class_="soft")
+    what = "note" if accounts.division is None else "note_of_blocks"
+    note = tag("p", language.html(f"asking.{what}"), class_="soft")
     wide = tag(
         "div", table, class_="wide", tabindex="0", role="group",
         aria_label=language.plain("asking.title"),
@@ -162,7 +165,8 @@ def _pieces(shares: tuple[tuple[int, Fraction], ...]) -> Iterator[tuple[str, Fra
         if small:
             yield "", small
             small = Fraction(0)
-        yield str(number), share
+        text = str(number)
+        yield text if share >= _LETTER * (len(text) + 1) else "", share
     if small:
         yield "", small
 

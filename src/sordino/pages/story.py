@@ -42,6 +42,8 @@ class ShownTable:
     banded: int
     """How many of all its numbers have a band."""
     confidence: Fraction
+    unshown: int = 0
+    """How many more aggregates it has."""
     left_out: tuple[Mapping[str, object], ...] = ()
     """What was measured of what limits cut off."""
 
@@ -65,6 +67,8 @@ class ShownRelease:
     budget: str = ""
     """The name that was charged beside the dataset."""
     taken: Amounts = field(default_factory=dict)
+    """Of the limit, or of that of each of its blocks."""
+    blocks: tuple[str, ...] = ()
 
 
 @final
@@ -95,6 +99,21 @@ class Trail:
     library: str
     rule: str
     """The name of the filter that keeps the limit."""
+    policy: str = ""
+    """The SHA-256 of the officer's policy that every charge obeys, if there is one."""
+    officer: str = ""
+    """The public key of whoever signed it."""
+
+
+@final
+@dataclass(frozen=True)
+class Division:
+    """The blocks of a ledger, each of which has the limit for itself."""
+
+    purses: tuple[Purse, ...]
+    """In the order of opening."""
+    bounds: tuple[tuple[int, Loss], ...]
+    """What holds of people who are in so many blocks."""
 
 
 @final
@@ -107,6 +126,7 @@ class Accounts:
     shares: tuple[tuple[int, Fraction], ...]
     """Which part of the limit each release took, by its number."""
     trail: Trail
+    division: Division | None = None
 
 
 @final

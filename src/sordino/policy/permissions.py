@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, final
 
 from sordino.errors import PolicyRefusal, show
-from sordino.policy.usage import Place, Places, Usage
+from sordino.policy.usage import TableColumn, TableColumns, Usage
 
 
 @final
@@ -50,16 +50,16 @@ class TableRules:
         _refuse_roles(usage.values, self._values, "this aggregates")
         _refuse_roles(usage.bounds, self._bounds, "people's rows are divided by")
 
-    def _keys(self, place: Place) -> Listed | None:
+    def _keys(self, place: TableColumn) -> Listed | None:
         return self.columns[place.table].keys
 
-    def _filters(self, place: Place) -> Listed | None:
+    def _filters(self, place: TableColumn) -> Listed | None:
         return self.columns[place.table].filters
 
-    def _values(self, place: Place) -> Listed | None:
+    def _values(self, place: TableColumn) -> Listed | None:
         return self.columns[place.table].values
 
-    def _bounds(self, place: Place) -> Listed | None:
+    def _bounds(self, place: TableColumn) -> Listed | None:
         """Return what may be a key or choose rows: either may bound them."""
         keys, filters = self._keys(place), self._filters(place)
         if keys is None or filters is None:
@@ -67,10 +67,10 @@ class TableRules:
         return Listed(f"{keys.rule}, {filters.rule}", keys.names | filters.names)
 
 
-_Role: TypeAlias = Callable[[Place], Listed | None]
+_Role: TypeAlias = Callable[[TableColumn], Listed | None]
 
 
-def _refuse_roles(places: Places, role: _Role, does: str) -> None:
+def _refuse_roles(places: TableColumns, role: _Role, does: str) -> None:
     """Refuse a column that is not listed for its role, or what is made of it."""
     for place in sorted(places):
         listed = role(place)
@@ -107,7 +107,8 @@ class Least:
             raise PolicyRefusal(
                 self.rule,
                 f"groups show here from a noisy count of {shown} on",
-                f"Add .suppress_below({self.count}) after agg, if it has groups.",
+                f"Leave smaller groups out: .suppress_below({self.count}) after agg, "
+                f"in a job file suppress_below = {self.count}.",
             )
 
 

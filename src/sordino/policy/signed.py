@@ -5,12 +5,12 @@ import stat
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from sordino.errors import InvalidPolicy
 from sordino.policy.grammar import Rules, read_rules
 from sordino.settings.toml_file import small_text
-from sordino.signing import is_signed, public_of, sign
+from sordino.signing import is_signed, public_of, sign, signer_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -31,6 +31,41 @@ class Policy:
     signature: str
     """Of the bytes of the text, by Ed25519, in hexadecimal digits."""
 
+    @classmethod
+    def read(cls, path: Any) -> Self:
+        """Return the policy in a file, refusing one that its officer did not sign."""
+        place = locate_policy(path)
+        text, beside = _file_text(place), _signature_path(place)
+        if not beside.exists():
+            raise InvalidPolicy(str(place), f"has no signature {beside.name}", _REMEDY)
+        policy = cls(text, *_read_signature(beside))
+        if not policy.is_signed:
+            raise InvalidPolicy(
+                str(place), "is not what was signed, or another key signed it", _REMEDY
+            )
+        read_rules(text)
+        return policy
+
+    @classmethod
+    def sign(cls, path: Any, signer: "Ed25519PrivateKey") -> Self:
+        """Sign the policy in a file: the signature is written to a file beside it."""
+        place = locate_policy(path)
+        text, key = _file_text(place), signer_of(signer)
+        read_rules(text)
+        if key is None:
+            raise InvalidPolicy(str(place), "has no signer", "Give the private key.")
+        policy = cls(text, public_of(key), sign(key, text.encode()))
+        named = {"officer": policy.officer, "signature": policy.signature}
+        try:
+            _signature_path(place).write_text(
+                f"{json.dumps(named)}\n", encoding="utf-8"
+            )
+        except OSError:
+            raise InvalidPolicy(
+                str(_signature_path(place)), "cannot be written", "Check the folder."
+            ) from None
+        return policy
+
     @property
     def sha256(self) -> str:
         """Return the SHA-256 of the text, by which charges name it."""
@@ -47,38 +82,6 @@ class Policy:
         return is_signed(self.officer, self.signature, self.text.encode())
 
 
-def read_policy(path: Any) -> Policy:
-    """Return the policy in a file, refusing one that its officer did not sign."""
-    place = locate_policy(path)
-    text = _file_text(place)
-    beside = place.with_name(place.name + ENDING)
-    if not beside.exists():
-        raise InvalidPolicy(str(place), f"has no signature {beside.name}", _REMEDY)
-    officer, signature = _read_signature(beside)
-    policy = Policy(text, officer, signature)
-    if not policy.is_signed:
-        raise InvalidPolicy(
-            str(place), "is not what was signed, or another key signed it", _REMEDY
-        )
-    return _check(policy)
-
-
-def sign_policy(path: Any, signer: "Ed25519PrivateKey") -> Policy:
-    """Sign the policy in a file: the signature is written to a file beside it."""
-    place = locate_policy(path)
-    text = _file_text(place)
-    policy = _check(Policy(text, public_of(signer), sign(signer, text.encode())))
-    written = json.dumps({"officer": policy.officer, "signature": policy.signature})
-    beside = place.with_name(place.name + ENDING)
-    try:
-        beside.write_text(f"{written}\n", encoding="utf-8")
-    except OSError:
-        raise InvalidPolicy(
-            str(beside), "cannot be written", "Check the folder."
-        ) from None
-    return policy
-
-
 def locate_policy(path: Any) -> Path:
     """Return the path of a policy; anything that is not a path is refused."""
     try:
@@ -89,10 +92,9 @@ def locate_policy(path: Any) -> Path:
         ) from None
 
 
-def _check(policy: Policy) -> Policy:
-    """Return a policy whose text can be meant, or refuse it."""
-    _ = policy.rules
-    return policy
+def _signature_path(place: Path) -> Path:
+    """Return where the signature of a file lies."""
+    return place.with_name(place.name + ENDING)
 
 
 def _file_text(place: Path) -> str:

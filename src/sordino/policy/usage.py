@@ -6,7 +6,7 @@ from typing import NamedTuple, final
 
 
 @final
-class Place(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a private table."""
 
     table: str
@@ -17,7 +17,7 @@ class Place(NamedTuple):
         return f"{self.table}.{self.column}"
 
 
-Places = frozenset[Place]
+TableColumns = frozenset[TableColumn]
 
 
 @final
@@ -29,13 +29,13 @@ class Usage:
     """
 
     tables: frozenset[str]
-    keys: Places = frozenset()
+    keys: TableColumns = frozenset()
     """What marks groups."""
-    filters: Places = frozenset()
+    filters: TableColumns = frozenset()
     """What decides which rows count."""
-    values: Places = frozenset()
+    values: TableColumns = frozenset()
     """What is aggregated."""
-    bounds: Places = frozenset()
+    bounds: TableColumns = frozenset()
     """What a person's rows are bounded or brought together by."""
     functions: frozenset[str] = frozenset()
     runs_python: bool = False

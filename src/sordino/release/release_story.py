@@ -1,5 +1,6 @@
 """What a report tells of a release: its first numbers, what it asked, what it cost."""
 
+from datetime import datetime
 from typing import Final
 
 from sordino.pages.bands import Banded
@@ -22,7 +23,9 @@ def single_report(release: LabelledRelease, title: str, code: object) -> str:
     """Return a report about one release by itself, as a file of HTML."""
     language = read_language(code)
     name = title or language.plain("published.alone")
+    record = release.provenance.record
     publication = ShownRelease(
+        when=None if record is None else datetime.fromisoformat(record.when),
         bound=release.loss,
         plan=release.plan,
         words=release.provenance.words,
@@ -72,6 +75,7 @@ def answer_of(name: str, release: LabelledRelease) -> ShownTable:
         rows=len(release),
         banded=_count_bands(release),
         confidence=release.confidence,
+        unshown=max(len(release.names) - MOST_COLUMNS, 0),
         left_out=() if coverage is None else tuple(coverage.to_pylist()),
     )
 

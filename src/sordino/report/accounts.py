@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Final
 
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
@@ -9,7 +10,10 @@ from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified
 from sordino.numbers import Extended
 from sordino.pages.amounts import main_name
-from sordino.pages.story import Accounts, Purse, Trail
+from sordino.pages.story import Accounts, Division, Purse, Trail
+
+_SEVERAL: Final = (1, 2, 6, 12)
+"""Blocks that somebody may be in."""
 
 
 def accounts_of(
@@ -22,6 +26,8 @@ def accounts_of(
         purse_of(ledger, name, is_closed=name in closed) for name in ledger.limits()
     )
     first = next(iter(records)).fields
+    policy = ledger.policy()
+    division = None if ledger.division is None else division_of(ledger)
     trail = Trail(
         head=seen.head,
         records=seen.records,
@@ -31,8 +37,11 @@ def accounts_of(
         signed_by=seen.signed_by,
         library=first["library"],
         rule=ledger.first_limit().rule.rule,
+        policy="" if policy is None else policy.sha256,
+        officer="" if policy is None else policy.officer,
     )
-    return Accounts(purses, _shares(purses[0], entries), trail)
+    shares = () if division else _shares(purses[0], entries)
+    return Accounts(purses, shares, trail, division)
 
 
 def purse_of(ledger: Ledger, name: str, *, is_closed: bool) -> Purse:
@@ -81,9 +90,28 @@ def _shares(purse: Purse, entries: Iterable[Entry]) -> tuple[tuple[int, Fraction
     )
 
 
+def division_of(ledger: Ledger) -> Division:
+    """Return the blocks of a ledger, and what people in several of them lose."""
+    blocks = ledger.blocks()
+    purses = tuple(
+        Purse(
+            block.name,
+            dict(block.limit.sums),
+            dict(block.spent.sums),
+            dict(block.remaining.sums),
+        )
+        for block in blocks
+    )
+    counts = sorted({
+        count for count in (*_SEVERAL, len(blocks)) if 0 < count <= len(blocks)
+    })
+    bounds = tuple((count, ledger.exposure(count).promise) for count in counts)
+    return Division(purses, bounds)
+
+
 def taken_of(entry: Entry) -> dict[str, Extended]:
-    """Return what a release took from the limit of everything, by name."""
-    charge = entry.charges.get(DATASET)
+    """Return what a release took from the limit, or from that of each block."""
+    charge = entry.charges.get(DATASET) or entry.each
     if charge is None:
         return {}
     return dict(zip(charge.coordinates, charge.amounts, strict=True))

@@ -10,19 +10,19 @@ from typing import Final
 from sordino.errors import AnswerLost, InvalidQuery
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.paid_answers import read_loss
 from sordino.ledger.records import Record
 from sordino.ledger.registry import registry_yaml
+from sordino.losses.base import Loss
 from sordino.pages.languages import read_language
 from sordino.pages.story import ShownRelease, Story
 from sordino.pages.story_page import report_document
 from sordino.release.release_story import answer_of
 from sordino.report.accounts import accounts_of, taken_of
+from sordino.report.recorded_loss import recorded_loss
 from sordino.words import canonical_text
 
 NEWEST: Final = 12
 """Releases that are shown in full."""
-_TABLES: Final = "tables "
 
 
 def ledger_report(ledger: Ledger, title: str, code: object) -> str:
@@ -39,7 +39,7 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
     newest = entries[max(len(entries) - NEWEST, 0) :][::-1]
     return Story(
         title=title,
-        bound=ledger.first_limit().rule.promise,
+        bound=_promise_of(ledger),
         questions=tuple(dict.fromkeys(map(words_of, charges.values()))),
         shown=tuple(
             _publication(ledger, entry, charges[entry.number]) for entry in newest
@@ -49,6 +49,13 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
         accounts=accounts_of(ledger, entries, records, seen),
         registry=registry_yaml(ledger, {}, draft=True) if entries else "",
     )
+
+
+def _promise_of(ledger: Ledger) -> Loss:
+    """Return what holds of everything together, or of people of any one block."""
+    if ledger.division is None or not ledger.blocks():
+        return ledger.first_limit().rule.promise
+    return ledger.exposure(1).promise
 
 
 def words_of(record: Record) -> str:
@@ -73,7 +80,7 @@ def _publication(ledger: Ledger, entry: Entry, record: Record) -> ShownRelease:
     except (AnswerLost, InvalidQuery):
         releases = {}
     return ShownRelease(
-        bound=read_loss(fields["known"]),
+        bound=recorded_loss(entry.loss, fields["known"]),
         plan=entry.plan,
         words=words_of(record),
         answers=tuple(starmap(answer_of, releases.items())),
@@ -84,4 +91,5 @@ def _publication(ledger: Ledger, entry: Entry, record: Record) -> ShownRelease:
         why=entry.why,
         budget="" if entry.budget == DATASET else entry.budget,
         taken=taken_of(entry),
+        blocks=entry.blocks,
     )

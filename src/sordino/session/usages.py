@@ -8,7 +8,7 @@ from typing import Any, Final
 from sordino.planning.bundle import Bundle
 from sordino.planning.margins_purchase import MarginsPurchase
 from sordino.planning.purchase import Purchase
-from sordino.policy.usage import Place, Places, Usage
+from sordino.policy.usage import TableColumn, TableColumns, Usage
 from sordino.query.lineage import Cells, Lineage, lineage_of
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
@@ -28,14 +28,15 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
     read = [total.names() for each in measured for total in each.totals]
     read += [choice.position.names() for choice in plan.choices.values()]
     questions = [question.words for question in request.questions]
+    binned = tuple(_histogram_columns(questions))
     return _usage(
         catalog,
         rows,
-        keys=rows.cells_of((*request.by, *_histogram_columns(questions))),
+        keys=rows.cells_of((*request.by, *binned)),
         values=rows.cells_of(frozenset[str]().union(*read)),
         functions=frozenset(_functions(request, catalog)),
-        is_grouped=bool(request.by),
-        level=_level(purchase),
+        is_grouped=bool(request.by or binned),
+        level=None if binned else _level(purchase),
     )
 
 
@@ -86,20 +87,21 @@ def _usage(
     )
 
 
-def _places(cells: Cells) -> Places:
+def _places(cells: Cells) -> TableColumns:
     """Return columns as a policy names them."""
-    return frozenset(starmap(Place, cells))
+    return frozenset(starmap(TableColumn, cells))
 
 
 def _level(purchase: Purchase) -> Fraction | None:
     """Return what the noisy count of each group that is shown has at least, if it has.
 
-    What shows the first few groups, or keys by their weights, is no count of a group.
+    What shows the first few groups, keys by their weights, or keys of several groups,
+    is no count of a group.
     """
     request, plan = purchase.plan.request, purchase.plan
     levels = [] if request.minimum is None else [request.minimum]
-    counts = purchase.first is None and purchase.rounds is None
-    if plan.presence is not None and counts:
+    other = purchase.first or purchase.rounds or request.known_columns
+    if plan.presence is not None and not other:
         levels.append(plan.presence.level(purchase.selection))
     return max(levels, default=None)
 

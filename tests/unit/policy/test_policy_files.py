@@ -14,7 +14,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Log
 from sordino.ledger.records import hash_bytes
 from sordino.policy.grammar import read_rules
-from sordino.policy.signed import read_policy, sign_policy
+from sordino.policy.signed import Policy
 from sordino.policy.usage import Usage
 from tests.ledgers import TENTH, claim
 from tests.policies import (
@@ -101,7 +101,7 @@ def sign_anew(path: Path) -> None:
     """Sign by another key, and leave the name of the officer."""
     beside = path.with_name(path.name + ".sig")
     officer = json.loads(beside.read_text())["officer"]
-    sign_policy(path, STRANGER)
+    Policy.sign(path, STRANGER)
     written = json.loads(beside.read_text()) | {"officer": officer}
     beside.write_text(json.dumps(written))
 
@@ -167,7 +167,7 @@ def test_a_spoiled_file_is_refused(how: str, tmp_path: Path) -> None:
 def test_what_is_no_path_is_refused(path: Any) -> None:
     """It is typed."""
     with pytest.raises(InvalidPolicy):
-        read_policy(path)
+        Policy.read(path)
 
 
 def test_a_link_leads_to_what_was_signed(tmp_path: Path) -> None:
@@ -176,9 +176,9 @@ def test_a_link_leads_to_what_was_signed(tmp_path: Path) -> None:
     link = tmp_path / "policy.toml"
     link.symlink_to(real)
     with pytest.raises(InvalidPolicy, match="has no signature"):
-        read_policy(link)
+        Policy.read(link)
     (tmp_path / "policy.toml.sig").symlink_to(tmp_path / "real.toml.sig")
-    assert read_policy(link).sha256 == policy_of(STRICT).sha256
+    assert Policy.read(link).sha256 == policy_of(STRICT).sha256
 
 
 def test_a_file_that_is_replaced_later_changes_nothing(tmp_path: Path) -> None:

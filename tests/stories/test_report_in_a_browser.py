@@ -1,0 +1,31 @@
+"""Reports as a browser shows them: at a desk, on a phone, in the dark, on paper.
+
+`look_at` asks for everything that can go wrong; here it may find nothing.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+import sordino as sd
+from sordino.ledger.ledger import Ledger
+from sordino.report.ledger_story import ledger_report
+from tests.browser.sight import look_at
+from tests.reports import EVIL, hostile_ledger, plain_ledger
+
+pytestmark = pytest.mark.slow
+
+
+def weak_ledger() -> Ledger:
+    """Return a ledger that promises next to nothing, and has published nothing."""
+    return Ledger.in_memory(sd.PureDP(40))
+
+
+@pytest.mark.parametrize("code", ["en", "de", "fr"])
+@pytest.mark.parametrize("make", [plain_ledger, hostile_ledger, weak_ledger])
+def test_nothing_is_wrong_with_a_report(make: Callable[[], Ledger], code: str) -> None:
+    """No console, no request, no overlap, no cut word, no rule of accessibility."""
+    sight = look_at(ledger_report(make(), EVIL, code))
+    assert sight.problems == ()
+    assert sight.pages >= 4
+    assert sight.stops

@@ -1,0 +1,382 @@
+"""What a report says of ledgers of every kind, and that it says nothing else."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sordino as sd
+from sordino.cli.main import main
+from sordino.errors import InvalidParameter, LedgerDamaged
+from sordino.ledger.ledger import Claim, Ledger
+from sordino.pages.limits_page import list_omissions
+from sordino.pages.plan_steps import hidden_below, step_kind, steps_of
+from sordino.report.ledger_story import NEWEST, ledger_report, ledger_story
+from tests.jobs import fill_folder
+from tests.reports import (
+    EVIL,
+    LIMIT,
+    TENTH,
+    open_session,
+    plain_ledger,
+    read_page,
+    rows,
+)
+
+VECTORS = Path(__file__).parent.parent.parent / "vectors"
+VISITS = sd.table("visits").enforce(sd.MaxRowsPerID(3))
+COUNT = VISITS.agg(n=sd.count())
+
+
+def words_of_report(ledger: Ledger) -> str:
+    """Return what is read in a report in English."""
+    return read_page(ledger_report(ledger, "Clinic", "en")).words
+
+
+def state_of(ledger: Ledger, name: str) -> str:
+    """Return how a line of what is not promised stands."""
+    lines = list_omissions(ledger_story(ledger, "Clinic"))
+    return next(line.state for line in lines if line.name == name)
+
+
+def asked(query: Any, limit: Any = LIMIT, budget: Any = TENTH) -> Ledger:
+    """Return a ledger in which one question was asked."""
+    ledger = Ledger.in_memory(limit)
+    open_session(ledger, rows()).release(query, budget, key="k")
+    return ledger
+
+
+def test_page_one_says_what_is_spent_left_and_who_may_ask() -> None:
+    """The amounts are those of the ledger, spent rounded up and left rounded down."""
+    words = words_of_report(plain_ledger())
+    assert "0.5 of 4 is spent by 5 releases; 3.5 is left" in words
+    assert "all rows with the same person" in words
+    assert re.search(r"planning 0\.5 0\.1 0\.4 yes, up to 0\.4", words)
+    thirds = asked(COUNT, sd.PureDP("1/3"), sd.PureDP("1/7"))
+    assert "0.1429 of 0.3334 is spent by 1 release; 0.1904 is left" in words_of_report(
+        thirds
+    )
+
+
+def test_nobody_may_ask_for_more_than_all_are_left() -> None:
+    """A name whose limit is larger than what is left is told the smaller."""
+    ledger = asked(COUNT, sd.PureDP("0.3"), sd.PureDP("0.2"))
+    ledger.allot("ana", sd.PureDP("0.25"))
+    assert "ana 0.25 0 0.25 yes, up to 0.1" in words_of_report(ledger)
+
+
+def test_a_budget_that_ended_is_told_as_such() -> None:
+    """Used up, closed, lowered and set aside each have their sentence."""
+    used = asked(COUNT, sd.PureDP("0.1"), sd.PureDP("0.1"))
+    assert "no, it is used up" in words_of_report(used)
+    closed = asked(COUNT)
+    closed.lower("dataset", sd.ApproxDP(2, "1e-6"), who="officer")
+    closed.earmark("census", sd.PureDP("0.5"), who="officer")
+    words = words_of_report(closed)
+    assert "Set aside for releases that are planned: epsilon 0.5" in words
+    assert "The limit was lowered" in words
+    found = -(-100 * LIMIT.tpr_at(0.05) // 1)
+    assert (f"at most {found:.0f} of 100" in words) == (found <= 99)
+    closed.close_budget("dataset", who="officer")
+    words = words_of_report(closed)
+    assert "The budget is closed" in words
+    assert "no, it is closed" in words
+
+
+@pytest.mark.parametrize(
+    ("limit", "budget"),
+    [
+        (sd.ZCDP("0.5"), sd.ZCDP("0.1")),
+        (sd.ApproxZCDP("0.5", "1e-6"), sd.ZCDP("0.1")),
+        (sd.GaussianDP(1), sd.GaussianDP("0.3")),
+        (sd.Advantage("0.2"), sd.Advantage("0.05")),
+        (sd.ErrorRates(fpr="0.05", tpr="0.2"), sd.PureDP("0.1")),
+        (sd.Limit.of(sd.ApproxDP(1, "1e-6"), "concentrated"), sd.PureDP("0.1")),
+        (sd.Limit.of(sd.ApproxDP(1, "1e-6"), "gaussian"), sd.GaussianDP("0.1")),
+    ],
+)
+def test_every_kind_of_limit_has_a_report(limit: Any, budget: Any) -> None:
+    """Whatever a limit counts, the page tells of it, and of what it promises."""
+    ledger = asked(COUNT, limit, budget)
+    words = words_of_report(ledger)
+    most = -(-100 * ledger.first_limit().rule.promise.tpr_at(0.05) // 1)
+    assert f"at most {most:.0f} of 100" in words
+    assert "is spent by 1 release" in words or "no parts that could be counted" in words
+
+
+@pytest.mark.parametrize(
+    ("query", "name", "state"),
+    [
+        (COUNT, "functions", "absent"),
+        (COUNT, "tables", "absent"),
+        (COUNT, "growth", "applies"),
+        (COUNT, "cut", "unstated"),
+        (COUNT, "copy", "applies"),
+        (COUNT, "split", "unstated"),
+        (VISITS.agg(n=sd.count(), coverage=True), "cut", "tended"),
+    ],
+)
+def test_each_line_has_the_state_of_its_ledger(
+    query: Any, name: str, state: str
+) -> None:
+    """What the words of a request say decides the state."""
+    assert state_of(asked(query), name) == state
+
+
+def test_functions_and_public_tables_show() -> None:
+    """A function of the publisher, and a table called public, each apply."""
+    ledger = Ledger.in_memory(LIMIT)
+    visits = sd.PrivateTable(rows(), protects=sd.AddOneRow())
+    beds = sd.PublicTable({"ward": ["A", "B"], "beds": [3, 4]})
+    session = sd.Session(
+        {"visits": visits, "beds": beds}, ledger=ledger, engine="memory"
+    )
+    half = sd.udf(
+        lambda row: {"half": row["days"] // 2},
+        {"half": "i64"},
+        name="half",
+        version="1",
+    )
+    session.release(
+        sd.table("visits").with_columns(half).agg(n=sd.sum("half", 0, 4, nulls=0)),
+        TENTH,
+        key="u",
+    )
+    session.release(
+        sd.table("visits").join_public("beds", on="ward").agg(n=sd.count()), TENTH
+    )
+    assert state_of(ledger, "functions") == "applies"
+    assert state_of(ledger, "tables") == "applies"
+    assert state_of(ledger, "split") == "applies"
+
+
+def test_a_witness_looks_after_old_copies(tmp_path: Path) -> None:
+    """With a witness the line is looked after, and page 4 says that it is kept."""
+    with Ledger.at(
+        tmp_path / "w.ledger", LIMIT, create=True, witness=tmp_path / "w.seen"
+    ) as ledger:
+        assert state_of(ledger, "copy") == "tended"
+        assert "kept in a second file" in words_of_report(ledger)
+        assert "Nothing was published yet" in words_of_report(ledger)
+
+
+def test_old_ledgers_do_not_say_and_nothing_is_invented(tmp_path: Path) -> None:
+    """Of a ledger of version 0.1 words are unknown: no line "does not apply"."""
+    copy = tmp_path / "old.ledger"
+    copy.write_bytes((VECTORS / "ledger-format-1-answers.ledger").read_bytes())
+    with Ledger.at(copy) as ledger:
+        words = words_of_report(ledger)
+        assert state_of(ledger, "functions") == "unstated"
+        assert state_of(ledger, "tables") == "unstated"
+        assert state_of(ledger, "cut") == "unstated"
+    assert "what the ledger does not say" in words
+    assert "The ledger does not say" in words
+
+
+def test_a_release_without_a_key_has_a_cost_and_no_numbers() -> None:
+    """Its numbers were given once and are not kept; the page says so."""
+    ledger = Ledger.in_memory(LIMIT)
+    open_session(ledger, rows()).release(COUNT, TENTH)
+    words = words_of_report(ledger)
+    assert "A release without a name" in words
+    assert "The ledger has no answer of this release" in words
+
+
+def charge_many(count: int) -> Ledger:
+    """Return a ledger with many releases, of hostile names."""
+    ledger = Ledger.in_memory(sd.PureDP(1))
+    share = sd.PureDP("1/20000")
+    for number in range(count):
+        plan = f"n = count() with Geometric(scale={number + 1})"
+        ledger.reserve(
+            Claim(request=f"{number:x}", asked=share, loss=share, who=EVIL, plan=plan)
+        )
+    return ledger
+
+
+def test_the_newest_releases_are_shown_and_the_rest_is_a_line() -> None:
+    """Twelve in full; a page does not grow with the releases before them."""
+    few, many = (
+        ledger_report(charge_many(count), "x", "en") for count in (NEWEST + 3, 90)
+    )
+    assert read_page(many).elements.count("article") == NEWEST
+    assert "78 earlier releases are not shown" in read_page(many).words
+    assert len(many) < 1.1 * len(few)
+    assert "Geometric" in read_page(many).words
+    assert read_page(many).elements.count("script") == 0
+
+
+@pytest.mark.slow
+def test_ten_thousand_releases_are_a_small_page() -> None:
+    """The bar melts small releases into one piece, and no list grows with them."""
+    page = ledger_report(charge_many(10_000), EVIL, "fr")
+    assert len(page) < 100_000
+    assert "9\u202f988" in page
+
+
+def test_rows_are_in_the_order_of_published_numbers() -> None:
+    """Up to 30 groups of one key come by size, and each number is the published one."""
+    ledger = asked(
+        VISITS.group_by(sd.KeySet.from_dict({"ward": ["C", "A", "B"]})).agg(
+            n=sd.count()
+        ),
+        budget=sd.PureDP("0.05"),
+    )
+    release = ledger.answer("k")
+    published = sorted((row["n"], row["ward"]) for row in release.table.to_pylist())[
+        ::-1
+    ]
+    words = words_of_report(ledger)
+    places = [words.index(f"{ward} {number:,}") for number, ward in published]
+    assert places == sorted(places)
+
+
+def test_a_ledger_that_was_changed_has_no_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is refused in a sentence, without a traceback, and no file is written."""
+    path, out = tmp_path / "clinic.ledger", tmp_path / "report.html"
+    with Ledger.at(path, LIMIT, create=True) as ledger:
+        open_session(ledger, rows()).release(COUNT, TENTH, key="k", why="staffing")
+    path.write_bytes(path.read_bytes().replace(b"staffing", b"stuffing"))
+    assert main(["report", str(path), "-o", str(out)]) == 5
+    assert not out.exists()
+    told = capsys.readouterr()
+    assert "Traceback" not in told.err
+    assert told.err.count("\n") == 1
+    with pytest.raises(LedgerDamaged):
+        Ledger.at(path)
+
+
+def test_the_command_reads_the_ledger_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table is gone, no path is on the page, and one line says what was written."""
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "visits-of-the-clinic.csv"
+    lines = [f"{p % 240},{'ABC'[p % 3]},{p % 9}\n" for p in range(720)]
+    source.write_text("person,ward,days\n" + "".join(lines))
+    columns = {"person": "i64", "ward": "text", "days": "i64"}
+    table = sd.PrivateTable(
+        sd.Csv(source, columns=columns), protects=sd.AddRowsWithID("person")
+    )
+    with sd.Session(
+        {"visits": table}, LIMIT, ledger=tmp_path / "clinic.ledger"
+    ) as session:
+        session.release(COUNT, TENTH, key="k")
+    source.unlink()
+    capsys.readouterr()
+    assert main(["report", "clinic.ledger"]) == 0
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", "wrote report.html\n")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for private in (str(tmp_path), "visits-of-the-clinic", "csv", "720", "rows read"):
+        assert private not in page
+    assert main(["report", "clinic.ledger", "--json", "--language", "fr"]) == 0
+    assert '"releases": 1' in capsys.readouterr().out
+
+
+def test_bad_arguments_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    """A language that is none, a title that is no text, a folder as a file."""
+    release = plain_ledger().answer("wards")
+    refused: tuple[tuple[Any, dict[str, Any]], ...] = (
+        (tmp_path / "x.html", {"language": "xx"}),
+        (tmp_path / "x.html", {"title": 3}),
+        (tmp_path, {}),
+        (tmp_path / "none" / "x.html", {}),
+        (3, {}),
+    )
+    for path, arguments in refused:
+        with pytest.raises(InvalidParameter):
+            release.report(path, **arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_tells_of_itself_alone(tmp_path: Path) -> None:
+    """Its odds are its own, and it claims nothing of a limit."""
+    release = plain_ledger().answer("wards")
+    release.report(tmp_path / "wards.html", language="de", title="Stationen")
+    words = read_page((tmp_path / "wards.html").read_text(encoding="utf-8")).words
+    assert "Stationen" in words
+    assert "Diese Seite handelt von einer einzigen Veröffentlichung" in words
+    assert "ist verbraucht" not in words
+    most = -(-100 * release.loss.tpr_at(0.05) // 1)
+    assert f"höchstens {most:.0f} von 100" in words
+
+
+def test_plans_come_apart_and_keep_what_is_not_known() -> None:
+    """A join has two branches; a line that nobody knows is a step, word for word."""
+    plan = (
+        "keep groups that pass LaplaceThreshold(scale=30, threshold=4.5e+02)\n"
+        "n = count() with Geometric(scale=30)\n"
+        "group by 'code' (unknown keys)\n"
+        "└─ inner join on ward\n"
+        "   └─ keep 3 rows per id\n"
+        "      └─ table visits\n"
+        "   └─ turn rows around\n"
+        "      └─ table wards"
+    )
+    steps = steps_of(plan)
+    assert steps.rows is not None
+    assert [step.kind for step in steps.rows.in_order] == [
+        "table", "keep", "table", "step", "join",
+    ]  # fmt: skip
+    assert steps.groups == ("group by 'code' (unknown keys)",)
+    assert hidden_below(plan) == (True, 450.0)
+    assert hidden_below("n = count()\nall rows together") == (False, None)
+    assert step_kind("flat map x by a Python function") == "function"
+    assert steps_of("") == steps_of("\n\n")
+
+
+def blocks_ledger() -> Ledger:
+    """Return a ledger with twenty months of which two were asked about."""
+    ledger = Ledger.in_memory(
+        sd.GaussianDP("0.24"), blocks=sd.Blocks(start="2025-01", every="month")
+    )
+    months = [f"2025-{1 + place % 12:02d}" for place in range(720)]
+    visits = sd.PrivateTable(
+        rows() | {"month": months}, protects=sd.AddRowsWithID("person"), blocks="month"
+    )
+    session = sd.Session({"visits": visits}, ledger=ledger, engine="memory")
+    march = sd.table("visits").filter(sd.col("month") == "2025-03")
+    query = march.enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
+    session.release(query, sd.GaussianDP("0.1"), key="march")
+    return ledger
+
+
+def test_blocks_show_with_what_is_left_of_each() -> None:
+    """The odds are those of one block, and several together are told beside them."""
+    ledger = blocks_ledger()
+    words = words_of_report(ledger)
+    one = -(-100 * ledger.exposure(1).promise.tpr_at(0.05) // 1)
+    twelve = -(-100 * ledger.exposure(12).promise.tpr_at(0.05) // 1)
+    assert f"at most {one:.0f} of 100" in words
+    assert "Every new block brings a limit of its own" in words
+    assert "until its limit is used up" not in words
+    count = len(ledger.blocks())
+    assert f"{count - 12} earlier block" in words
+    assert re.search(rf"Blocks that a person is in 1 2 6 12 {count}", words)
+    assert f" {one:.0f} " in words
+    assert f" {twelve:.0f} " in words
+    assert "Taken from each block mu squared 0.01 Blocks 2025-03" in words
+    assert state_of(ledger, "growth") == "tended"
+
+
+def test_a_job_writes_the_report_beside_its_files(tmp_path: Path) -> None:
+    """With "html" among its outputs a release has a report, recorded like a file."""
+    job = fill_folder(tmp_path) / "clinic.toml"
+    monthly = 'schedule = "monthly"'
+    text = job.read_text(encoding="utf-8")
+    asks = text.replace(monthly, f'{monthly}\nout = ["csv", "html"]')
+    job.write_text(asks, encoding="utf-8")
+    assert main(["release", str(job), "wards", "--key", "2026-11", "--yes"]) == 0
+    (page,) = (tmp_path / "published").glob("*.html")
+    words = read_page(page.read_text(encoding="utf-8")).words
+    assert "wards-2026-11" in words
+    assert str(tmp_path) not in page.read_text(encoding="utf-8")
+    with Ledger.at(tmp_path / "clinic.ledger") as ledger:
+        assert ledger.publication(page) is not None
+    before = page.read_bytes()
+    assert main(["release", str(job), "wards", "--key", "2026-11", "--yes"]) == 0
+    assert page.read_bytes() == before
