@@ -218,7 +218,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "tests/unit/release/test_plotting.py",
             "tests/unit/release/test_pictures.py",
-            "tests/unit/release/test_inks.py",
+            "tests/unit/display/test_inks.py",
         ),
         0.3,
     ),
@@ -229,6 +229,7 @@ ROOMS: Final[dict[str, Room]] = {
             *("ledger/exposure.py", "budgets/table_blocks.py"),
         ),
         (
+            "tests/unit/query/test_covers.py",
             "tests/laws/test_admission_laws.py",
             "tests/unit/ledger/test_ledger_blocks.py",
             "tests/unit/ledger/test_ledger_block_forgery.py",
