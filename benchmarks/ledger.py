@@ -8,13 +8,16 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from benchmarks.frame import Figure, Row
-from sordino.ledger.ledger import Claim, Ledger
+from sordino.budgets.table_blocks import Blocks
+from sordino.ledger.ledger import Claim, Ledger, World
 from sordino.losses.base import PureDP
 from sordino.policy.signed import Policy
 from sordino.policy.usage import Usage
@@ -39,9 +42,11 @@ def claim(key: str | None) -> Claim:
     return Claim(request="1f", asked=SMALL, loss=SMALL, key=key, plan=PLAN)
 
 
-def release(ledger: Ledger, key: str | None) -> None:
+def release(
+    ledger: Ledger, key: str | None, blocks: tuple[str, ...] | None = None
+) -> None:
     """Charge and store, as a session does around an answer."""
-    ledger.store(ledger.reserve(claim(key)), ANSWER)
+    ledger.store(ledger.reserve(replace(claim(key), blocks=blocks)), ANSWER)
 
 
 def seconds(act: Callable[[], object]) -> float:
@@ -59,6 +64,26 @@ def charged(*, keyed: bool) -> float:
     ):
         keys = [f"k{n}" if keyed else None for n in range(ROUNDS)]
         runs = [seconds(partial(release, ledger, key)) for key in keys]
+    return 1000 * statistics.quantiles(runs, n=4)[0]
+
+
+def charged_to_days() -> float:
+    """Return the same for a release that reads a year of days, each a block."""
+    days = Blocks(start="2025-01-01", every="day")
+    world = World(clock=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Ledger.at(
+            Path(folder) / "a.ledger",
+            PureDP(1),
+            create=True,
+            blocks=days,
+            world=world,
+        ) as ledger,
+    ):
+        names = ledger.open_blocks()
+        keys = [f"k{n}" for n in range(ROUNDS)]
+        runs = [seconds(partial(release, ledger, key, names)) for key in keys]
     return 1000 * statistics.quantiles(runs, n=4)[0]
 
 
@@ -131,6 +156,13 @@ ROWS: tuple[Row, ...] = (
         unit="ms",
         floor=5,
         goal=1,
+    ),
+    Figure(
+        what="a charge of 365 blocks, with an answer to keep",
+        figure=charged_to_days,
+        unit="ms",
+        floor=30,
+        goal=10,
     ),
     Figure(
         what="open a ledger of 10,000 releases",

@@ -38,6 +38,7 @@ UNCALLED = {
     "Query",
     "Rehearsal",
     "Release",
+    "ReleasedFiles",
     "Request",
     "Suggestion",
     "TradeoffCurve",

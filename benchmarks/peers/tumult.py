@@ -4,7 +4,9 @@
 and writes the seconds on the wall that its answer took.
 """
 
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +38,13 @@ def count_and_sum(frame: Any, protects: Any, bounded: Callable[[Any], Any]) -> N
 
 def main() -> None:
     """Answer until there are no more lines."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # else the first python3 of the path
     spark = (
         SparkSession.builder
         .master("local[2]")
         .config("spark.driver.memory", "3g")
         .config("spark.sql.shuffle.partitions", "8")
+        .config("spark.sql.warehouse.dir", tempfile.mkdtemp())
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()

@@ -73,6 +73,7 @@ from sordino.query.tables import PrivateTable as PrivateTable
 from sordino.query.tables import PublicTable as PublicTable
 from sordino.release.label import Label as Label
 from sordino.release.release import Release as Release
+from sordino.release.released_files import ReleasedFiles as ReleasedFiles
 from sordino.release.stacked import stack as stack
 from sordino.schema import Column as Column
 from sordino.sensitivity import Sensitivity as Sensitivity

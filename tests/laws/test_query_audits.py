@@ -142,8 +142,8 @@ def test_a_threshold_that_is_one_too_low_is_seen(
     """The same measure accuses a threshold that is lower by one than it says."""
     rule = AbstractThresholdMechanism.select
 
-    def passing(self: AbstractThresholdMechanism, counts: Any) -> Any:
-        return rule(self, np.asarray(counts) + 1)
+    def passing(self: AbstractThresholdMechanism, counts: Any, bits: Any) -> Any:
+        return rule(self, np.asarray(counts) + 1, bits)
 
     monkeypatch.setattr(AbstractThresholdMechanism, "select", passing)
     asked, noise = KINDS["keys alone"]

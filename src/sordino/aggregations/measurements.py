@@ -22,6 +22,7 @@ from sordino.mechanisms.noise_mechanism import (
     AbstractNoiseMechanism,
 )
 from sordino.numbers import INFINITE
+from sordino.sampling.bits import BitSource
 from sordino.sensitivity import Sensitivity
 
 Integers: TypeAlias = NDArray[np.int64]
@@ -76,7 +77,7 @@ class AbstractPresence(AbstractMeasurement):
 
     @abstractmethod
     def select(
-        self, selection: Any, exact: Sequence[Integers]
+        self, selection: Any, exact: Sequence[Integers], bits: BitSource
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the places of the groups that are shown, and their noisy numbers."""
 
@@ -122,10 +123,10 @@ class IntegerMeasurement(AbstractPresence):
         return share.threshold_noise(self.change, delta)
 
     def select(
-        self, selection: Any, exact: Sequence[Integers]
+        self, selection: Any, exact: Sequence[Integers], bits: BitSource
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the groups whose noisy count reaches the threshold."""
-        passing = selection.select(exact[0])
+        passing = selection.select(exact[0], bits)
         return passing.rows, (self.finish(passing.answers),)
 
     def level(self, selection: Any) -> Fraction:
@@ -206,10 +207,10 @@ class DividedMeasurement(AbstractPresence):
         return LaplaceSumThreshold.for_loss(loss, self.whole, numbers=len(self.totals))
 
     def select(
-        self, selection: Any, exact: Sequence[Integers]
+        self, selection: Any, exact: Sequence[Integers], bits: BitSource
     ) -> tuple[Integers, tuple[Numbers, ...]]:
         """Return the groups whose noisy numbers reach the threshold together."""
-        passing = selection([self.scale_totals(total) for total in exact])
+        passing = selection.select([self.scale_totals(total) for total in exact], bits)
         return passing.rows, passing.answers
 
     def level(self, selection: Any) -> Fraction:
@@ -222,11 +223,12 @@ def draw(
     part: AbstractMeasurement,
     mechanism: AbstractAdditiveMechanism,
     exact: Sequence[Integers],
+    bits: BitSource,
 ) -> tuple[Numbers, ...]:
     """Return the noisy values of each total of a part, fresh noise on every number."""
-    kind = mechanism.input_domain.numpy
+    kind, noise = mechanism.input_domain.numpy, mechanism.carrier
     return tuple(
-        part.finish(mechanism(part.scale_totals(total).astype(kind, copy=False)))
+        part.finish(noise.many(part.scale_totals(total).astype(kind, copy=False), bits))
         for total in exact
     )
 

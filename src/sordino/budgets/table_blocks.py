@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, final
 
 from sordino import _validate
 from sordino._fields import fill, make
+from sordino.calendars import CALENDARS
 from sordino.errors import InvalidParameter
 
 Period = Literal["year", "quarter", "month", "week", "day"]
@@ -23,17 +24,8 @@ WHOLE: Final = "*"
 """The block of all rows of tables without blocks: it never renews."""
 _LONGEST: Final = 200
 _NAMED: Final = "name"
-_FORMS: Final[Mapping[str, str]] = {
-    "year": "2026",
-    "quarter": "2026-Q1",
-    "month": "2026-01",
-    "week": "2026-W05",
-    "day": "2026-01-31",
-}
-"""How the blocks of each kind are called."""
-_NUMBERS: Final = re.compile(r"(\d{4})(?:-[QW]?(\d{1,2}))?(?:-(\d{2}))?")
-_MONTHS: Final[Mapping[str, int]] = {"year": 12, "quarter": 3, "month": 1}
-_DAYS: Final[Mapping[str, int]] = {"week": 7, "day": 1}
+_LAST_YEAR: Final = 9998
+"""After the year 9999 there are no dates, and each period needs a next one."""
 
 
 @final
@@ -75,7 +67,7 @@ class Blocks:
                 )
             fill(self, every=_NAMED, start=None, names=_read_names(names))
             return
-        kind = _validate.choice(tuple(_FORMS), every=every)
+        kind = _validate.choice(tuple(CALENDARS), every=every)
         fill(self, every=kind, start=_read_start(start, kind), names=())
 
     @classmethod
@@ -101,12 +93,11 @@ class Blocks:
         """Return the periods that are over, behind the newest one that is open."""
         if self.start is None:
             return ()
-        first = _first_day(newest or self.start, self.every)
         names: list[str] = []
-        for day, end in _periods(first, self.every):
+        for name, end in _periods(newest or self.start, self.every):
             if datetime.combine(end, time(), UTC) > now:
                 break
-            names.append(_name(day, self.every))
+            names.append(name)
             if len(names) > MOST:
                 raise InvalidParameter(
                     "start",
@@ -124,9 +115,8 @@ class Blocks:
         ['2027-01', '2027-02']
         """
         known = newest is not None
-        first = _first_day(newest or self.start or "", self.every)
-        days = islice(_periods(first, self.every), known, known + count)
-        return [_name(day, self.every) for day, _ in days]
+        periods = _periods(newest or self.start or "", self.every)
+        return [name for name, _ in islice(periods, known, known + count)]
 
     def ends(self, name: str, kind: str) -> tuple[Any, Any]:
         """Return the least and the greatest value of a column that a block has.
@@ -139,8 +129,8 @@ class Blocks:
             return name, name
         if kind == "i64":
             return int(name), int(name)
-        first = _first_day(name, self.every)
-        last = next(_periods(first, self.every))[1] - timedelta(days=1)
+        first = CALENDARS[self.every].first_day(name)
+        last = CALENDARS[self.every].next_start(first) - timedelta(days=1)
         if kind == "date":
             return first, last
         return datetime.combine(first, time()), datetime.combine(last, time.max)
@@ -223,64 +213,25 @@ def _is_whole(name: str) -> bool:
 
 def _read_start(start: Any, every: str) -> str:
     """Return the name of the first period."""
+    calendar = CALENDARS[every]
     try:
-        if isinstance(start, str) and _name(_first_day(start, every), every) == start:
-            return start
-    except ValueError:
-        pass
-    raise InvalidParameter(
-        "start",
-        start,
-        f"must name the first {every}, such as {_FORMS[every]!r}",
-        f'Try start="{_FORMS[every]}".',
-    )
+        calendar.first_day(start)
+    except InvalidParameter:
+        raise InvalidParameter(
+            "start",
+            start,
+            f"must name the first {every}, such as {calendar.example!r}",
+            f'Try start="{calendar.example}".',
+        ) from None
+    name: str = start
+    return name
 
 
-def _first_day(name: str, every: str) -> date:
-    """Return the first day of a period, or raise ValueError."""
-    match = _NUMBERS.fullmatch(name)
-    if match is None:
-        raise ValueError(name)
-    year, second, third = (int(number or 1) for number in match.groups())
-    return _STARTS[every](year, second, third)
-
-
-_STARTS: Final[Mapping[str, Callable[[int, int, int], date]]] = {
-    "year": lambda year, _, __: date(year, 1, 1),
-    "quarter": lambda year, quarter, _: date(year, 3 * quarter - 2, 1),
-    "month": lambda year, month, _: date(year, month, 1),
-    "week": lambda year, week, _: date.fromisocalendar(year, week, 1),
-    "day": date,
-}
-
-
-def _name(first: date, every: str) -> str:
-    """Return the name of the period that begins with a day."""
-    week = first.isocalendar()
-    names = {
-        "year": f"{first.year:04}",
-        "quarter": f"{first.year:04}-Q{(first.month + 2) // 3}",
-        "month": f"{first.year:04}-{first.month:02}",
-        "week": f"{week.year:04}-W{week.week:02}",
-        "day": first.isoformat(),
-    }
-    return names[every]
-
-
-def _periods(first: date, every: str) -> Iterator[tuple[date, date]]:
-    """Yield the first days of periods, each with that of the next one."""
-    while True:
-        try:
-            end = _next(first, every)
-        except (OverflowError, ValueError):  # behind the year 9999
-            return
-        yield first, end
-        first = end
-
-
-def _next(first: date, every: str) -> date:
-    """Return the first day of the next period."""
-    if every in _DAYS:
-        return first + timedelta(days=_DAYS[every])
-    months = first.month - 1 + _MONTHS[every]
-    return date(first.year + months // 12, months % 12 + 1, 1)
+def _periods(first: str, every: str) -> Iterator[tuple[str, date]]:
+    """Yield the periods from one on, each with the first day behind it."""
+    calendar = CALENDARS[every]
+    day = calendar.first_day(first)
+    while day.year <= _LAST_YEAR:
+        end = calendar.next_start(day)
+        yield calendar.name_of(day), end
+        day = end

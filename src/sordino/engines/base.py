@@ -8,14 +8,18 @@ raised, logged or returned depends on data but through the answer. Any failure i
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from sordino.engines.failures import no_workers_refusal
 from sordino.query.question import Question
 from sordino.schema import Column, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sordino.engines.sql.spreads import AbstractSpread, PartTask
+    from sordino.release.released_files import WrittenFile
 
 
 class AbstractEngine(ABC):
@@ -71,6 +75,22 @@ class AbstractEngine(ABC):
     @abstractmethod
     def answer(self, question: Question) -> "pa.Table":
         """Return the exact totals."""
+
+    def prepare_spread(
+        self, question: Question, task: "PartTask", folder: str
+    ) -> "Callable[[], AbstractSpread]":
+        """Rehearse a question, and return what leaves its totals with the workers.
+
+        Refused is a task that they cannot do, a folder that cannot be new, and all
+        where there are no workers.
+        """
+        del question, task, folder
+        raise no_workers_refusal()
+
+    def files_in(self, folder: str) -> "Sequence[WrittenFile]":
+        """Return the files of a folder that workers wrote."""
+        del folder
+        raise no_workers_refusal()
 
     @abstractmethod
     def forget(self) -> None:

@@ -12,7 +12,12 @@ with its traceback: the failure that leaves has no cause and no context.
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from sordino.errors import EngineFailure, EngineUnavailable, SordinoError
+from sordino.errors import (
+    EngineFailure,
+    EngineUnavailable,
+    InvalidQuery,
+    SordinoError,
+)
 
 T = TypeVar("T")
 CLOSED: Final = "the session is closed, and its tables are let go: make a new one"
@@ -66,3 +71,16 @@ def run_uncharged(work: Callable[[], T]) -> T:
     except Exception as error:  # noqa: BLE001 whatever it is, it is ours to tell
         problem = f"{error}".partition("\n")[0] or type(error).__name__
     raise EngineUnavailable(problem)
+
+
+def no_workers_refusal() -> InvalidQuery:
+    """Return the refusal of files that nobody could write.
+
+    >>> raise no_workers_refusal()
+    Traceback (most recent call last):
+    sordino.errors.InvalidQuery: only Spark has workers that write the groups ...
+    """
+    return InvalidQuery(
+        "only Spark has workers that write the groups of a release to files",
+        "Ask session.release(...), and write its answer with to_parquet.",
+    )

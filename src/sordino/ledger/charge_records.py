@@ -72,7 +72,7 @@ def remaining_after(log: Log, claim: Claim, when: str) -> Loss:
 
 def _block_fields(log: Log, claim: Claim) -> dict[str, Any]:
     """Return what a charge says of blocks: nothing, in a ledger without any."""
-    divided = block_charges.division(log) is not None
+    divided = log.store.newest("divided") > 0
     if divided == (claim.blocks is None):
         problem = "has blocks, and each is charged" if divided else "has no blocks"
         raise InvalidParameter(

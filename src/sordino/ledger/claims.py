@@ -41,6 +41,24 @@ def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     return Ticket(identity, charge.number, 1, keyed, hash=charge.hash, when=when)
 
 
+def begin(log: Log, claimed: tuple[str, Ticket], when: str) -> None:
+    """Take the attempt that is left, or refuse where somebody else has taken it.
+
+    For any charge one ticket at most gets through, and none does after it was lost.
+    """
+    identity, ticket = claimed
+    _refuse_foreign(log, identity, ticket)
+    if log.newest_about(f"answer {ticket.number}") is not None:
+        raise _answered_refusal(ticket)
+    if not ticket.keyed or ticket.fence > 1:
+        return
+    charged = log.record(ticket.number).fields
+    if log.newest_about(f"lease {ticket.number}") is not None:
+        raise AnswerLost(str(charged["key"]))
+    leased = {"charge": ticket.number, "fence": 2, "who": charged["who"], "when": when}
+    log.add("leased", leased)
+
+
 def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) -> bytes:
     """Store the answer of a ticket, or return the one that is there."""
     ticket, answer = answered
@@ -77,13 +95,18 @@ def refuse_large_answer(answer: Any) -> None:
 def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
     """Return an answer without a key that is stored again; another is refused."""
     if hash_bytes(answer) != stored.fields["sha256"]:
-        raise InvalidParameter(
-            "ticket",
-            ticket,
-            "was already answered",
-            "Reserve a release for each answer.",
-        )
+        raise _answered_refusal(ticket)
     return answer
+
+
+def _answered_refusal(ticket: Ticket) -> InvalidParameter:
+    """Return the refusal of a ticket that has its answer."""
+    return InvalidParameter(
+        "ticket",
+        ticket,
+        "was already answered",
+        "Reserve a release for each answer.",
+    )
 
 
 def _form(charged: Record) -> Any:

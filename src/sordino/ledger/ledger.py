@@ -243,12 +243,16 @@ class Ledger(AbstractKeeping):
         """Charge a release, durably; or return the answer that its key has.
 
         The same key and request cost nothing: the stored answer comes back, or, where
-        it was lost, the right to compute it once more. The same key with another
-        request is refused. Whatever is refused is not charged.
+        it was lost, the right to compute it once more. What is refused is not charged.
         """
         return self._guarded.use(
             lambda log: claims.reserve(log, self.identity, claim, self._when())
         )
+
+    def begin(self, ticket: Ticket) -> None:
+        """Have an answer computed by this ticket alone, and never again (`claims`)."""
+        claimed = (self.identity, ticket)
+        self._guarded.use(lambda log: claims.begin(log, claimed, self._when()))
 
     def refuse_unlawful(self, claim: Claim) -> None:
         """Refuse a claim that the policy does not allow; nothing is charged."""
@@ -258,8 +262,8 @@ class Ledger(AbstractKeeping):
     def store(self, ticket: Ticket, answer: bytes) -> bytes:
         """Store an answer, durably, and return the one that may leave.
 
-        Only the first answer of a charge counts: whoever comes later gets that one. One
-        without a key cannot be asked for again: its hash is kept, not waiting for it.
+        Only the first answer of a charge counts: whoever comes later gets that one.
+        Without a key only its hash is kept, and the disk is not waited for.
         """
         claims.refuse_large_answer(answer)
         return self._guarded.use(
@@ -269,9 +273,9 @@ class Ledger(AbstractKeeping):
     def answer(self, key: str, budget: str = DATASET) -> "Release":
         """Return a paid answer by its key alone, also one of an earlier version.
 
-        It comes as it was drawn, before what a request does with noisy answers; its
-        price is a bound without a curve. Nothing is charged. With the name of a budget
-        only what was charged to it is found. `answers` has several asked together.
+        It is as it was drawn, before what a request does with noisy answers; its price
+        is a bound without a curve. With the name of a budget only what was charged to
+        it is found. `answers` has several asked together.
         """
         releases = self.answers(key, budget)
         return paid_answers.single_release(key, releases)
@@ -364,7 +368,7 @@ class Ledger(AbstractKeeping):
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook each budget with what is left, and the last releases."""
-        return ledger_page(self)
+        return ledger_page(self.about, self)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

@@ -55,17 +55,23 @@ def read_releases(
     `book` is the identity and the promise of a ledger that outlives the process; with
     blocks nothing is promised of all of them together.
     """
-    from sordino.release.recall import LedgerFacts, recall_releases  # noqa: PLC0415 brings Arrow
+    from sordino.release import recall  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
+    if recall.holds_files(answer):
+        raise InvalidQuery(
+            f"the answers of the key {fields['key']!r} are files in a folder, of which "
+            "a ledger has the digests",
+            "Read the folder; session.release_files(..., key=...) checks its files.",
+        )
     try:
-        known = LedgerFacts(
+        known = recall.LedgerFacts(
             read_loss(fields["known"]),
             fields["plan"],
             *_read_question(fields),
             provenance=_provenance(charged, book),
         )
-        return recall_releases(answer, known)
+        return recall.recall_releases(answer, known)
     except (ArithmeticError, LookupError, OSError, TypeError, ValueError, struct.error):
         raise InvalidQuery(
             f"the answer stored for the key {fields['key']!r} was not given by a "

@@ -213,9 +213,14 @@ def _is_whole_charge(fields: Fields) -> bool:
         == set(fields.get("rest") or fields["charges"])
         == counted
         and (fields.get("earmark") is None) == (fields.get("rest") is None)
-        and (fields.get("each") is None) == (blocks is None)
-        and (blocks is None or fields.get("earmark") is None)
+        and (fields.get("each") is None if blocks is None else _is_divided(fields))
     )
+
+
+def _is_divided(fields: Fields) -> bool:
+    """Say whether a charge of blocks has an amount for each of them, and sums."""
+    paid = are_runs(fields["blocks"]) and are_amounts(fields.get("each"))
+    return paid and fields.get("earmark") is None
 
 
 def _is_division(fields: Fields) -> bool:
@@ -261,8 +266,6 @@ KINDS: Final[Mapping[str, Kind]] = {
             "job": optional(is_hexadecimal),
             "rest": optional(are_amounts_by_budget),
             "policy": optional(is_counted),
-            "blocks": optional(are_runs),
-            "each": optional(are_amounts),
         },
         _of_charge,
         _is_whole_charge,

@@ -60,6 +60,8 @@ FIELDS: Final = (
 NEEDED: Final = (*FIELDS[:7], "administrative/registry_authors")
 _LISTS: Final = {"basic/data_curators", "administrative/registry_authors"}
 _UNKNOWN: Final = "To be written"
+_DOZEN: Final = 12
+"""Blocks for which it is told what holds of a person in so many."""
 _DELTA: Final = "1e-6"
 """Where a loss without a headline of its own is stated as (epsilon, delta)."""
 _BACKSLASHES: Final = re.compile(r"\\\\(?![()])")
@@ -101,10 +103,7 @@ def _from_ledger(ledger: Ledger) -> dict[str, Any]:
         "basic/data_product_type": "Summary statistics",
         "dp_variant/variant_name": variant,
         "privacy_loss/privacy_parameters": parameters,
-        "privacy_loss/privacy_parameters_details": (
-            f"The limit is {limit.stated}: everything together is within "
-            f"{budget_text(promise)}. Charged so far: {budget_text(ledger.spent())}."
-        ),
+        "privacy_loss/privacy_parameters_details": _limit_text(ledger),
         "deployment_model/model_name": "Central",
         "deployment_model/release_type": _releases(entries),
         "accounting/composition": (
@@ -123,6 +122,26 @@ def _from_ledger(ledger: Ledger) -> dict[str, Any]:
     if entries:
         fields["basic/publication_date"] = entries[0].when.date().isoformat()
     return fields
+
+
+def _limit_text(ledger: Ledger) -> str:
+    """Return what holds, and what was charged: of all, or of each block."""
+    limit, spent = ledger.first_limit(), budget_text(ledger.spent())
+    promise = budget_text(limit.rule.promise)
+    if ledger.division is None:
+        return (
+            f"The limit is {limit.stated}: everything together is within {promise}. "
+            f"Charged so far: {spent}."
+        )
+    dozen = ledger.exposure(_DOZEN)
+    return (
+        f"The limit is {limit.stated}, of each block of the tables "
+        f"({ledger.division.text}): for a person in one block everything together is "
+        f"within {promise}, for a person in {_DOZEN} within "
+        f"{budget_text(dozen.promise)}. Charged so far: to any block at most {spent}, "
+        f"to people of any {_DOZEN} neighbouring blocks at most "
+        f"{budget_text(dozen.charged)}."
+    )
 
 
 def _releases(entries: tuple[Entry, ...]) -> str:

@@ -37,6 +37,7 @@ from sordino.numbers import (
     shortest,
     up,
 )
+from sordino.sampling.bits import Bits, BitSource
 
 _MOST_NUMBERS: Final = 4
 _SLACK: Final = Fraction(1, 2**20)
@@ -137,6 +138,10 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
 
         For any keys the answer's law depends on each row's numbers alone.
         """
+        return self.select(value, Bits())
+
+    def select(self, value: Sequence[Any], bits: BitSource) -> ShownRows:
+        """Return the same, with noise that is drawn from some bits."""
         exact_numbers = [np.asarray(column, np.float64) for column in value]
         if len(exact_numbers) != self.numbers:
             raise InvalidParameter(
@@ -146,8 +151,8 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
                 "Give the numbers of all keys, number by number.",
             )
         present = np.flatnonzero(np.any(exact_numbers, axis=0))
-        draw = Laplace(self.scale)
-        noisy: list[Any] = [draw(column[present]) for column in exact_numbers]
+        noise = Laplace(self.scale).carrier
+        noisy = [noise.many(column[present], bits) for column in exact_numbers]
         above = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
         return ShownRows(present[above], tuple(column[above] for column in noisy))
 

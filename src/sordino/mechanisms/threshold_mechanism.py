@@ -44,7 +44,7 @@ from sordino.mechanisms.noise_mechanism import (
     AbstractNoiseMechanism,
 )
 from sordino.numbers import INFINITE, Exact, exact, finite, rational_above
-from sordino.sampling.bits import Bits
+from sordino.sampling.bits import Bits, BitSource
 from sordino.sampling.sampler import Threshold
 
 _HALF = Fraction(1, 2)
@@ -131,13 +131,13 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         order = opened.keys.order(rows)
         return opened.close(rows, order, answers[order])
 
-    def select(self, values: NDArray[Any]) -> Passing:
+    def select(self, values: NDArray[Any], bits: BitSource) -> Passing:
         """Return the places of the values that pass, ascending, and their answers.
 
         For keys that are kept elsewhere: whoever asks puts the answer into an order
         that depends on the keys alone.
         """
-        return self.carrier.select(values, self._rule, Bits())
+        return self.carrier.select(values, self._rule, bits)
 
     def map(self, d_in: MapDistance) -> JointLoss:
         """Return the loss between maps at distance d_in: headline and joint curve.

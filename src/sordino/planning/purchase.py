@@ -28,6 +28,7 @@ from sordino.mechanisms.kit.top_keys import TopKeys
 from sordino.mechanisms.mechanism import AbstractMechanism
 from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
 from sordino.planning.plan import Plan
+from sordino.sampling.bits import Bits
 
 _EVEN: Final = Fraction(1, 2)
 _BY_KEY: Final = {"noise", "choices", "coverage"}
@@ -138,7 +139,7 @@ class Purchase:
         if self.first is not None:
             return self.first.select(totals).rows
         assert self.plan.presence is not None  # noqa: S101 it shows the keys
-        return self.plan.presence.select(self.selection, [totals])[0]
+        return self.plan.presence.select(self.selection, [totals], Bits())[0]
 
     @property
     def is_within(self) -> bool:

@@ -18,6 +18,7 @@ from sordino.planning.purchase import Purchase
 from sordino.release.coverage_table import coverage_table
 from sordino.release.ranked_tables import rank_tables
 from sordino.release.shown_keys import Ask, show_keys
+from sordino.sampling.bits import Bits, BitSource
 from sordino.schema import arrow_type
 
 if TYPE_CHECKING:
@@ -51,23 +52,29 @@ def noisy_answer(
         shown = show_keys(purchase, exact, ask)
         second = purchase.plan.second_question(shown)
         exact = shown if second is None else ask(second)
-    table, errors = noisy_tables(purchase, exact, bins)
+    table, errors = noisy_tables(purchase, exact, bins, Bits())
     if purchase.first is not None:
         table, errors = rank_tables(table, errors, shown)
     return Answer(table, errors, coverage_table(purchase, counts))
 
 
 def noisy_tables(
-    purchase: Purchase, exact: "pa.Table", bins: "dict[Hashable, pa.Table]"
+    purchase: Purchase,
+    exact: "pa.Table",
+    bins: "dict[Hashable, pa.Table]",
+    bits: BitSource,
 ) -> "tuple[pa.Table, pa.Table]":
-    """Return noisy numbers beside their keys, and their errors."""
+    """Return noisy numbers beside their keys, and their errors.
+
+    Noise of numbers is drawn from the bits; choices have bits of their own.
+    """
     plan = purchase.plan
     by = len(plan.request.by)
     keys, totals = exact.select(range(by)), _totals(plan, exact, by, bins)
     noisy: dict[Hashable, Noisy] = {}
     if plan.presence is not None and plan.stage is None:
         key = plan.presence.key
-        rows, values = plan.presence.select(purchase.selection, totals[key])
+        rows, values = plan.presence.select(purchase.selection, totals[key], bits)
         order = canonical_order(keys.take(rows))
         rows = rows[order]
         keys = keys.take(rows)
@@ -77,7 +84,7 @@ def noisy_tables(
         shown = tuple(array[order] for array in values)
         noisy[key] = Noisy(shown, purchase.selection, purchase.selection.threshold)
     for key, mechanism in purchase.noise.items():
-        drawn = draw(plan.measurements[key], mechanism, totals[key])
+        drawn = draw(plan.measurements[key], mechanism, totals[key], bits)
         if key in plan.of_everything:  # one number, the same for every group
             drawn = tuple(np.repeat(array, keys.num_rows) for array in drawn)
         noisy[key] = Noisy(drawn, mechanism)

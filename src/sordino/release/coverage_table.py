@@ -20,6 +20,7 @@ from sordino.display import formatting
 from sordino.planning.coverage import exact_counts
 from sordino.planning.purchase import Purchase
 from sordino.query.passage import Counted
+from sordino.sampling.bits import Bits
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,7 @@ def _noisy(purchase: Purchase, count: Counted, exact: int) -> tuple[Numbers, Bar
     """Return a count with noise, and its error bars."""
     measurement = count.measurement
     mechanism = purchase.coverage[measurement.key]
-    (values,) = draw(measurement, mechanism, [np.array([exact])])
+    (values,) = draw(measurement, mechanism, [np.array([exact])], Bits())
     noise, confidence = measurement.noise(mechanism), purchase.plan.request.confidence
     return values, additive(values, noise, confidence, 0)
 

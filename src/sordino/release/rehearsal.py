@@ -10,6 +10,7 @@ from sordino.query.processing import NoisyRows
 from sordino.release.answer import noisy_tables
 from sordino.release.column_names import check_tables
 from sordino.release.ranked_tables import rank_tables
+from sordino.sampling.bits import Bits
 from sordino.schema import arrow_type
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ def rehearse(purchase: Purchase) -> None:
     plan = purchase.plan
     if not plan.request.processing:
         return
-    bins = {key: _no_totals(purchase, 2).slice(0, 0) for key in plan.choices}
+    bins = {key: no_totals(purchase, 2).slice(0, 0) for key in plan.choices}
     bins |= {key: _nobody() for key in plan.of_everything}
-    table, errors = noisy_tables(purchase, _no_totals(purchase, plan.width), bins)
+    exact = no_totals(purchase, plan.width)
+    table, errors = noisy_tables(purchase, exact, bins, Bits())
     if purchase.first is not None:
         table, errors = rank_tables(table, errors, table.select(plan.request.by))
     rows = NoisyRows(table, errors, plan.request.by)
@@ -32,7 +34,7 @@ def rehearse(purchase: Purchase) -> None:
     check_tables(rows.table, rows.errors, rows.keys)
 
 
-def _no_totals(purchase: Purchase, totals: int) -> "pa.Table":
+def no_totals(purchase: Purchase, totals: int) -> "pa.Table":
     """Return the totals of no group, or of one that nobody is in."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 

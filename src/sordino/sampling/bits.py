@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.ciphers.base import CipherContext
 from numpy.typing import NDArray
 
 _KEY_BYTES = 32
+_SECRET_BYTES = 64
 _COUNTER_BYTES = 16
 _SHORT = 2048
 """Bytes below which a key set-up costs more than the operating system's own bytes."""
@@ -70,3 +71,8 @@ class Bits:
     def __reduce__(self) -> str:
         """Refuse to be copied: a copy would repeat noise."""
         raise TypeError("random bits cannot be pickled or copied: draw fresh ones")
+
+
+def fresh_secret() -> bytes:
+    """Return a secret for `KeyedBits`, from the operating system."""
+    return os.urandom(_SECRET_BYTES)

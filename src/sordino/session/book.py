@@ -7,9 +7,9 @@ import logging
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
@@ -25,6 +25,8 @@ from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
+Begin: TypeAlias = Callable[[], None]
+"""What makes sure that an answer is computed once."""
 
 
 @final
@@ -136,6 +138,25 @@ class Book:
         answered and returns what answers it: it is called before the charge, after the
         policy, and not for an answer that is there.
         """
+
+        def prepare_alone() -> Callable[[Begin], bytes]:
+            compute = prepare()
+            return lambda _: compute()
+
+        return self.answer_once(identity, priced, details, prepare_alone)
+
+    def answer_once(
+        self,
+        identity: Identity,
+        priced: Priced,
+        details: dict[str, Any],
+        prepare: Callable[[], Callable[[Begin], bytes]],
+    ) -> "Paid":
+        """Do the same where parts of an answer may be seen before it is stored.
+
+        What computes it calls its argument before it draws noise: from there on nobody
+        draws any for this charge, whatever becomes of it.
+        """
         claim = Claim(
             request=identity.fingerprint,
             asked=priced.budget,
@@ -156,7 +177,9 @@ class Book:
         if ticket.answer is not None:
             return Paid(ticket.answer, provenance)
         compute = ready or prepare()
-        return Paid(self.ledger.store(ticket, run_charged(compute)), provenance)
+        begin = partial(self.ledger.begin, ticket)
+        answer = run_charged(lambda: compute(begin))
+        return Paid(self.ledger.store(ticket, answer), provenance)
 
     @cached_property
     def _promise(self) -> Loss | None:
@@ -170,11 +193,16 @@ class Book:
 
     def _record(self, ticket: Ticket) -> LedgerRecord | None:
         """Return which record paid, if it outlives the process."""
-        if not self.ledger.durable:
+        if not self._lasts:
             return None
         return LedgerRecord(
             ticket.ledger, ticket.number, ticket.hash, ticket.when, self._promise
         )
+
+    @cached_property
+    def _lasts(self) -> bool:
+        """Tell whether the ledger outlives the process."""
+        return self.ledger.durable
 
     def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""
@@ -183,8 +211,8 @@ class Book:
         return replace(claim, job=self.ledger.describe(self.job, who=self.who))
 
     def _ready(
-        self, claim: Claim, prepare: Callable[[], Callable[[], bytes]]
-    ) -> Callable[[], bytes]:
+        self, claim: Claim, prepare: Callable[[], Callable[[Begin], bytes]]
+    ) -> Callable[[Begin], bytes]:
         """Return what computes an answer; a spent budget is the first refusal."""
         try:
             return prepare()

@@ -11,7 +11,7 @@ from typing import Any, final
 from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.engines.base import AbstractEngine
-from sordino.errors import InvalidQuery, SessionMoved
+from sordino.errors import InvalidParameter, InvalidQuery, SessionMoved
 from sordino.losses.base import Budget
 from sordino.planning.batch import Batch
 from sordino.planning.bundle import Bundle, best_bundle
@@ -20,6 +20,7 @@ from sordino.planning.plan_text import plan_text
 from sordino.planning.price import Price
 from sordino.planning.purchase import Purchase
 from sordino.planning.request_weights import Given, share_budget
+from sordino.query.builder import Query
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
 from sordino.release import storage
@@ -76,7 +77,7 @@ class Desk:
     def price(self, request: Request, budget: Budget) -> Price:
         """Return what a request would cost, and which blocks it would read."""
         purchase = self.buy(request, budget)
-        priced = self._charge_of(purchase)
+        priced = self.charge_of(purchase)
         self.book.refuse_unlawful(priced)
         return Price(purchase, priced.blocks or ())
 
@@ -89,15 +90,17 @@ class Desk:
         self.book.refuse_unlawful(priced)
         return Batch(bundle, priced.blocks or ())
 
-    def blocks_read(self, rows: Iterable[AbstractNode]) -> tuple[str, ...] | None:
+    def blocks_read(
+        self, rows: Callable[[], Iterable[AbstractNode]]
+    ) -> tuple[str, ...] | None:
         """Return the blocks that some rows can be of, None without blocks."""
         if self.book.blocks is None:
             return None
-        return blocks_of(self.catalog, rows, self.book.blocks)
+        return blocks_of(self.catalog, rows(), self.book.blocks)
 
-    def _charge_of(self, purchase: Purchase) -> Priced:
+    def charge_of(self, purchase: Purchase) -> Priced:
         """Return what is charged for a request: its price, its blocks, what it uses."""
-        blocks = self.blocks_read(purchase.plan.rows_read)
+        blocks = self.blocks_read(lambda: purchase.plan.rows_read)
         return Priced(
             purchase.budget,
             purchase.loss,
@@ -108,7 +111,9 @@ class Desk:
     def _charge_together(self, bundle: Bundle) -> Priced:
         """Return the same of requests that are planned together."""
         plans = [purchase.plan for purchase in bundle.purchases.values()]
-        blocks = self.blocks_read(node for plan in plans for node in plan.rows_read)
+        blocks = self.blocks_read(
+            lambda: (node for plan in plans for node in plan.rows_read)
+        )
         return Priced(
             bundle.budget, bundle.loss, blocks, lambda: usages_of(bundle, self.catalog)
         )
@@ -116,7 +121,7 @@ class Desk:
     def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
         """Return what a release would cost and leave; nothing is charged."""
         purchase = self.buy(request, budget)
-        priced = self._charge_of(purchase)
+        priced = self.charge_of(purchase)
         request_words = identity.request_identity(request, self.catalog, budget, None)
         left = self.book.left_after(request_words, priced, earmark)
         self._prepare(purchase)
@@ -138,7 +143,7 @@ class Desk:
 
         paid = self.book.answer(
             identity.request_identity(request, self.catalog, budget, details["key"]),
-            self._charge_of(purchase),
+            self.charge_of(purchase),
             {**details, "plan": plan},
             prepare,
         )
@@ -224,12 +229,30 @@ class Desk:
             desks[value] = Desk(self.engine, catalog, book, process=self.process)
         return desks
 
+    def name_view(self, name: str, query: Query) -> None:
+        """Name what a query makes of a table."""
+        self.refuse_strangers()
+        if not isinstance(query, Query):
+            raise InvalidParameter(
+                "query",
+                query,
+                "must be a query without an aggregation",
+                'Try sd.table("visits").',
+            )
+        with self.catalog.explain_refusals():
+            self.catalog.view(_validate.unicode_text(name=name), query)
+
+    def note_keys(self, purchase: Purchase) -> None:
+        """Refuse public facts that are false by now, and know by what keys is asked."""
+        self.catalog.refuse_other_sizes()
+        keyset = purchase.plan.request.keyset
+        if keyset is not None:
+            self.keysets[repr(keyset)] = None
+
     def _prepare(self, purchase: Purchase) -> Callable[[], Answer]:
         """Rehearse what a plan asks, and return what answers it after the charge."""
-        self.catalog.refuse_other_sizes()
+        self.note_keys(purchase)
         plan, prepared = purchase.plan, self.engine.prepare
-        if plan.request.keyset is not None:
-            self.keysets[repr(plan.request.keyset)] = None
         bins = {
             key: prepared(question) for key, question in plan.choice_questions.items()
         }

@@ -42,6 +42,7 @@ def request_identity(
     catalog: AbstractCatalog,
     budget: Budget,
     key: str | None,
+    verb: str = "release",
 ) -> Identity:
     """Return the words of a release: its rows, its noise and its budget.
 
@@ -49,7 +50,7 @@ def request_identity(
     version. Private rows are not of it, the rows of public tables and key sets are.
     """
     words = call(
-        "release",
+        verb,
         form=FORM,
         request=request.words(catalog),
         budget=_budget_words(budget),

@@ -137,26 +137,27 @@ def _runs(pairs: list[tuple[Any, Any]], step: timedelta) -> Iterator[tuple[Any, 
     yield least, greatest
 
 
-def _gate_count(
-    place: AbstractPassage, gate: AbstractExpression, carried: Schema
-) -> AbstractPassage:
-    """Return what counts cells of the table, those in rows of open blocks alone."""
-    match place:
-        case Origin():
-            return replace(place, gate=gate, carried=carried)
-        case _:
-            return place
-
-
 def _gate_rows(relation: Relation, layout: BlockLayout) -> Relation:
     """Return the rows of open blocks, and what is counted beside them likewise."""
-    assert layout.gate is not None  # noqa: S101 asked of tables with blocks
-    assert layout.column is not None  # noqa: S101 likewise
-    facts = dict(relation.schema.columns)
-    carried = (layout.ids, layout.column)
-    columns = tuple((name, facts[name]) for name in facts if name in carried)
-    passed = tuple(
-        _gate_count(place, layout.gate, Schema(columns)) for place in relation.passed
-    )
-    rows = Filter(relation.node, layout.gate, relation.schema)
-    return replace(relation.with_some_rows(rows, layout.gate), passed=passed)
+    gate, column = layout.gate, layout.column
+    assert gate is not None  # noqa: S101 asked of tables with blocks
+    assert column is not None  # noqa: S101 likewise
+    mark = Schema(((column, relation.schema[column]),))
+    passed = tuple(_gate_count(place, gate, mark) for place in relation.passed)
+    rows = Filter(relation.node, gate, relation.schema)
+    return replace(relation.with_some_rows(rows, gate), passed=passed)
+
+
+def _gate_count(
+    place: AbstractPassage, gate: AbstractExpression, mark: Schema
+) -> AbstractPassage:
+    """Return what counts cells of the table, those in rows of open blocks alone.
+
+    Of these rows nothing more is known than of the table: some may have no id.
+    """
+    match place:
+        case Origin():
+            columns = dict(mark.columns) | dict(place.carried.columns)
+            return replace(place, gate=gate, carried=Schema(tuple(columns.items())))
+        case _:
+            return place

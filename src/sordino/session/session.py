@@ -7,13 +7,12 @@ import os
 from collections.abc import Mapping
 from typing import Any, NoReturn, Self, Unpack, final, overload
 
-from sordino import _validate
 from sordino.budgets.limits import Limit
 from sordino.budgets.table_blocks import Blocks
 from sordino.budgets.weak_budgets import warn_of_weak
 from sordino.engines.door import Settings
 from sordino.engines.doors import EngineName
-from sordino.errors import InvalidParameter, SessionMoved
+from sordino.errors import SessionMoved
 from sordino.keysets import KeySet
 from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.ledger import Ledger
@@ -26,6 +25,7 @@ from sordino.query.builder import Query
 from sordino.query.marginals import Marginals
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
+from sordino.release.released_files import ReleasedFiles
 from sordino.release.releases import Releases
 from sordino.session import sql_request
 from sordino.session.book import Remarks, Terms
@@ -34,6 +34,7 @@ from sordino.session.describing import describe_desk
 from sordino.session.description import Description
 from sordino.session.desk import Desk
 from sordino.session.desk_opening import open_desk
+from sordino.session.files_desk import ReleaseOptions, release_files
 from sordino.session.given_requests import (
     read_marginals,
     read_request,
@@ -200,6 +201,21 @@ class Session:
         return self._desk.release(read_request(query, confidence), budget, details)
 
     @guard_call
+    def release_files(
+        self,
+        query: Request,
+        budget: Budget,
+        folder: "str | os.PathLike[str]",
+        **options: Unpack[ReleaseOptions],
+    ) -> ReleasedFiles:
+        """Charge the budget and have Spark's workers write the noisy answer to files.
+
+        For more groups than the driver holds; the options are those of `release`.
+        """
+        warn_of_weak(budget, 3)
+        return release_files(self._desk, query, budget, folder, **options)
+
+    @guard_call
     def release_all(  # noqa: PLR0913 by keyword, and most are left out
         self,
         queries: Mapping[str, Request],
@@ -253,13 +269,7 @@ class Session:
         self._desk.refuse_strangers()
         beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
         question = sql_request.sql_request(self._desk.catalog, text, budget, beside)
-        request, allowed = question.request, question.budget
-        if allowed is None:
-            return request
-        if isinstance(request, Request):
-            return self.release(request, allowed, confidence=confidence)
-        releases = self.release_all(request, allowed, confidence=confidence)
-        return sql_request.stacked_release(question, releases)
+        return sql_request.sql_answer(self, question, confidence)
 
     @guard_call
     def partition(
@@ -285,16 +295,7 @@ class Session:
     @guard_call
     def view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table, to be asked like a table."""
-        self._desk.refuse_strangers()
-        if not isinstance(query, Query):
-            raise InvalidParameter(
-                "query",
-                query,
-                "must be a query without an aggregation",
-                'Try sd.table("visits").',
-            )
-        with self._desk.catalog.explain_refusals():
-            self._desk.catalog.view(_validate.unicode_text(name=name), query)
+        self._desk.name_view(name, query)
 
     @guard_call
     def statement(self, query: Request, budget: Budget) -> str:

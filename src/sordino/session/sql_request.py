@@ -9,6 +9,7 @@ from sordino.constraints import AbstractConstraint
 from sordino.errors import InvalidParameter
 from sordino.keysets import KeySet
 from sordino.losses.base import Budget
+from sordino.query.request import Request
 from sordino.release.release import Release
 from sordino.release.stacked import stack
 from sordino.session.catalog import Catalog
@@ -64,6 +65,20 @@ def sql_request(
     if within is None and question.together is not None:
         raise question.together.refusal
     return replace(question, budget=within)
+
+
+def sql_answer(
+    session: Any, question: "AskedSql", confidence: Any
+) -> Request | dict[str, Request] | Release:
+    """Return the request of a text, or what a session releases within its budget."""
+    request, budget = question.request, question.budget
+    if budget is None:
+        return request
+    if isinstance(request, Request):
+        release: Release = session.release(request, budget, confidence=confidence)
+        return release
+    releases = session.release_all(request, budget, confidence=confidence)
+    return stacked_release(question, releases)
 
 
 def stacked_release(question: "AskedSql", releases: Mapping[str, Release]) -> Release:

@@ -17,7 +17,7 @@ from tests.ledgers import LIMIT, claim
 
 OPERATIONS = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "ask", "store", "reopen"]),
+        st.sampled_from(["ask", "ask", "begin", "store", "reopen"]),
         st.sampled_from(["a", "b", "c", None]),
         st.binary(min_size=1, max_size=3),
     ),
@@ -35,7 +35,10 @@ class Model:
     charged: int = 0
     starts: Counter[str] = field(default_factory=Counter)
     tickets: list[Ticket] = field(default_factory=list)
+    names: dict[int, str | None] = field(default_factory=dict)
     answers: dict[int, bytes] = field(default_factory=dict)
+    begun: dict[int, Ticket] = field(default_factory=dict)
+    """By charge, whose answer is computed by one ticket alone."""
 
     def ask(self, key: str | None, data: bytes) -> None:
         """Reserve: charged once, given twice, and refused beyond the limit."""
@@ -55,7 +58,28 @@ class Model:
         assert ticket.answer == self.answers.get(ticket.number)
         if ticket.answer is None:
             self.tickets.append(ticket)
+            self.names[ticket.number] = key
             self.starts.update([key] if key else [])
+
+    def begin(self, key: str | None, data: bytes) -> None:
+        """Begin with any ticket so far: of a charge one at most ever may."""
+        del key
+        if not self.tickets:
+            return
+        ticket = self.tickets[len(data) % len(self.tickets)]
+        if ticket.number in self.answers:
+            with pytest.raises(InvalidParameter, match="was already answered"):
+                self.ledger.begin(ticket)
+            return
+        name = self.names[ticket.number]
+        if ticket.fence == 1 and name is not None:
+            if self.starts[name] == 2:
+                with pytest.raises(AnswerLost):
+                    self.ledger.begin(ticket)
+                return
+            self.starts[name] = 2
+        self.ledger.begin(ticket)
+        assert self.begun.setdefault(ticket.number, ticket) == ticket
 
     def store(self, key: str | None, data: bytes) -> None:
         """Store under any ticket so far: the first answer counts.
@@ -79,7 +103,12 @@ class Model:
         self.ledger = Ledger.at(self.path, LIMIT)
 
 
-ACTS = {"ask": Model.ask, "store": Model.store, "reopen": Model.reopen}
+ACTS = {
+    "ask": Model.ask,
+    "begin": Model.begin,
+    "store": Model.store,
+    "reopen": Model.reopen,
+}
 
 
 @given(operations=OPERATIONS)

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess  # noqa: S404 to ask Java for its version
+import sys
 import warnings
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -55,7 +56,10 @@ def started_session(settings: Settings) -> Any:
     if settings.memory_limit is not None:
         chosen["spark.driver.memory"] = memory_of(settings.memory_limit)
     _, session = _import_pyspark()
-    return session.builder.config(map={**_OURS, **chosen}).getOrCreate()
+    started = session.builder.config(map={**_OURS, **chosen}).getOrCreate()
+    if "PYSPARK_PYTHON" not in os.environ:  # else the first python3 of the path
+        started.sparkContext.pythonExec = sys.executable
+    return started
 
 
 def _import_pyspark() -> tuple[Any, Any]:

@@ -20,6 +20,7 @@ from sordino.engines.spark.dialect import SPARK
 from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import refuse_changed_settings, session_beside
 from sordino.engines.spark.silence import hush_logs
+from sordino.engines.spark.workers import SparkWorkers
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.statements import Statement
 from sordino.errors import InvalidParameter
@@ -148,6 +149,11 @@ class Spark(AbstractDatabase):
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
         """Return the rows of a statement, all of them fetched."""
         return self.table(statement, salt).to_reader()
+
+    def workers(self) -> SparkWorkers:
+        """Return the executors."""
+        session = run_uncharged(self._connect_once)
+        return SparkWorkers(session, self._frame, self._context_of_question)
 
     def is_short(self, error: Exception) -> bool:
         """Return False: Spark spills by itself."""

@@ -2,14 +2,18 @@
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from typing import ClassVar, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import pyarrow as pa
 
+from sordino.engines.failures import no_workers_refusal
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.statements import Statement
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
+
+if TYPE_CHECKING:
+    from sordino.engines.sql.spreads import AbstractWorkers
 
 
 @final
@@ -88,6 +92,10 @@ class AbstractDatabase(ABC):
     @abstractmethod
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
         """Return the rows of a statement, read as they are asked for."""
+
+    def workers(self) -> "AbstractWorkers":
+        """Return who can give totals their noise where they lie; most have nobody."""
+        raise no_workers_refusal()
 
     @abstractmethod
     def is_short(self, error: Exception) -> bool:

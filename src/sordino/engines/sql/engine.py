@@ -6,12 +6,9 @@ The database reads a source by itself where its dialect says so. Should a cell s
 there, all is asked once more of values that are handed over.
 """
 
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Protocol, TypeVar, final
+from typing import Any, TypeVar, final
 
 import pyarrow as pa
 
@@ -20,6 +17,7 @@ from sordino.engines.doors import open_source
 from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
 from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
+from sordino.engines.sql.attempts import try_in_place
 from sordino.engines.sql.buckets import rows_in_buckets
 from sordino.engines.sql.database import AbstractDatabase, MomentPassed
 from sordino.engines.sql.dialect import AbstractDialect
@@ -28,27 +26,18 @@ from sordino.engines.sql.kept_tables import KeptTables, NoPlace
 from sordino.engines.sql.leaves import Reading, never_in_place
 from sordino.engines.sql.room import Room
 from sordino.engines.sql.scripts import Recipe, Run, Script
+from sordino.engines.sql.spreads import AbstractSpread, PartTask
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.errors import EngineUnavailable
 from sordino.query.nodes import Source
 from sordino.query.question import Question
+from sordino.release.released_files import WrittenFile
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
 from sordino.sources.base import Opened, lookup
-from sordino.sources.freezing import freeze_source, mapped_table
+from sordino.sources.freezing import freeze_source
 
 T = TypeVar("T")
-
-
-class Attempt(Protocol):
-    """What is run, and may read sources in place."""
-
-    @property
-    def in_place(self) -> bool:
-        """Tell whether the database reads a source of it by itself."""
-
-
-P = TypeVar("P", bound=Attempt)
 
 
 @final
@@ -148,16 +137,33 @@ class SQLEngine(AbstractEngine):
 
     def answer(self, question: Question) -> pa.Table:
         """Return the exact totals."""
-        return run_guarded(lambda: self._answer_alone(question, self._script(question)))
+        script = self._script(question)
+        return run_guarded(lambda: self._answer_alone(script, self._totals))
 
     def prepare(self, question: Question) -> Callable[[], pa.Table]:
         """Rehearse a question on empty tables, and return what answers it."""
-        if self._closed:
-            raise EngineUnavailable(CLOSED)
-        script = run_uncharged(
-            lambda: self._alone(lambda: self._rehearsed_script(question))
-        )
-        return lambda: run_guarded(lambda: self._answer_alone(question, script))
+        script = self._rehearse_alone(question)
+        return lambda: run_guarded(lambda: self._answer_alone(script, self._totals))
+
+    def prepare_spread(
+        self, question: Question, task: PartTask, folder: str
+    ) -> Callable[[], AbstractSpread]:
+        """Rehearse a question, and return what leaves its totals with the workers."""
+        workers = self._database.workers()
+        script = self._rehearse_alone(question)
+        run_uncharged(lambda: self._alone(lambda: workers.admit(task, folder)))
+
+        def spread(attempt: Script) -> AbstractSpread:
+            self._make(attempt.run, question.keys)
+            self._hand(attempt.run.last)
+            return workers.spread(attempt.run.last, self._salt, question)
+
+        return lambda: run_guarded(lambda: self._answer_alone(script, spread))
+
+    def files_in(self, folder: str) -> Sequence[WrittenFile]:
+        """Return the files of a folder that workers wrote."""
+        workers = self._database.workers()
+        return run_uncharged(lambda: self._alone(lambda: workers.files_in(folder)))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
@@ -190,16 +196,21 @@ class SQLEngine(AbstractEngine):
             return pa.table({})
         node = Source(table, schema)
 
-        def copy(statement: Statement) -> pa.Table:
-            handle, path = tempfile.mkstemp(dir=self._room.path, suffix=".arrow")
-            os.close(handle)
-            batches = self._batches(statement)
-            return mapped_table(batches, schema, Path(path))
-
-        return self._try(
+        return try_in_place(
             self._statements().rows_in_order(node),
             lambda: self._statements(never_in_place).rows_in_order(node),
-            lambda statement: self._alone(lambda: copy(statement)),
+            lambda statement: self._alone(
+                lambda: self._room.map_rows(self._batches(statement), schema)
+            ),
+            self._database.is_stuck,
+        )
+
+    def _rehearse_alone(self, question: Question) -> Script:
+        """Return the script of a question, after it ran on empty tables alone."""
+        if self._closed:
+            raise EngineUnavailable(CLOSED)
+        return run_uncharged(
+            lambda: self._alone(lambda: self._rehearsed_script(question))
         )
 
     def _rehearsed_script(self, question: Question) -> Script:
@@ -225,17 +236,15 @@ class SQLEngine(AbstractEngine):
         self._table(empty.last)
         self._database.forget()
 
-    def _answer_alone(self, question: Question, script: Script) -> pa.Table:
-        """Return the answer to a question.
+    def _answer_alone(self, script: Script, last: Callable[[Script], T]) -> T:
+        """Return the answer to a question, of which `last` makes the totals.
 
         Where memory does not suffice to keep rows, they are bounded as they are read.
         """
         with self._lock:
             self._refuse_busy()
             try:
-                return self._try(
-                    script, lambda: self._script_of_handed(script), self._answer
-                )
+                return self._try(script, last)
             except NoPlace:
                 pass
             except Exception as error:
@@ -244,14 +253,19 @@ class SQLEngine(AbstractEngine):
             for leaf in script.kept:
                 self._kept.give_up(leaf.name)
                 self._destroy([leaf.name])
-            bare = Script.of(self._statements(), question)
-            return self._try(bare, lambda: self._script_of_handed(bare), self._answer)
+            bare = Script.of(self._statements(), script.question)
+            return self._try(bare, last)
 
-    def _script_of_handed(self, script: Script) -> Script:
-        """Return a script written anew, all of whose rows are handed over."""
-        return Script.of(self._statements(never_in_place), script.question)
+    def _try(self, script: Script, last: Callable[[Script], T]) -> T:
+        """Return the answer, should a cell stop it of rows that are handed over."""
+        return try_in_place(
+            script,
+            lambda: Script.of(self._statements(never_in_place), script.question),
+            lambda attempt: self._answer(attempt, last),
+            self._database.is_stuck,
+        )
 
-    def _answer(self, script: Script) -> pa.Table:
+    def _answer(self, script: Script, last: Callable[[Script], T]) -> T:
         """Make the rows that are to be kept and are not there, then the totals."""
         for leaf in script.kept:
             if not self._kept.holds(leaf.name):
@@ -260,7 +274,7 @@ class SQLEngine(AbstractEngine):
         if not all(map(self._kept.holds, names)):
             raise NoPlace  # to keep the last of them, others were given up
         self._destroy(self._kept.excess(names))
-        return self._alone(lambda: self._totals(script))
+        return self._alone(lambda: last(script))
 
     def _keep(self, script: Script, recipe: Recipe) -> None:
         """Make the rows that are kept in a table."""
@@ -339,18 +353,6 @@ class SQLEngine(AbstractEngine):
                 "a function of a query cannot ask the session that runs it: ask "
                 "first, and let the function read the answer"
             )
-
-    def _try(self, first: P, again: Callable[[], P], run: Callable[[P], T]) -> T:
-        """Return what is run, once more with all rows handed over if a cell stops it.
-
-        A text that is not UTF-8 stops a database; handed over, it is missing.
-        """
-        try:
-            return run(first)
-        except Exception as error:
-            if not (first.in_place and self._database.is_stuck(error)):
-                raise
-        return run(again())
 
     def _alone(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, with nothing handed over before or after it.

@@ -4,9 +4,15 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterable
+from pathlib import Path
 from typing import final
 
+import pyarrow as pa
+
 from sordino.engines.sql.room_guard import guard_folder
+from sordino.schema import Schema
+from sordino.sources.freezing import mapped_table
 
 
 @final
@@ -18,6 +24,12 @@ class Room:
         self.path = tempfile.mkdtemp(prefix="sordino-")
         guard_folder(self.path)
         self._end = weakref.finalize(self, _remove, self.path, os.getpid())
+
+    def map_rows(self, batches: Iterable[pa.RecordBatch], schema: Schema) -> pa.Table:
+        """Return rows as a table that lies in a file here."""
+        handle, path = tempfile.mkstemp(dir=self.path, suffix=".arrow")
+        os.close(handle)
+        return mapped_table(batches, schema, Path(path))
 
     def close(self) -> None:
         """Remove the folder and what is in it."""

@@ -30,6 +30,7 @@ from sordino.mechanisms.kit.threshold_fitting import SPARE
 from sordino.numbers import Exact, down, rational_above, shortest, sqrt, up
 from sordino.numbers.normal_law import log_normal_chance, normal_quantile_of
 from sordino.numbers.precision import precision
+from sordino.sampling.bits import Bits
 
 FRACTION_BITS: Final = 20
 """Weights are multiples of 2**-20, rounded down: their sums are exact integers."""
@@ -107,7 +108,7 @@ class KeyRounds:
     def select(self, totals: NDArray[np.int64], place: int = 0) -> Passing:
         """Return the places of exact sums of weights that pass a round, the first."""
         weights = np.ldexp(totals.astype(np.float64), -FRACTION_BITS)
-        return self.mechanisms[place].select(weights)
+        return self.mechanisms[place].select(weights, Bits())
 
     def loss(self, columns: tuple[ToldNumbers, ...] = ()) -> RoundsLoss:
         """Return the loss of the keys that are shown, and of their other columns."""

@@ -1,0 +1,50 @@
+"""Folders of the file system that Spark's workers write to, and the files in them."""
+
+from typing import Any
+
+from sordino.errors import InvalidParameter
+from sordino.release.released_files import WrittenFile
+
+
+def new_folder_of(session: Any, folder: str) -> None:
+    """Refuse a folder that is there, or that cannot be made; it is not left behind."""
+    try:
+        problem = _problem(session, folder)
+    except Exception:  # noqa: BLE001 what Java says of a path
+        problem = "cannot be made"
+    if problem:
+        remedy = 'Name a new one, such as folder="hdfs:///statistics/visits-2026-11".'
+        raise InvalidParameter("folder", folder, problem, remedy)
+
+
+def _problem(session: Any, folder: str) -> str:
+    """Return why workers cannot write to a new folder, "" if they can."""
+    place = session._jvm.org.apache.hadoop.fs.Path(folder)  # noqa: SLF001 into Java
+    settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 as above
+    files = place.getFileSystem(settings)
+    if files.exists(place):
+        return "is there already"
+    master = session.sparkContext.master
+    if files.getScheme() == "file" and not master.startswith("local"):
+        return f"is on this machine, and the workers of {master} are not"
+    if not files.mkdirs(place):
+        return "cannot be made"
+    files.delete(place, False)
+    return ""
+
+
+def written_files(session: Any, folder: str) -> tuple[WrittenFile, ...]:
+    """Return the files of a folder, whose bytes the workers hash."""
+    rows = (
+        session.read
+        .format("binaryFile")
+        .load(folder)
+        .selectExpr("path", "length", "sha2(content, 256)")
+        .collect()
+    )
+    return tuple(
+        sorted(
+            WrittenFile(path.rpartition("/")[2], size, digest)
+            for path, size, digest in rows
+        )
+    )

@@ -1,0 +1,192 @@
+"""Totals that stay with Spark's workers, and get their noise there.
+
+totals (one part for a hash of their key) ── held by two workers ── noise ── Parquet
+
+| step | who repeats it |
+|---|---|
+| totals are computed | Spark, as often as it likes: there is no secret yet |
+| noise is drawn from them | Spark, bit for bit: totals and secret are the same |
+| a totals' part is lost | nobody: the release ends, charged |
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from typing import Any, final
+
+import pyarrow as pa
+
+from sordino.engines.failures import run_guarded
+from sordino.engines.spark.folders import new_folder_of, written_files
+from sordino.engines.sql.answer_tables import answer_schema
+from sordino.engines.sql.group_totals import KEYS, PLACE
+from sordino.engines.sql.spreads import AbstractSpread, AbstractWorkers, PartTask
+from sordino.engines.sql.statements import Statement
+from sordino.errors import EngineUnavailable
+from sordino.query.question import Question
+from sordino.release.released_files import WrittenFile
+
+_Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+_Context = Callable[[], AbstractContextManager[object]]
+
+
+@final
+class SparkWorkers(AbstractWorkers):
+    """The executors of a Spark session of ours."""
+
+    def __init__(
+        self, session: Any, frame_of: Callable[[Statement, int], Any], quiet: _Context
+    ) -> None:
+        """Know how statements become frames, and in what all is done."""
+        self._session = session
+        self._frame_of = frame_of
+        self._quiet = quiet
+
+    def admit(self, task: PartTask, folder: str) -> None:
+        """Refuse a folder that is there, and workers that draw other noise than we."""
+        new_folder_of(self._session, folder)
+        if self._trials(task) != {task.trial()}:
+            raise EngineUnavailable(
+                "its workers cannot draw the noise that this process would draw. "
+                "Install there what is here: sordino, NumPy, PyArrow and pandas of the "
+                "same versions, in the Python that PYSPARK_PYTHON names"
+            )
+
+    def _trials(self, task: PartTask) -> set[str]:
+        """Return what a task's trial is where a task runs for each core; "" if none."""
+        from pyspark.cloudpickle import dumps  # noqa: PLC0415 only where Spark runs
+
+        count = self._session.sparkContext.defaultParallelism
+        each = self._session.range(0, count, 1, count)
+        with suppress(Exception):  # of workers that run no Python of ours
+            trials = _map_parts(each, _trial_of(dumps(task)), "trial string")
+            return {row.trial for row in trials.collect()}
+        return set()
+
+    def spread(
+        self, statement: Statement, salt: int, question: Question
+    ) -> "SparkSpread":
+        """Return the totals of a statement, computed now and never again.
+
+        How many parts there are, and which key lies in which, is public: all of it is
+        `spark.sql.shuffle.partitions`, and a hash of the key.
+        """
+        from pyspark import StorageLevel  # noqa: PLC0415 only where Spark runs
+
+        totals = self._frame_of(statement, salt)
+        if question.keys is not None:
+            totals = _with_every_key(self._session.table(KEYS), totals)
+        count = int(self._session.conf.get("spark.sql.shuffle.partitions"))
+        by = totals.columns[: len(question.by)]
+        parts = totals.repartition(count, *by)
+        blocks = parts.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK_2)
+        return SparkSpread(blocks, answer_schema(question), self._quiet)
+
+    def files_in(self, folder: str) -> Sequence[WrittenFile]:
+        """Return the files of a folder, as they are now."""
+        return written_files(self._session, folder)
+
+
+@final
+class SparkSpread(AbstractSpread):
+    """Exact totals in blocks of two workers each, cut off from what computed them."""
+
+    def __init__(self, frame: Any, schema: pa.Schema, quiet: _Context) -> None:
+        """Hold a frame whose rows are blocks, and what its columns are called."""
+        self._frame = frame
+        self._schema = schema
+        self._quiet = quiet
+
+    def write(
+        self, task: PartTask, secret: bytes, folder: str
+    ) -> Sequence[WrittenFile]:
+        """Write what a task makes of each part to Parquet files in a new folder."""
+
+        def work() -> Sequence[WrittenFile]:
+            with self._quiet():
+                self._write(task, secret, folder)
+                return written_files(self._frame.sparkSession, folder)
+
+        return run_guarded(work)
+
+    def close(self) -> None:
+        """Have the workers let go of the totals."""
+        self._frame._jdf.queryExecution().logical().rdd().unpersist(True)  # noqa: SLF001 into Java
+
+    def _write(self, task: PartTask, secret: bytes, folder: str) -> None:
+        """Have each part written by the one attempt at it that Spark commits."""
+        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 as above
+
+        columns = from_arrow_schema(task.schema, prefer_timestamp_ntz=True)
+        shared = self._frame.sparkSession.sparkContext.broadcast(secret)
+        try:
+            work = _work_on_part(task, shared, self._schema)
+            noisy = _map_parts(self._frame, work, columns)
+            noisy.write.mode("error").parquet(folder)
+        finally:
+            shared.destroy(blocking=True)
+
+
+def _with_every_key(keys: Any, totals: Any) -> Any:
+    """Return keys beside their totals, 0 where nothing was added up."""
+    from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
+
+    place, *names = totals.columns
+    joined = keys.join(totals, keys[PLACE] == totals[place], "left")
+    counts = [functions.coalesce(totals[name], functions.lit(0)) for name in names]
+    return joined.select(
+        *(keys[name] for name in keys.columns if name != PLACE),
+        *(count.alias(name) for count, name in zip(counts, names, strict=True)),
+    )
+
+
+def _map_parts(frame: Any, work: _Work, columns: Any) -> Any:
+    """Return what a function makes of the parts of a frame."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what PySpark says of versions of pandas
+        return frame.mapInArrow(work, columns)
+
+
+def _trial_of(pickled: bytes) -> _Work:
+    """Return what tells what a task's trial is on another machine, "" if nothing."""
+
+    def trial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pickle  # noqa: PLC0415, S403 it runs in a worker
+
+        import pyarrow as pa  # noqa: PLC0415 as above
+
+        for _ in batches:
+            try:
+                digest = pickle.loads(pickled).trial()  # noqa: S301 of the driver
+            except Exception:  # noqa: BLE001 whatever is missing there
+                digest = ""
+            yield pa.RecordBatch.from_pydict({"trial": [digest]})
+
+    return trial
+
+
+def _work_on_part(task: PartTask, secret: Any, schema: pa.Schema) -> _Work:
+    """Return what a worker does with the batches of a part.
+
+    A machine that would draw other bits than the driver draws none.
+    """
+    expected = task.trial()
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415 it runs in a worker
+
+        listed = list(batches)
+        if not listed:
+            return
+        if task.trial() != expected:
+            raise RuntimeError
+        columns = pa.Table.from_batches(listed).columns
+        cast = [
+            column.cast(field.type)
+            for column, field in zip(columns, schema, strict=True)
+        ]
+        yield from task(
+            pa.Table.from_arrays(cast, schema=schema), secret.value
+        ).to_batches()
+
+    return work

@@ -1,0 +1,64 @@
+"""Totals that stay with the workers of an engine, who give them their noise there."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from sordino.engines.sql.statements import Statement
+from sordino.query.question import Question
+from sordino.release.released_files import WrittenFile
+
+
+class PartTask(Protocol):
+    """What a worker does with the exact totals of some groups; it can be sent there."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Return the columns of what it returns."""
+
+    def __call__(self, exact: pa.Table, secret: bytes) -> pa.Table:
+        """Return a function of both: the same whenever and wherever it is called."""
+
+    def trial(self) -> str:
+        """Return what is the same on all machines that agree about that function."""
+
+
+class AbstractSpread(ABC):
+    """Exact totals that were computed once, and lie with the workers until they go.
+
+    Proof obligation: each time a part of them is read its rows are the same, or reading
+    fails.
+    """
+
+    @abstractmethod
+    def write(
+        self, task: PartTask, secret: bytes, folder: str
+    ) -> Sequence[WrittenFile]:
+        """Write what a task makes of each part to Parquet files in a new folder.
+
+        The secret is destroyed before this returns.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Have the workers let go of the totals."""
+
+
+class AbstractWorkers(ABC):
+    """Those who compute for an engine, each in a process of its own."""
+
+    @abstractmethod
+    def admit(self, task: PartTask, folder: str) -> None:
+        """Refuse a task that they cannot do alike, or a folder that cannot be new."""
+
+    @abstractmethod
+    def spread(
+        self, statement: Statement, salt: int, question: Question
+    ) -> AbstractSpread:
+        """Return the totals of a statement, computed now and never again."""
+
+    @abstractmethod
+    def files_in(self, folder: str) -> Sequence[WrittenFile]:
+        """Return the files of a folder, as they are now."""
