@@ -1,4 +1,4 @@
-"""Each language is written as its readers write: quotes, spaces, no plain apostrophes."""
+"""Each language is written as its readers write: quotes, spaces, apostrophes."""
 
 import re
 from typing import Final
