@@ -37,7 +37,7 @@ PLANTED_PICTURES: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "pictures",
-        "src/sordino/release/drawing/inks.py",
+        "src/sordino/display/inks.py",
         "if share < _WAY:",
         "if share < 0:",
         "dark letters on a dark ground that lets all through",

@@ -218,7 +218,7 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "tests/unit/release/test_plotting.py",
             "tests/unit/release/test_pictures.py",
-            "tests/unit/release/test_inks.py",
+            "tests/unit/display/test_inks.py",
         ),
         0.3,
     ),

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from sordino.display.inks import DARK, LIGHT, THEMES
 from sordino.release.drawing import lettering
-from sordino.release.drawing.inks import DARK, LIGHT, THEMES
 from sordino.release.release import Release
 from tests.pictured import PICTURED, crossed, drawn, seen_texts, structure, weeks
 from tests.releases import RELEASES, few, made, many
@@ -178,32 +178,29 @@ def test_a_form_can_be_asked_for(form: str) -> None:
     assert bool(figure.axes[0].patches) == (form != "line")
 
 
-def test_panels_go_where_the_user_says() -> None:
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(
+    "release",
+    [few(), weeks(), crossed(), PICTURED["stacked"](), RELEASES["empty"]],
+    ids=["bands", "line", "cells", "stacked", "empty"],
+)
+def test_panels_go_where_the_user_says(release: Release) -> None:
     """Given axes are filled in every form, the price in each title."""
-    for release in (
-        few(),
-        weeks(),
-        crossed(),
-        PICTURED["stacked"](),
-        RELEASES["empty"],
-    ):
-        count = len(release.names)
-        figure = Figure(figsize=(12, 6), layout="constrained")
-        axes = np.ravel(figure.subplots(1, count))
-        assert release.plot(ax=axes) is figure
-        price = f" ({release.price})"
-        assert [each.get_title(loc="left") for each in axes] == [
-            name + price for name in release.names
-        ]
-        assert overlaps(drawn(figure)) == []
-    assert "the first 30 of 1,000 groups" in str(structure(given(RELEASES["many"])))
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    axes = np.ravel(figure.subplots(1, len(release.names)))
+    assert release.plot(ax=axes) is figure
+    price = f" ({release.price})"
+    assert [each.get_title(loc="left") for each in axes] == [
+        name + price for name in release.names
+    ]
+    assert overlaps(drawn(figure)) == []
 
 
-def given(release: Release) -> Any:
-    """Return a figure of somebody else's with one aggregate on it."""
-    figure = Figure(figsize=(6, 9), layout="constrained")
-    release.plot("n", ax=figure.subplots())
-    return drawn(figure)
+def test_given_axes_say_what_they_leave_out() -> None:
+    """The first thirty have a row, and how many there are stands below."""
+    figure = Figure(figsize=(6, 9))
+    RELEASES["many"].plot("n", ax=figure.subplots())
+    assert "the first 30 of 1,000 groups" in str(structure(drawn(figure)))
 
 
 @pytest.mark.parametrize(

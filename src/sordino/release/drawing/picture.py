@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from sordino.display import formatting
+from sordino.display.inks import Inks
 from sordino.losses.pictures import Picture
 from sordino.query.first_few import RANK
 from sordino.release import explanation
@@ -20,7 +21,6 @@ from sordino.release.drawing.cell_block import (
     part_cells,
 )
 from sordino.release.drawing.forms import part_forms
-from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.line_block import line_block, period_scale
 from sordino.release.drawing.parts import GroupTable
 from sordino.release.drawing.rank_block import rank_block
