@@ -93,6 +93,12 @@ DOORS: Final[dict[str, Callable[[Session], Any]]] = {
     "view": in_view,
 }
 """Everything that charges, through a session."""
+FAR: Final[dict[str, Callable[[Session], Any]]] = {
+    "release_files": lambda s: s.release_files(
+        BOUNDED.group_by(WARDS).agg(n=sd.count()), QUARTER, "nowhere"
+    ),
+}
+"""What charges where Spark answers: here it can only be refused."""
 LOOKS: Final[dict[str, Callable[[Session], Any]]] = {
     "price": lambda s: s.price(COUNT, QUARTER),
     "price of margins": lambda s: s.price(BOUNDED.marginals(WARDS, order=1), QUARTER),
@@ -121,7 +127,7 @@ def charges(ledger: Ledger) -> list[Any]:
     return [record for record in ledger.records() if record.kind == "charged"]
 
 
-@pytest.mark.parametrize("door", [*DOORS, *LOOKS])
+@pytest.mark.parametrize("door", [*DOORS, *FAR, *LOOKS])
 def test_a_forbidden_release_is_refused_at_every_door(
     door: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,7 +136,7 @@ def test_a_forbidden_release_is_refused_at_every_door(
     ledger = ledger_under(NOBODY)
     before = list(ledger.records())
     with pytest.raises(PolicyRefusal, match=r'people\.who = \["nobody"\], and') as no:
-        asked((DOORS | LOOKS)[door], ledger)
+        asked((DOORS | FAR | LOOKS)[door], ledger)
     assert no.value.rule == 'people.who = ["nobody"]'
     after = [one for one in ledger.records() if one.kind != "earmarked"]
     assert after == before
@@ -159,7 +165,7 @@ def test_looking_is_allowed_where_asking_is(door: str) -> None:
 def test_every_verb_of_sessions_is_a_door_or_free() -> None:
     """A new verb has to be listed above, or it fails here."""
     verbs = {name for name in dir(Session) if not name.startswith("_")}
-    listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *LOOKS)} - {"a"}
+    listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *FAR, *LOOKS)} - {"a"}
     assert verbs == listed | FREE
 
 
