@@ -1,21 +1,28 @@
 """What a report says of ledgers of every kind, and that it says nothing else."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import sordino as sd
 from sordino.cli.main import main
 from sordino.errors import InvalidParameter, LedgerDamaged
 from sordino.ledger.ledger import Claim, Ledger
+from sordino.pages.languages import read_language
 from sordino.pages.limits_page import list_omissions
 from sordino.pages.plan_steps import hidden_below, step_kind, steps_of
+from sordino.pages.story import ShownRelease, Story
+from sordino.pages.story_page import report_document
 from sordino.report.ledger_story import NEWEST, ledger_report, ledger_story
 from tests.jobs import fill_folder
 from tests.reports import (
     EVIL,
+    KNOWN,
     LIMIT,
     TENTH,
     open_session,
@@ -327,6 +334,73 @@ def test_plans_come_apart_and_keep_what_is_not_known() -> None:
     assert hidden_below("n = count()\nall rows together") == (False, None)
     assert step_kind("flat map x by a Python function") == "function"
     assert steps_of("") == steps_of("\n\n")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "limit", "column", "low"]), inner)
+    ),
+    max_leaves=9,
+)
+VERBS = (
+    *("table", "col", "sum", "MaxRowsPerID", "MaxGroupsPerID", "flat_map"),
+    *("DropExcess", "AddRowsWithID", "of_table", "unknown", "code", "public table"),
+)
+ARGUMENTS = (
+    "name",
+    "protects",
+    "column",
+    "columns",
+    "low",
+    "high",
+    "limit",
+    "max_rows",
+)
+
+
+@given(
+    st.sampled_from(VERBS),
+    st.dictionaries(st.sampled_from(ARGUMENTS), JSON),
+    st.sampled_from(VERBS),
+    JSON,
+)
+def test_no_words_stop_a_report(
+    verb: str, arguments: dict[str, Any], unit: str, value: Any
+) -> None:
+    """Whatever a charge says was asked, its report is made, and it is a page."""
+    words = json.dumps([
+        verb,
+        {
+            **arguments,
+            "low": value,
+            "of": ["table", {"protects": [unit, {"column": value}]}],
+        },
+    ])
+    publication = ShownRelease(sd.PureDP(1), "a plan", words, ())
+    story = Story("x", sd.PureDP(1), (words,), (publication,), 0, {"a plan": (1,)})
+    reading = read_page(report_document(read_language("en"), story))
+    assert set(reading.elements) <= KNOWN
+
+
+def test_deep_and_long_plans_are_drawn_as_far_as_a_page_goes() -> None:
+    """A thousand nested steps and a thousand tables are no page of a thousand boxes."""
+    deep = "\n".join("   " * depth + "└─ step" for depth in range(1000))
+    words = read_page(
+        report_document(
+            read_language("en"),
+            Story("x", sd.PureDP(1), ("",), (ShownRelease(sd.PureDP(1), deep, "", ()),),
+                  0, {deep: (1,)}),
+        )
+    ).words  # fmt: skip
+    assert 100 < words.count("A step step") <= 200
+    visits = VISITS.agg(n=sd.count())
+    ledger = Ledger.in_memory(LIMIT)
+    open_session(ledger, rows()).release_all(
+        {f"q{place}": visits for place in range(20)}, TENTH, key="k"
+    )
+    assert "and 12 more tables" in words_of_report(ledger)
 
 
 def blocks_ledger() -> Ledger:
