@@ -30,6 +30,8 @@ from sordino.policy.tally import (
 
 def adopt(log: Log, policy: Policy, who: str, when: str) -> None:
     """Obey a policy from now on; the one in force is nothing new."""
+    if not policy.is_signed:
+        raise InvalidPolicy("the policy", "is not signed", "Read it by Policy.read.")
     recorded = policy_in_force(log)
     if recorded is not None and recorded.sha256 == policy.sha256:
         return

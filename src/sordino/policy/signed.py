@@ -1,6 +1,7 @@
 """A policy with its signature: the file, and the one beside it that says whose."""
 
 import json
+import re
 import stat
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 ENDING: Final = ".sig"
 """What the name of the file with the signature adds to that of the policy."""
+_DIGITS: Final = re.compile(r"[0-9a-f]+")
 _REMEDY: Final = "Ask its officer for the file and the signature beside it."
 
 
@@ -79,7 +81,10 @@ class Policy:
     @property
     def is_signed(self) -> bool:
         """Say whether the signature is that of the officer for this text."""
-        return is_signed(self.officer, self.signature, self.text.encode())
+        written = _DIGITS.fullmatch(self.officer) and _DIGITS.fullmatch(self.signature)
+        return written is not None and is_signed(
+            self.officer, self.signature, self.text.encode()
+        )
 
 
 def locate_policy(path: Any) -> Path:
