@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
+from tests.mutants.planted_files import PLANTED_FILES
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
@@ -342,6 +343,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_BLOCKS,
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
+    *PLANTED_FILES,
     *PLANTED_UNITS,
     Planted(
         "joins",
