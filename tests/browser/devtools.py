@@ -72,6 +72,8 @@ class Browser:
     folder: Path
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     unread: bytearray = field(default_factory=bytearray)
+    owner: int = field(default_factory=os.getpid)
+    """The process that started it: a fork of that leaves it alone."""
 
     def ask(
         self,
@@ -121,6 +123,8 @@ class Browser:
 
     def stop(self) -> None:
         """Close the browser, so that it ends its helpers, and remove what it wrote."""
+        if self.owner != os.getpid():
+            return
         with contextlib.suppress(BrowserFailure, OSError):
             self.ask("Browser.close")
             self._wait_for_its_end()
@@ -132,15 +136,32 @@ class Browser:
         os.close(self.back)
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @property
+    def is_there(self) -> bool:
+        """Return whether the browser still runs, and is that of this process."""
+        if self.owner != os.getpid():
+            return False
+        try:
+            return os.waitpid(self.process, os.WNOHANG)[0] == 0
+        except ChildProcessError:
+            return False
+
     def _wait_for_its_end(self) -> None:
         """Read until the browser has closed its end of the pipe."""
         while True:
             self.next_message()
 
 
-@cache
 def browser() -> Browser:
-    """Return the browser of this process, or skip the test, loudly."""
+    """Return the browser of this process, another one if that has ended, or skip."""
+    if not _browser().is_there:
+        _browser.cache_clear()
+    return _browser()
+
+
+@cache
+def _browser() -> Browser:
+    """Return a browser that was started now, or skip the test, loudly."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         _skip("none of " + ", ".join(map(repr, _NAMES[:3])) + " is installed")

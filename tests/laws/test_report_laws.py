@@ -72,7 +72,7 @@ def figures(*groups: tuple[object, ...]) -> ShownTable:
     columns = (NumberColumn("7", rows),)
     return ShownTable(
         "8", keys, groups, columns, len(groups) + 5 * (len(keys) == 3), len(groups),
-        Fraction(19, 20), left_out,
+        Fraction(19, 20), 4, left_out,
     )  # fmt: skip
 
 

@@ -10,6 +10,10 @@ from typing import Final
 
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
 from tests.mutants.planted_files import PLANTED_FILES
+from tests.mutants.planted_labels import PLANTED_LABELS
+from tests.mutants.planted_pictures import PLANTED_PICTURES
+from tests.mutants.planted_policy import PLANTED_POLICY
+from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
@@ -340,10 +344,14 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "start + (1 + within if left else within)",
         "the left tail is drawn as if it were farther",
     ),
+    *PLANTED_REPORTS,
     *PLANTED_BLOCKS,
+    *PLANTED_LABELS,
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
     *PLANTED_FILES,
+    *PLANTED_PICTURES,
+    *PLANTED_POLICY,
     *PLANTED_UNITS,
     Planted(
         "joins",

@@ -107,6 +107,19 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "reports": Room(
+        (
+            *("pages/odds.py", "pages/markup.py", "pages/amounts.py"),
+            *("pages/purses.py", "pages/request_words.py", "pages/limits_page.py"),
+            "report/*.py",
+        ),
+        (
+            "tests/unit/pages",
+            "tests/laws/test_report_laws.py",
+            "tests/unit/report",
+        ),
+        0.2,
+    ),
     "kept": Room(
         (
             "query/kept_plans.py",
@@ -170,6 +183,24 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "labels": Room(
+        (
+            "release/label*.py",
+            *("release/request_facts.py", "release/stated_facts.py"),
+            *("release/csv_metadata.py", "release/linked_data.py"),
+            *("cli/label_command.py", "pages/beside_page.py", "ledger/registry.py"),
+        ),
+        (
+            "tests/unit/release/test_label.py",
+            "tests/unit/release/test_label_reading.py",
+            "tests/unit/release/test_request_facts.py",
+            "tests/unit/release/test_csv_metadata.py",
+            "tests/unit/pages/test_public_deployments.py",
+            "tests/unit/ledger/test_registry_schema.py",
+            "tests/stories/test_label_command.py",
+        ),
+        0.2,
+    ),
     "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
     "prices": Room(
         (
@@ -192,6 +223,30 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "policy": Room(
+        (
+            "policy/*.py",
+            *("ledger/obedience.py", "ledger/obeyed.py"),
+            *("query/lineage.py", "session/usages.py"),
+        ),
+        (
+            "tests/unit/policy",
+            "tests/laws/test_policy_years.py",
+            "tests/laws/test_policy_groups.py",
+            "tests/laws/test_policy_doors.py",
+            "tests/laws/test_policy_lineage.py",
+        ),
+        0.2,
+    ),
+    "pictures": Room(
+        ("release/drawing/forms.py", "release/drawing/parts.py"),
+        (
+            "tests/unit/release/test_plotting.py",
+            "tests/unit/release/test_pictures.py",
+            "tests/unit/display/test_inks.py",
+        ),
+        0.3,
+    ),
     "blocks": Room(
         (
             *("query/covers.py", "query/admission.py", "session/open_blocks.py"),
@@ -199,6 +254,7 @@ ROOMS: Final[dict[str, Room]] = {
             *("ledger/exposure.py", "budgets/table_blocks.py"),
         ),
         (
+            "tests/unit/query/test_covers.py",
             "tests/laws/test_admission_laws.py",
             "tests/unit/ledger/test_ledger_blocks.py",
             "tests/unit/ledger/test_ledger_block_forgery.py",

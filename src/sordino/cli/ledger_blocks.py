@@ -31,7 +31,7 @@ def show_blocks(ledger: Ledger) -> None:
     if len(shown) < len(blocks):
         say(f"... and {len(blocks) - len(shown):,} before them (--json lists all)")
     write()
-    text_table([PERSON_HEADING, *exposure_rows(exposures)])
+    text_table([PERSON_HEADING, *exposure_rows(exposures, blocks)])
     size, longest = exposures[-1]
     say(f"In {in_a_row(size)} at most, ever: {odds_sentence(longest.promise)}")
 

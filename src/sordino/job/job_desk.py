@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, final
 
+from sordino.budgets.table_blocks import WHOLE
 from sordino.errors import InvalidJob
 from sordino.job.job import Job
 from sordino.job.outputs import (
@@ -63,12 +64,16 @@ class JobDesk:
         return JobDesk(self.job, self.session.in_blocks(*blocks))
 
     def in_newest(self, plan: PlannedRelease, day: date) -> "JobDesk":
-        """Return that of the newest period, or of the first one until it is over."""
+        """Return that of the newest period; of the first one, what is open of it."""
         if plan.reading is None:
             return self
-        first = plan.reading.schedule.name_of(plan.reading.begin)
         periods = plan.reading.periods_over(day)
-        return self.in_period(plan, periods[-1] if periods else first)
+        if periods:
+            return self.in_period(plan, periods[-1])
+        first = plan.reading.schedule.name_of(plan.reading.begin)
+        wanted, opened = plan.reading.blocks_of(first), _open_periods(self.session)
+        blocks = [name for name in wanted if name in opened] or opened[-1:]
+        return JobDesk(self.job, self.session.in_blocks(*blocks))
 
     def question(self, plan: PlannedRelease) -> AskedRelease:
         """Return what a release asks."""
@@ -147,9 +152,14 @@ def open_to_look(job: Job) -> JobDesk:
     if book.policy is not None:
         Policy.read(book.policy)
     desk = JobDesk(job, _session(job, Ledger.at(book.path, witness=book.witness)))
-    if book.blocks is None or desk.session.ledger.blocks():
+    if book.blocks is None or _open_periods(desk.session):
         return desk
     return JobDesk(job, _session(job, _forgotten_ledger(job)))
+
+
+def _open_periods(session: Session) -> list[str]:
+    """Return the blocks that are open, but that of tables without any."""
+    return [block.name for block in session.ledger.blocks() if block.name != WHOLE]
 
 
 def _forgotten_ledger(job: Job) -> Ledger:

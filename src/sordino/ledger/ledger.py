@@ -368,7 +368,7 @@ class Ledger(AbstractKeeping):
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook each budget with what is left, and the last releases."""
-        return ledger_page(self)
+        return ledger_page(self.about, self)
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

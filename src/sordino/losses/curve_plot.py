@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from sordino.curves.points import Floats
+from sordino.display.inks import inks_here
 from sordino.errors import InvalidParameter, MissingDependency
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def plot_lines(lines: CurveLines, path: "str | Path | None", title: str) -> "Axe
 
 def _draw(axes: "Axes", lines: CurveLines) -> None:
     """Draw the three curves and the area no attack reaches."""
-    ideal, ours, bound, edge = "#8a8a8a", "#0b5c8a", "#c8702a", "#b03030"
+    inks = inks_here()
+    ideal, ours, bound, edge = inks.bare, inks.blue, inks.soft, inks.find
     axes.fill_between(lines.alpha, 0, lines.beta, color=ours, alpha=0.08, linewidth=0)
     axes.plot([0, 1], [1, 0], color=ideal, linestyle="--", label="perfect privacy")
     axes.plot(lines.alpha, lines.beta, color=ours, linewidth=2, label="this release")

@@ -15,6 +15,8 @@ from sordino.pages.scales import Scale, scale_around
 
 _HEIGHT: Final = 18
 _MIDDLE: Final = 9
+_SHORT: Final = 9
+"""Letters of a number that needs no wider column."""
 _ROUGH: Final = 5
 """A band is rough that reaches further than this part of its number."""
 
@@ -51,8 +53,10 @@ def band_table(
 ) -> Html:
     """Return numbers with bands on one scale, in the order given."""
     scale = scale_around(end for row in rows for end in (row.value, row.low, row.high))
+    longest = max((len(row.number) for row in rows), default=0)
     columns = (
-        tag("col", class_="k"), tag("col", class_="v"), tag("col"),
+        tag("col", class_="k"),
+        tag("col", class_="v"), tag("col"),
         tag("col", class_="range"),
     )  # fmt: skip
     head = tag(
@@ -62,7 +66,7 @@ def band_table(
         tag(
             "th",
             tag("span", language.html("bands.band"), class_="vh"),
-            axis(language, scale),
+            axis(language, scale) if any(map(_is_drawn, rows)) else NOTHING,
             scope="col",
         ),
         tag("th", language.html("bands.ends"), scope="col", class_="range"),
@@ -74,7 +78,7 @@ def band_table(
         tag("colgroup", *columns),
         tag("thead", head),
         tag("tbody", *body),
-        class_="iv",
+        class_="iv" if longest <= _SHORT else "iv long",
     )
     return tag("div", table, class_="panel")
 
@@ -96,7 +100,7 @@ def axis(language: Language, scale: Scale) -> Html:
 
 def band(scale: Scale, row: Banded) -> Html:
     """Return a band and its tick; a ring where there is no band."""
-    if row.value is None or not math.isfinite(row.value):
+    if row.value is None or not _is_drawn(row):
         return NOTHING
     middle, zero = scale.place(row.value), scale.place(0)
     parts = [_line("guide", zero, middle)]
@@ -111,6 +115,11 @@ def band(scale: Scale, row: Banded) -> Html:
     else:
         parts.append(tag("circle", class_="ring", cx=f"{middle:.2f}%", cy=_MIDDLE, r=4))
     return tag("svg", join(*parts), aria_hidden="true", width="100%", height=_HEIGHT)
+
+
+def _is_drawn(row: Banded) -> bool:
+    """Tell whether a row has a number that has a place."""
+    return row.value is not None and math.isfinite(row.value)
 
 
 def _row(language: Language, scale: Scale, row: Banded) -> Html:

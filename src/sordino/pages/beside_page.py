@@ -12,7 +12,7 @@ from sordino.pages.languages import Language
 from sordino.pages.markup import Content, Html, tag
 from sordino.pages.odds import FALSE_ALARMS, Odds
 from sordino.pages.printed_odds import hundred_text
-from sordino.pages.promise_page import protected_unit
+from sordino.pages.promise_page import promise_scope, protected_unit
 from sordino.pages.scales import Scale
 from sordino.pages.sections import section
 from sordino.pages.story import Story
@@ -49,9 +49,8 @@ def beside_page(language: Language, story: Story) -> Html:
 
 def _neighbours(language: Language, story: Story) -> Iterator[Neighbour]:
     """Yield this promise, and those of others."""
-    scope = "release" if story.accounts is None else "ledger"
     yield Neighbour(
-        language.html(f"beside.own.{scope}"),
+        language.html(f"beside.own.{promise_scope(story)}"),
         protected_unit(language, story.questions),
         Odds(story.bound).finds(FALSE_ALARMS),
         is_own=True,

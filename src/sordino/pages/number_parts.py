@@ -44,6 +44,10 @@ def answer_parts(language: Language, answer: ShownTable) -> Iterator[Html]:
             yield _bands(language, answer, column)
     if not answer.columns:
         yield _keys_alone(language, answer)
+    if answer.unshown:
+        key = language.form("numbers.columns", answer.unshown)
+        count = language.whole(answer.unshown)
+        yield tag("p", language.html(key, count=count), class_="soft")
 
 
 def _bands(language: Language, answer: ShownTable, column: NumberColumn) -> Html:

@@ -20,7 +20,7 @@ _LITTLE: Final = 50
 
 def promise_page(language: Language, story: Story) -> Html:
     """Return the page."""
-    odds, scope = Odds(story.bound), _scope(story)
+    odds, scope = Odds(story.bound), promise_scope(story)
     small = odds.finds(FALSE_ALARMS) <= _LITTLE
     lead = tag(
         "p",
@@ -43,7 +43,7 @@ def promise_page(language: Language, story: Story) -> Html:
     )  # fmt: skip
 
 
-def _scope(story: Story) -> str:
+def promise_scope(story: Story) -> str:
     """Return what the promise is of: a release, a ledger, or a block of one."""
     if story.accounts is None:
         return "release"

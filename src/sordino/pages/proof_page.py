@@ -88,6 +88,7 @@ def _trail(language: Language, trail: Trail) -> Iterator[Html]:
         ("checked", counts),
         ("witness", language.html(f"proof.witness_{witness}")),
         ("signed", signed),
+        ("policy", _policy(language, trail)),
         ("version", language.name(trail.library)),
     )
     parts = (
@@ -98,6 +99,17 @@ def _trail(language: Language, trail: Trail) -> Iterator[Html]:
     yield tag("dl", *parts, class_="facts")
     yield tag("p", language.html("proof.yourself"))
     yield tag("pre", "\n".join(_COMMANDS))
+
+
+def _policy(language: Language, trail: Trail) -> Html:
+    """Say which policy charges obey, and who signed it."""
+    if not trail.policy:
+        return language.html("proof.policy_none")
+    return language.html(
+        "proof.policy_of",
+        sha256=tag("code", trail.policy),
+        officer=tag("code", trail.officer),
+    )
 
 
 def _places(language: Language, story: Story) -> Html:

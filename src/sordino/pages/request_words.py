@@ -25,7 +25,12 @@ _CUTS: Final = (
 
 def verbs_of(words: str) -> Iterator[Verb]:
     """Yield every verb of a request, none where its words are not known."""
-    waiting: list[Any] = [json.loads(words)] if words else []
+    yield from verbs_in(json.loads(words) if words else None)
+
+
+def verbs_in(tree: Any) -> Iterator[Verb]:
+    """Yield every verb in words, outer ones first, in order."""
+    waiting = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Mapping):
@@ -85,6 +90,11 @@ def _any_verb(words: Iterable[str], names: tuple[str, ...]) -> bool | None:
     if any(verb in names for text in known for verb, _ in verbs_of(text)):
         return True
     return None if "" in known else False
+
+
+def as_verb(node: Any) -> Verb | None:
+    """Return words as a verb with its arguments, None if they are none."""
+    return (node[0], node[1]) if _is_verb(node) else None
 
 
 def _is_verb(node: Any) -> bool:

@@ -42,6 +42,8 @@ class ShownTable:
     banded: int
     """How many of all its numbers have a band."""
     confidence: Fraction
+    unshown: int = 0
+    """How many more aggregates it has."""
     left_out: tuple[Mapping[str, object], ...] = ()
     """What was measured of what limits cut off."""
 
@@ -97,6 +99,10 @@ class Trail:
     library: str
     rule: str
     """The name of the filter that keeps the limit."""
+    policy: str = ""
+    """The SHA-256 of the officer's policy that every charge obeys, if there is one."""
+    officer: str = ""
+    """The public key of whoever signed it."""
 
 
 @final

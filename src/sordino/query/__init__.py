@@ -8,5 +8,6 @@
 - `question`: what an engine is asked; `passage`: where rows are left out on the way
 - `noisy_answers`, `processing`, `processing_steps`: what is done to noisy answers;
   `sql/`: queries in SQL
+- `covers`, `admission`: which blocks of its tables a plan reads
 - `tables`: private and public tables, as users hand them to a session
 """

@@ -83,10 +83,12 @@ def check_tables(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -
 
 def side_by_side(table: "pa.Table", errors: "pa.Table", size: int) -> "pa.Table":
     """Return the keys (so many columns), then each aggregate before its errors."""
-    names = table.column_names
-    joined = table.select(names[:size])
-    for name in names[size:]:
-        joined = joined.append_column(table.schema.field(name), table[name])
-        for part in error_names(name):
-            joined = joined.append_column(part, errors[part])
-    return joined
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    homes = [(table, name) for name in table.column_names[:size]]
+    for name in table.column_names[size:]:
+        homes.append((table, name))
+        homes += [(errors, part) for part in error_names(name)]
+    fields = [home.schema.field(name) for home, name in homes]
+    schema = pa.schema(fields, table.schema.metadata)
+    return pa.Table.from_arrays([home[name] for home, name in homes], schema=schema)

@@ -23,14 +23,8 @@ _HASH: Final = 12
 """Digits of a hash: enough to tell one from another."""
 _DIGITS: Final = 3
 _LARGE: Final = 15
-_UNITS: Final = {
-    "AddOneRow": "one_row",
-    "AddMaxRows": "rows",
-    "AddMaxRowsInMaxGroups": "rows_in_groups",
-    "ChangeOneRow": "change",
-    "AddMaxTotal": "total",
-    "AddRowsWithID": "ids",
-}
+_OTHER_UNITS: Final = {"unit.of_table", "unit.unknown"}
+"""Words about units that are no unit."""
 _LIMITS: Final = {
     "MaxRowsPerID": "rows",
     "MaxGroupsPerID": "groups",
@@ -117,16 +111,14 @@ def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 
 def _unit(unit: Protected, language: Language) -> str:
-    """Return one unit in words."""
-    if unit.verb not in _UNITS:
+    """Return whom a table protects, in the words of reports."""
+    key = f"unit.{unit.verb}"
+    if key not in language.texts or key in _OTHER_UNITS:
         return language.plain("label.unknown")
-    numbers = (*map(language.whole, unit.most), "?", "?")
-    return language.plain(
-        f"label.units.{_UNITS[unit.verb]}",
-        column=_name(language, unit.column),
-        first=numbers[0],
-        second=numbers[1],
-    )
+    column = language.plain("label.quoted", name=_name(language, unit.column))
+    groups, *rest = (*map(language.whole, unit.most), "?")
+    count = rest[0] if len(rest) > 1 else groups
+    return language.plain(key, column=column, groups=groups, count=count)
 
 
 def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sordino import _validate
 from sordino.errors import InvalidParameter, MissingDependency
+from sordino.query.first_few import RANK
 from sordino.release.drawing.wishes import Wishes
 from sordino.release.release_view import ReleaseView
 from sordino.schema import unknown
@@ -45,7 +46,10 @@ def plot_release(
 
 
 def _choose(release: ReleaseView, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the aggregates to draw: those named, or all that are numbers."""
+    """Return the aggregates to draw: those named, or all that are numbers.
+
+    Ranks are told by the order of the rows, where there is anything else to draw.
+    """
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     types = {name: release.table.schema.field(name).type for name in release.names}
@@ -63,4 +67,4 @@ def _choose(release: ReleaseView, names: tuple[str, ...]) -> tuple[str, ...]:
     if not numbers:
         problem = "has no column of numbers"
         raise InvalidParameter("release", list(types), problem, "Print it instead.")
-    return names or numbers
+    return names or tuple(name for name in numbers if name != RANK) or numbers

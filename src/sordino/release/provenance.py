@@ -1,6 +1,6 @@
 """Where a release comes from: what was asked, and which record of a ledger paid."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, final
 
@@ -43,13 +43,12 @@ class Provenance:
     def with_noise(self, purchase: Purchase) -> "Provenance":
         """Return it with what a purchase says of its noise."""
         shown = purchase.least_shown
-        names = {
-            type(each).__name__: None
-            for mechanisms in purchase.mechanisms
-            for each in mechanisms
-        }
+        names: dict[str, None] = {}
+        for mechanisms in purchase.mechanisms:
+            for each in mechanisms:
+                names[type(each).__name__] = None
         least = None if shown is None else shown[0]
-        return replace(self, least_shown=least, noise=tuple(names))
+        return Provenance(self.words, self.name, self.record, least, tuple(names))
 
 
 UNKNOWN: Final = Provenance()

@@ -75,6 +75,7 @@ def answer_of(name: str, release: LabelledRelease) -> ShownTable:
         rows=len(release),
         banded=_count_bands(release),
         confidence=release.confidence,
+        unshown=max(len(release.names) - MOST_COLUMNS, 0),
         left_out=() if coverage is None else tuple(coverage.to_pylist()),
     )
 

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias, final
 
 from sordino.display.formatting import format_key
+from sordino.pages.request_words import PRIVATE, Verb, as_verb, verbs_in
 
 Groups: TypeAlias = Literal["none", "public", "hidden", "mixed", "first", ""]
 """Which groups have a row; "" where it is not told."""
@@ -96,7 +97,7 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
     request = _request_of(words, name)
     if request is None:
         return NOTHING
-    calls = list(_calls(request))
+    calls = list(verbs_in(list(request)))
     return RequestFacts(
         units=tuple(dict.fromkeys(_units(calls))),
         limits=tuple(dict.fromkeys(_limits(calls))),
@@ -106,45 +107,24 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
     )
 
 
-def _request_of(words: Any, name: str) -> tuple[str, Arguments] | None:
+def _request_of(words: Any, name: str) -> Verb | None:
     """Return the one request that is meant, as a verb and its arguments."""
-    release = _call(words)
+    release = as_verb(words)
     if release is None:
         return None
     if release[0] == "release":
-        return _call(release[1].get("request"))
+        return as_verb(release[1].get("request"))
     pairs = release[1].get("requests")
     for pair in pairs if isinstance(pairs, list) else ():
         if isinstance(pair, list) and len(pair) == 2 and pair[0] == name:
-            return _call(pair[1])
+            return as_verb(pair[1])
     return None
 
 
-def _call(words: Any) -> tuple[str, Arguments] | None:
-    """Return words as a verb with arguments, None if they are none."""
-    pair = isinstance(words, list) and len(words) == 2
-    if pair and isinstance(words[0], str) and isinstance(words[1], dict):
-        return words[0], words[1]
-    return None
-
-
-def _calls(request: tuple[str, Arguments]) -> Iterator[tuple[str, Arguments]]:
-    """Yield all verbs in words with their arguments, outer ones first, in order."""
-    rest: list[Any] = [list(request)]
-    while rest:
-        words = rest.pop()
-        call = _call(words)
-        if call is not None:
-            yield call
-            rest.extend(list(call[1].values())[::-1])
-        elif isinstance(words, list):
-            rest.extend(words[::-1])
-
-
-def _units(calls: list[tuple[str, Arguments]]) -> Iterator[Protected]:
+def _units(calls: list[Verb]) -> Iterator[Protected]:
     """Yield whom the private tables protect."""
     for verb, arguments in calls:
-        unit = _call(arguments.get("protects")) if verb == "table" else None
+        unit = as_verb(arguments.get("protects")) if verb == PRIVATE else None
         if unit is not None:
             yield Protected(
                 _text(arguments.get("name")),
@@ -154,7 +134,7 @@ def _units(calls: list[tuple[str, Arguments]]) -> Iterator[Protected]:
             )
 
 
-def _limits(calls: list[tuple[str, Arguments]]) -> Iterator[RowLimit]:
+def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
     """Yield the limits on rows of one person, or of one row."""
     for verb, arguments in calls:
         most = arguments.get("max_rows" if verb == "flat_map" else "limit")
@@ -162,16 +142,16 @@ def _limits(calls: list[tuple[str, Arguments]]) -> Iterator[RowLimit]:
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
 
 
-def _bounds(columns: Any, calls: list[tuple[str, Arguments]]) -> Iterator[ValueBounds]:
+def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
     """Yield the bounds of values, those of answers with their names."""
     names: dict[int, str] = {}
     for column in columns if isinstance(columns, list) else ():
-        if isinstance(column, list) and len(column) > 1 and _call(column[1]):
+        if isinstance(column, list) and len(column) > 1 and as_verb(column[1]):
             names[id(column[1][1])] = _text(column[0])
     for verb, arguments in calls:
         low, high = _number(arguments.get("low")), _number(arguments.get("high"))
         if low is not None and high is not None:
-            cell = _call(arguments.get("column"))
+            cell = as_verb(arguments.get("column"))
             named = cell is not None and cell[0] == "col"
             of = cell[1].get("name") if named and cell is not None else None
             yield ValueBounds(_text(of or names.get(id(arguments), verb)), low, high)
@@ -179,7 +159,7 @@ def _bounds(columns: Any, calls: list[tuple[str, Arguments]]) -> Iterator[ValueB
 
 def _groups(verb: str, arguments: Arguments) -> Groups:
     """Return which groups have a row."""
-    by, keys = arguments.get("by"), _call(arguments.get("keys"))
+    by, keys = arguments.get("by"), as_verb(arguments.get("keys"))
     if verb == "marginals":
         return "public"
     if verb != "agg" or not isinstance(by, list):

@@ -26,6 +26,7 @@ def accounts_of(
         purse_of(ledger, name, is_closed=name in closed) for name in ledger.limits()
     )
     first = next(iter(records)).fields
+    policy = ledger.policy()
     division = None if ledger.division is None else division_of(ledger)
     trail = Trail(
         head=seen.head,
@@ -36,6 +37,8 @@ def accounts_of(
         signed_by=seen.signed_by,
         library=first["library"],
         rule=ledger.first_limit().rule.rule,
+        policy="" if policy is None else policy.sha256,
+        officer="" if policy is None else policy.officer,
     )
     shares = () if division else _shares(purses[0], entries)
     return Accounts(purses, shares, trail, division)

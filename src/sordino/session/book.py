@@ -193,11 +193,16 @@ class Book:
 
     def _record(self, ticket: Ticket) -> LedgerRecord | None:
         """Return which record paid, if it outlives the process."""
-        if not self.ledger.durable:
+        if not self._lasts:
             return None
         return LedgerRecord(
             ticket.ledger, ticket.number, ticket.hash, ticket.when, self._promise
         )
+
+    @cached_property
+    def _lasts(self) -> bool:
+        """Tell whether the ledger outlives the process."""
+        return self.ledger.durable
 
     def _describe_job(self, claim: Claim) -> Claim:
         """Return a claim that names what it is made by, which the ledger then has."""

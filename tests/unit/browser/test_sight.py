@@ -1,10 +1,13 @@
 """The browser of the tests sees what is wrong: each planted error, by its kind."""
 
+import os
+import signal
 import zlib
 from pathlib import Path
 
 import pytest
 
+from tests.browser.devtools import BrowserFailure, browser
 from tests.browser.printed import printed_pages
 from tests.browser.sight import look_at
 
@@ -104,6 +107,18 @@ def test_a_good_page_has_no_problems(tmp_path: Path) -> None:
 def test_planted_errors_are_seen(plant: str, kinds: set[str]) -> None:
     """Each is called by its kind, and nothing else is called wrong."""
     assert {problem.kind for problem in look_at(planted(plant)).problems} == kinds
+
+
+@pytest.mark.slow
+def test_a_browser_that_ended_is_started_again() -> None:
+    """The test in which it ends fails; those after it do not."""
+    running = browser()
+    os.killpg(running.process, signal.SIGKILL)
+    with pytest.raises((BrowserFailure, OSError)):
+        running.ask("Browser.getVersion")
+    os.waitpid(running.process, 0)
+    assert browser().process != running.process
+    assert look_at(GOOD).problems == ()
 
 
 @pytest.mark.slow

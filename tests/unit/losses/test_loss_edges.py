@@ -4,9 +4,11 @@ import sys
 from fractions import Fraction
 from typing import Any
 
+import matplotlib as mpl
 import pytest
 
 import sordino as sd
+from sordino.display.inks import DARK
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.losses.base import compose
 from sordino.losses.bounded_range import BoundedRangeLoss
@@ -85,6 +87,15 @@ def test_a_loss_shows_its_sentences_and_its_curve() -> None:
     assert "PureDP(epsilon=1)" in page
     assert "<svg" in page
     assert all(line in page for line in ("false alarms", "people found"))
+
+
+def test_curves_follow_the_ground() -> None:
+    """Their colours are those that read on the ground of Matplotlib."""
+    dark: Any = {"figure.facecolor": "black", "axes.facecolor": "black"}
+    with mpl.rc_context(dark):
+        axes = sd.GaussianDP(1).curve().plot()
+    colours = [line.get_color() for line in axes.lines]
+    assert colours == [DARK.bare, DARK.blue, DARK.soft, DARK.find]
 
 
 def test_a_picture_shows_itself() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.pages.languages import language_codes
+from sordino.pages.languages import language_codes, read_language
 from sordino.release.label_facts import FORM
 from sordino.release.label_rows import MOST_ROWS
 from sordino.release.provenance import LedgerRecord, Provenance
@@ -258,4 +258,34 @@ def test_in_a_ledger_with_blocks_nothing_bounds_everything(tmp_path: Path) -> No
     release = opened.release(query, sd.PureDP("0.5"), key="n")
     for each in (release, opened.ledger.answer("n")):
         shown = rows_of(each.label())["… from all that is ever published"]
-        assert shown == "grows with every block of time"
+        assert shown == "grows with every block"
+
+
+UNITS: Final = (
+    (sd.AddRowsWithID("patient"), "all rows with the same “patient”"),
+    (sd.AddOneRow(), "one row"),
+    (sd.AddMaxRows(3), "any 3 rows"),
+    (
+        sd.AddMaxRowsInMaxGroups("ward", 2, 5),
+        "up to 5 rows in each of up to 2 values of “ward”",
+    ),
+    (sd.ChangeOneRow(), "what stands in one row, though not how many rows there are"),
+    (sd.AddMaxTotal("days", 30), "whatever adds at most 30 to the sum of “days”"),
+)
+
+
+@pytest.mark.parametrize(("unit", "sentence"), UNITS, ids=lambda each: repr(each)[:20])
+def test_every_unit_is_said_in_words(unit: Any, sentence: str) -> None:
+    """Whom a table protects stands on the label, in the words of reports."""
+    visits = sd.PrivateTable(ROWS, protects=unit)
+    opened = sd.Session({"visits": visits}, sd.ApproxDP(1, "1e-6"), engine="memory")
+    wards = sd.KeySet.from_dict({"ward": ["A", "B"]})
+    query = sd.table("visits")
+    if unit.id_column is not None:
+        query = query.enforce(sd.MaxRowsPerID(2))
+    label = opened.release(query.group_by(wards).agg(n=sd.count()), BUDGET).label()
+    assert rows_of(label)["Protects"] == sentence
+    for language in language_codes():
+        unknown = read_language(language).plain("label.unknown")
+        shown = next(iter(rows_of(label.translate(language)).values()))
+        assert shown != unknown

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from sordino.display.inks import DARK, LIGHT, THEMES
 from sordino.release.drawing import lettering
-from sordino.release.drawing.inks import DARK, LIGHT, THEMES
 from sordino.release.release import Release
 from tests.pictured import PICTURED, crossed, drawn, seen_texts, structure, weeks
 from tests.releases import RELEASES, few, made, many
@@ -131,7 +131,9 @@ def test_dates_are_a_line_with_a_ribbon() -> None:
     values = weeks()["visits"].to_pylist()
     assert np.isnan(line.get_ydata()[7])  # type: ignore[index]
     assert [y for y in line.get_ydata() if y == y] == [v for v in values if v]  # type: ignore[union-attr]  # noqa: PLR0124 not NaN
-    assert (np.diff(np.array(line.get_xdata())) > 0).all()
+    (hours, *_) = PICTURED["moments"]().plot().axes[0].lines
+    assert (np.diff(np.array(hours.get_xdata())) > 0).all()
+    assert list(hours.get_ydata()) == [3, 4, 1, 2]  # type: ignore[arg-type]
     month = drawn(PICTURED["months"]().plot())
     told = " ".join(text for text, _ in seen_texts(month))
     assert "most 20 (16 to 24) at 2026-02; least 10 (6 to 14) at 2026-01" in told
@@ -176,32 +178,29 @@ def test_a_form_can_be_asked_for(form: str) -> None:
     assert bool(figure.axes[0].patches) == (form != "line")
 
 
-def test_panels_go_where_the_user_says() -> None:
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize(
+    "release",
+    [few(), weeks(), crossed(), PICTURED["stacked"](), RELEASES["empty"]],
+    ids=["bands", "line", "cells", "stacked", "empty"],
+)
+def test_panels_go_where_the_user_says(release: Release) -> None:
     """Given axes are filled in every form, the price in each title."""
-    for release in (
-        few(),
-        weeks(),
-        crossed(),
-        PICTURED["stacked"](),
-        RELEASES["empty"],
-    ):
-        count = len(release.names)
-        figure = Figure(figsize=(12, 6), layout="constrained")
-        axes = np.ravel(figure.subplots(1, count))
-        assert release.plot(ax=axes) is figure
-        price = f" ({release.price})"
-        assert [each.get_title(loc="left") for each in axes] == [
-            name + price for name in release.names
-        ]
-        assert overlaps(drawn(figure)) == []
-    assert "the first 30 of 1,000 groups" in str(structure(given(RELEASES["many"])))
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    axes = np.ravel(figure.subplots(1, len(release.names)))
+    assert release.plot(ax=axes) is figure
+    price = f" ({release.price})"
+    assert [each.get_title(loc="left") for each in axes] == [
+        name + price for name in release.names
+    ]
+    assert overlaps(drawn(figure)) == []
 
 
-def given(release: Release) -> Any:
-    """Return a figure of somebody else's with one aggregate on it."""
-    figure = Figure(figsize=(6, 9), layout="constrained")
-    release.plot("n", ax=figure.subplots())
-    return drawn(figure)
+def test_given_axes_say_what_they_leave_out() -> None:
+    """The first thirty have a row, and how many there are stands below."""
+    figure = Figure(figsize=(6, 9))
+    RELEASES["many"].plot("n", ax=figure.subplots())
+    assert "the first 30 of 1,000 groups" in str(structure(drawn(figure)))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +209,7 @@ def given(release: Release) -> Any:
         ({"figure.facecolor": "white"}, LIGHT),
         ({"figure.facecolor": "#14181b"}, DARK),
         ({"figure.facecolor": "none", "text.color": "white"}, DARK),
-        ({"figure.facecolor": (1, 1, 1, 0), "text.color": "black"}, LIGHT),
+        ({"figure.facecolor": "none", "text.color": "black"}, LIGHT),
     ],
 )
 def test_colours_follow_the_ground(settings: Any, inks: Any) -> None:

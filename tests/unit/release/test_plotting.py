@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.release.release import Release
 from tests.pictured import crossed, drawn, structure
-from tests.releases import RELEASES, few
+from tests.releases import RELEASES, few, made
 
 
 def streets(figure: Any) -> list[str]:
@@ -32,6 +32,16 @@ def test_rows_come_by_value_or_by_key() -> None:
     figures = structure(drawn(RELEASES["hostile"].plot("$n_{$")))["texts"]
     rows = [text for text in figures if text in {"missing", "(empty text)"}]
     assert rows[-1] == "missing" or rows[-2:] == ["(empty text)", "missing"]
+
+
+def test_the_first_few_stay_in_their_order() -> None:
+    """Their ranks are told by the rows, and are drawn where nothing else is."""
+    keys = {"page": ["street b", "street c", "street a"]}
+    ranks: Any = ([1, 2, 3], None)
+    release = made(keys, {"rank": ranks, "reads": ([20, 30, 10], 2.0)})
+    assert streets(release.plot()) == keys["page"]
+    assert "rank" not in structure(drawn(release.plot()))["texts"]
+    assert "rank" in structure(drawn(made(keys, {"rank": ranks}).plot()))["texts"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from sordino.ledger.ledger import Claim, Ledger
 from sordino.pages.limits_page import list_omissions
 from sordino.pages.plan_steps import hidden_below, step_kind, steps_of
 from sordino.report.ledger_story import NEWEST, ledger_report, ledger_story
+from tests.jobs import fill_folder
 from tests.reports import (
     EVIL,
     LIMIT,
@@ -326,3 +327,56 @@ def test_plans_come_apart_and_keep_what_is_not_known() -> None:
     assert hidden_below("n = count()\nall rows together") == (False, None)
     assert step_kind("flat map x by a Python function") == "function"
     assert steps_of("") == steps_of("\n\n")
+
+
+def blocks_ledger() -> Ledger:
+    """Return a ledger with twenty months of which two were asked about."""
+    ledger = Ledger.in_memory(
+        sd.GaussianDP("0.24"), blocks=sd.Blocks(start="2025-01", every="month")
+    )
+    months = [f"2025-{1 + place % 12:02d}" for place in range(720)]
+    visits = sd.PrivateTable(
+        rows() | {"month": months}, protects=sd.AddRowsWithID("person"), blocks="month"
+    )
+    session = sd.Session({"visits": visits}, ledger=ledger, engine="memory")
+    march = sd.table("visits").filter(sd.col("month") == "2025-03")
+    query = march.enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
+    session.release(query, sd.GaussianDP("0.1"), key="march")
+    return ledger
+
+
+def test_blocks_show_with_what_is_left_of_each() -> None:
+    """The odds are those of one block, and several together are told beside them."""
+    ledger = blocks_ledger()
+    words = words_of_report(ledger)
+    one = -(-100 * ledger.exposure(1).promise.tpr_at(0.05) // 1)
+    twelve = -(-100 * ledger.exposure(12).promise.tpr_at(0.05) // 1)
+    assert f"at most {one:.0f} of 100" in words
+    assert "Every new block brings a limit of its own" in words
+    assert "until its limit is used up" not in words
+    count = len(ledger.blocks())
+    assert f"{count - 12} earlier block" in words
+    assert re.search(rf"Blocks that a person is in 1 2 6 12 {count}", words)
+    assert f" {one:.0f} " in words
+    assert f" {twelve:.0f} " in words
+    assert "Taken from each block mu squared 0.01 Blocks 2025-03" in words
+    assert state_of(ledger, "growth") == "tended"
+
+
+def test_a_job_writes_the_report_beside_its_files(tmp_path: Path) -> None:
+    """With "html" among its outputs a release has a report, recorded like a file."""
+    job = fill_folder(tmp_path) / "clinic.toml"
+    monthly = 'schedule = "monthly"'
+    text = job.read_text(encoding="utf-8")
+    asks = text.replace(monthly, f'{monthly}\nout = ["csv", "html"]')
+    job.write_text(asks, encoding="utf-8")
+    assert main(["release", str(job), "wards", "--key", "2026-11", "--yes"]) == 0
+    (page,) = (tmp_path / "published").glob("*.html")
+    words = read_page(page.read_text(encoding="utf-8")).words
+    assert "wards-2026-11" in words
+    assert str(tmp_path) not in page.read_text(encoding="utf-8")
+    with Ledger.at(tmp_path / "clinic.ledger") as ledger:
+        assert ledger.publication(page) is not None
+    before = page.read_bytes()
+    assert main(["release", str(job), "wards", "--key", "2026-11", "--yes"]) == 0
+    assert page.read_bytes() == before

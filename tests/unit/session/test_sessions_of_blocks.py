@@ -138,73 +138,71 @@ def test_in_a_server_the_same_rows_are_read(kind: str) -> None:
     engine.close()
 
 
-def test_each_release_is_charged_to_the_blocks_that_it_reads() -> None:
-    """All that are open; with a filter those that pass it; all together their union."""
+EVERY: Final = ("2026-01", "2026-02", "2026-03")
+MONTH: Final = sd.col("month")
+MARCH: Final = MONTH == "2026-03"
+PEOPLE: Final = sd.table("people").enforce(sd.MaxRowsPerID(1))
+ALL: Final = limited().agg(n=sd.count())
+ONE: Final = limited().filter(MARCH).agg(n=sd.count())
+READ: Final[dict[str, tuple[Any, tuple[str, ...]]]] = {
+    "all": (ALL, EVERY),
+    "one": (ONE, EVERY[2:]),
+    "from": (limited().filter(MONTH >= "2026-02").agg(n=sd.count()), EVERY[1:]),
+    "carried": (
+        limited()
+        .rename({"month": "m"})
+        .filter(sd.col("m").is_in(["2026-01"]))
+        .agg(n=sd.count()),
+        EVERY[:1],
+    ),
+    "written anew": (
+        limited().with_columns(month=sd.col("ward")).filter(MARCH).agg(n=sd.count()),
+        EVERY,
+    ),
+    "unknown keys": (
+        limited().filter(MARCH).group_by("ward").agg(n=sd.count()),
+        EVERY[2:],
+    ),
+    "per person": (
+        limited().per_id("month", n=sd.count()).filter(MARCH).agg(n=sd.sum("n", 0, 3)),
+        EVERY[2:],
+    ),
+    "with coverage": (
+        limited()
+        .filter(MARCH)
+        .agg(n=sd.sum("days", 0, 9, nulls="drop"), coverage=True),
+        EVERY,  # who is above the limit is counted of all of them
+    ),
+    "public": (
+        limited()
+        .join_public("wards", on="ward")
+        .filter(MONTH < "2026-02")
+        .agg(n=sd.count()),
+        EVERY[:1],
+    ),
+    "people": (PEOPLE.agg(n=sd.count()), (WHOLE,)),
+    "both": (
+        limited().join_private(PEOPLE, on="patient").filter(MARCH).agg(n=sd.count()),
+        EVERY[2:],
+    ),
+}
+"""What is asked, and the blocks that are charged for it."""
+
+
+@pytest.mark.parametrize("name", READ)
+def test_each_release_is_charged_to_the_blocks_that_it_reads(name: str) -> None:
+    """All that are open, or those that pass a filter above."""
+    request, blocks = READ[name]
+    price = clinic().price(request, sd.ApproxZCDP("0.0002", "1e-9"))
+    assert price.blocks == blocks
+
+
+def test_what_is_asked_together_is_charged_to_all_that_it_reads() -> None:
+    """And what might be asked is told alike."""
     session = clinic()
-    every = ("2026-01", "2026-02", "2026-03")
-    march, month = limited(), sd.col("month")
-    requests: dict[str, tuple[Any, tuple[str, ...]]] = {
-        "all": (march.agg(n=sd.count()), every),
-        "one": (march.filter(month == "2026-03").agg(n=sd.count()), every[2:]),
-        "from": (march.filter(month >= "2026-02").agg(n=sd.count()), every[1:]),
-        "carried": (
-            march
-            .rename({"month": "m"})
-            .filter(sd.col("m").is_in(["2026-01"]))
-            .agg(n=sd.count()),
-            every[:1],
-        ),
-        "written anew": (
-            march
-            .with_columns(month=sd.col("ward"))
-            .filter(month == "2026-03")
-            .agg(n=sd.count()),
-            every,
-        ),
-        "unknown keys": (
-            march.filter(month == "2026-03").group_by("ward").agg(n=sd.count()),
-            every[2:],
-        ),
-        "per person": (
-            march
-            .per_id("month", n=sd.count())
-            .filter(month == "2026-03")
-            .agg(n=sd.sum("n", 0, 3)),
-            every[2:],
-        ),
-        "with coverage": (
-            march.filter(month == "2026-03").agg(
-                n=sd.sum("days", 0, 9, nulls="drop"), coverage=True
-            ),
-            every,  # who is above the limit is counted of all of them
-        ),
-        "public": (
-            march
-            .join_public("wards", on="ward")
-            .filter(month < "2026-02")
-            .agg(n=sd.count()),
-            every[:1],
-        ),
-        "people": (
-            sd.table("people").enforce(sd.MaxRowsPerID(1)).agg(n=sd.count()),
-            (WHOLE,),
-        ),
-        "both": (
-            march
-            .join_private(sd.table("people").enforce(sd.MaxRowsPerID(1)), on="patient")
-            .filter(month == "2026-03")
-            .agg(n=sd.count()),
-            every[2:],
-        ),
-    }
-    budget = sd.ApproxZCDP("0.0002", "1e-9")
-    for name, (request, blocks) in requests.items():
-        assert session.price(request, budget).blocks == blocks, name
-    together = session.price_all(
-        {"one": requests["one"][0], "people": requests["people"][0]}, BUDGET
-    )
-    assert together.blocks == (WHOLE, "2026-03")
-    assert session.what_if(requests["one"][0], BUDGET).blocks == ("2026-03",)
+    together = {"one": ONE, "people": READ["people"][0]}
+    assert session.price_all(together, BUDGET).blocks == (WHOLE, "2026-03")
+    assert session.what_if(ONE, BUDGET).blocks == ("2026-03",)
 
 
 def test_margins_the_first_few_and_suggestions_are_charged_alike() -> None:

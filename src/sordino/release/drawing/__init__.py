@@ -5,5 +5,5 @@ release ── parts ── form ── blocks ── sheet ── figure
 - `parts`: the tables of a release, with the numbers that can be drawn
 - `forms`: which picture fits the shape of a table
 - `band_block`, `rank_block`, `line_block`, `cell_block`: one picture each, measured
-- `inks`, `lettering`, `sheet`: colours by the ground, widths of texts, places in inches
+- `lettering`, `sheet`: widths of texts, places in inches
 """

@@ -12,8 +12,8 @@ import numpy as np
 
 from sordino.curves.points import Floats
 from sordino.display import formatting
+from sordino.display.inks import Inks
 from sordino.pages.scales import Scale
-from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import (
     TITLE,
     choose_labels,

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 import numpy as np
 
 from sordino.display import formatting
+from sordino.display.inks import Inks
 from sordino.release.cell_texts import Figure
 from sordino.release.drawing.band_block import GAP
-from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import TITLE, cut_to, text_inches
 from sordino.release.drawing.parts import GroupTable, key_text
 from sordino.release.drawing.sheet import Drawing, Place

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 import matplotlib as mpl
 
 from sordino import _validate
+from sordino.display.inks import inks_here, inks_of_theme, inks_on
 from sordino.release.drawing.forms import FORMS
 from sordino.release.drawing.given_axes import check_axes, fill_axes
-from sordino.release.drawing.inks import inks_of_theme, inks_on
 from sordino.release.drawing.parts import release_parts, whole_part
 from sordino.release.drawing.picture import draw_release
 from sordino.release.drawing.wishes import Wishes
@@ -27,11 +27,10 @@ def release_figure(
     if wishes.form is not None:
         _validate.choice(FORMS, form=wishes.form)
     named = None if theme is None else inks_of_theme(theme)
-    letters = mpl.rcParams["text.color"]
     if ax is None:
-        inks = named or inks_on(mpl.rcParams["figure.facecolor"], letters)
+        inks = named or inks_here()
         with mpl.rc_context(_PLAIN):
             return draw_release(release, release_parts(release, names), wishes, inks)
     axes = check_axes(ax, len(names))
-    inks = named or inks_on(axes[0].get_facecolor(), letters)
+    inks = named or inks_on(axes[0].get_facecolor(), mpl.rcParams["text.color"])
     return fill_axes(axes, whole_part(release, names), wishes, inks, release.price)

@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from sordino.display import formatting
+from sordino.display.inks import Inks
 from sordino.errors import InvalidParameter
 from sordino.release.drawing import band_block, cell_block, line_block, rank_block
 from sordino.release.drawing.forms import part_forms
-from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import SMALL
 from sordino.release.drawing.parts import GroupTable
 from sordino.release.drawing.picture import MOST, sorted_rows

@@ -6,7 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from sordino.display import formatting
+from sordino.display.inks import Inks
 from sordino.losses.pictures import Picture
+from sordino.query.first_few import RANK
 from sordino.release import explanation
 from sordino.release.drawing.band_block import (
     band_block,
@@ -19,7 +21,6 @@ from sordino.release.drawing.cell_block import (
     part_cells,
 )
 from sordino.release.drawing.forms import part_forms
-from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.line_block import line_block, period_scale
 from sordino.release.drawing.parts import GroupTable
 from sordino.release.drawing.rank_block import rank_block
@@ -54,10 +55,18 @@ def draw_release(
 
 
 def sorted_rows(part: GroupTable, wishes: Wishes) -> Any:
-    """Return the rows in the order of the picture, missing numbers last."""
-    if wishes.sort == "key":
+    """Return the rows in the order of the picture, missing numbers last.
+
+    What was chosen one after another stays in that order.
+    """
+    if is_in_order(part, wishes):
         return np.arange(len(part))
     return np.argsort(-part.series(part.names[0]).value, kind="stable")
+
+
+def is_in_order(part: GroupTable, wishes: Wishes) -> bool:
+    """Tell whether the rows stay as they come."""
+    return wishes.sort == "key" or RANK in part.table.column_names
 
 
 def named_count(part: GroupTable, wishes: Wishes) -> int:
@@ -110,7 +119,7 @@ def _say_groups(
     if part_forms(parts[0], wishes.form)[0][0] != "bands" or not release.keys:
         return explanation.rows_phrase(release)
     by = f"largest {formatting.format_key(parts[0].names[0])} first"
-    order = "in order" if wishes.sort == "key" else by
+    order = "in order" if is_in_order(parts[0], wishes) else by
     return f"{explanation.rows_phrase(release)}, {order}"
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from sordino.display.inks import Inks
 from sordino.pages.scales import Scale
 from sordino.release.drawing.band_block import GAP, BandColumn, number_scale
-from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import choose_labels, set_labels, text_inches
 from sordino.release.drawing.parts import Series
 from sordino.release.drawing.sheet import Drawing, Place

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+from sordino.display.inks import Inks
 from sordino.losses.pictures import Picture
-from sordino.release.drawing.inks import Inks
 from sordino.release.drawing.lettering import SMALL, TITLE, wrap
 
 if TYPE_CHECKING:

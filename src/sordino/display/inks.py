@@ -33,6 +33,8 @@ class Inks:
     """Lines over time."""
     band: str
     """Intervals."""
+    find: str
+    """What must not be overlooked."""
     tints: tuple[str, ...]
     """Cells, from the least to the greatest."""
 
@@ -45,6 +47,7 @@ LIGHT: Final = Inks(
     line="#d3d8dd",
     blue="#0b5c8a",
     band="#5f97ba",
+    find="#b34700",
     tints=("#f3f5f7", "#eef5f9", "#d8e8f2", "#bcd7e7", "#9dc5dc", "#80b3d0"),
 )
 DARK: Final = Inks(
@@ -55,6 +58,7 @@ DARK: Final = Inks(
     line="#363d44",
     blue="#8cc4e6",
     band="#3f7ea3",
+    find="#ff9a52",
     tints=("#1c2226", "#18242c", "#1a303d", "#1b3d50", "#1c4a64", "#1d5878"),
 )
 
@@ -63,6 +67,13 @@ def inks_of_theme(theme: Any) -> Inks:
     """Return the colours of a theme that somebody named."""
     _validate.choice(THEMES, theme=theme)
     return LIGHT if theme == "light" else DARK
+
+
+def inks_here() -> Inks:
+    """Return the colours that read on the ground that Matplotlib is set to."""
+    from matplotlib import rcParams  # noqa: PLC0415 slow to import
+
+    return inks_on(rcParams["figure.facecolor"], rcParams["text.color"])
 
 
 def inks_on(ground: Any, letters: Any) -> Inks:

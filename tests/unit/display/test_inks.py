@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from matplotlib.colors import to_rgb
 
-from sordino.release.drawing.inks import DARK, LIGHT, Inks
+from sordino.display.inks import DARK, LIGHT, Inks
 
 LETTERS: Final = 4.5
 SHAPES: Final = 3.0
@@ -41,7 +41,7 @@ def test_letters_can_be_read(inks: Inks) -> None:
 @both
 def test_shapes_can_be_seen(inks: Inks) -> None:
     """Bands, lines, zero and rings on paper; the tick upon its band."""
-    for shape in (inks.band, inks.blue, inks.bare, inks.ink):
+    for shape in (inks.band, inks.blue, inks.bare, inks.ink, inks.find):
         assert contrast(shape, inks.paper) >= SHAPES
     assert contrast(inks.ink, inks.band) >= SHAPES
 
