@@ -6,7 +6,7 @@ from sordino.errors import InvalidParameter
 from sordino.release.released_files import WrittenFile
 
 
-def try_folder(session: Any, folder: str, columns: Any) -> None:
+def try_new_folder(session: Any, folder: str, columns: Any) -> None:
     """Refuse a folder that is there, or cannot hold columns; it is not left behind."""
     try:
         problem = _problem(session, folder, columns)

@@ -17,7 +17,7 @@ from typing import Any, final
 import pyarrow as pa
 
 from sordino.engines.failures import run_guarded
-from sordino.engines.spark.folders import try_folder, written_files
+from sordino.engines.spark.folders import try_new_folder, written_files
 from sordino.engines.sql.answer_tables import answer_schema
 from sordino.engines.sql.group_totals import KEYS, PLACE
 from sordino.engines.sql.spreads import AbstractSpread, AbstractWorkers, PartTask
@@ -45,7 +45,7 @@ class SparkWorkers(AbstractWorkers):
     def admit(self, task: PartTask, folder: str) -> None:
         """Refuse a folder that is there, and workers that draw other noise than we."""
         self._count_parts()
-        try_folder(self._session, folder, _columns_of(task))
+        try_new_folder(self._session, folder, _columns_of(task))
         if self._trials(task) != {task.trial()}:
             raise EngineUnavailable(
                 "its workers cannot draw the noise that this process would draw. "
