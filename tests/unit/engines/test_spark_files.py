@@ -57,7 +57,7 @@ def in_order(rows: pa.Table) -> tuple[list[Any], list[float]]:
         range(rows.num_rows),
         key=lambda place: json.dumps(listed[place], default=str),
     )
-    ordered = rows.take(order)
+    ordered = rows.take(pa.array(order, pa.int64()))
     broken = ordered.drop_columns(whole).to_pydict().values()
     return ordered.select(whole).to_pylist(), [*itertools.chain(*broken)]
 
