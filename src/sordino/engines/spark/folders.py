@@ -28,10 +28,20 @@ def _problem(session: Any, folder: str, columns: Any) -> str:
     if files.getScheme() == "file" and not master.startswith("local"):
         return f"is on this machine, and the workers of {master} are not"
     try:
-        session.createDataFrame([], columns).write.parquet(folder)
+        _no_rows(session, columns).write.parquet(folder)
     finally:
         files.delete(place, True)
     return ""
+
+
+def _no_rows(session: Any, columns: Any) -> Any:
+    """Return a frame without rows, for which no worker needs Python."""
+    from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
+
+    nothing = functions.lit(None)
+    return session.range(0).select(
+        *(nothing.cast(field.dataType).alias(field.name) for field in columns)
+    )
 
 
 def written_files(session: Any, folder: str) -> tuple[WrittenFile, ...]:
