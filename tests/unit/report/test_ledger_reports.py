@@ -83,6 +83,7 @@ def test_a_budget_that_ended_is_told_as_such() -> None:
     assert "no, it is closed" in words
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("limit", "budget"),
     [
@@ -330,6 +331,7 @@ def test_blocks_show_with_what_is_left_of_each() -> None:
     assert state_of(ledger, "growth") == "tended"
 
 
+@pytest.mark.slow
 def test_a_job_writes_the_report_beside_its_files(tmp_path: Path) -> None:
     """With "html" among its outputs a release has a report, recorded like a file."""
     job = fill_folder(tmp_path) / "clinic.toml"
