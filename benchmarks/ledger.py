@@ -13,16 +13,28 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from benchmarks.frame import Figure, Row
 from sordino.budgets.table_blocks import Blocks
 from sordino.ledger.ledger import Claim, Ledger, World
 from sordino.losses.base import PureDP
+from sordino.policy.signed import Policy
+from sordino.policy.usage import Usage
 
 ROUNDS = 60
 ENTRIES = 10_000
 SMALL = PureDP("1e-6")
 ANSWER = b"x" * 2_000
 PLAN = "x" * 500
+POLICY = "serial = 1\n[year]\nepsilon = 1\ndelta = 0\n"
+OBEYED = Claim(
+    request="1f",
+    asked=SMALL,
+    loss=SMALL,
+    plan=PLAN,
+    usages=lambda: (Usage(tables=frozenset({"visits"})),),
+)
 
 
 def claim(key: str | None) -> Claim:
@@ -100,6 +112,21 @@ def opened() -> float:
         return min(seconds(lambda: Ledger.at(path).close()) for _ in range(5))
 
 
+def obeyed() -> float:
+    """Return the milliseconds of a charge under a policy, after ten thousand others."""
+    key = Ed25519PrivateKey.generate()
+    with tempfile.TemporaryDirectory(dir=_memory()) as folder:
+        policy = Path(folder) / "policy.toml"
+        policy.write_text(POLICY, encoding="utf-8")
+        Policy.sign(policy, key)
+        with Ledger.at(Path(folder) / "a.ledger", PureDP(1), create=True) as ledger:
+            ledger.adopt(policy)
+            for _ in range(ENTRIES):
+                ledger.reserve(OBEYED)
+            runs = [seconds(partial(ledger.reserve, OBEYED)) for _ in range(ROUNDS)]
+    return 1000 * statistics.quantiles(runs, n=4)[0]
+
+
 def _memory() -> str | None:
     """Return a disk in memory, where there is one: filling it is not measured."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 see above
@@ -122,6 +149,13 @@ ROWS: tuple[Row, ...] = (
         unit="ms",
         floor=15,
         goal=5,
+    ),
+    Figure(
+        what="a charge under a policy, after 10,000 releases",
+        figure=obeyed,
+        unit="ms",
+        floor=5,
+        goal=1,
     ),
     Figure(
         what="a charge of 365 blocks, with an answer to keep",

@@ -16,7 +16,7 @@ from hypothesis import settings
 SPARK = "frame of Spark"
 """Cases of this name start Spark, which takes seconds."""
 
-settings.register_profile("dev", max_examples=20, deadline=None)
+settings.register_profile("dev", max_examples=10, deadline=None)
 settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
 settings.register_profile("night", max_examples=5_000, deadline=None)
 settings.load_profile(os.environ.get("SORDINO_PROFILE", "dev"))

@@ -140,6 +140,7 @@ def test_the_best_analyst_reaches_the_largest_limits_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.sampled(1)
 def test_a_ledger_that_charges_less_is_beaten(name: str) -> None:
     """Each way to charge less than every block of the cover breaks the promise."""
     beaten = [

@@ -83,6 +83,7 @@ def shortest(loss: Any, case: Drawn) -> list[float]:
 
 
 @pytest.mark.parametrize("case", range(14))
+@pytest.mark.sampled(4)
 def test_no_case_costs_more_than_the_joint_loss(case: int) -> None:
     """Never below, and above by at most what new keys and blocks of cases bring."""
     given = drawn(case)

@@ -92,6 +92,7 @@ def disagreements(name: str, dice: Dice) -> list[Question]:
 
 
 @pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.sampled(1)
 def test_kept_rows_answer_as_rows_anew(name: str) -> None:
     """For any database and any question, asked first or again, and after forgetting."""
 
@@ -160,11 +161,13 @@ def other_rows(engine: AbstractEngine) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["duckdb", "sqlite", "memory"])
+@pytest.mark.sampled(1)
 def test_all_questions_are_about_the_same_rows(name: str) -> None:
     """Whatever columns a question names, kept or anew, it is about the same rows."""
     assert not other_rows(ENGINES[name]())
 
 
+@pytest.mark.slow
 def test_an_order_of_the_columns_asked_for_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -165,6 +165,7 @@ def test_weights_of_keys_move_noise() -> None:
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("name", [name for name in WAYS if "in part" in name])
+@pytest.mark.sampled(1)
 def test_each_key_that_shows_has_every_public_key(name: str, engine: str) -> None:
     """With hardly any noise: all years of both wards, sorted, and no small ward.
 

@@ -19,7 +19,7 @@ ROUNDING = 2e-9
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
 
-@pytest.mark.sampled(21)
+@pytest.mark.sampled(6)
 @every_loss
 def test_beta_is_convex_decreasing_and_below_blind_guessing(loss: Loss) -> None:
     """A trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
@@ -96,6 +96,7 @@ def test_advantage_and_bayes_risk_agree(loss: Loss) -> None:
 
 
 @every_loss
+@pytest.mark.sampled(11)
 def test_shapes_are_kept(loss: Loss) -> None:
     """A number gives a float; an array gives an array of its shape, in its order."""
     asked = np.array([[0.5, 1e-3], [0.9, 0.0]])
@@ -114,7 +115,7 @@ def test_shapes_are_kept(loss: Loss) -> None:
         assert ask(np.array(0.5)).shape == ()
 
 
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(6)
 @every_loss
 def test_composing_commutes_and_never_shrinks(loss: Loss) -> None:
     """Two releases cost the same in either order, and no less than one."""
@@ -137,7 +138,7 @@ def test_composing_counts(loss: Loss) -> None:
     assert 2 * loss == loss * 2
 
 
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(7)
 @every_loss
 def test_the_curve_is_within_the_headline(loss: Loss) -> None:
     """The curve never says worse than the exact parameters do."""

@@ -38,6 +38,7 @@ def test_no_distance_costs_nothing(build: Build, scale: Fraction) -> None:
 
 @mechanisms
 @given(scale=scales, pair=st.tuples(distances, distances))
+@pytest.mark.sampled(1)
 def test_more_distance_never_costs_less(
     build: Build, scale: Fraction, pair: tuple[Fraction, Fraction]
 ) -> None:

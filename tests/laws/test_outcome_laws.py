@@ -109,7 +109,7 @@ def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
 @pytest.mark.parametrize(
     "engine", ["memory", pytest.param("duckdb", marks=pytest.mark.slow)]
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(1)
 def test_a_release_looks_the_same(
     engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
@@ -160,6 +160,7 @@ def _looks_the_same(
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
+@pytest.mark.sampled(1)
 def test_empty_tables_have_answers(
     engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:

@@ -224,7 +224,7 @@ def test_a_pair_beside_a_reserve(names: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("names", PAIRS, ids=" beside ".join)
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(3)
 def test_a_pair_on_a_sample(names: tuple[str, str]) -> None:
     """Removing mixes the first world with the second, adding the second with it."""
     plain = pair_of(*names)

@@ -11,7 +11,7 @@ import pytest
 import sordino as sd
 from sordino.errors import PolicyRefusal
 from sordino.session.session import Session
-from tests.policies import HALF, WARDS, clinic, ledger_under
+from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of
 
 RULES: Final = """
 serial = 1
@@ -192,6 +192,13 @@ AGGREGATED: Final[dict[str, Callable[[Session], Any]]] = {
     "variance": lambda _: VISITS.agg(s=sd.variance("age", 0, 99)),
     "median": lambda _: VISITS.agg(s=sd.median("age", 0, 99)),
     "bounds": lambda _: VISITS.agg(s=sd.bounds("age")),
+    "the id": lambda _: VISITS.agg(s=sd.sum("patient", 0, 99)),
+    "what was clamped of a person": lambda _: (
+        sd
+        .table("visits")
+        .per_id(a=sd.max("age", 0, 35))
+        .agg(n=sd.count(), coverage=True)
+    ),
     "distinct": lambda _: VISITS.agg(s=sd.count_distinct("age")),
     "distinct of two": lambda _: VISITS.agg(s=sd.count_distinct("days", "age")),
     "of an expression": lambda _: VISITS.agg(s=sd.sum(AGE % 10, 0, 9)),
@@ -229,6 +236,12 @@ ALLOWED: Final[dict[str, Callable[[Session], Any]]] = {
     "a filter": lambda _: VISITS.filter(sd.col("ward") == "A").agg(n=sd.count()),
     "values": lambda _: VISITS.agg(s=sd.sum("days", 0, 9), m=sd.median("days", 0, 9)),
     "people": lambda _: VISITS.agg(n=sd.count_ids()),
+    "with coverage": lambda _: (
+        VISITS
+        .filter(sd.col("ward") == "A")
+        .group_by(WARDS)
+        .agg(n=sd.count_ids(), s=sd.sum("days", 0, 2), coverage=True)
+    ),
     "a column that is made and not used": lambda _: VISITS.with_columns(x=AGE + 1).agg(
         n=sd.count()
     ),
@@ -301,5 +314,35 @@ def test_parts_are_groups(by: str) -> None:
             session.partition("own", by, values, HALF)
         return
     part = session.partition("own", by, values, HALF)["A"]
-    question = sd.table("own").enforce(sd.MaxRowsPerID(1)).agg(d=sd.sum("days", 0, 9))
-    part.release(question, sd.ApproxDP("0.1", 0))
+    rows = sd.table("own").enforce(sd.MaxRowsPerID(1))
+    tenth = sd.ApproxDP("0.1", 0)
+    part.release(rows.agg(d=sd.sum("days", 0, 9)), tenth)
+    with pytest.raises(PolicyRefusal, match=r"tables\.visits\.filters = \[\]"):
+        part.release(rows.filter(AGE > 35).agg(d=sd.sum("days", 0, 9)), tenth)
+
+
+def test_what_a_join_brings_is_of_the_columns_joined_on() -> None:
+    """Where a column may choose rows, its names for groups are still no groups."""
+    rules = RULES.replace('filters = ["ward"]', 'filters = ["ward", "age"]')
+    session = clinic(ledger_under(rules))
+    joined = VISITS.join_public("regions", on="age")
+    session.price(joined.agg(n=sd.count()), HALF)
+    with pytest.raises(PolicyRefusal, match=r'tables\.visits\.keys = \["ward"\]'):
+        session.price(counted(joined, DECADES), HALF)
+
+
+def test_blocks_are_no_filters() -> None:
+    """Rows of open blocks are a table; a filter by the column of blocks is a filter."""
+    table = {"patient": [1, 2, 3], "cohort": ["a", "b", "a"], "days": [1, 2, 3]}
+    visits = sd.PrivateTable(table, sd.AddRowsWithID("patient"), blocks="cohort")
+    rules = "serial = 1\n[groups]\nleast = 2\n[tables.visits]\nfilters = []\n"
+    blocks = sd.Blocks(names=["a", "b"])
+    session = sd.Session({"visits": visits}, HALF, blocks=blocks, engine="memory")
+    session.ledger.obey(policy_of(rules))
+    for each in (session, session.in_blocks("a")):
+        each.release(VISITS.agg(n=sd.count()), sd.PureDP("0.1"))
+        with pytest.raises(PolicyRefusal, match=r"tables\.visits\.filters = \[\]"):
+            each.price(VISITS.filter(sd.col("cohort") == "a").agg(n=sd.count()), HALF)
+    counted_so_far = session.ledger.records()[-2].fields["policy"]["sum"]
+    assert counted_so_far == {"epsilon": "1/5", "delta": "0/1"}
+    session.ledger.verify()

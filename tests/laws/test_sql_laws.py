@@ -195,6 +195,7 @@ def test_hundreds_of_statements_in_other_dialects(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.sampled(1)
 def test_a_statement_about_people_means_what_it_says(seed: int) -> None:
     """For any grouping by person inside: DuckDB's own answer, or a refusal."""
     found = tried_of_people(seed, 60)
@@ -229,6 +230,7 @@ GROUPINGS: Final = (
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.sampled(1)
 def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
     """One release has the rows of all groupings, with what a grouping lacks missing."""
     table = visits(5, rows=90)
@@ -271,6 +273,7 @@ FINISHED: Final = (
 
 
 @pytest.mark.parametrize("text", FINISHED)
+@pytest.mark.sampled(1)
 def test_groupings_are_ordered_and_cut_together(text: str) -> None:
     """GROUPING, HAVING, ORDER BY and LIMIT are of the rows of all groupings."""
     table = visits(5, rows=90)

@@ -150,7 +150,7 @@ def priced(mechanism: Any, bounds: tuple[int, Any, Any]) -> Any:
 @mechanisms
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("level", [2, -4])
-@pytest.mark.sampled(17)
+@pytest.mark.sampled(6)
 def test_no_event_beats_the_map(build: Build, bounds: Any, level: int) -> None:
     """For any keys that are new, gone or changed, and events of all of them at once."""
     mechanism = build("3/2", level)

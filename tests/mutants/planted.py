@@ -11,6 +11,7 @@ from typing import Final
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
 from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_pictures import PLANTED_PICTURES
+from tests.mutants.planted_policy import PLANTED_POLICY
 from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
@@ -348,6 +349,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
     *PLANTED_PICTURES,
+    *PLANTED_POLICY,
     *PLANTED_UNITS,
     Planted(
         "joins",

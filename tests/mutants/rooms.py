@@ -213,6 +213,21 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "policy": Room(
+        (
+            "policy/*.py",
+            *("ledger/obedience.py", "ledger/obeyed.py"),
+            *("query/lineage.py", "session/usages.py"),
+        ),
+        (
+            "tests/unit/policy",
+            "tests/laws/test_policy_years.py",
+            "tests/laws/test_policy_groups.py",
+            "tests/laws/test_policy_doors.py",
+            "tests/laws/test_policy_lineage.py",
+        ),
+        0.2,
+    ),
     "pictures": Room(
         ("release/drawing/forms.py", "release/drawing/parts.py"),
         (
@@ -225,6 +240,7 @@ ROOMS: Final[dict[str, Room]] = {
     "blocks": Room(
         (
             *("query/covers.py", "query/admission.py", "session/open_blocks.py"),
+            "session/narrowing.py",
             *("ledger/block_charges.py", "ledger/block_walk.py"),
             *("ledger/exposure.py", "budgets/table_blocks.py"),
         ),

@@ -81,6 +81,7 @@ def process(*words: str, within: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_process_says_what_the_function_says(folder: Path) -> None:
     """`python -m sordino` prints the same and ends the same."""
     for words in (["ledger", "show", "clinic.ledger"], ["ledger", "show", "x"], ["x"]):
@@ -137,6 +138,7 @@ def test_every_command_beside_the_ledger_is_documented(
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.sampled(1)
 def test_every_example_runs(
     example: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

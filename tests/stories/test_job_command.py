@@ -133,6 +133,7 @@ def test_an_edited_job_does_not_charge_a_period_twice(folder: Path) -> None:
     assert charged() == ["wards/2026-11"]
 
 
+@pytest.mark.slow
 def test_a_year_ends_where_it_was_told(folder: Path) -> None:
     """`check` says which release the budget would not allow, and it does not."""
     assert folder

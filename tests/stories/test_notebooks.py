@@ -70,6 +70,7 @@ def test_the_kernel_has_no_widgets() -> None:
         assert importlib.util.find_spec(absent) is None
 
 
+@pytest.mark.slow
 def test_a_first_notebook() -> None:
     """Values, pictures and progress appear, with no word of magic before."""
     cells = [

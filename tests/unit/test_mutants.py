@@ -112,6 +112,7 @@ assert (copy.place / "src/part.py").read_text() == honest
 """
 
 
+@pytest.mark.slow
 def test_a_noticed_error_is_killed_and_the_tree_is_not_touched(
     small: Path, tmp_path: Path
 ) -> None:

@@ -124,6 +124,7 @@ def test_how_far_what_is_added_moves(name: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "memory", "postgres"])
+@pytest.mark.sampled(1)
 def test_every_engine_answers(engine: str) -> None:
     """Numbers of rows that are public, and sums; rows of no weight are none."""
     asked = T.agg(

@@ -16,6 +16,8 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.registry import registry_yaml
 from sordino.losses.headline import headline
 
+_OF_BLOCKS: Final = (", of each block", ", at most", ", in every block")
+"""What limit, spent and left are of, where blocks are charged."""
 _CHECKED: Final = """\
 Checked: every record's hash and what it follows; every sum of charges, added
 up anew, against its limit; that keys and answers are used once; every answer
@@ -35,11 +37,12 @@ def show_ledger(arguments: argparse.Namespace) -> None:
         text_table(facts)
         for name, limit in ledger.limits().items():
             write()
-            each = "" if ledger.division is None or name != DATASET else ", each block"
+            by_block = ledger.division is not None and name == DATASET
+            notes = _OF_BLOCKS if by_block else ("", "", "")
             rows = [
-                (name, "limit", limit.stated + each),
-                ("", "spent", repr(ledger.spent(name))),
-                ("", "left", repr(ledger.remaining(name))),
+                (name, "limit", limit.stated + notes[0]),
+                ("", "spent", repr(ledger.spent(name)) + notes[1]),
+                ("", "left", repr(ledger.remaining(name)) + notes[2]),
             ]
             text_table(rows)
         if ledger.division is not None:

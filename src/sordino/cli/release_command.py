@@ -73,6 +73,10 @@ def make_releases(arguments: argparse.Namespace) -> int:
     job, names = given_job(arguments)
     if arguments.key is not None:
         check_period(arguments.key)
+        if arguments.due:
+            raise InvalidJob(
+                "--key", "names a period, and --due makes what is due", "Say one."
+            )
     desk, is_new = open_to_release(job, progress=is_terminal(sys.stderr))
     if is_new:
         place = path_text(job.ledger.path)

@@ -74,7 +74,7 @@ def _year_of_blocks(desk: JobDesk, outlook: BlockForecast) -> YearAhead:
     if not outlook.refused:
         sentences.append("No budget ends: the schedule fits into that of each block.")
     for name, period, why in outlook.refused[:3]:
-        sentences.append(f"{name} of {period} would be refused: {why}")
+        sentences.append(f"{name} of {period} would be refused: {why}.")
     if len(outlook.refused) > 3:
         sentences.append(f"So would {len(outlook.refused) - 3:,} more of the year.")
     year = {

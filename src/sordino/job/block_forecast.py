@@ -12,13 +12,15 @@ from itertools import islice
 from typing import Final, final
 
 from sordino.budgets.charge import Charge
+from sordino.budgets.filters import AbstractFilter
 from sordino.budgets.table_blocks import WHOLE
-from sordino.errors import BudgetExceeded
 from sordino.job.block_reading import EVERY, BlockReading
 from sordino.job.job_desk import JobDesk
 from sordino.job.planned_release import PlannedRelease
 from sordino.ledger.block_charges import worst_sum
+from sordino.ledger.block_rows import sum_text
 from sordino.losses.base import Loss
+from sordino.losses.headline import headline
 
 _YEAR: Final = timedelta(365)
 IN_A_YEAR: Final = {"year": 1, "quarter": 4, "month": 12, "week": 52, "day": 365}
@@ -53,7 +55,7 @@ class _Run:
     day: date
     plan: PlannedRelease
     period: str
-    blocks: frozenset[str]
+    blocks: tuple[str, ...]
     charge: Charge
 
 
@@ -68,26 +70,37 @@ def block_forecast(
     sums, person = _sums_so_far(desk, zero, watched)
     refused: list[tuple[str, str, str]] = []
     releases = 0
+    whole = any(block.name == WHOLE for block in desk.session.ledger.blocks())
     for run in _runs(desk, day, readings):
         within_year = run.day <= day + _YEAR
-        spent = {block: sums.get(block, zero) for block in run.blocks}
-        try:
-            after = {block: rule.accept(spent[block], run.charge)[1] for block in spent}
-        except BudgetExceeded as error:
-            if within_year:
-                refused.append((run.plan.name, run.period, str(error)))
+        why = _lack_text(rule, run, sums)
+        if why:
+            refused += [(run.plan.name, run.period, why)] * within_year
             continue
-        sums |= after
+        for block in run.blocks:
+            sums[block] = rule.accept(sums.get(block, zero), run.charge)[1]
         releases += within_year
-        person = person.plus(run.charge) if watched & run.blocks else person
+        if not watched.isdisjoint(run.blocks):
+            person = person.plus(run.charge)
     return BlockForecast(
         year,
         releases,
         rule.loss_of(worst_sum(limit, (sums.get(block, zero) for block in watched))),
         rule.loss_of(person),
-        rule.times(len(year) + (WHOLE in sums)).promise,
+        rule.times(len(year) + whole).promise,
         tuple(refused),
     )
+
+
+def _lack_text(rule: AbstractFilter, run: _Run, sums: Mapping[str, Charge]) -> str:
+    """Return which block has less left than a release costs, "" if all have it."""
+    for block in run.blocks:
+        spent = sums.get(block, rule.zero)
+        if not rule.holds(spent.plus(run.charge.shorten(spent))):
+            cost, left = rule.loss_of(run.charge), sum_text(rule.remainder(spent))
+            price = f"it costs {headline(cost)} in each block"
+            return f"{price}, and {block} has {left} left"
+    return ""
 
 
 def _blocks_of_year(reading: BlockReading, day: date) -> tuple[str, ...]:
@@ -119,7 +132,7 @@ def _runs(desk: JobDesk, day: date, readings: Mapping[str, BlockReading]) -> lis
         near = desk.in_newest(plan, day)
         price, budget = near.price(plan), near.question(plan).budget
         charge = limit.rule.charge_for(budget, price.loss)
-        reading, touched = readings.get(plan.name), frozenset(price.blocks)
+        reading, touched = readings.get(plan.name), price.blocks
         if reading is None:
             if not desk.is_made(plan, plan.period(day)):
                 runs.append(_Run(day, plan, plan.period(day), touched, charge))
@@ -132,12 +145,11 @@ def _runs(desk: JobDesk, day: date, readings: Mapping[str, BlockReading]) -> lis
 
 
 def _cover(
-    reading: BlockReading, period: str, touched: frozenset[str]
-) -> frozenset[str]:
+    reading: BlockReading, period: str, touched: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return what a period's release is charged to, by what the newest one is."""
-    if touched == {WHOLE}:
-        return touched
-    return frozenset(reading.blocks_of(period)) | (touched & {WHOLE})
+    whole = tuple(name for name in touched if name == WHOLE)
+    return whole if touched == whole else (*whole, *reading.blocks_of(period))
 
 
 def _periods(reading: BlockReading, day: date) -> Iterator[tuple[date, str]]:

@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from sordino.budgets.table_blocks import Blocks
+from sordino.budgets.table_blocks import WHOLE, Blocks
 from sordino.budgets.touched import blocks_text
 from sordino.ledger.exposure import Block, Exposure
 from sordino.losses.base import Loss
@@ -23,11 +23,11 @@ WINDOWS: Final[Mapping[str, tuple[int, ...]]] = {
     "month": (1, 3, 12),
     "week": (1, 4, 52),
     "day": (1, 30, 365),
-    "name": (1, 3, 12),
+    "name": (1, 2),
 }
 """How many blocks in a row are told of, for each kind."""
 BLOCK_HEADING: Final = ("block", "opened", "limit", "spent", "left")
-PERSON_HEADING: Final = ("one person, at worst", "charged so far", "at most, ever")
+PERSON_HEADING: Final = ("one person in a row of", "charged so far", "at most, ever")
 
 
 def worst_exposures(
@@ -50,15 +50,26 @@ def block_rows(blocks: Iterable[Block]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def exposure_rows(exposures: Windows) -> Iterator[tuple[str, ...]]:
+def exposure_rows(
+    exposures: Windows, blocks: Iterable[Block]
+) -> Iterator[tuple[str, ...]]:
     """Yield what a person loses who is in so many blocks, at worst and at most."""
+    beside = f" + {blocks_text((WHOLE,))}"
+    too = beside if any(block.name == WHOLE for block in blocks) else ""
     for size, exposure in exposures:
-        where = f" ({blocks_text(exposure.blocks)})" if exposure.blocks else ""
+        noun = "block" if size == 1 else "blocks"
         yield (
-            f"in {in_a_row(size)}{where}",
+            f"{size} {noun}{_worst_text(exposure.blocks)}{too}",
             sum_text(exposure.charged),
             headline(exposure.promise),
         )
+
+
+def _worst_text(names: tuple[str, ...]) -> str:
+    """Return the neighbours whose people lost most; none before any is open."""
+    if not names:
+        return ""
+    return f" (worst: {' to '.join(dict.fromkeys([names[0], names[-1]]))})"
 
 
 def left_in(blocks: Iterable[Block], names: tuple[str, ...]) -> dict[str, str]:

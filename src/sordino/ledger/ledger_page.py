@@ -21,7 +21,7 @@ from sordino.ledger.block_rows import (
     exposure_rows,
     worst_exposures,
 )
-from sordino.ledger.entries import Entry
+from sordino.ledger.entries import DATASET, Entry
 from sordino.ledger.exposure import Block, Exposure
 from sordino.losses.base import Loss
 from sordino.numbers import INFINITE
@@ -60,12 +60,17 @@ class ShownLedger(Protocol):
 
 def ledger_page(about: str, ledger: ShownLedger) -> str:
     """Return what a ledger is for, its budgets with what is left, and its releases."""
+    blocks = ledger.blocks()
+    titles = {DATASET: f"{DATASET}, in every block,"} if blocks else {}
     bars = (
-        budget_line(name, ledger.remaining(name), ledger.first_limit(name).rule.promise)
+        budget_line(
+            titles.get(name, name),
+            ledger.remaining(name),
+            ledger.first_limit(name).rule.promise,
+        )
         for name in ledger.limits()
     )
-    exposures = worst_exposures(ledger.division, ledger.exposure)
-    tables = block_tables(ledger.blocks(), exposures)
+    tables = block_tables(blocks, worst_exposures(ledger.division, ledger.exposure))
     return html_page(html_line(about), *bars, tables, entry_table(ledger.entries()))
 
 
@@ -76,7 +81,7 @@ def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:
     return "".join([
         html_table(BLOCK_HEADING, block_rows(blocks[-NEWEST:])),
         *before,
-        html_table(PERSON_HEADING, exposure_rows(exposures)),
+        html_table(PERSON_HEADING, exposure_rows(exposures, blocks)),
     ])
 
 

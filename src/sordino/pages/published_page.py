@@ -1,6 +1,7 @@
 """The second page: each release, what it was for, its numbers and their limits."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from sordino.pages.amounts import ROUND_CEILING, amounts_in_words
 from sordino.pages.cuts import cut_sentences
@@ -12,6 +13,9 @@ from sordino.pages.plan_steps import hidden_below
 from sordino.pages.printed_odds import hundred_text
 from sordino.pages.sections import section
 from sordino.pages.story import ShownRelease, ShownTable, Story
+
+MOST_TABLES: Final = 8
+"""Of those that were asked for together."""
 
 
 def published_page(language: Language, story: Story) -> Html:
@@ -42,9 +46,14 @@ def _release(language: Language, publication: ShownRelease) -> Html:
     )
     numbers = [
         part
-        for answer in publication.answers
+        for answer in publication.answers[:MOST_TABLES]
         for part in answer_parts(language, answer)
     ]
+    unshown = len(publication.answers) - MOST_TABLES
+    if unshown > 0:
+        key = language.form("published.more", unshown)
+        count = language.whole(unshown)
+        numbers.append(tag("p", language.html(key, count=count), class_="soft"))
     if not publication.answers:
         numbers = [tag("p", language.html("published.unkept"), class_="soft")]
     title = tag("h3", _title(language, publication))

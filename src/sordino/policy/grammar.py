@@ -9,6 +9,7 @@ sordino.errors.InvalidPolicy: the file has no 'relaese'. Did you mean 'release'?
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -46,6 +47,7 @@ AGGREGATIONS: Final = (
 )
 """What a policy may allow, by the names under which it is asked."""
 _LARGEST: Final = 2**53
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @final
@@ -147,7 +149,7 @@ def _read_tables(root: Section) -> TableRules | None:
         section.refuse_others("keys", "filters", "values")
         roles = (_read_names(section, role) for role in ("keys", "filters", "values"))
         columns[name] = ColumnRules(*roles)
-    named = ", ".join(f"[tables.{_toml(name)}]" for name in columns) or "[tables]"
+    named = ", ".join(f"[tables.{_key_text(name)}]" for name in columns) or "[tables]"
     return TableRules(f"{named} and no other table", columns)
 
 
@@ -200,6 +202,11 @@ def _sentences(section: Section) -> list[str]:
 def _rule(section: Section, name: str) -> str:
     """Return a rule as it stands in the file: its place and its value."""
     return f"{section.at(name)} = {_toml(section.values.get(name))}"
+
+
+def _key_text(name: str) -> str:
+    """Return a name as a key of TOML: bare where it may be."""
+    return name if _BARE.fullmatch(name) else _toml(name)
 
 
 def _toml(value: Any) -> str:

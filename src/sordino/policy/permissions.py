@@ -49,6 +49,7 @@ class TableRules:
         _refuse_roles(usage.filters, self._filters, "rows are chosen by")
         _refuse_roles(usage.values, self._values, "this aggregates")
         _refuse_roles(usage.bounds, self._bounds, "people's rows are divided by")
+        _refuse_roles(usage.covered, self._any, "its coverage is counted of")
 
     def _keys(self, place: TableColumn) -> Listed | None:
         return self.columns[place.table].keys
@@ -61,10 +62,18 @@ class TableRules:
 
     def _bounds(self, place: TableColumn) -> Listed | None:
         """Return what may be a key or choose rows: either may bound them."""
-        keys, filters = self._keys(place), self._filters(place)
-        if keys is None or filters is None:
-            return None
-        return Listed(f"{keys.rule}, {filters.rule}", keys.names | filters.names)
+        return _in_either(self._keys(place), self._filters(place))
+
+    def _any(self, place: TableColumn) -> Listed | None:
+        """Return what may be used at all."""
+        return _in_either(self._bounds(place), self._values(place))
+
+
+def _in_either(first: Listed | None, other: Listed | None) -> Listed | None:
+    """Return the names of two lists, None where either allows everything."""
+    if first is None or other is None:
+        return None
+    return Listed(f"{first.rule}, {other.rule}", first.names | other.names)
 
 
 _Role: TypeAlias = Callable[[TableColumn], Listed | None]

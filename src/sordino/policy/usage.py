@@ -37,6 +37,8 @@ class Usage:
     """What is aggregated."""
     bounds: TableColumns = frozenset()
     """What a person's rows are bounded or brought together by."""
+    covered: TableColumns = frozenset()
+    """What is counted of rows that were left out, or of values that were clamped."""
     functions: frozenset[str] = frozenset()
     runs_python: bool = False
     is_answered: bool = True

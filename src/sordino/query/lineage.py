@@ -103,7 +103,7 @@ def lineage_of(node: AbstractNode, origins: Origins) -> Lineage:
     return _RULES[type(node)](node, below, origins)
 
 
-def _leaf(node: Source | Unreadable, below: _Below, origins: Origins) -> Lineage:
+def _source(node: Source, below: _Below, origins: Origins) -> Lineage:
     """Return each column as itself; a public table has none that count."""
     del below
     private = node.table in origins.marks
@@ -112,6 +112,11 @@ def _leaf(node: Source | Unreadable, below: _Below, origins: Origins) -> Lineage
         for name in node.schema
     }
     return Lineage(columns, frozenset({node.table}))
+
+
+def _unreadable(node: Unreadable, below: _Below, origins: Origins) -> Lineage:
+    rows = _source(Source(node.table, node.schema), below, origins)
+    return rows.choose(frozenset({(node.table, node.column)}))
 
 
 def _public(node: PublicRows, below: _Below, origins: Origins) -> Lineage:
@@ -158,15 +163,17 @@ def _keep_groups(
 
 
 def _join(node: Join, below: _Below, origins: Origins) -> Lineage:
-    """Return pairs: what the right side brings is found by the columns joined on."""
+    """Return pairs: what the right side brings is found by the columns joined on.
+
+    A row may find none, or several: the rows are chosen, and weighed, by them.
+    """
     del origins
     left, right = below
     met = left.cells_of(node.on) | right.cells_of(node.on)
     brought = {name: cells | met for name, cells in right.columns.items()}
     both = left.divide(node.on).combine(right.divide(node.on))
-    chosen = both.is_chosen or not node.outer
     cells = brought | dict(left.columns) | dict.fromkeys(node.on, met)
-    return replace(both, columns=cells, is_chosen=chosen)
+    return replace(both, columns=cells, is_chosen=True)
 
 
 def _difference(node: Without, below: _Below, origins: Origins) -> Lineage:
@@ -176,8 +183,9 @@ def _difference(node: Without, below: _Below, origins: Origins) -> Lineage:
 
 
 def _explode(node: Explode, below: _Below, origins: Origins) -> Lineage:
-    del node, origins
-    return below[0]
+    """Return as many rows as lists have entries."""
+    del origins
+    return below[0].choose(below[0].cells_of([node.column]))
 
 
 def _map(node: MapRows, below: _Below, origins: Origins) -> Lineage:
@@ -210,8 +218,8 @@ _Rule: TypeAlias = Callable[[Any, _Below, Origins], Lineage]
 _RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
     AbstractNode,
     {
-        Source: _leaf,
-        Unreadable: _leaf,
+        Source: _source,
+        Unreadable: _unreadable,
         PublicRows: _public,
         Kept: _kept,
         Project: _project,

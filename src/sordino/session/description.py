@@ -59,20 +59,26 @@ class Description:
         return description_page(
             self.holdings,
             self.keysets,
-            budget_line("", self.left, self.budget),
+            budget_line(self._where, self.left, self.budget),
             block_tables(self.blocks, self.exposures) + entry_table(self.entries),
         )
+
+    @property
+    def _where(self) -> str:
+        """Return in what it is left, if blocks have the budget, and not a name."""
+        limits = {block.limit for block in self.blocks}
+        return "in every block" if self.budget in limits else ""
 
     def _end(self) -> Iterator[str]:
         """Return the lines after the tables."""
         if self.keysets:
             yield _line(f"asked by: {', '.join(self.keysets)}")
+        where = f", {self._where}" if self._where else ""
+        yield _line(f"left: {self.left!r} of {self.budget!r}{where}")
         if not self.blocks:
-            yield _line(f"left: {self.left!r} of {self.budget!r}")
             return
-        yield _line(f"budget: {self.budget!r}, of each block")
         yield from _rows([BLOCK_HEADING, *block_rows(self.blocks[-NEWEST:])])
-        yield from _rows([PERSON_HEADING, *exposure_rows(self.exposures)])
+        yield from _rows([PERSON_HEADING, *exposure_rows(self.exposures, self.blocks)])
 
 
 def _table_lines(holding: Holding) -> Iterator[str]:

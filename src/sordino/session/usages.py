@@ -5,8 +5,10 @@ from fractions import Fraction
 from itertools import starmap
 from typing import Any, Final
 
+from sordino.aggregations.totals import AbstractTotal, Distinct
 from sordino.planning.bundle import Bundle
 from sordino.planning.margins_purchase import MarginsPurchase
+from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
 from sordino.policy.usage import TableColumn, TableColumns, Usage
 from sordino.query.lineage import Cells, Lineage, lineage_of
@@ -25,7 +27,8 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
     rows = lineage_of(plan.relation.node, catalog.origins)
     weighed = plan.presence if plan.in_rounds else None  # groups, by how many ids have
     measured = [each for each in plan.measurements.values() if each is not weighed]
-    read = [total.names() for each in measured for total in each.totals]
+    totals = [total for each in measured for total in each.totals]
+    read = [total.names() for total in totals if not _counts_people(total, plan)]
     read += [choice.position.names() for choice in plan.choices.values()]
     questions = [question.words for question in request.questions]
     binned = tuple(_histogram_columns(questions))
@@ -34,6 +37,7 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
         rows,
         keys=rows.cells_of((*request.by, *binned)),
         values=rows.cells_of(frozenset[str]().union(*read)),
+        covered=_covered_cells(purchase, catalog),
         functions=frozenset(_functions(request, catalog)),
         is_grouped=bool(request.by or binned),
         level=None if binned else _level(purchase),
@@ -71,6 +75,7 @@ def _usage(
     *,
     keys: Cells,
     values: Cells = frozenset(),
+    covered: Cells = frozenset(),
     **more: Any,
 ) -> Usage:
     """Return a usage of rows; to say whom they belong to, ids are free."""
@@ -79,12 +84,29 @@ def _usage(
         tables=rows.tables,
         keys=_places(keys),
         filters=_places(rows.filters),
-        values=_places(values - marks),
+        values=_places(values),
+        covered=_places(covered - marks),
         bounds=_places(rows.bounds - marks),
         runs_python=rows.runs_python,
         is_chosen=rows.is_chosen,
         **more,
     )
+
+
+def _counts_people(total: AbstractTotal, plan: Plan) -> bool:
+    """Tell whether a total only counts whose rows they are."""
+    return total == Distinct((plan.relation.ids or "",))
+
+
+def _covered_cells(purchase: Purchase, catalog: Catalog) -> Cells:
+    """Return the columns by which it is counted what was left out or clamped."""
+    cells: Cells = frozenset()
+    for counted in purchase.plan.coverage.values():
+        rows = lineage_of(counted.rows, catalog.origins)
+        names = (total.names() for total in counted.measurement.totals)
+        read = rows.cells_of(frozenset[str]().union(*names))
+        cells |= rows.filters | rows.bounds | read
+    return cells - lineage_of(purchase.plan.relation.node, catalog.origins).filters
 
 
 def _places(cells: Cells) -> TableColumns:

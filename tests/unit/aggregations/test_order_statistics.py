@@ -96,7 +96,7 @@ def test_extremes_of_few_rows_are_the_other_bound() -> None:
     assert (grouped([5], sd.max("x", 0, 10)) < 5).mean() > 0.9
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize(
     ("values", "ends", "expected"),

@@ -90,7 +90,7 @@ def test_every_filter_is_a_case() -> None:
     assert {filter_of(name).rule for name in LIMITS} == set(FILTERS)
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(12)
 @each_limit
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.8, 1.0])
 def test_the_worst_analyst_stays_within_the_promise(

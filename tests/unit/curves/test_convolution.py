@@ -134,6 +134,7 @@ def test_every_tilt_is_a_bound(depth: float) -> None:
     np.testing.assert_allclose(found[sharp], truth[sharp], rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_transform_errors_are_within_their_bound() -> None:
     """The error claimed for each mass covers the difference to an exact convolution."""
     generator = np.random.default_rng(5)

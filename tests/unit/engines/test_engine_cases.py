@@ -22,7 +22,7 @@ EXPECTED = open_tables(MEMORY)
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 @pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(1)
 def test_engines_agree(name: str, case: Case) -> None:
     """An engine's answer is that of the memory engine, bounds included."""
     asked, expected = case.asked(TABLES[name]), case.asked(EXPECTED)

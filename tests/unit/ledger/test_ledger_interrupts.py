@@ -92,6 +92,7 @@ def places(path: Path, witness: Path | None) -> int:
         pytest.param(True, 11, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.sampled(1)
 def test_an_interruption_at_any_place(
     tmp_path: Path,
     witnessed: bool,  # noqa: FBT001 a parameter of the test

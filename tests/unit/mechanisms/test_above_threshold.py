@@ -75,6 +75,7 @@ def rounded(losses: float) -> float:
 
 
 @pytest.mark.parametrize("left", [0, 2, 5])
+@pytest.mark.sampled(1)
 def test_the_walk_costs_epsilon(left: int) -> None:
     """For any small tables of one row apart the loss is at most epsilon: no factor 2.
 

@@ -141,6 +141,7 @@ OPTIONS: list[dict[str, Any]] = [{}, {"dtype": "i32"}, {"granularity": -1}]
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("kind", MAKERS)
 @given(l0=st.integers(1, 50), whole=SIZES, linf=SIZES, more=st.tuples(MORE, MORE, MORE))
+@pytest.mark.sampled(2)
 def test_monotone_in_distance(
     options: Any, kind: str, l0: int, whole: Any, linf: Any, more: Any
 ) -> None:

@@ -74,6 +74,7 @@ def test_plans_are_alike_by_what_prices_follow_from(name: str) -> None:
     assert kinds(first, second) == expected
 
 
+@pytest.mark.slow
 def test_each_column_is_answered_from_its_own_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -159,6 +159,7 @@ def test_a_batch_shows_what_it_saves() -> None:
     assert (alone.gain, "together" in repr(alone)) == (1, False)
 
 
+@pytest.mark.slow
 def test_what_is_alike_is_bought_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred questions of one kind cost hardly more than one, and the same.
 

@@ -36,6 +36,7 @@ def opened(protects: Any = None, **more: Any) -> sd.Session:
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize("groups", [UNKNOWN, KNOWN], ids=["unknown", "known"])
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
+@pytest.mark.sampled(1)
 def test_the_first_are_told_in_order(groups: Any, engine: Any) -> None:
     """The largest groups come first, with ranks, and their values if asked."""
     request = groups.top(3, by=sd.count(), n=sd.count(), time=sd.sum("time", 0, 4))
@@ -48,6 +49,7 @@ def test_the_first_are_told_in_order(groups: Any, engine: Any) -> None:
     assert any("comes first" in note for note in release.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_keys_alone_are_ranks() -> None:
     """Without values there are keys and ranks, and the list may be used up."""
@@ -81,6 +83,7 @@ VALUES: Final[list[dict[str, Any]]] = [
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
 @pytest.mark.parametrize("values", VALUES, ids=lambda values: ",".join(values))
+@pytest.mark.sampled(2)
 def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) -> None:
     """Every budget pays for known keys, and what is charged is within it."""
     if values.get("noise") and budget in {sd.PureDP(1), sd.Advantage("0.1")}:
@@ -92,6 +95,7 @@ def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) ->
 
 @pytest.mark.parametrize("budget", BUDGETS[:2], ids=repr)
 @pytest.mark.parametrize("values", VALUES, ids=lambda values: ",".join(values))
+@pytest.mark.sampled(1)
 def test_unknown_keys_need_a_delta(budget: Any, values: dict[str, Any]) -> None:
     """With one they are priced within it, without one they are refused."""
     session = opened()
@@ -142,6 +146,7 @@ def test_coverage_is_of_all_rows() -> None:
     assert counted.measurement.change.l1 == 5
 
 
+@pytest.mark.slow
 def test_keys_of_a_ledger_hold_it() -> None:
     """A repeated request is the same answer, from other words another request."""
     session = opened()
@@ -154,6 +159,7 @@ def test_keys_of_a_ledger_hold_it() -> None:
     assert len(session.release_all(together, BUDGET)["few"]) <= 2
 
 
+@pytest.mark.slow
 def test_processing_is_tried_before_the_charge() -> None:
     """Ranks are columns like others; what cannot be computed is refused in time."""
     session = opened()

@@ -120,6 +120,7 @@ def close(ours: list[Any], theirs: list[float]) -> bool:
 
 
 @pytest.mark.parametrize("place", sorted(set(range(len(ROWS))) - set(ABSENT)))
+@pytest.mark.sampled(57)
 def test_noise_is_that_of_the_vectors_or_differs_for_a_reason(place: int) -> None:
     """Every scale, variance and rate is equal, or stands in the table with a reason."""
     row = ROWS[place]

@@ -366,7 +366,7 @@ VALUES: Final = (
 
 
 @refusals(*BOUNDS, *VALUES)
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(7)
 def test_senseless_bounds_and_aggregations_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -44,7 +44,7 @@ def session(engine: Any, table: dict[str, Any]) -> sd.Session:
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("name", NAMES.values(), ids=list(NAMES))
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(1)
 def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:
     """Sums, filters, groups and new columns find it, and no other."""
     held = session(engine, {"x": [90, 90, 90], name: [1, 2, 3]})
@@ -83,7 +83,7 @@ def test_a_column_of_a_wrong_type_is_named_shortly(name: str) -> None:
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.sampled(15)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("name", NAMES.values(), ids=list(NAMES))
 def test_a_text_matches_itself_alone(name: str, engine: str) -> None:
@@ -133,6 +133,7 @@ FUNCTIONS: Final = {
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.sampled(5)
 def test_a_function_that_fails_on_a_row_makes_no_release_fail(
     name: str, engine: str, capfd: pytest.CaptureFixture[str]
 ) -> None:

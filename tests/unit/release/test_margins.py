@@ -210,6 +210,7 @@ def test_ids_need_limits_and_pay_for_their_rows() -> None:
     assert once < twice <= 2 * once * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_sixty_columns_can_be_asked_for() -> None:
     """Nobody lists their combinations: only those that somebody has are counted."""
     names = [f"c{n}" for n in range(60)]

@@ -112,6 +112,7 @@ def test_nobody_shows_nothing() -> None:
     assert release.names == ()
 
 
+@pytest.mark.slow
 def test_one_id_in_everything_is_as_hidden_as_in_one() -> None:
     """Whatever one id holds, at most its limit of groups counts, and none shows."""
     assert len(opened([(1, g) for g in range(5000)]).release(keys(20), BUDGET)) == 0
@@ -125,7 +126,7 @@ BUDGETS = [
 ]
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("budget", BUDGETS, ids=repr)
 @pytest.mark.parametrize("most", [2, 3, 20, 1000])
 def test_rounds_are_within_every_budget_that_can_pay(budget: Any, most: int) -> None:
@@ -163,6 +164,7 @@ def test_columns_beside_keys_are_selected_by_counts() -> None:
     assert opened([(1, 1)]).price(request, BUDGET)._purchase.rounds is None
 
 
+@pytest.mark.slow
 def test_keys_in_a_batch_have_their_part_of_the_budget() -> None:
     """Planned together with others, all are within one budget."""
     session = opened(beside_a_giant())

@@ -9,13 +9,12 @@ import pytest
 import sordino as sd
 from sordino.cli.main import main
 from sordino.errors import InvalidParameter, LedgerDamaged
-from sordino.ledger.ledger import Claim, Ledger
+from sordino.ledger.ledger import Ledger
 from sordino.pages.limits_page import list_omissions
 from sordino.pages.plan_steps import hidden_below, step_kind, steps_of
-from sordino.report.ledger_story import NEWEST, ledger_report, ledger_story
+from sordino.report.ledger_story import ledger_report, ledger_story
 from tests.jobs import fill_folder
 from tests.reports import (
-    EVIL,
     LIMIT,
     TENTH,
     open_session,
@@ -181,38 +180,6 @@ def test_a_release_without_a_key_has_a_cost_and_no_numbers() -> None:
     words = words_of_report(ledger)
     assert "A release without a name" in words
     assert "The ledger has no answer of this release" in words
-
-
-def charge_many(count: int) -> Ledger:
-    """Return a ledger with many releases, of hostile names."""
-    ledger = Ledger.in_memory(sd.PureDP(1))
-    share = sd.PureDP("1/20000")
-    for number in range(count):
-        plan = f"n = count() with Geometric(scale={number + 1})"
-        ledger.reserve(
-            Claim(request=f"{number:x}", asked=share, loss=share, who=EVIL, plan=plan)
-        )
-    return ledger
-
-
-def test_the_newest_releases_are_shown_and_the_rest_is_a_line() -> None:
-    """Twelve in full; a page does not grow with the releases before them."""
-    few, many = (
-        ledger_report(charge_many(count), "x", "en") for count in (NEWEST + 3, 90)
-    )
-    assert read_page(many).elements.count("article") == NEWEST
-    assert "78 earlier releases are not shown" in read_page(many).words
-    assert len(many) < 1.1 * len(few)
-    assert "Geometric" in read_page(many).words
-    assert read_page(many).elements.count("script") == 0
-
-
-@pytest.mark.slow
-def test_ten_thousand_releases_are_a_small_page() -> None:
-    """The bar melts small releases into one piece, and no list grows with them."""
-    page = ledger_report(charge_many(10_000), EVIL, "fr")
-    assert len(page) < 100_000
-    assert "9\u202f988" in page
 
 
 def test_rows_are_in_the_order_of_published_numbers() -> None:

@@ -60,6 +60,7 @@ def share(table: BlockTable, outcome: int) -> Any:
 
 
 @tables
+@pytest.mark.sampled(4)
 def test_core_lies_under_the_curve_and_weights_dominate_it(
     shape: AbstractShape, depth: int | None
 ) -> None:
@@ -128,6 +129,7 @@ def boundary_words(table: BlockTable, outcome: int, place: int) -> NDArray[np.ui
 
 
 @tables
+@pytest.mark.sampled(5)
 def test_fast_decisions_equal_exact_ones_bit_for_bit(
     shape: AbstractShape, depth: int | None
 ) -> None:

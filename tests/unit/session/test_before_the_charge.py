@@ -173,6 +173,7 @@ ASKED: dict[str, Any] = {
 @pytest.mark.parametrize("engine", [duckdb_engine, MemoryEngine])
 @pytest.mark.parametrize("kind", ["memory", "file"])
 @pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.sampled(8)
 def test_rehearsals_read_nothing(
     asked: str,
     kind: str,

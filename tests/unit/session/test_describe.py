@@ -102,6 +102,7 @@ DOORS: dict[str, Callable[[pa.Table, Path], Any]] = {
 
 
 @pytest.mark.parametrize("door", DOORS)
+@pytest.mark.sampled(2)
 def test_neighbours_are_told_alike(door: str, tmp_path: Path) -> None:
     """For any rows of the same types the description is the same, to the letter."""
     told = set()

@@ -207,6 +207,11 @@ def test_a_session_and_its_ledger_show_each_block(face: Callable[[Any], str]) ->
     session = clinic()
     session.in_blocks("2026-03").release(COUNT, BUDGET)
     shown = face(session.describe())
-    for text in ("2026-03", "mu = 0.2182", "12 blocks in a row", "mu = 0.8654"):
+    for text in (
+        "2026-03",
+        "mu = 0.2182",
+        "12 blocks (worst: 2026-01 to 2026-10)",
+        "mu = 0.8654",
+    ):
         assert text in shown
     assert "mu = 0.8654" in session.ledger._repr_html_()

@@ -121,6 +121,7 @@ def test_what_is_spilled_goes_with_the_session() -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_the_end_of_a_session_is_the_end_of_its_folder() -> None:
     """A session that nobody holds, and one that was closed, leave nothing behind."""
     kept, dropped = opened(ROWS), opened(ROWS)

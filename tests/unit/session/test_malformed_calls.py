@@ -74,6 +74,7 @@ def foreign(calls: Calls, count: int) -> list[str]:
 
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.sampled(1)
 def test_malformed_calls(seed: int, engine: EngineName) -> None:
     """Whatever stands in an argument, what leaves is an answer or a typed refusal."""
     with warnings.catch_warnings():

@@ -125,7 +125,7 @@ EDGES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("engine", ["duckdb", "memory"])
 @pytest.mark.parametrize("right", [True, False])
 @pytest.mark.parametrize("ends", [True, False])

@@ -52,6 +52,7 @@ def test_a_sample_costs_nothing() -> None:
     assert found.release is None
 
 
+@pytest.mark.slow
 def test_the_data_is_a_release_of_a_share() -> None:
     """It is charged, in the ledger, kept under a key, and the rest is for the query."""
     session = opened()
@@ -135,6 +136,7 @@ def test_an_id_that_holds_everything() -> None:
     assert shares[found.best] == min(shares)
 
 
+@pytest.mark.slow
 def test_it_shows_itself() -> None:
     """As text, as a page without what was not escaped, and as a picture."""
     found = opened().suggest(QUERY, BUDGET, sample=VISITS)
