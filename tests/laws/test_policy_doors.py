@@ -127,6 +127,7 @@ def charges(ledger: Ledger) -> list[Any]:
     return [record for record in ledger.records() if record.kind == "charged"]
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("door", [*DOORS, *FAR, *LOOKS])
 def test_a_forbidden_release_is_refused_at_every_door(
     door: str, monkeypatch: pytest.MonkeyPatch
@@ -142,6 +143,7 @@ def test_a_forbidden_release_is_refused_at_every_door(
     assert after == before
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("door", list(DOORS))
 def test_a_charge_names_the_policy_that_allowed_it(door: str) -> None:
     """For any verb: each charge has its digest and is counted; the ledger verifies."""
@@ -201,6 +203,7 @@ def test_the_parts_of_parts_obey() -> None:
             each.release(question, HALF)
 
 
+@pytest.mark.slow
 def test_a_job_obeys(tmp_path: Path) -> None:
     """The policy that its file names is adopted before its first release."""
     folder = fill_folder(tmp_path)

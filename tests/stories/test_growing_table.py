@@ -122,6 +122,7 @@ def test_it_never_ends(tmp_path: Path, clock: Clock) -> None:
     clock.day = dt.date(YEAR + 1, 2, 2)
     (january,) = logged("wards", "--due", "--on", "2027-02-02")
     assert january["period"] == "2027-01"
+    assert told("verify", january["files"][0])["blocks"] == ["2027-01"]
     assert january["charged"]
 
 
