@@ -122,7 +122,6 @@ def conversion(rho: Fraction, epsilon: float) -> Any:
 
 
 @pytest.mark.parametrize("case", range(8))
-@pytest.mark.sampled(3)
 def test_concentrated_losses_convert_at_the_best_order(case: int) -> None:
     """Beyond rho the delta is that of the best order or less, beside a reserve too.
 

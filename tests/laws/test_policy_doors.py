@@ -93,6 +93,12 @@ DOORS: Final[dict[str, Callable[[Session], Any]]] = {
     "view": in_view,
 }
 """Everything that charges, through a session."""
+FAR: Final[dict[str, Callable[[Session], Any]]] = {
+    "release_files": lambda s: s.release_files(
+        BOUNDED.group_by(WARDS).agg(n=sd.count()), QUARTER, "nowhere"
+    ),
+}
+"""What charges where Spark answers: here it can only be refused."""
 LOOKS: Final[dict[str, Callable[[Session], Any]]] = {
     "price": lambda s: s.price(COUNT, QUARTER),
     "price of margins": lambda s: s.price(BOUNDED.marginals(WARDS, order=1), QUARTER),
@@ -121,7 +127,8 @@ def charges(ledger: Ledger) -> list[Any]:
     return [record for record in ledger.records() if record.kind == "charged"]
 
 
-@pytest.mark.parametrize("door", [*DOORS, *LOOKS])
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("door", [*DOORS, *FAR, *LOOKS])
 def test_a_forbidden_release_is_refused_at_every_door(
     door: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,12 +137,13 @@ def test_a_forbidden_release_is_refused_at_every_door(
     ledger = ledger_under(NOBODY)
     before = list(ledger.records())
     with pytest.raises(PolicyRefusal, match=r'people\.who = \["nobody"\], and') as no:
-        asked((DOORS | LOOKS)[door], ledger)
+        asked((DOORS | FAR | LOOKS)[door], ledger)
     assert no.value.rule == 'people.who = ["nobody"]'
     after = [one for one in ledger.records() if one.kind != "earmarked"]
     assert after == before
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("door", list(DOORS))
 def test_a_charge_names_the_policy_that_allowed_it(door: str) -> None:
     """For any verb: each charge has its digest and is counted; the ledger verifies."""
@@ -159,7 +167,7 @@ def test_looking_is_allowed_where_asking_is(door: str) -> None:
 def test_every_verb_of_sessions_is_a_door_or_free() -> None:
     """A new verb has to be listed above, or it fails here."""
     verbs = {name for name in dir(Session) if not name.startswith("_")}
-    listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *LOOKS)} - {"a"}
+    listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *FAR, *LOOKS)} - {"a"}
     assert verbs == listed | FREE
 
 
@@ -195,6 +203,7 @@ def test_the_parts_of_parts_obey() -> None:
             each.release(question, HALF)
 
 
+@pytest.mark.slow
 def test_a_job_obeys(tmp_path: Path) -> None:
     """The policy that its file names is adopted before its first release."""
     folder = fill_folder(tmp_path)

@@ -70,4 +70,18 @@ PLANTED_BLOCKS: Final[tuple[Planted, ...]] = (
         'numbers["delta"] = min(numbers["delta"] / count, Fraction(1))',
         "the delta of several blocks promised to be that of one",
     ),
+    Planted(
+        "blocks",
+        "src/sordino/session/open_blocks.py",
+        "if low > greatest + step:",
+        "if low < greatest:",
+        "blocks between those that were asked for, read and not charged",
+    ),
+    Planted(
+        "blocks",
+        "src/sordino/session/narrowing.py",
+        "return [*words(), step]",
+        "return words()",
+        "an answer about one month, given again as that of another",
+    ),
 )

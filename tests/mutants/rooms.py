@@ -250,6 +250,7 @@ ROOMS: Final[dict[str, Room]] = {
     "blocks": Room(
         (
             *("query/covers.py", "query/admission.py", "session/open_blocks.py"),
+            "session/narrowing.py",
             *("ledger/block_charges.py", "ledger/block_walk.py"),
             *("ledger/exposure.py", "budgets/table_blocks.py"),
         ),

@@ -83,6 +83,7 @@ def test_commands_refuse_in_a_sentence(clinic: Path) -> None:
     assert printed(["check"])[0] == 3
 
 
+@pytest.mark.slow
 def test_a_ledger_adopts_and_shows(clinic: Path) -> None:
     """By a command of its own; looking at a job changes nothing."""
     job = (clinic / "sordino.toml").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """Blocks on a terminal and as JSON."""
 
+from itertools import starmap
 from typing import Any, Final
 
 from sordino.cli.odds_text import odds, odds_sentence
@@ -13,6 +14,7 @@ from sordino.ledger.block_rows import (
     sum_text,
     worst_exposures,
 )
+from sordino.ledger.exposure import Exposure
 from sordino.ledger.ledger import Ledger
 from sordino.losses.headline import headline
 
@@ -49,14 +51,23 @@ def block_facts(ledger: Ledger) -> dict[str, Any]:
             }
             for block in ledger.blocks()
         ],
-        "persons": [
-            {
-                "blocks": size,
-                "worst": list(exposure.blocks),
-                "charged": sum_text(exposure.charged),
-                "most": headline(exposure.promise),
-                "odds": odds(exposure.promise),
-            }
-            for size, exposure in worst_exposures(ledger.division, ledger.exposure)
-        ],
+        "persons": list(
+            starmap(_exposure_facts, worst_exposures(ledger.division, ledger.exposure))
+        ),
+    }
+
+
+def longest_exposure(ledger: Ledger) -> dict[str, Any]:
+    """Return what a person loses who is in a year of blocks, for JSON."""
+    return _exposure_facts(*worst_exposures(ledger.division, ledger.exposure)[-1])
+
+
+def _exposure_facts(size: int, exposure: Exposure) -> dict[str, Any]:
+    """Return what a person in so many blocks loses, for JSON."""
+    return {
+        "blocks": size,
+        "worst": list(exposure.blocks),
+        "charged": sum_text(exposure.charged),
+        "most": headline(exposure.promise),
+        "odds": odds(exposure.promise),
     }

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from sordino.budgets.touched import touched_text
+from sordino.cli.ledger_blocks import longest_exposure
 from sordino.cli.odds_text import odds, odds_sentence
 from sordino.cli.terminal import say, text_table, write
 from sordino.display.formatting import format_spread
-from sordino.ledger.block_rows import left_in, left_text
+from sordino.ledger.block_rows import in_a_row, left_in, left_text
 from sordino.losses.headline import headline
 from sordino.planning.batch import Batch
 from sordino.planning.price import Price
@@ -21,6 +22,7 @@ def print_price(name: str, price: Price | Batch, session: Session) -> None:
     if price.blocks:
         say(f"{name}: {touched_text(price.blocks, cost)}")
         say(f"left: {left_text(left_in(session.ledger.blocks(), price.blocks))}")
+        say(_person_text(session))
     else:
         write(f"{name}: {cost} of {left} left")
     for title, single in _singles(price):
@@ -47,6 +49,15 @@ def print_price(name: str, price: Price | Batch, session: Session) -> None:
     write(odds_sentence(price.loss))
 
 
+def _person_text(session: Session) -> str:
+    """Return what a person over a year of blocks loses."""
+    facts = longest_exposure(session.ledger)
+    return (
+        f"one person in {in_a_row(facts['blocks'])}: {facts['charged']} charged so "
+        f"far, {facts['most']} at most, ever"
+    )
+
+
 def price_facts(price: Price | Batch, session: Session) -> dict[str, Any]:
     """Return a price for JSON."""
     columns = {
@@ -66,7 +77,12 @@ def price_facts(price: Price | Batch, session: Session) -> dict[str, Any]:
         "columns": columns,
         "odds": odds(price.loss),
     }
-    return facts | ({"left_in_blocks": left} if left else {})
+    if left:
+        facts |= {
+            "left_in_blocks": left,
+            "one_person": longest_exposure(session.ledger),
+        }
+    return facts
 
 
 def _singles(price: Price | Batch) -> Iterator[tuple[str, Price]]:

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Final
 
+from sordino.budgets.touched import blocks_text
 from sordino.cli.exit_codes import REFUSED
 from sordino.cli.terminal import say, write_object
 from sordino.errors import InvalidJob
@@ -53,19 +54,26 @@ def verify_file(arguments: argparse.Namespace) -> int:
             "published": True,
             "record": entry.number,
             "key": entry.key,
+            "blocks": list(entry.blocks),
             "loss": entry.loss,
             "when": publication.when.isoformat(),
             "sha256": publication.sha256,
         }
         sentence = (
             f"{arguments.file} is untouched: record {entry.number} of the ledger, key "
-            f"{entry.key}, published on {publication.when:%Y-%m-%d %H:%M %Z}."
+            f"{entry.key}{_rows_text(entry)}, published on "
+            f"{publication.when:%Y-%m-%d %H:%M %Z}."
         )
     if arguments.json:
         write_object("verify", facts)
     else:
         say(sentence)
     return REFUSED if publication is None else 0
+
+
+def _rows_text(entry: Entry) -> str:
+    """Return of which blocks its rows are, where there are blocks."""
+    return f", of {blocks_text(entry.blocks)}" if entry.blocks else ""
 
 
 def _by_number(ledger: Ledger) -> dict[int, Entry]:

@@ -98,9 +98,8 @@ def _lack_text(rule: AbstractFilter, run: _Run, sums: Mapping[str, Charge]) -> s
         spent = sums.get(block, rule.zero)
         if not rule.holds(spent.plus(run.charge.shorten(spent))):
             cost, left = rule.loss_of(run.charge), sum_text(rule.remainder(spent))
-            return (
-                f"it costs {headline(cost)} in each block, and {block} has {left} left"
-            )
+            price = f"it costs {headline(cost)} in each block"
+            return f"{price}, and {block} has {left} left"
     return ""
 
 

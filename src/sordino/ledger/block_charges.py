@@ -49,12 +49,20 @@ def open_blocks(
             "differ from those of the ledger: it has none",
             "Leave them out, or make another ledger.",
         )
+    if named and blocks.start is not None:
+        raise InvalidParameter(
+            "names",
+            list(named),
+            f"cannot be opened by name: {blocks.text} opens when it is over",
+            "Leave them out.",
+        )
+    wanted = Blocks(names=named).names if named else ()
     names = block_names(log)
     periods = [name for name in names if name != WHOLE]
     newest = periods[-1] if periods else None
     due = [WHOLE] if whole and WHOLE not in names else []
     due += blocks.due(now, newest) if blocks.start is not None else ()
-    due += [name for name in named if name not in names]
+    due += [name for name in wanted if name not in names]
     if len(names) + len(due) > MOST:
         raise InvalidParameter(
             "blocks",

@@ -1,13 +1,14 @@
 """What limits and bounds cut off, in sentences."""
 
+import json
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from sordino.display.formatting import format_number
 from sordino.pages.languages import Language
-from sordino.pages.markup import Content, Html, join, tag
-from sordino.pages.request_words import Verb, columns_of, cuts_of
+from sordino.pages.markup import Content, Html, join, plain_name, tag
+from sordino.pages.request_words import Verb, columns_of, cuts_of, verbs_of
 from sordino.pages.story import ShownRelease
 
 
@@ -33,7 +34,7 @@ def _cut_sentence(language: Language, cut: Verb) -> Html:
     """Return the sentence of a limit or of bounds."""
     verb, arguments = cut
     values: dict[str, Content] = {
-        "limit": str(arguments.get("limit", arguments.get("max_rows", ""))),
+        "limit": plain_name(arguments.get("limit", arguments.get("max_rows", ""))),
         "columns": _names(language, arguments.get("columns", [])),
         "column": _names(language, columns_of(arguments.get("column"))),
         "low": _end(language, arguments.get("low")),
@@ -53,8 +54,9 @@ def _names(language: Language, names: Any) -> Html:
 
 def _end(language: Language, words: Any) -> str:
     """Return a bound as it was recorded: a rational, or a literal."""
-    if isinstance(words, list):
-        return language.bare_name(words[1].get("value"))
+    literals = [arguments for verb, arguments in verbs_of(json.dumps(words))]
+    if literals:
+        return language.bare_name(literals[0].get("value"))
     try:
         return language.number(format_number(float(Fraction(words))))
     except (TypeError, ValueError, OverflowError):

@@ -16,9 +16,14 @@ import re
 from dataclasses import dataclass
 from typing import Final, final
 
+_MOST_LINES: Final = 200
+_DEEPEST: Final = 50
+"""Of a tree that is drawn; what lies deeper is drawn there."""
 _BRANCH: Final = "└─ "
-_THRESHOLD: Final = re.compile(r"threshold=([0-9.e+]+)")
-_HIDING: Final = ("keep groups that pass ", "rank by ")
+_THRESHOLD: Final = re.compile(
+    r"(?:threshold=|groups below )([0-9.]+(?:e[+-]?[0-9]+)?)"
+)
+_HIDING: Final = ("keep groups that pass ", "rank by ", "leave out groups below ")
 _GROUPS: Final = ("group by ", "all rows together")
 _KINDS: Final = (
     ("table ", "table"),
@@ -62,7 +67,7 @@ class PlanSteps:
 
 def steps_of(plan: str) -> PlanSteps:
     """Return the parts of a plan; of several in one text the first."""
-    lines = plan.split("\n\n", maxsplit=1)[0].splitlines()
+    lines = plan.split("\n\n", maxsplit=1)[0].splitlines()[:_MOST_LINES]
     tree = [line for line in lines if line.lstrip().startswith(_BRANCH)]
     others = [line for line in lines if line not in tree and not line.endswith(":")]
     groups = tuple(line for line in others if line.startswith(_GROUPS))
@@ -73,8 +78,8 @@ def steps_of(plan: str) -> PlanSteps:
 def hidden_below(plan: str) -> tuple[bool, float | None]:
     """Say whether a plan hides small groups, and below which noisy number."""
     hiding = [line for line in plan.splitlines() if line.startswith(_HIDING)]
-    match = _THRESHOLD.search("\n".join(hiding))
-    return bool(hiding), float(match[1]) if match else None
+    levels = [float(level) for level in _THRESHOLD.findall("\n".join(hiding))]
+    return bool(hiding), max(levels, default=None)
 
 
 def step_kind(line: str) -> str:
@@ -100,4 +105,4 @@ def _tree(lines: list[str]) -> RowStep | None:
 
 def _depth(line: str) -> int:
     """Return how deep a line stands in its tree."""
-    return (len(line) - len(line.lstrip())) // len(_BRANCH)
+    return min((len(line) - len(line.lstrip())) // len(_BRANCH), _DEEPEST)

@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from sordino.pages.blocks_part import blocks_part
 from sordino.pages.languages import Language
-from sordino.pages.markup import Html, join, tag
+from sordino.pages.markup import Html, join, plain_name, tag
 from sordino.pages.odds import FALSE_ALARMS, MOST, OTHER_ALARMS, Odds
 from sordino.pages.people import people_picture
 from sordino.pages.printed_odds import hundred_text
 from sordino.pages.purses import asking_part, limit_part
-from sordino.pages.request_words import Verb, units_of
+from sordino.pages.request_words import UNITS, Verb, units_of
 from sordino.pages.sections import section
 from sordino.pages.story import Accounts, Story
 
@@ -108,7 +108,7 @@ def unit_text(language: Language, unit: Verb) -> Html:
     """Return whom a table protects, as a part of a sentence."""
     verb, arguments = unit
     key = f"unit.{verb}"
-    if key not in language.texts:
+    if verb not in UNITS:
         return language.html("unit.unknown")
     column = language.name(arguments.get("column"))
     counts = {
@@ -120,4 +120,6 @@ def unit_text(language: Language, unit: Verb) -> Html:
 
 def _first_of(arguments: Mapping[str, Any], *names: str) -> str:
     """Return the first of some arguments that is there."""
-    return next((str(arguments[name]) for name in names if name in arguments), "")
+    return next(
+        (plain_name(arguments[name]) for name in names if name in arguments), ""
+    )

@@ -1,8 +1,10 @@
 """The second page: each release, what it was for, its numbers and their limits."""
 
 from collections.abc import Iterator
+from decimal import ROUND_CEILING
+from typing import Final
 
-from sordino.pages.amounts import ROUND_CEILING, amounts_in_words
+from sordino.pages.amounts import amounts_in_words
 from sordino.pages.cuts import cut_sentences
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, join, tag
@@ -12,6 +14,9 @@ from sordino.pages.plan_steps import hidden_below
 from sordino.pages.printed_odds import hundred_text
 from sordino.pages.sections import section
 from sordino.pages.story import ShownRelease, ShownTable, Story
+
+MOST_TABLES: Final = 8
+"""Of those that were asked for together."""
 
 
 def published_page(language: Language, story: Story) -> Html:
@@ -42,9 +47,14 @@ def _release(language: Language, publication: ShownRelease) -> Html:
     )
     numbers = [
         part
-        for answer in publication.answers
+        for answer in publication.answers[:MOST_TABLES]
         for part in answer_parts(language, answer)
     ]
+    unshown = len(publication.answers) - MOST_TABLES
+    if unshown > 0:
+        key = language.form("published.more", unshown)
+        count = language.whole(unshown)
+        numbers.append(tag("p", language.html(key, count=count), class_="soft"))
     if not publication.answers:
         numbers = [tag("p", language.html("published.unkept"), class_="soft")]
     title = tag("h3", _title(language, publication))
@@ -120,7 +130,8 @@ def _groups(language: Language, publication: ShownRelease) -> Html:
         return language.html("published.groups.one")
     hides, threshold = hidden_below(publication.plan)
     if not hides:
-        return language.html("published.groups.known")
+        whole = "known" if publication.number else "listed"
+        return language.html(f"published.groups.{whole}")
     if threshold is None:
         return language.html("published.groups.hidden")
     count = language.number(f"{threshold:,.4g}")

@@ -15,6 +15,11 @@ from typing import Any, Final
 Verb = tuple[str, Mapping[str, Any]]
 
 PRIVATE: Final = "table"
+UNITS: Final = (
+    *("AddRowsWithID", "AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups"),
+    *("ChangeOneRow", "AddMaxTotal"),
+)
+"""Whom a table may protect."""
 _FUNCTIONS: Final = ("code", "function")
 _PUBLIC: Final = "public table"
 _CUTS: Final = (
@@ -77,7 +82,7 @@ def joined_public(words: Iterable[str]) -> bool | None:
 def columns_of(words: Any) -> list[str]:
     """Return the columns that an expression is about, each once."""
     names = [
-        arguments["name"]
+        str(arguments.get("name"))
         for verb, arguments in verbs_of(json.dumps(words))
         if verb == "col"
     ]

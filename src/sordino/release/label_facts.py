@@ -94,6 +94,8 @@ class LabelFacts:
     limits: tuple[RowLimit, ...]
     bounds: tuple[CountedRange, ...]
     groups: str
+    is_processed: bool
+    """Whether something was done to noisy answers afterwards."""
     shown_from: float | None
     """About how many must be in a group that shows."""
     minimum: int | None
@@ -115,7 +117,7 @@ class LabelledRelease(ReleaseView, Protocol):
 
     @property
     def provenance(self) -> Provenance:
-        """Return what was request, and which record of a ledger paid for it."""
+        """Return what was asked, and which record of a ledger paid for it."""
 
 
 def label_facts(release: LabelledRelease) -> LabelFacts:
@@ -141,7 +143,8 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
             CountedRange(each.name, down(each.low), up(each.high))
             for each in request.bounds
         ),
-        groups=request.groups if release.keys else "none",
+        groups=_groups(release, request.groups),
+        is_processed=provenance.is_processed,
         shown_from=None if level is None else up(level),
         minimum=request.minimum,
         left_out=_left_out(release.coverage),
@@ -150,6 +153,13 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
         and PaidBy(record.ledger, record.number, record.hash, record.when),
         made_by=f"Sordino {version('sordino')}",
     )
+
+
+def _groups(release: LabelledRelease, groups: str) -> str:
+    """Return which groups have a row; a list that was filtered is no public one."""
+    if not release.keys:
+        return "none"
+    return "" if release.provenance.is_processed and groups == "public" else groups
 
 
 @final
@@ -183,7 +193,7 @@ def _exactness(release: ReleaseView, name: str) -> _Exactness:
 
 
 def _left_out(coverage: "pa.Table | None") -> tuple[LeftOut, ...] | None:
-    """Return the counts of what was left out, if they were request for."""
+    """Return the counts of what was left out, if they were asked for."""
     if coverage is None:
         return None
     return tuple(

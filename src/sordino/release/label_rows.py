@@ -201,6 +201,8 @@ def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     for counted in (facts.left_out or ())[:MOST_ROWS]:
         yield _count_row(counted, language)
     yield LabelRow(say("label.rest.groups"), _groups(facts, language))
+    if facts.is_processed:
+        yield LabelRow(say("label.rest.processed"), say("label.rest.processed_so"))
     if facts.minimum is not None:
         least = language.whole(facts.minimum)
         yield LabelRow(say("label.rest.minimum"), say("label.rest.below", count=least))

@@ -37,6 +37,8 @@ class Provenance:
     """None where no ledger outlives the process."""
     least_shown: Fraction | None = None
     """What a group must reach to be shown, where groups are not known."""
+    is_processed: bool = False
+    """Whether something was done to the noisy answers, such as leaving groups out."""
     noise: tuple[str, ...] = ()
     """The names of the mechanisms; none where only a ledger is left to ask."""
 
@@ -47,8 +49,14 @@ class Provenance:
         for mechanisms in purchase.mechanisms:
             for each in mechanisms:
                 names[type(each).__name__] = None
-        least = None if shown is None else shown[0]
-        return Provenance(self.words, self.name, self.record, least, tuple(names))
+        return Provenance(
+            self.words,
+            self.name,
+            self.record,
+            least_shown=None if shown is None else shown[0],
+            is_processed=bool(purchase.plan.request.processing),
+            noise=tuple(names),
+        )
 
 
 UNKNOWN: Final = Provenance()

@@ -200,6 +200,7 @@ class Release(AbstractNoisyAnswers):
             errors=rows.errors,
             keys=rows.keys,
             notes=rows.notes,
+            provenance=replace(self.provenance, is_processed=True),
         )
 
     def explain(self) -> str:

@@ -165,6 +165,7 @@ _FACTS: Final = _object(
     limits=_several(_object(RowLimit, verb=_text, most=_natural, columns=_NAMES)),
     bounds=_several(_object(CountedRange, name=_text, low=_double, high=_double)),
     groups=_kind_of_groups,
+    is_processed=_truth,
     shown_from=_optional(_double),
     minimum=_optional(_natural),
     left_out=_optional(

@@ -84,6 +84,19 @@ def test_names_open_when_they_are_named() -> None:
     ledger.verify()
 
 
+@pytest.mark.parametrize("name", [WHOLE, "", 1.5, "a\nb", "x" * 201, "\ud800", None])
+def test_what_is_no_name_opens_nothing(name: Any) -> None:
+    """Nothing is written that could not be read again; periods have no other names."""
+    ledger, _ = opened(blocks=Blocks(names=["pilot"]))
+    with pytest.raises(InvalidParameter):
+        ledger.open_blocks((name,))
+    assert ledger.open_blocks() == ("pilot",)
+    months, _ = opened()
+    with pytest.raises(InvalidParameter, match="opens when it is over"):
+        months.open_blocks(("2026-05",))
+    assert (ledger.verify().records, months.verify().records) == (4, 4)
+
+
 def test_a_release_is_charged_to_all_of_its_blocks_or_to_none() -> None:
     """The refusal says which blocks lack, and what they have left."""
     ledger, _ = opened()

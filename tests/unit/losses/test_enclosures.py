@@ -264,6 +264,11 @@ def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
         assert all(b <= a * (1 + 1e-9) for a, b in pairwise(epsilons.tolist()))
 
 
+def test_a_concentrated_curve_answers_one_number_like_many() -> None:
+    """Its deltas are found by a search for one, and by tangents for many."""
+    assert all(0 <= delta <= 1 for delta in asked(sd.ZCDP("0.1").delta_at, EPSILONS))
+
+
 EXTREMES: dict[str, Callable[[], Loss]] = {
     "response, beyond doubles": lambda: sd.RandomizedResponse(800, 3).map(1),
     "response, far beyond": lambda: sd.RandomizedResponse(10**6, 7).map(1),

@@ -294,6 +294,11 @@ def go_back(history: History) -> None:
     history[4][1].update(_adopted(policy_of(STRICT)) | {"serial": 2})
 
 
+def say_later(history: History) -> None:
+    """Let the officer have signed what no version understands."""
+    history[4][1].update(_adopted(policy_of("serial = 3\n[weather]\n")))
+
+
 def say_more(history: History) -> None:
     """Let a policy have another serial than its text says."""
     history[4][1]["serial"] = 9
@@ -346,7 +351,7 @@ def _adopted(policy: Any) -> dict[str, Any]:
 
 
 FORGERIES: Final = [
-    *(swap_text, swap_hash, swap_officer, go_back, say_more, forget_digest),
+    *(swap_text, swap_hash, swap_officer, go_back, say_later, say_more, forget_digest),
     *(name_other, count_less, count_endless, date_back, forget_adoption),
     *(forget_before, say_no_text),
 ]

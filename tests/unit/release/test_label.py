@@ -213,6 +213,13 @@ def test_another_ending_is_refused(path: Any) -> None:
         RELEASES["few"].label().save(path)
 
 
+@pytest.mark.parametrize("form", ["pdf", "", None, 7])
+def test_another_form_is_refused(form: Any) -> None:
+    """The refusal names the forms."""
+    with pytest.raises(InvalidParameter, match='"html"'):
+        RELEASES["few"].label().render(form)
+
+
 def test_another_language_is_refused() -> None:
     """The refusal names the languages."""
     with pytest.raises(InvalidParameter, match="language"):
@@ -289,3 +296,21 @@ def test_every_unit_is_said_in_words(unit: Any, sentence: str) -> None:
         unknown = read_language(language).plain("label.unknown")
         shown = next(iter(rows_of(label.translate(language)).values()))
         assert shown != unknown
+
+
+def test_what_was_done_to_noisy_answers_is_said() -> None:
+    """A public list from which groups were left out is no public list any more."""
+    wards = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
+    query = sd.table("visits").enforce(sd.MaxRowsPerID(3)).group_by(wards)
+    asked = query.agg(n=sd.count())
+    opened = session()
+    plain = opened.release(asked, BUDGET)
+    assert rows_of(plain.label())["Small groups hidden"] == "no: a public list"
+    condition = sd.col("n") > 5
+    for release in (
+        plain.filter(condition),
+        opened.release(asked.filter(condition), BUDGET),
+    ):
+        rows = rows_of(release.label())
+        assert rows["Small groups hidden"] == "not stated"
+        assert rows["After the noise"] == "answers were processed"

@@ -1,6 +1,7 @@
 """Sessions over tables in blocks: what is read, what is charged, what is refused."""
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from sordino.ledger.ledger import World
 from sordino.planning.coverage import exact_counts
 from sordino.query.question import Question, Total
 from sordino.session.catalog import open_catalog
+from sordino.session.identity import request_identity
 from sordino.session.open_blocks import keep_open_blocks
 from tests.cases import ENGINES
 from tests.ledgers import Standing
@@ -275,6 +277,40 @@ def test_a_budget_of_one_block_ends_and_others_go_on(tmp_path: Path) -> None:
     assert exposure.charged == sd.GaussianDP("sqrt(0.1152)")
     assert exposure.promise == sd.GaussianDP("sqrt(0.7488)")  # of 12 months, and of "*"
     ledger.verify()
+
+
+def test_the_words_of_tables_in_blocks_last() -> None:
+    """The column is of them, and which blocks are open is not: a key outlives months.
+
+    A table without blocks has the words that it always had.
+    """
+    session = clinic()
+    budget = sd.PureDP(1)
+
+    def rows(opened: sd.Session, request: Any) -> Any:
+        catalog = opened._desk.catalog
+        words = json.loads(request_identity(request, catalog, budget, "k").words)
+        return words[1]["request"][1]["rows"]
+
+    expected = [
+        "table",
+        {
+            "blocks": "month",
+            "columns": [
+                ["days", "i64"],
+                ["month", "text"],
+                ["patient", "i64"],
+                ["ward", "text"],
+            ],
+            "name": "visits",
+            "protects": ["AddRowsWithID", {"column": "patient", "id_space": "default"}],
+        },
+    ]
+    assert rows(session, ALL)[0] == expected
+    assert rows(clinic(day=(2026, 6, 1)), ALL) == rows(session, ALL)
+    assert "blocks" not in rows(session, READ["people"][0])[0][1]
+    narrow = rows(session.in_blocks("2026-02"), ALL)
+    assert narrow[:2] == [expected, ["in_blocks", {"names": ["2026-02"]}]]
 
 
 def test_a_naive_refresh_is_refused() -> None:
