@@ -292,6 +292,7 @@ def test_plans_come_apart_and_keep_what_is_not_known() -> None:
     ]  # fmt: skip
     assert steps.groups == ("group by 'code' (unknown keys)",)
     assert hidden_below(plan) == (True, 450.0)
+    assert hidden_below("leave out groups below 20, by noisy count") == (True, 20.0)
     assert hidden_below("n = count()\nall rows together") == (False, None)
     assert step_kind("flat map x by a Python function") == "function"
     assert steps_of("") == steps_of("\n\n")
