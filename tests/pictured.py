@@ -73,6 +73,26 @@ def facets() -> Release:
     return made(keys, {"n": ([value // 10 for value in waves(90)], 5)})
 
 
+def days() -> Release:
+    """Return more dates than are marked, and one ward of a single day."""
+    days = [_START + dt.timedelta(days=place) for place in range(90)]
+    keys = {"day": [*days, _START], "ward": ["North"] * 90 + ["South"]}
+    return made(keys, {"n": (waves(91), 5)})
+
+
+def long_groupings() -> Release:
+    """Return groupings of long names, with more groups than are named."""
+    keys = {"grouping": ["x" * 100] * 40, "ward": [f"w{place}" for place in range(40)]}
+    return made(keys, {"n": ([1] * 40, None)})
+
+
+def no_groupings() -> Release:
+    """Return a stack in which no group is shown."""
+    none = pa.array([], pa.string())
+    keys = {"grouping": none, "ward": none}
+    return made(keys, {"n": (pa.array([], pa.int64()), 1.0)})
+
+
 def stacked() -> Release:
     """Return tables of several sets of columns."""
     two = WARDS[:2]
@@ -116,6 +136,9 @@ PICTURED: Final[dict[str, Callable[[], Release]]] = {
     "crossed with holes": lambda: crossed(3),
     "facets": facets,
     "stacked": stacked,
+    "days": days,
+    "long groupings": long_groupings,
+    "no groupings": no_groupings,
     "foreign": foreign,
     "huge": huge,
     "negative": negative,

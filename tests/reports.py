@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from html.parser import HTMLParser
 from typing import Any, Final
 
@@ -57,6 +58,7 @@ def open_session(ledger: Ledger, table: Any, **more: Any) -> sd.Session:
     return sd.Session({"visits": visits}, ledger=ledger, engine="memory", **more)
 
 
+@cache
 def plain_ledger() -> Ledger:
     """Return a ledger with a few releases of different shapes."""
     ledger = Ledger.in_memory(LIMIT)
@@ -83,6 +85,7 @@ def plain_ledger() -> Ledger:
     return ledger
 
 
+@cache
 def hostile_ledger() -> Ledger:
     """Return a ledger whose names and values try to be markup."""
     ledger = Ledger.in_memory(LIMIT, about=EVIL + UNSEEN)

@@ -37,7 +37,6 @@ ROOT = Path(__file__).parent.parent.parent
 PROOFS_FOLDER = ROOT / "docs/proofs"
 ENGLISH = read_language("en")
 KEPT = ("form.", "date.")
-PLAIN = ledger_report(plain_ledger(), "Harbour Clinic", "en")
 WORDS = (
     '["agg",{"column":["col",{"name":"3"}],"low":"0/1","high":"9/1","of":["MaxRowsPerID",'
     '{"limit":2}],"rows":[["table",{"name":"1","protects":["AddRowsWithID",'
@@ -134,6 +133,7 @@ def test_a_text_in_the_code_would_be_noticed() -> None:
                if not {"code", "pre", "style", "bdi"} & set(where.split()))  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("code", language_codes())
 @pytest.mark.parametrize("make", [plain_ledger, hostile_ledger])
 def test_a_report_runs_nothing_and_fetches_nothing(
@@ -205,6 +205,7 @@ def test_odds_of_a_page_are_those_of_the_loss(bound: PureDP) -> None:
         assert "at most 100 of 100" not in words
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_recorded_loss_is_the_one_that_was_charged(name: str) -> None:
     """Read from its text it is equal or a bound, and never less than what it was."""

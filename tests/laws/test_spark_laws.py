@@ -34,6 +34,8 @@ SALT: Final = 7
 QUESTIONS: Final = 2
 WORLDS: Final = 3
 NEIGHBOURED: Final = 2
+UNITS: Final[dict[type[Any], int]] = {sd.ChangeOneRow: 12, sd.AddMaxTotal: 8}
+"""Seeds of worlds that protect them."""
 STEPPED: Final = ("arithmetic", "casts", "texts", "dates", "filter of texts")
 """Steps in which a cell may be what no engine expects."""
 
@@ -73,6 +75,35 @@ def complaints(dice: Dice) -> Iterator[str]:
 def test_no_change_of_a_frame_moves_an_answer_further() -> None:
     """For a draw of neighbouring databases: what the price says, as everywhere."""
     assert not [one for seed in range(NEIGHBOURED) for one in complaints(rolled(seed))]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_change_of_a_unit_moves_an_answer_further(unit: type[Any]) -> None:
+    """A row that takes the place of another, and a person that adds to a sum."""
+    seed = UNITS[unit]
+    assert unit in map(type, world(rolled(seed)).units.values())
+    assert not list(complaints(rolled(seed)))
+
+
+@pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
+def test_margins_of_a_frame_are_what_is_meant() -> None:
+    """All tables at once; the noise that is bought moves no count by a half."""
+    keys = sd.KeySet.from_dict({"ward": ["a", "b"], "ill": [True, False]})
+    rows = pa.table({
+        "id": [n % 40 for n in range(200)],
+        "ward": [[None, "a", "b", "c"][n % 4] for n in range(200)],
+        "ill": [n % 3 == 0 for n in range(200)],
+    })
+    query = sd.table("t").enforce(sd.MaxRowsPerID(5)).marginals(keys, order=2)
+    told: list[list[int]] = []
+    for source in (rows, frame_of_rows(rows)):
+        table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
+        with sd.Session({"t": table}, sd.GaussianDP(10**6)) as session:
+            counts = session.release(query, sd.GaussianDP(10**6))["count"].to_pylist()
+        told.append([round(count) for count in counts])
+    meant, of_frame = told
+    assert of_frame == meant
+    assert sum(meant) > 200
 
 
 def test_extreme_rows_of_a_frame_move_no_answer_further() -> None:

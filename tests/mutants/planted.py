@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
+from tests.mutants.planted_files import PLANTED_FILES
 from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_pictures import PLANTED_PICTURES
 from tests.mutants.planted_policy import PLANTED_POLICY
@@ -348,6 +349,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_LABELS,
     *PLANTED_SERVER,
     *PLANTED_STATISTICS,
+    *PLANTED_FILES,
     *PLANTED_PICTURES,
     *PLANTED_POLICY,
     *PLANTED_UNITS,

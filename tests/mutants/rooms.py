@@ -173,6 +173,16 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "files": Room(
+        ("release/part_noise.py", "release/released_files.py", "session/files_desk.py"),
+        (
+            "tests/unit/release/test_part_noise.py",
+            "tests/unit/sampling/test_keyed_bits.py",
+            "tests/unit/session/test_released_files.py",
+            "tests/unit/ledger/test_ledger_model.py",
+        ),
+        0.2,
+    ),
     "labels": Room(
         (
             "release/label*.py",

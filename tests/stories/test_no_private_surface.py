@@ -70,6 +70,8 @@ COMMANDS = (
     ("report", "visits.csv"),
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:

@@ -1,5 +1,7 @@
 """Amounts of a budget as people read them: what is spent rounds up, what is left down.
 
+>>> from decimal import ROUND_CEILING
+>>> from sordino.pages.languages import read_language
 >>> english = read_language("en")
 >>> amount_in_words(english, "epsilon", Fraction(1, 3), ROUND_CEILING)
 '0.3334'
@@ -7,22 +9,14 @@
 '0.5 in a million'
 """
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final
 
 from sordino.numbers import Extended
 from sordino.numbers.precision import decimals
-from sordino.pages.languages import Language, read_language
+from sordino.pages.languages import Language
 from sordino.pages.story import Amounts, Purse
-
-__all__ = [
-    "ROUND_CEILING",
-    "ROUND_FLOOR",
-    "amount_in_words",
-    "main_name",
-    "read_language",
-]
 
 _DIGITS: Final = 4
 _MILLION: Final = 10**6

@@ -1,9 +1,10 @@
 """What is left of the limits of blocks, and what people in several of them lose."""
 
 from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from typing import Final
 
-from sordino.pages.amounts import ROUND_CEILING, ROUND_FLOOR, amount_in_words, main_name
+from sordino.pages.amounts import amount_in_words, main_name
 from sordino.pages.languages import Language
 from sordino.pages.markup import NOTHING, Html, tag
 from sordino.pages.odds import FALSE_ALARMS, Odds

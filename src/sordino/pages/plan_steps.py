@@ -20,8 +20,10 @@ _MOST_LINES: Final = 200
 _DEEPEST: Final = 50
 """Of a tree that is drawn; what lies deeper is drawn there."""
 _BRANCH: Final = "└─ "
-_THRESHOLD: Final = re.compile(r"threshold=([0-9.e+]+)")
-_HIDING: Final = ("keep groups that pass ", "rank by ")
+_THRESHOLD: Final = re.compile(
+    r"(?:threshold=|groups below )([0-9.]+(?:e[+-]?[0-9]+)?)"
+)
+_HIDING: Final = ("keep groups that pass ", "rank by ", "leave out groups below ")
 _GROUPS: Final = ("group by ", "all rows together")
 _KINDS: Final = (
     ("table ", "table"),
@@ -76,8 +78,8 @@ def steps_of(plan: str) -> PlanSteps:
 def hidden_below(plan: str) -> tuple[bool, float | None]:
     """Say whether a plan hides small groups, and below which noisy number."""
     hiding = [line for line in plan.splitlines() if line.startswith(_HIDING)]
-    match = _THRESHOLD.search("\n".join(hiding))
-    return bool(hiding), float(match[1]) if match else None
+    levels = [float(level) for level in _THRESHOLD.findall("\n".join(hiding))]
+    return bool(hiding), max(levels, default=None)
 
 
 def step_kind(line: str) -> str:

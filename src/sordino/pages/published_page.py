@@ -1,9 +1,10 @@
 """The second page: each release, what it was for, its numbers and their limits."""
 
 from collections.abc import Iterator
+from decimal import ROUND_CEILING
 from typing import Final
 
-from sordino.pages.amounts import ROUND_CEILING, amounts_in_words
+from sordino.pages.amounts import amounts_in_words
 from sordino.pages.cuts import cut_sentences
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, join, tag
@@ -129,7 +130,8 @@ def _groups(language: Language, publication: ShownRelease) -> Html:
         return language.html("published.groups.one")
     hides, threshold = hidden_below(publication.plan)
     if not hides:
-        return language.html("published.groups.known")
+        whole = "known" if publication.number else "listed"
+        return language.html(f"published.groups.{whole}")
     if threshold is None:
         return language.html("published.groups.hidden")
     count = language.number(f"{threshold:,.4g}")

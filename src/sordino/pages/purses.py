@@ -1,17 +1,12 @@
 """What is left of a budget, as sentences, a bar and a table of names."""
 
 from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from fractions import Fraction
 from typing import Final
 
 from sordino.numbers import Extended
-from sordino.pages.amounts import (
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    amount_in_words,
-    amounts_in_words,
-    main_name,
-)
+from sordino.pages.amounts import amount_in_words, amounts_in_words, main_name
 from sordino.pages.languages import Language
 from sordino.pages.markup import Content, Html, join, tag
 from sordino.pages.story import Accounts, Purse

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, final
 
+from sordino import _validate
 from sordino._completion import hides
 from sordino.errors import InvalidParameter
 from sordino.pages.languages import Language, read_language
@@ -71,6 +72,7 @@ class Label:
 
     def render(self, form: Form) -> bytes:
         """Return the whole card as "html", "png", "json" or "text"."""
+        _validate.choice(tuple(_RENDERERS), form=form)
         return _RENDERERS[form](self)
 
     def __str__(self) -> str:

@@ -117,7 +117,7 @@ class LabelledRelease(ReleaseView, Protocol):
 
     @property
     def provenance(self) -> Provenance:
-        """Return what was request, and which record of a ledger paid for it."""
+        """Return what was asked, and which record of a ledger paid for it."""
 
 
 def label_facts(release: LabelledRelease) -> LabelFacts:
@@ -193,7 +193,7 @@ def _exactness(release: ReleaseView, name: str) -> _Exactness:
 
 
 def _left_out(coverage: "pa.Table | None") -> tuple[LeftOut, ...] | None:
-    """Return the counts of what was left out, if they were request for."""
+    """Return the counts of what was left out, if they were asked for."""
     if coverage is None:
         return None
     return tuple(

@@ -125,3 +125,21 @@ def test_any_history_agrees_with_a_simple_model(
         assert ledger.spent() == PureDP(Fraction(model.charged, 10))
         checked = ledger.verify()
     assert (checked.releases, checked.answers) == (model.charged, len(model.answers))
+
+
+def test_of_two_tickets_of_a_charge_one_begins(tmp_path: Path) -> None:
+    """Who takes the second attempt first: the other one, or nobody, gets through."""
+    with Ledger.at(tmp_path / "a", LIMIT, create=True) as ledger:
+        first, second = ledger.reserve(claim("k")), ledger.reserve(claim("k"))
+        with pytest.raises(AnswerLost):
+            ledger.begin(first)
+        ledger.begin(second)
+        alone = ledger.reserve(claim("alone"))
+        ledger.begin(alone)
+        with pytest.raises(AnswerLost):
+            ledger.begin(alone)
+        with pytest.raises(AnswerLost):
+            ledger.reserve(claim("alone"))
+        unkeyed = ledger.reserve(claim(None))
+        ledger.begin(unkeyed)
+        assert ledger.verify().releases == 3

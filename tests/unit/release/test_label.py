@@ -213,6 +213,13 @@ def test_another_ending_is_refused(path: Any) -> None:
         RELEASES["few"].label().save(path)
 
 
+@pytest.mark.parametrize("form", ["pdf", "", None, 7])
+def test_another_form_is_refused(form: Any) -> None:
+    """The refusal names the forms."""
+    with pytest.raises(InvalidParameter, match='"html"'):
+        RELEASES["few"].label().render(form)
+
+
 def test_another_language_is_refused() -> None:
     """The refusal names the languages."""
     with pytest.raises(InvalidParameter, match="language"):

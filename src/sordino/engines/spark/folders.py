@@ -6,18 +6,18 @@ from sordino.errors import InvalidParameter
 from sordino.release.released_files import WrittenFile
 
 
-def new_folder_of(session: Any, folder: str) -> None:
-    """Refuse a folder that is there, or that cannot be made; it is not left behind."""
+def try_new_folder(session: Any, folder: str, columns: Any) -> None:
+    """Refuse a folder that is there, or cannot hold columns; it is not left behind."""
     try:
-        problem = _problem(session, folder)
+        problem = _problem(session, folder, columns)
     except Exception:  # noqa: BLE001 what Java says of a path
-        problem = "cannot be made"
+        problem = "cannot be written to"
     if problem:
         remedy = 'Name a new one, such as folder="hdfs:///statistics/visits-2026-11".'
         raise InvalidParameter("folder", folder, problem, remedy)
 
 
-def _problem(session: Any, folder: str) -> str:
+def _problem(session: Any, folder: str, columns: Any) -> str:
     """Return why workers cannot write to a new folder, "" if they can."""
     place = session._jvm.org.apache.hadoop.fs.Path(folder)  # noqa: SLF001 into Java
     settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 as above
@@ -27,10 +27,21 @@ def _problem(session: Any, folder: str) -> str:
     master = session.sparkContext.master
     if files.getScheme() == "file" and not master.startswith("local"):
         return f"is on this machine, and the workers of {master} are not"
-    if not files.mkdirs(place):
-        return "cannot be made"
-    files.delete(place, False)
+    try:
+        _no_rows(session, columns).write.parquet(folder)
+    finally:
+        files.delete(place, True)
     return ""
+
+
+def _no_rows(session: Any, columns: Any) -> Any:
+    """Return a frame without rows, for which no worker needs Python."""
+    from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
+
+    nothing = functions.lit(None)
+    return session.range(0).select(
+        *(nothing.cast(field.dataType).alias(field.name) for field in columns)
+    )
 
 
 def written_files(session: Any, folder: str) -> tuple[WrittenFile, ...]:

@@ -17,7 +17,7 @@ from typing import Any, final
 import pyarrow as pa
 
 from sordino.engines.failures import run_guarded
-from sordino.engines.spark.folders import new_folder_of, written_files
+from sordino.engines.spark.folders import try_new_folder, written_files
 from sordino.engines.sql.answer_tables import answer_schema
 from sordino.engines.sql.group_totals import KEYS, PLACE
 from sordino.engines.sql.spreads import AbstractSpread, AbstractWorkers, PartTask
@@ -44,7 +44,8 @@ class SparkWorkers(AbstractWorkers):
 
     def admit(self, task: PartTask, folder: str) -> None:
         """Refuse a folder that is there, and workers that draw other noise than we."""
-        new_folder_of(self._session, folder)
+        self._count_parts()
+        try_new_folder(self._session, folder, _columns_of(task))
         if self._trials(task) != {task.trial()}:
             raise EngineUnavailable(
                 "its workers cannot draw the noise that this process would draw. "
@@ -76,11 +77,20 @@ class SparkWorkers(AbstractWorkers):
         totals = self._frame_of(statement, salt)
         if question.keys is not None:
             totals = _with_every_key(self._session.table(KEYS), totals)
-        count = int(self._session.conf.get("spark.sql.shuffle.partitions"))
+        count = self._count_parts()
         by = totals.columns[: len(question.by)]
         parts = totals.repartition(count, *by)
         blocks = parts.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK_2)
         return SparkSpread(blocks, answer_schema(question), self._quiet)
+
+    def _count_parts(self) -> int:
+        """Return how many parts there are, or refuse a number that is none."""
+        count = self._session.conf.get("spark.sql.shuffle.partitions")
+        if not count.isdecimal():
+            raise EngineUnavailable(
+                f"spark.sql.shuffle.partitions is {count!r}: set it to a number"
+            )
+        return int(count)
 
     def files_in(self, folder: str) -> Sequence[WrittenFile]:
         """Return the files of a folder, as they are now."""
@@ -115,13 +125,10 @@ class SparkSpread(AbstractSpread):
 
     def _write(self, task: PartTask, secret: bytes, folder: str) -> None:
         """Have each part written by the one attempt at it that Spark commits."""
-        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 as above
-
-        columns = from_arrow_schema(task.schema, prefer_timestamp_ntz=True)
         shared = self._frame.sparkSession.sparkContext.broadcast(secret)
         try:
             work = _work_on_part(task, shared, self._schema)
-            noisy = _map_parts(self._frame, work, columns)
+            noisy = _map_parts(self._frame, work, _columns_of(task))
             noisy.write.mode("error").parquet(folder)
         finally:
             shared.destroy(blocking=True)
@@ -138,6 +145,13 @@ def _with_every_key(keys: Any, totals: Any) -> Any:
         *(keys[name] for name in keys.columns if name != PLACE),
         *(count.alias(name) for count, name in zip(counts, names, strict=True)),
     )
+
+
+def _columns_of(task: PartTask) -> Any:
+    """Return the columns of what a task makes, as Spark says them."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 as above
+
+    return from_arrow_schema(task.schema, prefer_timestamp_ntz=True)
 
 
 def _map_parts(frame: Any, work: _Work, columns: Any) -> Any:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 SMALL: Final = 8.5
 TITLE: Final = 10.0
-_POINTS: Final = 72
+_DOTS: Final = (72, 100, 200)
+"""In an inch: letters are moved to whole dots, so widths depend on their number."""
+_SLACK: Final = 1.02
 _GAP: Final = 0.08
 """Inches between two labels."""
 _BEYOND: Final = 0.12
@@ -23,22 +25,24 @@ _BEYOND: Final = 0.12
 
 
 @cache
-def _renderer() -> Any:
+def _renderer(dots: int) -> Any:
     """Return what measures texts; it draws nothing."""
-    return RendererAgg(1, 1, _POINTS)  # type: ignore[no-untyped-call]
+    return RendererAgg(1, 1, dots)  # type: ignore[no-untyped-call]
 
 
 def text_inches(
     texts: Iterable[str], size: float = SMALL, weight: str = "normal"
 ) -> float:
-    """Return the width of the text_inches text, in inches."""
+    """Return the width of the widest text, in inches."""
     font = FontProperties(size=size, weight=weight)
-    measure = _renderer().get_text_width_height_descent
     return max(
         (
-            float(measure(text, font, ismath=False)[0]) / _POINTS
+            _renderer(dots).get_text_width_height_descent(text, font, ismath=False)[0]
+            / dots
+            * _SLACK
             for text in texts
             if text
+            for dots in _DOTS
         ),
         default=0.0,
     )

@@ -71,7 +71,8 @@ def fill_line(axes: "Axes", part: GroupTable, series: Series, inks: Inks) -> Non
     value, low, high = (ends[: len(places)] for ends in series[1:])
     axes.fill_between(places, low, high, color=inks.band, alpha=0.55, lw=0, zorder=2)
     marker = "o" if len(places) <= _MARKED else ""
-    axes.plot(places, value, marker, ls="-", ms=3, lw=1.6, color=inks.blue, zorder=3)
+    look: Any = {"ls": "-", "ms": 3, "lw": 1.6, "color": inks.blue, "zorder": 3}
+    axes.plot(places, value, marker=marker, **look)
 
 
 def set_periods(axes: "Axes", part: GroupTable, width: float) -> None:
@@ -79,7 +80,7 @@ def set_periods(axes: "Axes", part: GroupTable, width: float) -> None:
     keys = [key for (key,) in part.groups if key is not None]
     places = period_places(keys)
     least, most = (places[0], places[-1]) if len(places) else (0.0, 1.0)
-    span = max(most - least, 1e-9)
+    span = (most - least) or 1.0
     axes.set_xlim(least - 0.02 * span, most + 0.02 * span)
     inches = [width * ((place - least) / span + 0.02) / 1.04 for place in places]
     texts = [key_text(key) for key in keys]

@@ -99,7 +99,7 @@ def release_parts(release: ReleaseView, names: tuple[str, ...]) -> list[GroupTab
     """Return the table of a release, or those that are stacked in it."""
     whole = whole_part(release, names)
     mark = grouping_name(()) if len(release.keys) > 1 else None
-    if mark is None or release.keys[0] != mark:
+    if mark is None or release.keys[0] != mark or not len(whole):
         return [whole]
     return [_drop_absent_keys(part, part.heading) for part in split_part(whole, mark)]
 

@@ -11,7 +11,12 @@ import numpy as np
 from sordino.display.inks import Inks
 from sordino.pages.scales import Scale
 from sordino.release.drawing.band_block import GAP, BandColumn, number_scale
-from sordino.release.drawing.lettering import choose_labels, set_labels, text_inches
+from sordino.release.drawing.lettering import (
+    choose_labels,
+    cut_to,
+    set_labels,
+    text_inches,
+)
 from sordino.release.drawing.parts import Series
 from sordino.release.drawing.sheet import Drawing, Place
 
@@ -45,7 +50,8 @@ def _draw_ranks(
     place: Place, series: Series, first: int, left: float, width: float
 ) -> None:
     """Draw an aggregate: title, hairlines, both scales."""
-    place.write(left, _HEAD / 2, _title(series, first), color=place.inks.soft)
+    title = cut_to(_title(series), width)
+    place.write(left, _HEAD / 2, title, color=place.inks.soft)
     scale = number_scale(series.numbers)
     texts = [f"{tick:,.10g}" for tick in scale.ticks]
     letters = text_inches(texts) + GAP
@@ -88,7 +94,7 @@ def set_upward(axes: "Axes", scale: Scale, inks: Inks) -> None:
         axes.axhline(0, color=inks.bare, lw=0.8, zorder=1)
 
 
-def _title(series: Series, first: int) -> str:
+def _title(series: Series) -> str:
     """Return how many groups are drawn, and how."""
     count = int(np.sum(~np.isnan(series.value)))
-    return f"the other {count:,} by rank, from {first:,} on; a scale of their own"
+    return f"the other {count:,} by rank, their own scale"

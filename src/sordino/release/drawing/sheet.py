@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
+from sordino.display import formatting
 from sordino.display.inks import Inks
 from sordino.losses.pictures import Picture
-from sordino.release.drawing.lettering import SMALL, TITLE, wrap
+from sordino.release.drawing.lettering import SMALL, TITLE, text_inches, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +16,7 @@ MARGIN: Final = 0.15
 _LINE: Final = 0.17
 _NARROWEST: Final = 4.6
 _HEAD: Final = 11.0
+_LONGEST: Final = 60
 _HEAD_LINE: Final = 0.22
 _BETWEEN: Final = 0.18
 
@@ -70,10 +72,11 @@ class Drawing(NamedTuple):
     draw: Callable[[Place], None]
 
 
-def heading_block(text: str) -> Drawing:
+def heading_block(name: str) -> Drawing:
     """Return a line above the pictures of a table."""
+    text = formatting.cut_text(name, _LONGEST)
     return Drawing(
-        0.0,
+        text_inches([text], TITLE, "bold"),
         0.3,
         lambda place: place.write(0, 0.15, text, fontsize=TITLE, weight="bold"),
     )
