@@ -49,7 +49,7 @@ class Handle:
 
     def knows(self, subject: str) -> bool:
         """Say whether there was a record about a subject when this last looked."""
-        return self._store.newest(subject) > 0
+        return self._run(lambda: self._store.newest(subject) > 0)
 
     def use(self, act: Callable[[Log], Result]) -> Result:
         """Run an act on the log while nobody appends to it.
