@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -22,6 +23,7 @@ from sordino.engines.spark import engine, workers
 from sordino.errors import SordinoError
 from sordino.session import files_desk
 from tests.dying_executors import (
+    PATIENCE,
     QUERY,
     SALT,
     Cluster,
@@ -74,6 +76,7 @@ def written(
     cluster: Cluster, gate: Path | None = None, strike: Strike | None = None
 ) -> Outcome:
     """Return the rows of a release's files, and what was drawn for each part."""
+    wait_for_both(cluster)
     place = Path(tempfile.mkdtemp(dir=cluster.folder, prefix="out-")) / "files"
     with session_over(cluster.rows()) as session:
         waiting = nullcontext() if gate is None else struck(gate, strike)
@@ -90,6 +93,14 @@ def written(
         _, part, _, digest = path.name.split("-")
         drew.setdefault(part, []).append(digest)
     return {"answer": answer, "charges": charges, "drew": drew}
+
+
+def wait_for_both(cluster: Cluster) -> None:
+    """Wait until two workers are there: totals are held by both of them."""
+    end = time.monotonic() + PATIENCE
+    executors = cluster.spark.sparkContext._jsc.sc().getExecutorMemoryStatus
+    while executors().size() < 3 and time.monotonic() < end:  # the driver is one
+        time.sleep(0.1)
 
 
 def drawing(gate: Path, *, honest: bool = True) -> AbstractContextManager[object]:
