@@ -59,7 +59,8 @@ def main() -> None:
 
 def outcomes(folder: Path) -> Iterator[tuple[str, Outcome]]:
     """Yield what becomes of each release, under a name."""
-    cluster = Cluster(folder)
+    # else a worker remembers for a minute with whom it could hold totals
+    cluster = Cluster(folder, **{"spark.storage.cachedPeersTtl": "100"})
     yield "undisturbed", written(cluster)
     yield "killed while rows are read", written(cluster, cluster.gate, kill_executor)
     for honest in (True, False):
