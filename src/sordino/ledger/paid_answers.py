@@ -15,7 +15,7 @@ from sordino.ledger.log import Log
 from sordino.ledger.records import Record
 from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.numbers import INFINITE, Extended, distance
+from sordino.numbers import INFINITE, Extended, distance, probability
 from sordino.words import canonical_text
 
 if TYPE_CHECKING:
@@ -148,6 +148,6 @@ def _read_question(fields: Mapping[str, Any]) -> tuple[Fraction, dict[str, str]]
         return _BEFORE, plans
     _, arguments = words
     names = [name for name, _ in arguments.get("requests", ())]
-    return Fraction(arguments["confidence"]), {
+    return probability(confidence=arguments["confidence"]), {
         name: plans.get(name, fields["plan"]) for name in names
     }

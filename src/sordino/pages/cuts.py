@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from fractions import Fraction
 from typing import Any
 
 from sordino.display.formatting import format_number
+from sordino.numbers import exact
 from sordino.pages.languages import Language
 from sordino.pages.markup import Content, Html, join, plain_name, tag
 from sordino.pages.request_words import Verb, columns_of, cuts_of, verbs_of
@@ -58,7 +58,7 @@ def _end(language: Language, words: Any) -> str:
     if literals:
         return language.bare_name(literals[0].get("value"))
     try:
-        return language.number(format_number(float(Fraction(words))))
+        return language.number(format_number(float(exact(bound=words))))
     except (TypeError, ValueError, OverflowError):
         return language.bare_name(words)
 

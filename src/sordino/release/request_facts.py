@@ -19,6 +19,8 @@ from fractions import Fraction
 from typing import Any, Final, Literal, TypeAlias, final
 
 from sordino.display.formatting import format_key
+from sordino.errors import InvalidParameter
+from sordino.numbers import exact
 from sordino.pages.request_words import PRIVATE, Verb, as_verb, verbs_in
 
 Groups: TypeAlias = Literal["none", "public", "hidden", "mixed", "first", ""]
@@ -185,9 +187,10 @@ def _number(words: Any) -> Fraction | None:
     if not isinstance(words, str) or len(words) > _LONGEST_NUMBER:
         return None
     try:
-        return Fraction(words)
-    except (ValueError, ZeroDivisionError):
+        size = exact(number=words)
+    except InvalidParameter:
         return None
+    return size if isinstance(size, Fraction) else None
 
 
 def _text(value: Any) -> str:

@@ -7,11 +7,11 @@ import json
 import math
 from collections.abc import Callable
 from datetime import datetime
-from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 from sordino.display.formatting import cut_text, format_key
 from sordino.errors import InvalidLabel
+from sordino.numbers import probability
 from sordino.release.label_facts import (
     FORM,
     CountedRange,
@@ -96,7 +96,7 @@ def _hundredth(value: Any) -> int:
 def _share(value: Any) -> str:
     """Return an exact share between 0 and 1."""
     text = _text(value)
-    if len(text) > _LONGEST_SHARE or not 0 < Fraction(text) < 1:
+    if len(text) > _LONGEST_SHARE or not 0 < probability(share=text) < 1:
         raise ValueError
     return text
 

@@ -72,6 +72,7 @@ REFUSED: Final[dict[str, Any]] = {
     "a huge number": changed(numbers=2**70),
     "no number": changed(shown_from=float("nan")),
     "no share": changed(confidence="2"),
+    "a share whose digits no memory holds": changed(confidence="1e-999999999"),
     "a division by zero": changed(confidence="1/0"),
     "a share of many digits": changed(confidence=f"1/{'9' * 5000}"),
     "another kind of groups": changed(groups="label.title"),

@@ -136,3 +136,11 @@ def test_no_words_make_it_fail(words: Any) -> None:
     request_facts(["release", {"request": ["agg", words]}])
     request_facts(["release", {"request": ["agg", {"rows": words, "columns": words}]}])
     request_facts(words)
+
+
+@pytest.mark.parametrize("text", ["1e999999999", "1e-999999999", "1/0", "inf", "nan"])
+def test_numbers_that_no_memory_holds_are_none(text: str) -> None:
+    """A few letters may stand for more digits than there are."""
+    total = ["sum", {"column": ["col", {"name": "days"}], "low": text, "high": text}]
+    words = ["release", {"request": ["agg", {"columns": [["n", total]]}]}]
+    assert request_facts(words).bounds == ()

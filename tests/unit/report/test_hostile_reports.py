@@ -16,8 +16,10 @@ from sordino.report.ledger_story import NEWEST, ledger_report
 from tests.reports import EVIL, KNOWN, LIMIT, TENTH, open_session, read_page, rows
 
 VISITS = sd.table("visits").enforce(sd.MaxRowsPerID(3))
+NUMBERS = st.sampled_from(["1e999999999", "-1/0", "inf", "1e9999"])
+"""Numbers of more digits than there are, and of none."""
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=9),
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9) | NUMBERS,
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["name", "limit", "column", "low"]), inner)
