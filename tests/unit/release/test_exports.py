@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
+from sordino import release as release_room
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.release import files
+from sordino.release import drawing, files
 from sordino.release.column_names import side_by_side
 from sordino.release.release import Release
 from tests.releases import RELEASES, few
@@ -165,8 +166,11 @@ def test_absent_packages_are_named(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A package that is not installed is named, with the command that installs it."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-        monkeypatch.delitem(sys.modules, name)
+    few().plot()  # so that all that draws is there, and is put back afterwards
+    monkeypatch.setattr(release_room, "drawing", drawing)
+    for name in list(sys.modules):
+        if name.partition(".")[0] == package or name.startswith(drawing.__name__):
+            monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     calls: dict[str, Any] = {
         "pandas": few().to_pandas,

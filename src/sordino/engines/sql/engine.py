@@ -188,14 +188,14 @@ class SQLEngine(AbstractEngine):
 
     def _script(self, question: Question) -> Script:
         """Return all that would run for a question."""
-        return Script.of(self._statements(), self._kept.use_kept_rows(question))
+        bounded = self._kept.use_kept_rows(question)
+        return Script.of(self._statements(), bounded, question)
 
     def _copy(self, table: str, schema: Schema) -> pa.Table:
         """Return the rows of a table, sorted by all columns in turn."""
         if not schema.names:
             return pa.table({})
         node = Source(table, schema)
-
         return try_in_place(
             self._statements().rows_in_order(node),
             lambda: self._statements(never_in_place).rows_in_order(node),
@@ -253,14 +253,13 @@ class SQLEngine(AbstractEngine):
             for leaf in script.kept:
                 self._kept.give_up(leaf.name)
                 self._destroy([leaf.name])
-            bare = Script.of(self._statements(), script.question)
-            return self._try(bare, last)
+            return self._try(script.without_kept(self._statements()), last)
 
     def _try(self, script: Script, last: Callable[[Script], T]) -> T:
         """Return the answer, should a cell stop it of rows that are handed over."""
         return try_in_place(
             script,
-            lambda: Script.of(self._statements(never_in_place), script.question),
+            lambda: script.rewrite(self._statements(never_in_place)),
             lambda attempt: self._answer(attempt, last),
             self._database.is_stuck,
         )

@@ -93,6 +93,8 @@ class Script:
     """What makes the rows that a question is about, then what answers it."""
 
     question: Question
+    asked_for: Question
+    """The question before rows that are kept took the place of others."""
     writes: Statements
     kept: tuple[Kept, ...]
     """Which rows are to be there."""
@@ -101,7 +103,9 @@ class Script:
     """What makes these rows, of those for which that was needed."""
 
     @classmethod
-    def of(cls, statements: Statements, question: Question) -> "Script":
+    def of(
+        cls, statements: Statements, question: Question, asked_for: Question
+    ) -> "Script":
         """Return the script of a question, whose plan says which rows are kept."""
         rows = prune_question(question)
         leaves = {leaf.name: leaf for leaf in _kept_leaves(rows)}
@@ -111,7 +115,15 @@ class Script:
             steps.rows,
             statements.question(question, steps.rows),
         )
-        return cls(question, statements, tuple(leaves.values()), run)
+        return cls(question, asked_for, statements, tuple(leaves.values()), run)
+
+    def rewrite(self, statements: Statements) -> "Script":
+        """Return the same script, written for tables that are read in another way."""
+        return Script.of(statements, self.question, self.asked_for)
+
+    def without_kept(self, statements: Statements) -> "Script":
+        """Return the script of the question as it was asked: no rows are kept."""
+        return Script.of(statements, self.asked_for, self.asked_for)
 
     @property
     def runs(self) -> tuple[Run, ...]:
