@@ -9,7 +9,7 @@ True
 False
 """
 
-from typing import Any
+from typing import Any, Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -18,6 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 
 from sordino.errors import InvalidParameter
+
+_PRIME: Final = 2**255 - 19
+_CURVE: Final = -121665 * pow(121666, -1, _PRIME)
+"""The d of the curve, y^2 - x^2 = 1 + d x^2 y^2."""
 
 
 def sign(signer: Ed25519PrivateKey, text: bytes) -> str:
@@ -28,11 +32,12 @@ def sign(signer: Ed25519PrivateKey, text: bytes) -> str:
 def is_signed(public: str, signature: str, text: bytes) -> bool:
     """Say whether a signature is that of a key for these bytes."""
     try:
-        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public))
+        encoded = bytes.fromhex(public)
+        key = Ed25519PublicKey.from_public_bytes(encoded)
         key.verify(bytes.fromhex(signature), text)
     except (InvalidSignature, ValueError):
         return False
-    return True
+    return not _is_small(encoded)
 
 
 def public_of(signer: Ed25519PrivateKey) -> str:
@@ -50,3 +55,15 @@ def signer_of(signer: Any) -> Ed25519PrivateKey | None:
         "must be an Ed25519 private key of the package cryptography",
         "Try signer=Ed25519PrivateKey.generate(), and keep it.",
     )
+
+
+def _is_small(encoded: bytes) -> bool:
+    """Say whether a key is a point of order 1, 2, 4 or 8: anybody signs for such a one.
+
+    Of order 1 and 2 are (0, 1) and (0, -1), of order 4 the points with y = 0. Twice a
+    point has y = (y^2 + x^2) / (1 - d x^2 y^2), which is 0 for order 8: there
+    x^2 = -y^2, and the curve says d y^4 + 2 y^2 - 1 = 0.
+    """
+    y = int.from_bytes(encoded, "little") % 2**255 % _PRIME  # the last bit is of x
+    square = y * y % _PRIME
+    return square in {0, 1} or (_CURVE * square**2 + 2 * square - 1) % _PRIME == 0

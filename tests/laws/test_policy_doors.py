@@ -12,7 +12,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.memory.engine import MemoryEngine
-from sordino.errors import PolicyRefusal
+from sordino.errors import LedgerUnavailable, PolicyRefusal
 from sordino.job.job import read_job
 from sordino.job.job_desk import open_to_release
 from sordino.ledger.ledger import Claim, Ledger
@@ -201,6 +201,122 @@ def test_the_parts_of_parts_obey() -> None:
         each.release(question, QUARTER)
         with pytest.raises(PolicyRefusal, match=r"release\.epsilon = 0\.3"):
             each.release(question, HALF)
+
+
+OWN: Final = sd.table("own").enforce(sd.MaxRowsPerID(1))
+OWN_COUNT: Final = OWN.agg(n=sd.count())
+AT_A_PART: Final[dict[str, Callable[[Session], Any]]] = {
+    "release": lambda s: s.release(OWN_COUNT, QUARTER),
+    "release with a key": lambda s: s.release(OWN_COUNT, QUARTER, key="new"),
+    "release of margins": lambda s: s.release(OWN.marginals(WARDS, order=1), QUARTER),
+    "release_all": lambda s: s.release_all({"a": OWN_COUNT}, QUARTER),
+    "release_files": lambda s: s.release_files(
+        OWN.group_by(WARDS).agg(n=sd.count()), QUARTER, "nowhere"
+    ),
+    "sql": lambda s: s.sql(
+        "SELECT COUNT(*) AS n FROM own", QUARTER, limits=sd.MaxRowsPerID(1)
+    ),
+    "suggest": lambda s: s.suggest(
+        sd.table("own").agg(n=sd.count()), QUARTER, limits={"rows": [1, 2]}
+    ),
+    "partition": lambda s: s.partition("own", "age", [40], QUARTER),
+    "price": lambda s: s.price(OWN_COUNT, QUARTER),
+    "price of margins": lambda s: s.price(OWN.marginals(WARDS, order=1), QUARTER),
+    "price_all": lambda s: s.price_all({"a": OWN_COUNT}, QUARTER),
+    "what_if": lambda s: s.what_if(OWN_COUNT, QUARTER),
+}
+"""What may be asked of a part."""
+
+
+def two_parts(ledger: Ledger) -> tuple[Session, Session]:
+    """Return a part of a table, and a part of that part."""
+    session = clinic(ledger)
+    bounds = sd.MaxGroupsPerID("ward", 1), sd.MaxGroupsPerID("age", 1)
+    session.view("own", sd.table("visits").enforce(*bounds))
+    part = session.partition("own", "ward", ["A"], sd.ApproxDP(20, "1e-3"))["A"]
+    return part, part.partition("own", "age", [30], sd.ApproxDP(2, "1e-5"))[30]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("serial", [1, 2])
+@pytest.mark.parametrize("door", list(AT_A_PART))
+def test_parts_answer_no_more_under_a_newer_policy(
+    door: str, serial: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For any verb, a part and a part of it: nothing is charged or asked for."""
+    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    if serial == 2:
+        ledger.obey(policy_of(ANYBODY))
+    parts = two_parts(ledger)
+    before = [(each.release(OWN_COUNT, QUARTER, key="k"), each) for each in parts]
+    records = [each.ledger.records() for each in parts]
+    newest = policy_of(f"serial = {serial}\n")
+    ledger.obey(newest)
+    monkeypatch.delattr(MemoryEngine, "prepare")
+    for paid, each in before:
+        with pytest.raises(PolicyRefusal, match="after these parts were made") as no:
+            AT_A_PART[door](each)
+        assert no.value.rule == f"serial = {serial}"
+        again = each.release(OWN_COUNT, QUARTER, key="k")  # costs nothing
+        assert again["n"] == paid["n"]
+    assert [each.ledger.records() for each in parts] == records
+
+
+def test_a_part_that_adopts_the_policy_itself_answers_no_more() -> None:
+    """What marks it was not held against that policy, so to obey it is too little."""
+    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    parts = two_parts(ledger)
+    for each in (ledger, *(part.ledger for part in parts)):
+        each.obey(policy_of(ANYBODY))
+    for part in parts:
+        with pytest.raises(PolicyRefusal, match="after these parts were made"):
+            part.release(OWN_COUNT, QUARTER)
+
+
+def test_a_policy_adopted_while_a_part_prepares_is_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before the charge the ledger is looked at once more."""
+    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    part, _ = two_parts(ledger)
+    records, prepare = part.ledger.records(), MemoryEngine.prepare
+
+    def prepare_slowly(engine: Any, question: Any) -> Any:
+        ledger.obey(policy_of(ANYBODY))
+        return prepare(engine, question)
+
+    monkeypatch.setattr(MemoryEngine, "prepare", prepare_slowly)
+    with pytest.raises(PolicyRefusal, match="after these parts were made"):
+        part.release(OWN_COUNT, QUARTER)
+    assert part.ledger.records() == records
+
+
+def test_a_policy_adopted_while_parts_are_made_is_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They obey what they were charged by, and so answer nothing under another."""
+    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    session, make = clinic(ledger), Ledger.in_memory
+
+    def make_late(*terms: Any) -> Ledger:
+        ledger.obey(policy_of(ANYBODY))
+        return make(*terms)
+
+    session.view("own", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
+    monkeypatch.setattr(Ledger, "in_memory", make_late)
+    part = session.partition("own", "ward", ["A"], HALF)["A"]
+    with pytest.raises(PolicyRefusal, match="after these parts were made"):
+        part.release(OWN_COUNT, QUARTER)
+
+
+def test_the_parts_of_a_closed_ledger_answer_nothing(tmp_path: Path) -> None:
+    """Which policy it obeys by now cannot be told."""
+    ledger = Ledger.at(tmp_path / "a.ledger", sd.ApproxDP(100, "0.1"), create=True)
+    parts = two_parts(ledger)
+    ledger.close()
+    for part in parts:
+        with pytest.raises(LedgerUnavailable, match="is closed"):
+            part.release(OWN_COUNT, QUARTER)
 
 
 @pytest.mark.slow

@@ -129,8 +129,29 @@ PLANTED_POLICY: Final[tuple[Planted, ...]] = (
     Planted(
         "policy",
         "src/sordino/session/book.py",
-        "            ledger.obey(policy, who=self.who)\n",
+        "            ledger.obey(self.policy, who=book.who)\n",
         "            ledger.policy()\n",
         "parts of a table that obey nothing",
+    ),
+    Planted(
+        "policy",
+        "src/sordino/session/book.py",
+        "        if newest is not None and newest != self.policy:\n",
+        "        if newest is None and newest != self.policy:\n",
+        "parts that answer what a newer policy forbids",
+    ),
+    Planted(
+        "policy",
+        "src/sordino/session/book.py",
+        "            self.book.whole.refuse_newer_policy()\n",
+        "            self.book.whole.book.ledger.policy()\n",
+        "parts of parts that do not see the ledger of the whole",
+    ),
+    Planted(
+        "policy",
+        "src/sordino/signing.py",
+        "    return not _is_small(encoded)\n",
+        "    return bool(encoded)\n",
+        "keys by which anybody signs",
     ),
 )

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, TypeAlias, final
 from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_charged
-from sordino.errors import EngineUnavailable, InvalidParameter
+from sordino.errors import EngineUnavailable, InvalidParameter, PolicyRefusal
 from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
 from sordino.ledger.exposure import Block
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
+from sordino.policy.signed import Policy
 from sordino.policy.usage import Usage
 from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
@@ -88,6 +89,8 @@ class Book:
     """The text that its releases are made by."""
     blocks: tuple[str, ...] | None = None
     """The blocks that are read, of those open when it was made; None without blocks."""
+    whole: "Whole | None" = None
+    """What it is a part of, if it is one of a partition."""
 
     @property
     def promise(self) -> Loss:
@@ -169,9 +172,13 @@ class Book:
             **details,
         )
         is_paid = self.ledger.holds(claim)
+        if self.whole is not None and not is_paid:
+            self.whole.refuse_newer_policy()
         if self.ledger.obeys and not is_paid:
             self.ledger.refuse_unlawful(claim)
         ready = None if is_paid else self._ready(claim, prepare)
+        if self.whole is not None and not is_paid:
+            self.whole.refuse_newer_policy()  # to prepare may take a while
         ticket = self.ledger.reserve(self._describe_job(claim))
         provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
@@ -226,6 +233,8 @@ class Book:
         self, identity: Identity, priced: Priced, earmark: str | None
     ) -> Loss:
         """Return what would be left; a request that does not fit is refused."""
+        if self.whole is not None:
+            self.whole.refuse_newer_policy()
         claim = Claim(
             request=identity.fingerprint,
             asked=priced.budget,
@@ -240,6 +249,8 @@ class Book:
 
     def refuse_unlawful(self, priced: Priced) -> None:
         """Refuse what the policy does not allow; nothing is charged."""
+        if self.whole is not None:
+            self.whole.refuse_newer_policy()
         claim = Claim(
             request="",
             asked=priced.budget,
@@ -250,20 +261,47 @@ class Book:
         )
         self.ledger.refuse_unlawful(claim)
 
-    def part(self, budget: Any) -> "Book":
-        """Return a book for a part of a table, under the same policy."""
-        ledger = Ledger.in_memory(budget)
-        if self.name != DATASET:
-            ledger.allot(self.name, budget)
-        policy = self.ledger.policy()
-        if policy is not None:
-            ledger.obey(policy, who=self.who)
-        return Book(ledger, self.name, self.who, self.job)
+    def as_whole(self) -> "Whole":
+        """Return what parts are made of: before they are charged, by this policy."""
+        return Whole(self, self.ledger.policy())
 
     def adopt(self, policy: Any) -> None:
         """Obey the policy in a file from now on, if one is given."""
         if policy is not None:
             self.ledger.adopt(policy, who=self.who)
+
+
+@final
+class Whole(NamedTuple):
+    """A book that is parted, and the policy that the parts are charged by."""
+
+    book: Book
+    policy: Policy | None
+
+    def part(self, budget: Any) -> Book:
+        """Return a book for a part of a table, under the same policy."""
+        book, ledger = self.book, Ledger.in_memory(budget)
+        if book.name != DATASET:
+            ledger.allot(book.name, budget)
+        if self.policy is not None:
+            ledger.obey(self.policy, who=book.who)
+        return Book(ledger, book.name, book.who, book.job, whole=self)
+
+    def refuse_newer_policy(self) -> None:
+        """Refuse to ask parts of a ledger that has adopted another policy since.
+
+        What marks the parts was held against the one before, so that to obey the newer
+        one from now on would be too little. A ledger that is closed refuses, too.
+        """
+        if self.book.whole is not None:
+            self.book.whole.refuse_newer_policy()
+        newest = self.book.ledger.policy()
+        if newest is not None and newest != self.policy:
+            raise PolicyRefusal(
+                f"serial = {newest.rules.serial}",
+                "it was adopted after these parts were made, which answer no more",
+                "Make the parts anew, by session.partition.",
+            )
 
 
 def open_book(terms: Terms, about: str) -> Book:

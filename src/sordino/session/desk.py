@@ -211,6 +211,7 @@ class Desk:
         request_words = identity.partition_identity(
             self.catalog.words(name), column, [*marks.values()], budget
         )
+        parted = self.book.as_whole()
         self.book.answer(
             request_words,
             Priced(
@@ -225,7 +226,7 @@ class Desk:
         for value, rows in divided.parts.items():
             step = identity.part_step(column, marks[value])
             catalog = self.catalog.with_only(name, rows, step)
-            book = self.book.part(budget)
+            book = parted.part(budget)
             desks[value] = Desk(self.engine, catalog, book, process=self.process)
         return desks
 
