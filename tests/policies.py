@@ -22,6 +22,7 @@ ROWS: Final[dict[str, list[Any]]] = {
     "age": [30, 40, 50] * 80,
     "codes": [["x", "y"], ["z"], []] * 80,
 }
+LENGTHS: Final = {"days": [1, 2], "z": [1, 2]}
 REGIONS: Final = {"age": [30, 40, 50], "decade": ["thirties", "forties", "fifties"]}
 
 
@@ -70,5 +71,6 @@ def clinic(ledger: Any = None, budget: Any = None, **more: Any) -> sd.Session:
         "visits": visits,
         "people": sd.PrivateTable(others, protects=sd.AddRowsWithID("patient")),
         "regions": sd.PublicTable(REGIONS),
+        "lengths": sd.PublicTable(LENGTHS),
     }
     return sd.Session(tables, budget, ledger=ledger, engine="memory", **more)

@@ -20,6 +20,12 @@ SIZES: Final = range(12, 29)
 """Of groups around the least count."""
 
 
+IN_A: Final = sd.col("ward") == "A"
+OWN: Final = sd.when(IN_A).then(sd.col("days")).otherwise(None)
+"""The days of one ward: no other row has a value."""
+MADE: Final = ONE.with_columns(z=OWN)
+
+
 def unknown(budget: Any, **more: Any) -> Callable[[Session], Any]:
     """Ask for groups that are not known, whose threshold follows from the budget."""
     query = sd.table("visits").enforce(
@@ -87,7 +93,110 @@ ALLOWED: Final[dict[str, Callable[[Session], Any]]] = {
     "all rows, by person": priced(
         sd.table("visits").per_id(d=sd.sum("days", 0, 9)).agg(m=sd.mean("d", 0, 9))
     ),
+    "all rows, by person, as extremes": priced(
+        sd.table("visits").per_id(d=sd.max("days", 0, 9)).agg(m=sd.max("d", 0, 9))
+    ),
+    "a column under another name": priced(
+        MADE.rename({"days": "d"}).agg(m=sd.mean("d", 0, 9))
+    ),
+    "a sum of a condition": priced(
+        ONE.agg(n=sd.sum(sd.when(IN_A).then(1).otherwise(0), 0, 1))
+    ),
+    "a sum of what is made": priced(
+        MADE.agg(s=sd.sum("z", 0, 9, nulls="drop"), n=sd.count_distinct("z"))
+    ),
+    "a mean in SQL": lambda session: session.price(
+        session.sql(
+            "SELECT AVG(CLAMP(days, 0, 9)) AS m, COUNT(days) AS n FROM visits",
+            limits=sd.MaxRowsPerID(1),
+        ),
+        HALF,
+    ),
+    "a mean by groups": priced(
+        ONE
+        .group_by(WARDS)
+        .agg(n=sd.count(), m=sd.mean("days", 0, 9))
+        .suppress_below(20)
+    ),
 }
+
+
+def of_some(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a number for rows of one ward, in Python."""
+    return {"z": row["days"] if row["ward"] == "A" else None}
+
+
+def in_sql(cell: str) -> Callable[[Session], Any]:
+    """Ask in SQL."""
+    text = "SELECT " + cell + " AS m FROM visits"  # noqa: S608 ours
+    one = sd.MaxRowsPerID(1)
+    return lambda session: session.price(session.sql(text, limits=one), HALF)
+
+
+def mean_of(rows: Any, **more: Any) -> Callable[[Session], Any]:
+    """Ask for a mean of z."""
+    return priced(rows.agg(m=sd.mean("z", 0, 9, nulls="drop"), **more))
+
+
+ONLY: Final[dict[str, Callable[[Session], Any]]] = {
+    "mean": mean_of(MADE),
+    "mean with a number for the others": priced(
+        MADE.agg(m=sd.mean("z", 0, 9, nulls=0))
+    ),
+    "variance": priced(MADE.agg(v=sd.variance("z", 0, 9, nulls="drop"))),
+    "stdev": priced(MADE.agg(v=sd.stdev("z", 0, 9, nulls="drop"))),
+    "median": priced(MADE.agg(v=sd.median("z", 0, 9, nulls="drop"))),
+    "quantile": priced(MADE.agg(v=sd.quantile("z", "0.9", 0, 9, nulls="drop"))),
+    "quantiles": priced(MADE.agg(v=sd.quantiles("z", ["0.1"], 0, 9, nulls="drop"))),
+    "min": priced(MADE.agg(v=sd.min("z", 0, 9, nulls="drop"))),
+    "max": priced(MADE.agg(v=sd.max("z", 0, 9, nulls="drop"))),
+    "bounds": priced(MADE.agg(v=sd.bounds("z", nulls="drop"))),
+    "beside a count, with coverage": mean_of(MADE, n=sd.count(), coverage=True),
+    "in the question": priced(ONE.agg(m=sd.mean(OWN, 0, 9, nulls="drop"))),
+    "a number that stands for the others": priced(
+        ONE.agg(m=sd.max(sd.when(IN_A).then(sd.col("days")).otherwise(0), 0, 9))
+    ),
+    "in groups": priced(
+        MADE
+        .group_by(WARDS)
+        .agg(n=sd.count(), m=sd.mean("z", 0, 9, nulls="drop"))
+        .suppress_below(20)
+    ),
+    "renamed": mean_of(MADE.rename({"z": "x"}).rename({"x": "z"})),
+    "written over": priced(
+        ONE.with_columns(days=OWN).agg(m=sd.mean("days", 0, 9, nulls="drop"))
+    ),
+    "a cast that fails": mean_of(ONE.with_columns(z=sd.col("ward").cast("i64"))),
+    "a division by zero": mean_of(
+        ONE.with_columns(z=sd.col("days") // (sd.col("age") - 30))
+    ),
+    "a function": mean_of(ONE.with_columns(sd.udf(of_some, returns={"z": "i64"}))),
+    "a left join": lambda session: session.price(
+        ONE
+        .join_public("lengths", on="days", how="left")
+        .group_by(WARDS)
+        .agg(m=sd.mean("z", 0, 9, nulls="drop"))
+        .suppress_below(20),
+        HALF,
+    ),
+    "an extreme of a person": mean_of(
+        sd.table("visits").with_columns(z=OWN).per_id(z=sd.max("z", 0, 9, nulls="drop"))
+    ),
+    "a sum of a person, in the question": mean_of(
+        sd.table("visits").per_id(z=sd.sum(OWN, 0, 9, nulls="drop"))
+    ),
+    "SQL: CASE": in_sql("AVG(CLAMP(CASE WHEN ward = 'A' THEN days END, 0, 9))"),
+    "SQL: NULLIF": in_sql("AVG(CLAMP(NULLIF(days, 3), 0, 9))"),
+    "SQL: FILTER": in_sql("AVG(CLAMP(days, 0, 9)) FILTER (WHERE ward = 'A')"),
+}
+"""Answers about the rows that have a value, where the question says which have one."""
+
+
+@pytest.mark.parametrize("way", list(ONLY))
+def test_a_value_that_few_rows_have_makes_no_group(way: str) -> None:
+    """For any wording: the rows with a value are a group that nothing counts."""
+    with pytest.raises(PolicyRefusal, match=r"groups\.least = 20, .* have a value"):
+        ONLY[way](clinic(ledger_under(LEAST)))
 
 
 @pytest.mark.sampled(7)

@@ -107,6 +107,27 @@ PLANTED_POLICY: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "policy",
+        "src/sordino/query/lineage.py",
+        "cell.names() & rows.made or not (gathered or isinstance(cell, Col))",
+        "cell.names() & rows.made",
+        "an expression taken for a column as its table has it",
+    ),
+    Planted(
+        "policy",
+        "src/sordino/query/lineage.py",
+        "    missing = frozenset(right.columns) if node.outer else right.made\n",
+        "    missing: frozenset[str] = frozenset()\n",
+        "values that a left join brings to some rows only",
+    ),
+    Planted(
+        "policy",
+        "src/sordino/query/per_id.py",
+        "    computes = any(question.reads_made(()) for _, question in aggregations)\n",
+        "    computes = False\n",
+        "a person's total of an expression taken for one of a column",
+    ),
+    Planted(
+        "policy",
         "src/sordino/session/book.py",
         "            ledger.obey(self.policy, who=book.who)\n",
         "            ledger.policy()\n",

@@ -1,7 +1,7 @@
 """What every aggregation is: estimators of an answer, made of noisy measurements."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -259,6 +259,8 @@ class AbstractAggregation(ABC):
 
     needs_every_group: ClassVar[bool] = False
     """Whether an answer is made of the numbers of several groups."""
+    is_of_all: ClassVar[bool] = False
+    """Whether each answer is about all rows of a group, not those with a value."""
 
     @abstractmethod
     def columns(self, name: str) -> tuple[str, ...]:
@@ -273,6 +275,18 @@ class AbstractAggregation(ABC):
     @abstractmethod
     def clamp(self) -> "AbstractClamped | None":
         """Return the bounds that values are clamped to, None without any."""
+
+    def reads_made(self, computed: Container[str]) -> bool:
+        """Tell whether it asks of an expression, or of a column made by one."""
+        words: Any = self.words
+        _, arguments = words
+        match arguments.get("column"):
+            case None:
+                return False
+            case str(name) | ["col", {"name": name}]:
+                return name in computed
+            case _:
+                return True
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
         """Tell whether it is the sum of a weighed column, which needs no bounds."""

@@ -1,7 +1,7 @@
 """How many rows a group has."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.row_counts import row_estimators
@@ -15,6 +15,8 @@ from sordino.words import Words, call
 @dataclass(frozen=True)
 class Count(AbstractAggregation):
     """The number of rows of a group."""
+
+    is_of_all: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         """Show the call."""

@@ -1,7 +1,7 @@
 """How many different values some columns have in a group."""
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from sordino import _validate
 from sordino.aggregations.additive import SingleEstimator
@@ -19,6 +19,7 @@ from sordino.words import Words, call
 class CountDistinct(AbstractAggregation):
     """The number of different values of some columns, none of them missing."""
 
+    is_of_all: ClassVar[bool] = True
     names: tuple[str, ...]
 
     def __repr__(self) -> str:

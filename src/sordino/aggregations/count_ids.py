@@ -1,7 +1,7 @@
 """How many ids a group has: the people, where ids are the protected unit."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
 from sordino.aggregations.measurements import IntegerMeasurement
@@ -19,6 +19,8 @@ IDS = "ids"
 @dataclass(frozen=True)
 class CountIds(AbstractAggregation):
     """The number of different ids of a group."""
+
+    is_of_all: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         """Show the call."""

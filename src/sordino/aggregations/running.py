@@ -88,6 +88,7 @@ class Running(AbstractAggregation):
     """A count or a sum in each of ordered periods, to date, and of the last few."""
 
     needs_every_group: ClassVar[bool] = True
+    is_of_all: ClassVar[bool] = True
     each: AbstractAggregation
     periods: Periods
     last: tuple[int, ...]

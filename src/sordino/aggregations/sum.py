@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from sordino.aggregations.additive import SingleEstimator
 from sordino.aggregations.base import AbstractEstimator, Setting
@@ -45,6 +45,7 @@ from sordino.words import Words
 class Sum(AbstractBounded):
     """The sum of the values of a group, each clamped to [low, high]."""
 
+    is_of_all: ClassVar[bool] = True
     column: Any
     low: Any
     high: Any

@@ -103,6 +103,13 @@ class Least:
         """Refuse an answer in which a group with a smaller noisy count may show."""
         if not usage.is_answered:
             return
+        if usage.is_of_some:
+            raise PolicyRefusal(
+                self.rule,
+                "the rows that have a value of what an expression, a function or a "
+                "public table makes are a group that nothing counts",
+                "Ask this of a column as the table has it, or a sum and a count.",
+            )
         if not usage.is_grouped:
             if usage.is_chosen:
                 raise PolicyRefusal(

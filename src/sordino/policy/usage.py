@@ -46,5 +46,7 @@ class Usage:
     is_grouped: bool = False
     is_chosen: bool = False
     """Whether the rows are some of those there are."""
+    is_of_some: bool = False
+    """Whether it divides by, or ranks, the rows with a value of a made column."""
     level: Fraction | None = None
     """What the noisy count of each group that is shown has at least, if it has."""

@@ -22,6 +22,8 @@ class Gathered(AbstractNode):
     totals: tuple[tuple[str, AbstractTotal], ...]
     extremes: tuple[tuple[str, Extreme], ...]
     schema: Schema
+    computes: bool = False
+    """Whether any of them is of an expression, and not of a column as it stands."""
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:

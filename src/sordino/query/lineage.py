@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
 from sordino.expressions.base import AbstractExpression
+from sordino.expressions.tree import Col
 from sordino.query.by_kind import by_kind
 from sordino.query.gathered import Gathered
 from sordino.query.kept import Kept
@@ -64,6 +65,8 @@ class Lineage:
     runs_python: bool = False
     is_chosen: bool = False
     """Whether the rows are some of those there are."""
+    made: frozenset[str] = frozenset()
+    """Columns that no private table has: who asks decides which rows have a value."""
 
     def cells_of(self, names: Iterable[str]) -> Cells:
         """Return the columns behind some columns."""
@@ -80,7 +83,8 @@ class Lineage:
     def narrow(self, names: Iterable[str]) -> "Lineage":
         """Return the rows with some of their columns; a new one is made of none."""
         cells = {name: self.columns.get(name, NOTHING) for name in names}
-        return replace(self, columns=cells)
+        carried = self.columns.keys() - self.made
+        return replace(self, columns=cells, made=frozenset(cells) - carried)
 
     def combine(self, other: "Lineage") -> "Lineage":
         """Return both together, with the columns of this one."""
@@ -91,6 +95,7 @@ class Lineage:
             self.bounds | other.bounds,
             self.runs_python or other.runs_python,
             self.is_chosen or other.is_chosen,
+            self.made,
         )
 
 
@@ -111,7 +116,8 @@ def _source(node: Source, below: _Below, origins: Origins) -> Lineage:
         name: frozenset({(node.table, name)}) if private else NOTHING
         for name in node.schema
     }
-    return Lineage(columns, frozenset({node.table}))
+    computed = frozenset[str]() if private else frozenset(columns)
+    return Lineage(columns, frozenset({node.table}), made=computed)
 
 
 def _unreadable(node: Unreadable, below: _Below, origins: Origins) -> Lineage:
@@ -121,7 +127,7 @@ def _unreadable(node: Unreadable, below: _Below, origins: Origins) -> Lineage:
 
 def _public(node: PublicRows, below: _Below, origins: Origins) -> Lineage:
     del below, origins
-    return Lineage(dict.fromkeys(node.schema, NOTHING))
+    return Lineage(dict.fromkeys(node.schema, NOTHING), made=frozenset(node.schema))
 
 
 def _kept(node: Kept, below: _Below, origins: Origins) -> Lineage:
@@ -130,10 +136,17 @@ def _kept(node: Kept, below: _Below, origins: Origins) -> Lineage:
 
 
 def _project(node: Project, below: _Below, origins: Origins) -> Lineage:
+    """Return columns as they were, or made; of gathered rows they only finish them."""
     del origins
     (rows,) = below
     cells = {name: rows.cells_of(cell.names()) for name, cell in node.columns}
-    return replace(rows, columns=cells)
+    gathered = isinstance(node.child, Gathered)
+    computed = frozenset(
+        name
+        for name, cell in node.columns
+        if cell.names() & rows.made or not (gathered or isinstance(cell, Col))
+    )
+    return replace(rows, columns=cells, made=computed)
 
 
 def _filter(node: Filter, below: _Below, origins: Origins) -> Lineage:
@@ -165,7 +178,8 @@ def _keep_groups(
 def _join(node: Join, below: _Below, origins: Origins) -> Lineage:
     """Return pairs: what the right side brings is found by the columns joined on.
 
-    A row may find none, or several: the rows are chosen, and weighed, by them.
+    A row may find none, or several: the rows are chosen, and weighed, by them. Where
+    one stays that finds none, it has none of the values that are brought.
     """
     del origins
     left, right = below
@@ -173,7 +187,9 @@ def _join(node: Join, below: _Below, origins: Origins) -> Lineage:
     brought = {name: cells | met for name, cells in right.columns.items()}
     both = left.divide(node.on).combine(right.divide(node.on))
     cells = brought | dict(left.columns) | dict.fromkeys(node.on, met)
-    return replace(both, columns=cells, is_chosen=True)
+    missing = frozenset(right.columns) if node.outer else right.made
+    computed = left.made | (missing - left.columns.keys())
+    return replace(both, columns=cells, is_chosen=True, made=computed)
 
 
 def _difference(node: Without, below: _Below, origins: Origins) -> Lineage:
@@ -193,7 +209,12 @@ def _map(node: MapRows, below: _Below, origins: Origins) -> Lineage:
     del origins
     (rows,) = below
     returned = dict.fromkeys(node.returns, rows.cells_of(rows.columns))
-    return replace(rows, columns=dict(rows.columns) | returned, runs_python=True)
+    return replace(
+        rows,
+        columns=dict(rows.columns) | returned,
+        runs_python=True,
+        made=rows.made.union(node.returns),
+    )
 
 
 def _flat_map(node: FlatMap, below: _Below, origins: Origins) -> Lineage:
@@ -202,16 +223,23 @@ def _flat_map(node: FlatMap, below: _Below, origins: Origins) -> Lineage:
     (rows,) = below
     whole = rows.cells_of(rows.columns)
     cells = dict(rows.columns) | dict.fromkeys(node.returns, whole)
-    return replace(rows.choose(whole), columns=cells, runs_python=True)
+    computed = rows.made.union(node.returns)
+    return replace(rows.choose(whole), columns=cells, runs_python=True, made=computed)
 
 
 def _gather(node: Gathered, below: _Below, origins: Origins) -> Lineage:
+    """Return what is gathered as made if what it is gathered of is."""
     del origins
     (rows,) = below
     cells = {name: rows.columns[name] for name in node.per}
-    cells |= {name: rows.cells_of(total.names()) for name, total in node.totals}
-    cells |= {name: rows.cells_of(extreme.names()) for name, extreme in node.extremes}
-    return replace(rows.divide(node.per), columns=cells)
+    read = {name: total.names() for name, total in node.totals}
+    read |= {name: extreme.names() for name, extreme in node.extremes}
+    cells |= {name: rows.cells_of(names) for name, names in read.items()}
+    computed = {
+        name for name, names in read.items() if node.computes or names & rows.made
+    }
+    computed |= rows.made.intersection(node.per)
+    return replace(rows.divide(node.per), columns=cells, made=frozenset(computed))
 
 
 _Rule: TypeAlias = Callable[[Any, _Below, Origins], Lineage]

@@ -96,7 +96,9 @@ def _gather(relation: Relation, per: Iterable[str], aggregations: Asked) -> Proj
         )
         for name, extreme in extremes
     ]
-    rows = Gathered(relation.node, marks, totals, extremes, Schema.of(facts))
+    computes = any(question.reads_made(()) for _, question in aggregations)
+    columns = Schema.of(facts)
+    rows = Gathered(relation.node, marks, totals, extremes, columns, computes)
     return _show(rows, summaries)
 
 

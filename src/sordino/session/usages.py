@@ -40,6 +40,11 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
         covered=_covered_cells(purchase, catalog),
         functions=frozenset(_functions(request, catalog)),
         is_grouped=bool(request.by or binned),
+        is_of_some=any(
+            question.reads_made(rows.made)
+            for question in request.questions
+            if not question.is_of_all
+        ),
         level=None if binned else _level(purchase),
     )
 
