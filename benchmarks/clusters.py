@@ -30,6 +30,7 @@ PATIENCE: Final = 600.0
 TUMULT: Final = Path(__file__).parents[1] / ".venv/tumult"
 """Where `make bench` installs it; `.ready` says that it could."""
 BUDGET: Final = sd.PureDP(2)
+PARTITIONS: Final = ("spark.sql.shuffle.partitions", "8")
 KEYS: Final = sd.KeySet.from_dict({"g": list(range(GROUPS))})
 TABLE: Final = sd.table("t")
 FIVE_OF_ID: Final = TABLE.enforce(sd.MaxRowsPerID(5))
@@ -61,7 +62,7 @@ def spark() -> Any:
     from sordino.engines.spark.cluster import started_session  # noqa: PLC0415 extra
 
     session = started_session(Settings(threads=2, memory_limit="3GB"))
-    session.conf.set("spark.sql.shuffle.partitions", "8")
+    session.conf.set(*PARTITIONS)
     return session
 
 
@@ -103,6 +104,7 @@ def opened_and_asked(millions: int, protects: Any, rows: Any) -> Action:
 def plain(millions: int, rows: str) -> Action:
     """Return the same without privacy, in a session of its own."""
     session = spark().newSession()
+    session.conf.set(*PARTITIONS)  # which a new session does not inherit
     session.read.parquet(rows_file(millions)).createOrReplaceTempView("t")
     return lambda: session.sql(PLAIN.format(rows=rows)).toArrow()
 

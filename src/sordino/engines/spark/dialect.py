@@ -21,6 +21,7 @@ from sordino.engines.spark.places import view_read_of
 from sordino.engines.spark.two_sorts import keep_by_two_sorts
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import SALT, AbstractDialect
+from sordino.engines.sql.key_boxes import box_of
 from sordino.engines.sql.pieces import Sql, function
 from sordino.query.nodes import KeepRows
 from sordino.query.question import MOST
@@ -157,6 +158,24 @@ class SparkDialect(AbstractDialect):
             return total
         there = exp.Star() if complete else value.copy()
         return _plus(total, _times(exp.Count(this=there), shift))
+
+    def place_in_box(
+        self, group: Sequence[Sql], keys: pa.Table
+    ) -> tuple[Sql, Sql] | None:
+        """Return the place where keys are a box of integers: to join them is slower."""
+        sides = box_of(keys)
+        if sides is None:
+            return None
+        place, within = sql.bigint(0), exp.true()
+        for value, side in zip(group, sides, strict=True):
+            ends = sql.bigint(side.least), sql.bigint(side.greatest)
+            height = sql.function("try_subtract", value.copy(), ends[0].copy())
+            far = sql.function("try_multiply", height, sql.bigint(side.step))
+            place = sql.function("try_add", place, far)
+            within = sql.conjunction(
+                within, exp.Between(this=value.copy(), low=ends[0], high=ends[1])
+            )
+        return place, within
 
     def sum_of_totals(self, total: Sql) -> Sql:
         """Return the sum of decimals, which has no more than 38 digits."""

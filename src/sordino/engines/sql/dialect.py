@@ -197,6 +197,15 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         are not null in any row.
         """
 
+    def place_in_box(
+        self, group: Sequence[Sql], keys: pa.Table
+    ) -> tuple[Sql, Sql] | None:
+        """Return the place of a group among public keys, and whether it is one of them.
+
+        None where keys are not told by their places alone: they are joined then.
+        """
+        del group, keys
+
     @abstractmethod
     def sum_of_totals(self, total: Sql) -> Sql:
         """Return the exact sum of wide totals, in a type that holds it."""
