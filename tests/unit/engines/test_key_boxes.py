@@ -40,8 +40,7 @@ def misplaced(sides: tuple[Side, ...], keys: pa.Table) -> list[int]:
     return [
         place
         for place, row in enumerate(rows)
-        if place
-        != sum(s.step * (x - s.least) for s, x in zip(sides, row, strict=True))
+        if place != sum(s.step * (x - s.least) for s, x in zip(sides, row, strict=True))
     ]
 
 
