@@ -1,6 +1,7 @@
 """Arrays of a server as lists: of one dimension, by their entries alone."""
 
 import math
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from sordino.query.nodes import KeepUnique, Source
 from tests.postgres_server import Cluster, cluster, stored_table
 
 BUDGET: Final = sd.PureDP(1)
-SHAPES: Final = {
+SHAPES: Final[Mapping[str, tuple[str, list[Any]]]] = {
     "null": ("NULL", []),
     "empty": ("'{}'", []),
     "one dimension": ("'{7,NULL,7}'", [7, None, 7]),
@@ -30,7 +31,7 @@ SHAPES: Final = {
     "too many": ("array_fill(7, '{16777217}'::integer[])", []),
 }
 """An array as written there, and the entries that it has here."""
-ENTRIES: Final = {
+ENTRIES: Final[Mapping[str, tuple[str, list[Any]]]] = {
     "smallint": ("'{-32768,NULL}'", [-32768, None]),
     "bigint": ("'{9223372036854775807}'", [2**63 - 1]),
     "real": ("'{1.5,-Infinity}'", [1.5, -math.inf]),
@@ -71,7 +72,7 @@ def listed(server: Cluster, kind: str, *values: str) -> tuple[str, str]:
     return server.address(), "listed"
 
 
-def entries(engine: AbstractEngine, source: tuple[str, str]) -> list[tuple[Any, Any]]:
+def entries(engine: AbstractEngine, source: tuple[str, str]) -> list[tuple[Any, ...]]:
     """Return the entries of a column x, with the person and how often there is one."""
     node = Source("t", engine.open("t", source, {}))
     question = question_of(explode_rows(node, "x"), "id", "x")
