@@ -86,5 +86,5 @@ def test_columns_under_new_names_are_sent_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """To Spark they are other columns, and an id is not where it was."""
-    monkeypatch.setattr(writer, "_named", writer.alias_as)
+    monkeypatch.setattr(writer, "_name_value", writer.alias_as)
     assert shuffles_of_a_bound(monkeypatch) == 2

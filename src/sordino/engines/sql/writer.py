@@ -89,7 +89,7 @@ class Writer:
         values, types = dict(pairs), dict(schema.columns)
         # A subquery without columns is none: one that is never read stands in.
         listed = [*values.values(), *further] or [exp.Literal.number(1)]
-        aliases = [_named(value, f"c{n}") for n, value in enumerate(listed)]
+        aliases = [_name_value(value, f"c{n}") for n, value in enumerate(listed)]
         name = self._add(select.select(*aliases, copy=False))
         selected = [exp.column(f"c{n}", table=name) for n in range(len(listed))]
         columns: dict[str, exp.Expression] = {}
@@ -133,10 +133,10 @@ class Writer:
 
 def select_from(rows: Subquery) -> exp.Select:
     """Return a select over some rows, of no columns yet."""
-    return exp.Select().from_(table_named(rows.name), copy=False)
+    return exp.Select().from_(table_name_value(rows.name), copy=False)
 
 
-def table_named(rows: str) -> exp.Table:
+def table_name_value(rows: str) -> exp.Table:
     """Return some rows by their name, which need not be parsed."""
     return exp.Table(this=exp.to_identifier(rows))
 
@@ -146,7 +146,7 @@ def alias_as(value: exp.Expression, name: str) -> exp.Alias:
     return exp.Alias(this=value.copy(), alias=exp.to_identifier(name))
 
 
-def _named(value: exp.Expression, name: str) -> exp.Expression:
+def _name_value(value: exp.Expression, name: str) -> exp.Expression:
     """Return a value under a name, which a column of that name has already.
 
     A column under another name is another one to Spark, also if the names are the same:
@@ -162,7 +162,7 @@ def select_groups(rows: Subquery, by: Iterable[exp.Expression]) -> exp.Select:
     return select_from(rows).group_by(*(value.copy() for value in by), copy=False)
 
 
-def columns_named(
+def columns_name_value(
     rows: Subquery, names: Iterable[str]
 ) -> list[tuple[str, exp.Expression]]:
     """Return some columns, by the names that users gave them."""
