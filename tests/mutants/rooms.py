@@ -163,6 +163,7 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/engines/test_postgres_settings.py",
             "tests/unit/engines/test_postgres_kept_rows.py",
             "tests/unit/engines/test_postgres_engine.py",
+            "tests/unit/engines/test_postgres_lists.py",
             "tests/laws/test_postgres_laws.py",
         ),
         0.2,
