@@ -60,6 +60,7 @@ class SparkDialect(AbstractDialect):
         **sql_dates.ENTRIES,
     }
     rules: ClassVar = {KeepRows: keep_by_two_sorts}
+    tells_sums = True
     absent: ClassVar = {
         "matches": "its regular expressions go back, so that one text can hold it up",
         "normalize": "it has no such function",

@@ -152,9 +152,10 @@ class SQLEngine(AbstractEngine):
         run_uncharged(lambda: self._alone(lambda: workers.admit(task, folder)))
 
         def spread(attempt: Script) -> AbstractSpread:
+            last = attempt.whole_totals
             self._make(attempt.run, question.keys)
-            self._hand(attempt.run.last)
-            return workers.spread(attempt.run.last, self._salt, question)
+            self._hand(last)
+            return workers.spread(last, self._salt, question)
 
         return lambda: run_guarded(lambda: self._answer_alone(script, spread))
 
@@ -306,11 +307,11 @@ class SQLEngine(AbstractEngine):
 
     def _totals_in(self, count: int, script: Script) -> pa.Table:
         """Return the totals, added from so many parts."""
-        if count == 1:
-            return self._table(script.run.last)
         totals, question = [], script.question
+        if count == 1:
+            return script.totals(self._table)
         for part in rows_in_buckets(script.run.rows, question.totals, count):
-            statement = script.writes.question(question, part, wide=True)
+            statement = script.writes.part(question, part)
             totals.append(self._table(statement))
         if not totals:
             raise MemoryError
