@@ -133,10 +133,10 @@ class Writer:
 
 def select_from(rows: Subquery) -> exp.Select:
     """Return a select over some rows, of no columns yet."""
-    return exp.Select().from_(table_name_value(rows.name), copy=False)
+    return exp.Select().from_(table_named(rows.name), copy=False)
 
 
-def table_name_value(rows: str) -> exp.Table:
+def table_named(rows: str) -> exp.Table:
     """Return some rows by their name, which need not be parsed."""
     return exp.Table(this=exp.to_identifier(rows))
 
@@ -162,7 +162,7 @@ def select_groups(rows: Subquery, by: Iterable[exp.Expression]) -> exp.Select:
     return select_from(rows).group_by(*(value.copy() for value in by), copy=False)
 
 
-def columns_name_value(
+def columns_named(
     rows: Subquery, names: Iterable[str]
 ) -> list[tuple[str, exp.Expression]]:
     """Return some columns, by the names that users gave them."""
