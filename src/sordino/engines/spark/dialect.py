@@ -161,6 +161,12 @@ class SparkDialect(AbstractDialect):
         there = exp.Star() if complete else value.copy()
         return _plus(total, _times(exp.Count(this=there), shift))
 
+    def brief_sum(self, value: Sql) -> Sql:
+        """Return the sum in 64 bits, which is null where a part of it is not held."""
+        nothing = sql.is_equal(exp.Count(this=value.copy()), sql.whole(0))
+        total = function("try_sum", value)
+        return sql.case([(nothing, sql.bigint(0))], total)
+
     def place_in_box(
         self, group: Sequence[Sql], keys: pa.Table
     ) -> tuple[Sql, Sql] | None:
