@@ -135,6 +135,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "arrays": Room(("arrays.py",), ("tests/unit/test_arrays.py",), 0.2),
     "waiting": Room(
         ("engines/duckdb/instance.py", "engines/duckdb/database.py"),
         (
