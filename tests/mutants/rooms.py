@@ -135,6 +135,15 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "sums": Room(
+        ("engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
+        (
+            "tests/laws/test_sum_laws.py",
+            "tests/unit/engines/test_rendering_laws.py",
+            "tests/unit/engines/test_engine_cases.py",
+        ),
+        0.2,
+    ),
     "waiting": Room(
         ("engines/duckdb/instance.py", "engines/duckdb/database.py"),
         (
