@@ -259,7 +259,7 @@ def outcome_of(table: sd.PrivateTable, end_at: int, server: Cluster) -> type | N
         failures.append(failure)
         count = end_at
     assert all(map(quiet, failures))
-    ended = [type(failure) for failure in failures] or [sd.Session]
+    ended: list[type] = [type(failure) for failure in failures] or [sd.Session]
     outcome = ended[0] if count >= end_at else None
     assert session.spent == sd.PureDP(0 if outcome is EngineUnavailable else 1)
     assert session.release(query, BUDGET).table.num_rows == 1
