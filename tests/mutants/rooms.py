@@ -135,6 +135,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "arrays": Room(("arrays.py",), ("tests/unit/test_arrays.py",), 0.2),
     "sums": Room(
         ("engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
         (
