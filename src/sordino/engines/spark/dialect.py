@@ -163,9 +163,10 @@ class SparkDialect(AbstractDialect):
 
     def brief_sum(self, value: Sql) -> Sql:
         """Return the sum in 64 bits, which is null where a part of it is not held."""
-        nothing = sql.is_equal(exp.Count(this=value.copy()), sql.whole(0))
-        total = function("try_sum", value)
-        return sql.case([(nothing, sql.bigint(0))], total)
+        nothing = sql.is_equal(exp.Count(this=exp.Star()), sql.whole(0))
+        return sql.case(
+            [(nothing, sql.bigint(0))], function("try_sum", _nothing_is_zero(value))
+        )
 
     def place_in_box(
         self, group: Sequence[Sql], keys: pa.Table
@@ -232,7 +233,7 @@ def _times(number: Sql, size: int) -> Sql:
 
 
 def _nothing_is_zero(total: Sql) -> Sql:
-    """Return a sum, 0 for that of nothing."""
+    """Return a number, 0 for one that is missing, or a sum of nothing."""
     return exp.Coalesce(this=total, expressions=[sql.whole(0)])
 
 
