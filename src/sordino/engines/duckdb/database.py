@@ -1,6 +1,6 @@
 """A DuckDB of the session's own, in memory, which opens no file but the sources'."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final, final
 
@@ -10,9 +10,11 @@ import pyarrow.dataset as ds
 
 from sordino.engines.duckdb.connection import locked_connection
 from sordino.engines.duckdb.dialect import DUCKDB
+from sordino.engines.duckdb.looks import Looks
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.kept_tables import columns_text
-from sordino.engines.sql.statements import Statement
+from sordino.engines.sql.scripts import Recipe
+from sordino.engines.sql.statements import Statement, Statements
 from sordino.engines.watching import watch
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
@@ -103,6 +105,12 @@ class DuckDB(AbstractDatabase):
         """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
         self._connect().execute(text, statement.parameters(salt))
+
+    def portions(
+        self, recipe: Recipe, writes: Statements, salt: int
+    ) -> Iterable[Statement]:
+        """Look at how many rows ids have, where there are many."""
+        return Looks(self, writes, salt).statements(recipe)
 
     def destroy(self, name: str) -> None:
         """Drop the table."""

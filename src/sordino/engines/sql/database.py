@@ -1,6 +1,7 @@
 """A database: how statements and rows reach it. What is asked it does not know."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, final
 
@@ -8,11 +9,12 @@ import pyarrow as pa
 
 from sordino.engines.failures import no_workers_refusal
 from sordino.engines.sql.dialect import AbstractDialect
-from sordino.engines.sql.statements import Statement
+from sordino.engines.sql.statements import Statement, Statements
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
 
 if TYPE_CHECKING:
+    from sordino.engines.sql.scripts import Recipe
     from sordino.engines.sql.spreads import AbstractWorkers
 
 
@@ -55,6 +57,15 @@ class AbstractDatabase(ABC):
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Make rows known under a name, instead of others; a reader is read once."""
 
+    @final
+    def hand_parts(self, statement: Statement) -> None:
+        """Hand over what a statement reads, and check what is read in place."""
+        for part in statement.handed:
+            if part.in_place:
+                part.source.check()
+            else:
+                self.hand(part.name, part.source.hand_over(part.places))
+
     @abstractmethod
     def forget(self) -> None:
         """Drop what was handed over."""
@@ -73,6 +84,16 @@ class AbstractDatabase(ABC):
 
         Statements may read a place as a table of that name.
         """
+
+    def portions(
+        self, recipe: "Recipe", writes: Statements, salt: int
+    ) -> Iterable[Statement]:
+        """Return statements of the rows that a recipe makes, all together.
+
+        Each is handed what it reads, and run, before the next one is asked for.
+        """
+        del writes, salt
+        return (recipe.run.last,)
 
     @abstractmethod
     def destroy(self, name: str) -> None:
