@@ -217,13 +217,13 @@ class SQLEngine(AbstractEngine):
         """Return the script of a question after it ran on empty tables, once."""
         script = self._script(question)
         script.refuse_changed()
+        recipes = script.recipes(self._kept.rehearsed)
         if self._database.remote:
-            script.refuse_private(self._frozen)
+            script.refuse_private(recipes, self._frozen)
         self._database.connect()
-        for leaf in script.kept:
-            if leaf.name not in self._kept.rehearsed:
-                self._rehearse(script.recipe(leaf).run, None)
-                self._kept.rehearsed.add(leaf.name)
+        for recipe in recipes:
+            self._rehearse(recipe.run, None)
+            self._kept.rehearsed.add(recipe.name)
         if script.mark not in self._rehearsals:
             self._rehearse(script.run, question.keys)
             self._rehearsals.add(script.mark)

@@ -4,7 +4,7 @@ A script is run twice: on empty tables before the charge, then on the rows. The 
 run reads nothing of anybody, so what goes wrong in it is public.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -160,11 +160,16 @@ class Script:
             for part in statement.handed:
                 refuse_changed(part.table, part.source)
 
-    def refuse_private(self, public: Container[str]) -> None:
+    def recipes(self, known: Container[str]) -> tuple[Recipe, ...]:
+        """Return what makes the rows that are kept, but for those with known names."""
+        return tuple(self.recipe(leaf) for leaf in self.kept if leaf.name not in known)
+
+    def refuse_private(self, recipes: Iterable[Recipe], public: Container[str]) -> None:
         """Refuse to hand over rows that are not public, and what is made of such."""
-        if any(run.functions for run in self.runs):
+        runs = (*(recipe.run for recipe in recipes), self.run)
+        if any(run.functions for run in runs):
             raise sending_refusal("the rows that a function makes")
-        for part in (handed for run in self.runs for handed in run.last.handed):
+        for part in (handed for run in runs for handed in run.last.handed):
             if not (part.in_place or part.given or part.table in public):
                 raise sending_refusal(f"the rows of {show(part.table)}")
 
