@@ -1,6 +1,6 @@
 """A DuckDB of the session's own, in memory, which opens no file but the sources'."""
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final, final
 
@@ -108,7 +108,7 @@ class DuckDB(AbstractDatabase):
 
     def portions(
         self, recipe: Recipe, writes: Statements, salt: int
-    ) -> Iterable[Statement]:
+    ) -> Generator[Statement]:
         """Look at how many rows ids have, where there are many."""
         return Looks(self, writes, salt).statements(recipe)
 

@@ -27,6 +27,7 @@ from sordino.engines.sql.stages import Made
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.query.kept import Kept
 from sordino.query.nodes import AbstractNode, Filter, KeepRows, Project, Source, Without
+from sordino.schema import Column, Schema
 from sordino.sources.base import lookup
 
 LEAST: Final = 2**20
@@ -52,7 +53,7 @@ class Looks:
     writes: Statements
     salt: int
 
-    def statements(self, recipe: Recipe) -> Iterator[Statement]:
+    def statements(self, recipe: Recipe) -> Generator[Statement]:
         """Yield statements of all rows that are kept, each run before the next.
 
         Portions are of a copy of the rows: of one moment, whatever a source does.
@@ -65,14 +66,16 @@ class Looks:
         if not self._first_counts(bound, size).promise_much(size):
             yield recipe.run.last
             return
-        copy = Kept(bound.child, f"{recipe.name}w", bound.child.schema)
+        counts = Counts.of(bound.limit, size)
+        copied = _with_ranges(bound, counts.bits)
+        copy = Kept(copied, f"{recipe.name}w", copied.schema)
         self.database.begin_kept(copy.name, copy.schema)
         try:
-            rows = self.writes.rows(bound.child)
+            rows = self.writes.rows(copied)
             self.database.hand_parts(rows)
             self.database.keep(copy.name, rows, self.salt)
             there = Kept(bound, recipe.name, bound.schema)
-            for portion in self._portions(replace(bound, child=copy), there, size):
+            for portion in self._portions(bound, counts, copy, there):
                 yield self.writes.rows(portion)
         finally:
             self.database.destroy(copy.name)
@@ -81,7 +84,7 @@ class Looks:
         """Return what a source says of its size, 0 where its rows may be left out."""
         below: AbstractNode = bound.child
         while isinstance(below, (Project, Filter)):
-            if isinstance(below, Filter) and not below.condition.names() <= {*bound.per}:
+            if isinstance(below, Filter) and below.condition.names() - {*bound.per}:
                 return 0
             below = below.child
         if not isinstance(below, Source):
@@ -89,35 +92,39 @@ class Looks:
         return lookup(self.writes.tables, below.table).source.size() or 0
 
     def _portions(
-        self, bound: KeepRows, there: Kept, size: int
+        self, bound: KeepRows, counts: "Counts", copy: Kept, there: Kept
     ) -> Iterator[AbstractNode]:
         """Yield what is kept of heavy ids, then of the others, then of light ones."""
-        counts = Counts.of(bound.limit, size)
-        for batch in self._ranges(bound.child, bound.per, counts.bits):
+        schema, (*_, ranges) = bound.child.schema, copy.schema.columns
+        total = 0
+        for batch in self._columns(replace(copy, schema=Schema.of([ranges]))):
             counts.add(batch)
-        rest: AbstractNode = bound.child
+            total += len(batch)
+        rest: AbstractNode = replace(copy, schema=schema)
+        if total > MOST:  # more than its source said, and counts have 32 bits
+            yield replace(bound, child=rest)
+            return
         light: list[AbstractNode] = []
-        if counts.are_light():
-            marks = self._mark(0, counts.crowded())
-            some = Marked(rest, bound.per, counts.bits, marks, False, bound.schema)
-            light.append(some)
-            rest = replace(some, among=True, schema=rest.schema)
-        if counts.are_heavy():
-            marks = self._mark(1, counts.heavy())
-            heavy = Marked(
-                bound.child, bound.per, counts.bits, marks, True, bound.child.schema
-            )
-            twins = self._twins(heavy, bound, counts.rows(counts.least_heavy))
+        crowded, heavy_ranges = counts.ranges_above(bound.limit), counts.heavy_ranges()
+        if counts.rows(crowded) * WORTH <= total:
+            marks = self._mark(0, crowded)
+            rest = Marked(copy, ranges[0], marks, among=True, schema=schema)
+            light.append(replace(rest, among=False, schema=bound.schema))
+        if counts.rows(heavy_ranges) * WORTH >= total > 0:
+            marks = self._mark(1, heavy_ranges)
+            heavy = Marked(copy, ranges[0], marks, among=True, schema=schema)
+            twins = self._twins(heavy, bound, counts.rows(heavy_ranges))
             if twins is not None:
                 yield KeepEarly(heavy, bound, self._mark(2, twins), bound.schema)
-                rest = Without(rest, there, bound.per, rest.schema)
+                rest = Without(rest, there, bound.per, schema)
         yield replace(bound, child=rest)
         yield from light
 
     def _first_counts(self, bound: KeepRows, size: int) -> "Counts":
         """Return how the first rows of a source are shared by ids."""
         counts, seen = Counts.of(bound.limit, -(-size // FINE)), 0
-        with closing(self._ranges(bound.child, bound.per, counts.bits)) as batches:
+        looked_at = Ranges(bound.child, bound.per, counts.bits)
+        with closing(self._columns(looked_at)) as batches:
             while seen * SAMPLE < size and (batch := next(batches, None)) is not None:
                 counts.add(batch)
                 seen += len(batch)
@@ -129,18 +136,16 @@ class Looks:
         """Return the ranges that several rows share, or None if many rows do."""
         ranges, seen = np.zeros(count, np.uint32), 0
         names = (*bound.per, *bound.order)
-        for batch in self._ranges(heavy, names, TWIN_BITS):
+        for batch in self._columns(Ranges(heavy, names, TWIN_BITS)):
             ranges[seen : seen + len(batch)] = batch
             seen += len(batch)
         ranges.sort()
         several = ranges[1:][ranges[1:] == ranges[:-1]]
         return None if len(several) * FEW > count else np.unique(several)
 
-    def _ranges(
-        self, rows: AbstractNode, names: tuple[str, ...], bits: int
-    ) -> Generator[npt.NDArray[Any]]:
-        """Yield the ranges of some rows."""
-        statement = self.writes.rows(Ranges(rows, names, bits))
+    def _columns(self, rows: AbstractNode) -> Generator[npt.NDArray[Any]]:
+        """Yield the only column of some rows, in batches."""
+        statement = self.writes.rows(rows)
         self.database.hand_parts(statement)
         for batch in self.database.batches(statement, self.salt):
             yield batch.column(0).to_numpy()
@@ -150,6 +155,14 @@ class Looks:
         column = pa.array(ranges.astype(np.int64))
         self.database.hand(f"m{number}", pa.table({"c0": column}))
         return Made(number, RANGE)
+
+
+def _with_ranges(bound: KeepRows, bits: int) -> Ranges:
+    """Return the rows of a bound and the ranges of their ids, under a name of ours."""
+    columns = bound.child.schema.columns
+    name = "".join(("range", *bound.child.schema.names))  # longer than any of them
+    schema = Schema.of([*columns, (name, Column("i64", nullable=False))])
+    return Ranges(bound.child, bound.per, bits, schema)
 
 
 @final
@@ -170,18 +183,24 @@ class Counts:
         """Return of how many bits the ranges are."""
         return len(self.each).bit_length() - 1
 
-    @property
-    def least_heavy(self) -> int:
-        """Return of how many rows enough come early for the limit, most likely."""
-        return (2 * self.limit + 32) << EARLY_BITS
-
     def add(self, ranges: npt.NDArray[Any]) -> None:
         """Count some rows."""
         np.add.at(self.each, ranges, np.uint32(1))
 
-    def rows(self, least: float = 0) -> int:
-        """Return how many rows were seen, in ranges of at least so many."""
-        return int(self.each.sum(where=self.each >= least))
+    def rows(self, ranges: Any = slice(None)) -> int:
+        """Return how many rows were seen in some ranges, or in all of them."""
+        return int(self.each[ranges].sum())
+
+    def ranges_above(self, least: float) -> npt.NDArray[Any]:
+        """Return the ranges of more rows than some number."""
+        return np.flatnonzero(self.each > least)
+
+    def heavy_ranges(self, share: float = 1) -> npt.NDArray[Any]:
+        """Return the ranges of so many rows that, most likely, enough come early.
+
+        Of rows that are a share of all, so many less are enough.
+        """
+        return self.ranges_above(max(1, share * ((2 * self.limit + 32) << EARLY_BITS)))
 
     def promise_much(self, size: int) -> bool:
         """Tell whether ids look light or heavy, by the first of so many rows.
@@ -194,21 +213,5 @@ class Counts:
             return False
         pairs = float(np.square(self.each, dtype=np.float64).sum()) - seen
         others = (pairs / seen**2 - 1 / len(self.each)) * size
-        many = self.rows(least=max(2, self.least_heavy * seen / size))
+        many = self.rows(self.heavy_ranges(share=seen / size))
         return others * 4 <= self.limit * 3 or many * WORTH >= seen
-
-    def crowded(self) -> npt.NDArray[Any]:
-        """Return the ranges in which an id may have more rows than the limit."""
-        return np.flatnonzero(self.each > self.limit)
-
-    def are_light(self) -> bool:
-        """Tell whether most rows are in no crowded range."""
-        return self.rows(least=self.limit + 1) * WORTH <= self.rows()
-
-    def heavy(self) -> npt.NDArray[Any]:
-        """Return the ranges of very many rows."""
-        return np.flatnonzero(self.each >= self.least_heavy)
-
-    def are_heavy(self) -> bool:
-        """Tell whether most rows are in heavy ranges."""
-        return self.rows(least=self.least_heavy) * WORTH >= self.rows()

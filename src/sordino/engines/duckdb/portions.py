@@ -37,7 +37,7 @@ EARLY_BITS: Final = 5
 @final
 @dataclass(frozen=True)
 class Ranges(AbstractNode):
-    """In which range the digest of some columns lies, of each row."""
+    """Rows, and last of all in which range the digest of some columns lies."""
 
     child: AbstractNode
     names: tuple[str, ...]
@@ -57,13 +57,12 @@ class Ranges(AbstractNode):
 @final
 @dataclass(frozen=True)
 class Marked(AbstractNode):
-    """The rows whose range of some columns is among some, or those whose is not."""
+    """The rows whose range, a column of theirs, is marked, or those whose is not."""
 
     child: AbstractNode
-    names: tuple[str, ...]
-    bits: int
+    column: str
     marks: Made
-    """Of the columns of `RANGE`, each range once."""
+    """Each range once."""
     among: bool
     schema: Schema
 
@@ -74,7 +73,7 @@ class Marked(AbstractNode):
 
     def describe(self) -> str:
         """Say of which."""
-        return f"some ranges of {', '.join(self.names)}"
+        return f"some ranges, by {self.column}"
 
 
 @final
@@ -102,17 +101,18 @@ class KeepEarly(AbstractNode):
 
 def _ranges(work: Writer, node: Ranges) -> Subquery:
     below = work.rows(node.child)
+    *carried, name = node.schema.names
     place = _range(_first_digest(work, below, node.names), node.bits)
-    return work.part(select_from(below), [("range", place)], node.schema)
+    pairs = [*columns_named(below, carried), (name, place)]
+    return work.part(select_from(below), pairs, node.schema)
 
 
 def _marked_rows(work: Writer, node: Marked) -> Subquery:
     below, marks = work.rows(node.child), work.rows(node.marks)
-    place = _range(_first_digest(work, below, node.names), node.bits)
+    (mark,) = marks.columns.values()
     join = work.dialect.semi_join if node.among else work.dialect.anti_join
-    select = join(
-        select_from(below), table_named(marks.name), place.eq(marks.columns["range"])
-    )
+    agree = below.columns[node.column].eq(mark)
+    select = join(select_from(below), table_named(marks.name), agree)
     return work.part(select, columns_named(below, node.schema), node.schema)
 
 
@@ -162,7 +162,7 @@ def _candidates(work: Writer, node: KeepEarly) -> Subquery:
         [_first_digest(work, below, names)],
     )
     twins = work.rows(node.twins)
-    (digest,), twin = digested.further, twins.columns["range"]
+    (digest,), (twin,) = digested.further, twins.columns.values()
     alike = _range(digest.copy(), TWIN_BITS).eq(twin.copy())
     near = exp.or_(_is_early(digest), exp.not_(twin.copy().is_(exp.null())))
     rows = select_from(digested).join(

@@ -1,7 +1,7 @@
 """A database: how statements and rows reach it. What is asked it does not know."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Generator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, ClassVar, final
 
@@ -87,13 +87,13 @@ class AbstractDatabase(ABC):
 
     def portions(
         self, recipe: "Recipe", writes: Statements, salt: int
-    ) -> Iterable[Statement]:
-        """Return statements of the rows that a recipe makes, all together.
+    ) -> Generator[Statement]:
+        """Yield statements of the rows that a recipe makes, all together.
 
         Each is handed what it reads, and run, before the next one is asked for.
         """
         del writes, salt
-        return (recipe.run.last,)
+        yield recipe.run.last
 
     @abstractmethod
     def destroy(self, name: str) -> None:

@@ -8,6 +8,7 @@ there, all is asked once more of values that are handed over.
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, TypeVar, final
 
 import pyarrow as pa
@@ -289,17 +290,16 @@ class SQLEngine(AbstractEngine):
             parts = rows_in_buckets(run.rows, (), count) if count > 1 else ()
             self._kept.begin(name)
             if not (
-                (parts or count == 1)
-                and self._database.begin_kept(name, recipe.schema)
+                (parts or count == 1) and self._database.begin_kept(name, recipe.schema)
             ):
                 raise NoPlace
-            self._alone(
-                lambda: filled(
-                    map(script.writes.rows, parts)
-                    if parts
-                    else self._database.portions(recipe, script.writes, self._salt)
-                )
-            )
+            if parts:
+                self._alone(lambda: filled(map(script.writes.rows, parts)))
+                return
+            with closing(
+                self._database.portions(recipe, script.writes, self._salt)
+            ) as whole:
+                self._alone(lambda: filled(whole))
 
         self._in_parts(kept)
         self._kept.end(name)
