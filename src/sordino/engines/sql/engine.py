@@ -20,7 +20,7 @@ from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
 from sordino.engines.sql.attempts import try_in_place
 from sordino.engines.sql.buckets import rows_in_buckets
-from sordino.engines.sql.database import AbstractDatabase, MomentPassed
+from sordino.engines.sql.database import AbstractDatabase, MomentPassed, Trial
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PARTS
 from sordino.engines.sql.kept_tables import KeptTables, NoPlace
@@ -64,7 +64,6 @@ class SQLEngine(AbstractEngine):
         self._parts = parts
         self._tables: dict[str, Opened] = {}
         self._frozen: dict[str, pa.Table] = {}
-        self._rehearsals: set[int] = set()
         self._kept = KeptTables()
         self._lock = threading.RLock()
         self._busy = False
@@ -107,10 +106,9 @@ class SQLEngine(AbstractEngine):
         """Read the rows of a public table, now and never again."""
         opened = lookup(self._tables, table)
         with self._lock:
-            self._frozen[table] = run_uncharged(
-                lambda: self._copy(table, opened.schema)
-            )
-            self._tables[table] = freeze_source(opened, self._frozen[table])
+            rows = run_uncharged(lambda: self._copy(table, opened.schema))
+            self._frozen[table] = rows
+            self._tables[table] = freeze_source(opened, rows)
 
     def frozen_rows(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
@@ -223,19 +221,21 @@ class SQLEngine(AbstractEngine):
             script.refuse_private(recipes, self._frozen)
         self._database.connect()
         for recipe in recipes:
-            self._rehearse(recipe.run, None)
+            self._rehearse(recipe.run, None, self._database.try_to_keep)
             self._kept.rehearsed.add(recipe.name)
-        if script.mark not in self._rehearsals:
-            self._rehearse(script.run, question.keys)
-            self._rehearsals.add(script.mark)
+        self._rehearse(script.run, question.keys, self._database.table)
         return script
 
-    def _rehearse(self, run: Run, keys: pa.Table | None) -> None:
-        """Run something on tables without rows, asked for no key."""
+    def _rehearse(self, run: Run, keys: pa.Table | None, trial: Trial) -> None:
+        """Run something on tables without rows, asked for no key, once a database."""
+        if run.mark in self._database.rehearsals:
+            return
         empty = run.empty_copy()
         self._make(empty, None if keys is None else keys.slice(0, 0))
-        self._table(empty.last)
+        self._database.hand_parts(empty.last)
+        trial(empty.last, self._salt)
         self._database.forget()
+        self._database.rehearsals.add(run.mark)
 
     def _answer_alone(self, script: Script, last: Callable[[Script], T]) -> T:
         """Return the answer to a question, of which `last` makes the totals.
@@ -289,17 +289,15 @@ class SQLEngine(AbstractEngine):
         def kept(count: int) -> None:
             parts = rows_in_buckets(run.rows, (), count) if count > 1 else ()
             self._kept.begin(name)
-            if not (
-                (parts or count == 1) and self._database.begin_kept(name, recipe.schema)
-            ):
+            may_be = bool(parts) or count == 1
+            if not (may_be and self._database.begin_kept(name, recipe.schema)):
                 raise NoPlace
             if parts:
                 self._alone(lambda: filled(map(script.writes.rows, parts)))
                 return
-            with closing(
-                self._database.portions(recipe, script.writes, self._salt)
-            ) as whole:
-                self._alone(lambda: filled(whole))
+            portions = self._database.portions(recipe, script.writes, self._salt)
+            with closing(portions):
+                self._alone(lambda: filled(portions))
 
         self._in_parts(kept)
         self._kept.end(name)

@@ -43,6 +43,16 @@ class Run:
         """Tell whether the database reads a source of it by itself."""
         return any(statement.in_place for statement in self.statements)
 
+    @property
+    def mark(self) -> int:
+        """Return a number that runs share which run alike on empty tables."""
+        schemas = [repr(node.schema) for node, _ in self.functions]
+        read = [
+            (statement.text, repr(statement.values), repr(_columns(statement)))
+            for statement in self.statements
+        ]
+        return hash((*schemas, *read))
+
     def empty_copy(self) -> "Run":
         """Return the same run over tables without rows."""
         functions = tuple((node, below.empty_copy()) for node, below in self.functions)
@@ -140,16 +150,6 @@ class Script:
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
         return any(run.in_place for run in self.runs)
-
-    @property
-    def mark(self) -> int:
-        """Return a number that scripts share which run alike on empty tables."""
-        return hash(
-            tuple(
-                (statement.text, repr(statement.values), repr(_columns(statement)))
-                for statement in self.run.statements
-            )
-        )
 
     def refuse_changed(self) -> None:
         """Refuse sources that are not what they were when they were opened."""
