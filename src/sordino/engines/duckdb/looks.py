@@ -36,7 +36,7 @@ MOST: Final = 2**25
 """Of more rows the counts and the copy take too much memory."""
 FINE: Final = 16
 """The counts of the first rows are in fewer ranges by this factor."""
-SAMPLE: Final = 8
+SAMPLE: Final = 32
 """Of so many rows one is looked at before the others are copied."""
 WORTH: Final = 2
 """Of so many rows one has to be spared its place in a sort."""

@@ -286,18 +286,20 @@ class SQLEngine(AbstractEngine):
                 self._database.hand_parts(statement)
                 self._database.keep(name, statement, self._salt)
 
+        def whole() -> None:
+            portions = self._database.portions(recipe, script.writes, self._salt)
+            with closing(portions):
+                filled(portions)
+
         def kept(count: int) -> None:
             parts = rows_in_buckets(run.rows, (), count) if count > 1 else ()
             self._kept.begin(name)
             may_be = bool(parts) or count == 1
             if not (may_be and self._database.begin_kept(name, recipe.schema)):
                 raise NoPlace
-            if parts:
-                self._alone(lambda: filled(map(script.writes.rows, parts)))
-                return
-            portions = self._database.portions(recipe, script.writes, self._salt)
-            with closing(portions):
-                self._alone(lambda: filled(portions))
+            self._alone(
+                lambda: filled(map(script.writes.rows, parts)) if parts else whole()
+            )
 
         self._in_parts(kept)
         self._kept.end(name)
