@@ -59,6 +59,27 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "columns of kept rows taken for others",
     ),
     Planted(
+        "sums",
+        "src/sordino/engines/duckdb/dialect.py",
+        "_whole(MOST // max(1, most))",
+        "_whole(4 * MOST // max(1, most))",
+        "sums of doubles over more rows than they hold",
+    ),
+    Planted(
+        "sums",
+        "src/sordino/engines/duckdb/sql_numbers.py",
+        "_WHOLE_BITS: Final = 51",
+        "_WHOLE_BITS: Final = 53",
+        "steps by sizes that round",
+    ),
+    Planted(
+        "sums",
+        "src/sordino/engines/sql/measures.py",
+        'counted = ("values", mark), _write_over(expression, _values)',
+        "counted = _ROWS",
+        "rows without a value counted as rows with one",
+    ),
+    Planted(
         "losses",
         "src/sordino/numbers/normal_law.py",
         "*(0.0012669328940240856, ",

@@ -137,6 +137,16 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "arrays": Room(("arrays.py",), ("tests/unit/test_arrays.py",), 0.2),
+    "sums": Room(
+        ("engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
+        (
+            "tests/laws/test_sum_laws.py",
+            "tests/unit/engines/test_rendering_laws.py",
+            "tests/unit/engines/test_engine_cases.py",
+        ),
+        0.2,
+    ),
     "waiting": Room(
         ("engines/duckdb/instance.py", "engines/duckdb/database.py"),
         (
@@ -156,6 +166,7 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/engines/test_postgres_settings.py",
             "tests/unit/engines/test_postgres_kept_rows.py",
             "tests/unit/engines/test_postgres_engine.py",
+            "tests/unit/engines/test_postgres_lists.py",
             "tests/laws/test_postgres_laws.py",
         ),
         0.2,

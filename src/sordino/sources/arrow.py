@@ -50,7 +50,7 @@ class TableSource(AbstractSource):
 
 def without_rows(source: AbstractSource) -> TableSource:
     """Return a source of the same columns that holds no rows."""
-    return TableSource(pa.schema(source.fields).empty_table())
+    return TableSource(pa.Table.from_batches([], pa.schema(source.fields)))
 
 
 @final

@@ -7,7 +7,6 @@ from typing import Any, Final, final
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.duckdb.instance import Instance, leave_instance, take_instance
@@ -83,10 +82,8 @@ class DuckDB(AbstractDatabase):
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Register Arrow data.
 
-        A scanner states nothing of its columns, and takes no filter from the database.
+        DuckDB 2 takes all of a reader, states nothing of it and gives it no filter.
         """
-        if isinstance(rows, pa.RecordBatchReader):
-            rows = ds.Scanner.from_batches(rows)
         self._connect().register(name, rows)
         self._handed.add(name)
 

@@ -312,11 +312,11 @@ class SQLEngine(AbstractEngine):
 
     def _totals_in(self, count: int, script: Script) -> pa.Table:
         """Return the totals, added from so many parts."""
-        if count == 1:
-            return self._table(script.run.last)
         totals, question = [], script.question
+        if count == 1:
+            return script.totals(self._table)
         for part in rows_in_buckets(script.run.rows, question.totals, count):
-            statement = script.writes.question(question, part, wide=True)
+            statement = script.writes.part(question, part)
             totals.append(self._table(statement))
         if not totals:
             raise MemoryError
