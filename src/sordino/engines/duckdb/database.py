@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.duckdb.instance import Instance, leave_instance, take_instance
+from sordino.engines.duckdb.looks import Looks
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.kept_tables import columns_text
-from sordino.engines.sql.statements import Statement
+from sordino.engines.sql.scripts import Recipe
+from sordino.engines.sql.statements import Statement, Statements
 from sordino.engines.watching import watch
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
@@ -99,6 +101,12 @@ class DuckDB(AbstractDatabase):
         """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
         self._connect().execute(text, statement.parameters(salt))
+
+    def portions(
+        self, recipe: Recipe, writes: Statements, salt: int
+    ) -> Generator[Statement]:
+        """Look at how many rows ids have, where there are many."""
+        return Looks(self, writes, salt).statements(recipe)
 
     def try_to_keep(self, statement: Statement, salt: int) -> None:
         """Run it as text: for a relation it would be read and bound once more."""

@@ -9,7 +9,8 @@ from typing import final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from sordino.arrays import as_numpy
 
 
 @final
@@ -32,14 +33,14 @@ def box_of(keys: pa.Table) -> tuple[Side, ...] | None:
     """
     if not keys.num_rows or not all(map(_is_whole, keys.columns)):
         return None
-    ends = [tuple(pc.min_max(column).as_py().values()) for column in keys.columns]
+    columns = list(map(as_numpy, keys.columns))
+    ends = [(int(column.min()), int(column.max())) for column in columns]
     sizes = [greatest - least + 1 for least, greatest in ends]
     if math.prod(sizes) != keys.num_rows:
         return None
     sides = tuple(
         Side(*both, math.prod(sizes[place + 1 :])) for place, both in enumerate(ends)
     )
-    columns = [column.to_numpy() for column in keys.columns]
     places = sum(
         side.step * (column - side.least)
         for side, column in zip(sides, columns, strict=True)
