@@ -175,7 +175,8 @@ class SparkDialect(AbstractDialect):
         sides = box_of(keys)
         if sides is None:
             return None
-        place, within = sql.bigint(0), exp.true()
+        place: Sql = sql.bigint(0)
+        within: Sql = exp.true()
         for value, side in zip(group, sides, strict=True):
             ends = sql.bigint(side.least), sql.bigint(side.greatest)
             height = sql.function("try_subtract", value.copy(), ends[0].copy())

@@ -209,6 +209,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         None where keys are not told by their places alone: they are joined then.
         """
         del group, keys
+        return None
 
     def brief_sum(self, value: Sql) -> Sql:
         """Return the exact sum of i64 values as an i64; where it is not held, null.
