@@ -1,12 +1,12 @@
 """Sessions over a user's Spark: what is read, what is told, and what is left alone."""
 
 import datetime as dt
-import gc
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,20 +19,26 @@ from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.short_plans import bound_rows, whole_question
 from sordino.engines import canary
 from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.spark import spark_frames
 from sordino.engines.spark.settings import PINS, session_beside
+from sordino.engines.spark.spark_frames import AbstractFrameSource
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.query.nodes import Source
 from tests.spark_failing_cell import CELL, MARK
 from tests.spark_here import engine_beside, users_session
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget"),
+]
 BUDGET: Final = sd.PureDP(1)
+LIMIT: Final = sd.PureDP(10)
 
 
-def spark_session(frame: Any, protects: Any = None) -> sd.Session:
+def spark_session(frame: Any, protects: Any = None, budget: Any = LIMIT) -> sd.Session:
     """Return a session over one table."""
     table = sd.PrivateTable(frame, protects=protects or sd.AddOneRow())
-    return sd.Session({"t": table}, budget=sd.PureDP(10))
+    return sd.Session({"t": table}, budget)
 
 
 def odd_frame() -> Any:
@@ -167,6 +173,155 @@ def test_a_table_that_is_dropped_is_told_before_the_charge(tmp_path: Path) -> No
     assert session.remaining == sd.PureDP(10)
 
 
+def rewrite(folder: Path, rows: int) -> None:
+    """Write other rows into the files of a folder, as another process does."""
+    for path in sorted(folder.glob("*.parquet")):
+        pq.write_table(pa.table({"x": range(rows)}), path, row_group_size=rows // 4)
+
+
+def rewrite_and_add(folder: Path) -> None:
+    """Write other rows into the files, and one more file."""
+    add_file(folder)
+    rewrite(folder, 4000)
+
+
+def rewrite_longer(folder: Path) -> None:
+    """Write more rows into the files."""
+    rewrite(folder, 4000)
+
+
+def remove_file(folder: Path) -> None:
+    """Remove a file."""
+    (folder / "0.parquet").unlink()
+
+
+def add_file(folder: Path) -> None:
+    """Write one more file."""
+    pq.write_table(pa.table({"x": range(1000)}), folder / "more.parquet")
+
+
+def written(folder: Path, rows: int = 400) -> Path:
+    """Return a folder of two files."""
+    folder.mkdir()
+    for name in ("0", "1"):
+        (folder / f"{name}.parquet").touch()
+    rewrite(folder, rows)
+    return folder
+
+
+def test_files_that_are_others_are_refused(tmp_path: Path) -> None:
+    """A frame keeps the list of its files: one that is longer now is read in part.
+
+    Told before the charge; files that are added are no harm.
+    """
+    query = sd.table("t").agg(n=sd.count())
+    exact = sd.PureDP(10**6)
+    for change in (rewrite_longer, remove_file, rewrite_and_add):
+        folder = written(tmp_path / change.__name__)
+        frame = users_session().read.parquet(str(folder))
+        session = spark_session(frame, budget=exact.times(Fraction(9)))
+        session.price(query, exact)
+        add_file(folder)
+        assert session.release(query, exact)["n"].to_pylist() == [800]
+        (folder / "more.parquet").unlink()
+        change(folder)
+        with pytest.raises(EngineUnavailable, match="has other columns or files"):
+            session.release(query, exact)
+        assert session.spent == exact
+
+
+def test_spark_alone_reads_a_longer_file_in_part(tmp_path: Path) -> None:
+    """The control: without a look at its files, row groups of them are left out."""
+    folder = written(tmp_path / "files")
+    frame = users_session().read.parquet(str(folder))
+    rewrite(folder, 40_000)
+    assert frame.count() < 80_000
+
+
+def test_a_table_is_read_as_it_is_now(tmp_path: Path) -> None:
+    """Whoever has written it anew, and whatever the user's session has in mind."""
+    users = users_session()
+    folder = written(tmp_path / "files")
+    users.sql("DROP TABLE IF EXISTS nightly")
+    users.catalog.createTable("nightly", str(folder), "parquet")
+    exact = sd.PureDP(10**6)
+    session = spark_session((users, "nightly"), budget=exact.times(Fraction(9)))
+    query = sd.table("t").agg(n=sd.count())
+    counts = []
+    for rows in (400, 4000, 40_000):
+        rewrite(folder, rows)
+        counts += session.release(query, exact)["n"].to_pylist()
+    assert counts == [800, 8000, 80_000]
+    users.sql("DROP TABLE nightly")
+
+
+def test_a_source_of_the_session_is_read_like_any_other() -> None:
+    """One that somebody wrote in Python, by `spark.read.format`: bounded and exact."""
+    from pyspark.sql.datasource import (  # noqa: PLC0415 only where Spark runs
+        DataSource,
+        DataSourceReader,
+        InputPartition,
+    )
+
+    class Reader(DataSourceReader):  # type: ignore[misc]
+        """Four parts of ten rows."""
+
+        def partitions(self) -> list[Any]:
+            return [InputPartition(part) for part in range(4)]
+
+        def read(self, partition: Any) -> Any:
+            return ((n % 8, partition.value * 10 + n) for n in range(10))
+
+    class Visits(DataSource):  # type: ignore[misc]
+        """A source with a readable schema."""
+
+        @classmethod
+        def name(cls) -> str:
+            return "visits"
+
+        def schema(self) -> str:
+            return "id bigint, v bigint"
+
+        def reader(self, schema: Any) -> Any:
+            del schema
+            return Reader()
+
+    users = users_session()
+    users.dataSource.register(Visits)
+    exact = sd.PureDP(10**6)
+    frame = users.read.format("visits").load()
+    session = spark_session(frame, sd.AddRowsWithID("id"), exact.times(Fraction(9)))
+    query = sd.table("t").enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
+    assert session.release(query, exact)["n"].to_pylist() == [24]
+
+
+def test_an_inspection_fetches_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workers count: the same report as of the rows in memory."""
+    rows = pa.table({
+        "id": [n % 7 if n % 11 else None for n in range(100)],
+        "days": [("3", "many", "99", None, "x 1")[n % 5] for n in range(100)],
+    })
+    limits = [sd.MaxRowsPerID(5), sd.MaxRowsPerGroupPerID("days", 2)]
+
+    def report(source: Any) -> str:
+        found = sd.inspect(source, sd.AddRowsWithID("id"), {"days": "i64"}, limits)
+        return repr(found)
+
+    def no_rows(*_: object) -> Any:
+        raise AssertionError
+
+    meant = report(rows)
+    frame = users_session().createDataFrame(rows)
+    for method in ("read", "hand_over"):
+        monkeypatch.setattr(AbstractFrameSource, method, no_rows)
+    assert report(frame) == meant
+    assert "a 9" in meant
+    monkeypatch.setattr(spark_frames, "_MOST", 1)
+    some = report(frame)
+    assert "(not looked at)" in some
+    assert some.splitlines()[3:6] == meant.splitlines()[3:6]  # counts stay exact
+
+
 UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
     "rand": lambda frame: frame.selectExpr("id", "rand() AS x"),
     "uuid": lambda frame: frame.selectExpr("uuid() AS x"),
@@ -176,12 +331,20 @@ UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
     "some of each": lambda frame: frame.dropDuplicates(["k"]),
     "below": lambda frame: frame.limit(2).union(frame),
     "in a subquery": lambda frame: _subquery(frame),
+    "first of a group": lambda frame: frame.groupBy("k").agg({"id": "first"}),
+    "any of a group": lambda frame: _any_value(frame),
 }
 
 
 def _subquery(frame: Any) -> Any:
     frame.createOrReplaceTempView("whole")
     text = "SELECT id FROM whole WHERE id IN (SELECT id FROM whole LIMIT 2)"
+    return frame.sparkSession.sql(text)
+
+
+def _any_value(frame: Any) -> Any:
+    frame.createOrReplaceTempView("whole")
+    text = "SELECT k, 1 + any_value(id) AS x FROM whole GROUP BY k"
     return frame.sparkSession.sql(text)
 
 
@@ -200,20 +363,23 @@ def test_what_is_the_users_stays() -> None:
     users = users_session()
     frame = users.range(100).selectExpr("id % 10 AS id", "id AS v").cache()
     frame.count()
-    before = dict(users.conf.getAll), {one.name for one in users.catalog.listTables()}
+    known = dict(users.conf.getAll), {one.name for one in users.catalog.listTables()}
     session = spark_session(frame, sd.AddRowsWithID("id"))
     query = sd.table("t").enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
-    stored = users.sparkContext._jsc.sc().getRDDStorageInfo
-    gc.collect()  # engines of other tests let go of what they keep
-    others = len(stored())  # the frame of the user among them
+
+    def stored() -> set[int]:
+        listed = users.sparkContext._jsc.sc().getRDDStorageInfo()
+        return {one.id() for one in listed}
+
+    before = stored()  # the frame of the user among them; others may go meanwhile
     for _ in range(2):
         session.release(query, BUDGET)
-    assert len(stored()) == others + 1  # the rows that are kept
+    assert len(stored() - before) == 1  # the rows that are kept
     session.forget()
-    assert len(stored()) == others
+    assert not stored() - before
     assert frame.is_cached
     after = dict(users.conf.getAll), {one.name for one in users.catalog.listTables()}
-    assert before == after
+    assert known == after
     assert users.sql("SELECT count(*) FROM s0").first()[0] == 3
     frame.unpersist(blocking=True)
 
