@@ -102,9 +102,9 @@ def test_values_become_ours(kind: str) -> None:
 
 
 ODD: Final = (
-    *("json", "jsonb", "integer[]", "text[]", "int4range", "money", "bytea", "xml"),
+    *("json", "jsonb", "json[]", "name[]", "int4range", "money", "bytea", "xml"),
     *("interval", "time", "inet", "point", "bit(3)", "tsvector", "oid", "name"),
-    *("mood", "positive", "pair"),
+    *("mood", "positive", "pair", "mood[]", "positive[]", "pair[]", "int2vector"),
 )
 
 

@@ -102,8 +102,9 @@ class DuckDBDialect(AbstractDialect):
         """Return IS NOT DISTINCT FROM."""
         return exp.NullSafeEQ(this=left, expression=right)
 
-    def first(self, value: exp.Expression) -> exp.Expression:
+    def first(self, value: exp.Expression, kind: str) -> exp.Expression:
         """Return the first value, which is the only one."""
+        del kind
         return exp.First(this=value)
 
     def semi_join(

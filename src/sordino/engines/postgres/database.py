@@ -1,7 +1,7 @@
 """A PostgreSQL server as a database: statements and rows on their way."""
 
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import starmap
 from typing import Any, Final, final
 
@@ -21,7 +21,7 @@ from sordino.engines.sql.statements import Statement
 from sordino.errors import EngineUnavailable
 from sordino.sampling.bits import Bits
 from sordino.schema import Schema
-from sordino.sources.arrow_kinds import kind_of
+from sordino.sources.arrow_kinds import is_list, kind_of
 from sordino.sources.base import AbstractSource
 
 _SIGN: Final = 2**63
@@ -31,12 +31,12 @@ _BUFFERS: Final = "128MB"
 _KEPT: Final = {
     "i64": "int8",
     "f64": "float8",
-    "text": 'text COLLATE pg_catalog."C"',
+    "text": "text",
     "bool": "bool",
     "date": "date",
     "time": "timestamp",
 }
-"""The types of rows that are kept: they are named before our settings hold."""
+"""The types of rows that are kept."""
 
 
 @final
@@ -54,6 +54,8 @@ class Postgres(AbstractDatabase):
         """Where rows are that are kept."""
         self._kept_by = 0
         """The connection that sees them."""
+        self._filled: set[str] = set()
+        """Where this transaction has kept rows."""
 
     def admit(self, source: AbstractSource) -> None:
         """Ask the server of a table; all tables of a session lie in the same."""
@@ -87,6 +89,16 @@ class Postgres(AbstractDatabase):
                 self._kept.clear()
                 raise MomentPassed("rows that were kept went with their connection")
             yield
+        self._settle()
+
+    def _settle(self) -> None:
+        """Note on each page of new rows that all may see them: it is read faster.
+
+        What keeps a server from it keeps it from no answer.
+        """
+        while self._filled:
+            with suppress(ServerRefusal):
+                self._known.command(f"VACUUM {self._filled.pop()}")
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Keep rows, which travel with each statement that reads them.
@@ -99,6 +111,7 @@ class Postgres(AbstractDatabase):
     def forget(self) -> None:
         """Drop what was handed over."""
         self._handed.clear()
+        self._filled.clear()
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
         """Make a temporary table, if the role may, while there is no transaction.
@@ -111,7 +124,7 @@ class Postgres(AbstractDatabase):
             pass  # so a connection that was lost is made anew
         place = f"pg_temp.sordino_{Bits().word(8):016x}"
         columns = ", ".join(
-            f"c{n} pg_catalog.{_KEPT[column.type]}"
+            f"c{n} {_kept_type(column.type)}"
             for n, (_, column) in enumerate(schema.columns)
         )
         if self._known.is_pooled:
@@ -134,6 +147,7 @@ class Postgres(AbstractDatabase):
         place = self._kept[name]
         text, values = self._whole(statement, salt, f"INSERT INTO {place} SELECT q.*")
         self._known.change(text, values)
+        self._filled.add(place)
 
     def destroy(self, name: str) -> None:
         """Drop the table, if the connection that has it is still there."""
@@ -155,7 +169,12 @@ class Postgres(AbstractDatabase):
         return self._known.life == self._kept_by
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement: one row comes back, of an array for each."""
+        """Return the rows of a statement: one row comes back, of an array for each.
+
+        Of lists each row comes alone: an array of arrays has one length for all.
+        """
+        if any(map(is_list, statement.kinds)):
+            return self.batches(statement, salt).read_all()
         names = [f"a{place}" for place in range(len(statement.kinds))]
         arrays = ", ".join(f"array_agg({column})" for column in _leaving(statement))
         text, bound = self._whole(statement, salt, f"SELECT {arrays}")
@@ -228,6 +247,20 @@ class Postgres(AbstractDatabase):
             values += [bound_array(leaf.combine_chunks()) for leaf in table.columns]
         handed = f"WITH {', '.join(parts)} " if parts else ""
         return f"{handed}{select} FROM ({statement.text}) AS q", values
+
+
+def _kept_type(kind: str) -> str:
+    """Return the type of a column that is kept, by its full name.
+
+    It is named before our settings hold.
+
+    >>> _kept_type("i64"), _kept_type("list[text]")
+    ('pg_catalog.int8', 'pg_catalog.text[] COLLATE pg_catalog."C"')
+    """
+    plain = kind.removeprefix("list[").removesuffix("]")
+    brackets = "" if plain == kind else "[]"
+    collation = ' COLLATE pg_catalog."C"' if plain == "text" else ""
+    return f"pg_catalog.{_KEPT[plain]}{brackets}{collation}"
 
 
 def _leaving(statement: Statement) -> list[str]:

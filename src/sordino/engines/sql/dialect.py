@@ -157,8 +157,8 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """Return whether two values are the same, null like null; never null."""
 
     @abstractmethod
-    def first(self, value: Sql) -> Sql:
-        """Return the value of a group of one row."""
+    def first(self, value: Sql, kind: str) -> Sql:
+        """Return the value of a group of one row, by its type."""
 
     @abstractmethod
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
