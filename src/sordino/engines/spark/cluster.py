@@ -43,11 +43,11 @@ _OURS: Final[Mapping[str, str]] = {
 def running_session() -> Any:
     """Return a session of the Spark that runs in this process, or None."""
     context, session = _import_pyspark()
-    refuse_old_pyspark(_installed())
+    refuse_old_pyspark(_pyspark_version())
     if context._active_spark_context is None:  # noqa: SLF001 nothing public tells
         return None
     running = session.getActiveSession() or session.builder.getOrCreate()
-    refuse_other_spark(_installed(), running.version)
+    refuse_other_spark(_pyspark_version(), running.version)
     return running
 
 
@@ -66,7 +66,7 @@ def started_session(settings: Settings) -> Any:
         chosen["spark.driver.memory"] = memory_of(settings.memory_limit)
     _, session = _import_pyspark()
     started = session.builder.config(map={**_OURS, **chosen}).getOrCreate()
-    refuse_other_spark(_installed(), started.version)
+    refuse_other_spark(_pyspark_version(), started.version)
     if "PYSPARK_PYTHON" not in os.environ:  # else the first python3 of the path
         started.sparkContext.pythonExec = sys.executable
     return started
@@ -81,7 +81,7 @@ def _import_pyspark() -> tuple[Any, Any]:
     return SparkContext, SparkSession
 
 
-def _installed() -> str:
+def _pyspark_version() -> str:
     """Return the version of PySpark; what spark-submit brings has no metadata."""
     from pyspark.version import __version__  # noqa: PLC0415 as above
 

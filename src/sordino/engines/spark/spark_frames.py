@@ -58,12 +58,18 @@ class AbstractFrameSource(AbstractSource):
     def count_missing(self, place: int) -> int:
         """Return how many cells are not there, which the workers count."""
         name = internal([place])[0]
-        return int(self._named().where(f"{name} IS NULL").count())
+        return int(self._columns_by_place().where(f"{name} IS NULL").count())
 
     def cells(self, place: int) -> pa.Table:
         """Return the most frequent cells; those of another thousand are not fetched."""
         name = internal([place])[0]
-        counted = self._named().groupBy(name).count().orderBy("count", ascending=False)
+        counted = (
+            self
+            ._columns_by_place()
+            .groupBy(name)
+            .count()
+            .orderBy("count", ascending=False)
+        )
         return or_nothing(counted.limit(_MOST).toArrow(), range(2)).rename_columns([
             "cell",
             "times",
@@ -72,12 +78,12 @@ class AbstractFrameSource(AbstractSource):
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         self.check()
-        rows = self._named().select(*internal(places)).toArrow()
+        rows = self._columns_by_place().select(*internal(places)).toArrow()
         return or_nothing(rows, range(len(places))).rename_columns(
             internal(places) or ["nothing"]
         )
 
-    def _named(self) -> Any:
+    def _columns_by_place(self) -> Any:
         """Return the rows in columns c0, c1, ..."""
         return self.frame().toDF(*internal(range(len(self.fields))))
 

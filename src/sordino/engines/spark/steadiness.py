@@ -44,7 +44,7 @@ def refuse_unsteady(frame: Any) -> None:
 
 def _refuse_picks(expressions: Any) -> None:
     """Refuse totals that are the value of one row of many."""
-    for expression in _listed(expressions):
+    for expression in _members(expressions):
         if expression.getClass().getSimpleName() in _PICK:
             raise _choice_refusal(f"{expression.prettyName()}()")
         _refuse_picks(expression.children())
@@ -54,11 +54,11 @@ def _nodes(plan: Any) -> Iterator[Any]:
     """Yield the nodes of a plan, those of subqueries too."""
     yield plan
     for inside in (plan.children(), plan.subqueriesAll()):
-        for node in _listed(inside):
+        for node in _members(inside):
             yield from _nodes(node)
 
 
-def _listed(values: Any) -> Iterator[Any]:
+def _members(values: Any) -> Iterator[Any]:
     """Yield the values of a sequence of Java's."""
     return (values.apply(place) for place in range(values.size()))
 
