@@ -32,6 +32,13 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "kept",
+        "src/sordino/engines/duckdb/portions.py",
+        "    last = exp.and_(number.copy().eq(limit.copy()), _is_early(digest))\n",
+        "    last = number.copy().eq(limit.copy())\n",
+        "ids with too few early rows taken for done",
+    ),
+    Planted(
+        "kept",
         "src/sordino/query/kept_plans.py",
         "return repr(part.words)",
         "return repr(part.words)[:24]",

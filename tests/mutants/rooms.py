@@ -125,8 +125,10 @@ ROOMS: Final[dict[str, Room]] = {
             "query/kept_plans.py",
             *("engines/sql/kept_rows.py", "engines/sql/kept_tables.py"),
             "engines/sql/leaves.py",
+            *("engines/duckdb/portions.py", "engines/duckdb/looks.py"),
         ),
         (
+            "tests/laws/test_portion_laws.py",
             "tests/unit/engines/test_shared_hashes.py",
             "tests/laws/test_kept_laws.py",
             "tests/unit/engines/test_ties.py",
@@ -135,6 +137,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "arrays": Room(("arrays.py",), ("tests/unit/test_arrays.py",), 0.2),
     "sums": Room(
         ("engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
         (

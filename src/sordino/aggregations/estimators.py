@@ -28,6 +28,7 @@ from sordino.aggregations.intervals import (
 )
 from sordino.aggregations.measurements import AbstractMeasurement, round_to_integers
 from sordino.aggregations.moments import Form, Moments
+from sordino.arrays import as_arrow
 from sordino.curves.points import Floats
 from sordino.numbers import up
 
@@ -162,8 +163,6 @@ class LinearEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the form of the noisy numbers."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
         form, ends = self.steepness, (self.least, self.most)
 
         def answers_of(sums: Sums) -> tuple[Any, ...]:
@@ -173,7 +172,7 @@ class LinearEstimator(AbstractFormEstimator):
             return (answers, *bars)
 
         answers, *bars = self.sums(noisy).in_blocks(answers_of)
-        return (Finished(pa.array(answers), Bars(*bars)),)
+        return (Finished(as_arrow(answers), Bars(*bars)),)
 
 
 @final
@@ -201,8 +200,6 @@ class MeanEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the means, within the public range."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
         moments = self.moments
         count, first = _floats(moments.count), _floats(moments.first)
         start, width, most = _range(moments)
@@ -214,7 +211,7 @@ class MeanEstimator(AbstractFormEstimator):
             return (values, *bars.move(start, width, most))
 
         values, *bars = self.sums(noisy).in_blocks(means_of)
-        return (Finished(pa.array(values, pa.float64()), Bars(*bars)),)
+        return (Finished(as_arrow(values), Bars(*bars)),)
 
     def _steepness(self, mean: Floats) -> Floats:
         """Return the factors where the mean lies at some places of the range."""
@@ -256,13 +253,11 @@ class VarianceEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the variances, cut to those that values in the range can have."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
         sums, size = self.sums(noisy), float(self.moments.width) ** 2
         variances = np.clip(size * self._values(sums), 0.0, size * self._most)
         bars = self._bars(sums, confidence).move(0.0, size, size * self._most)
         values = np.sqrt(variances) if self.root else variances
-        answers = pa.array(values, pa.float64())
+        answers = as_arrow(values)
         return (Finished(answers, bars.root if self.root else bars),)
 
     @property

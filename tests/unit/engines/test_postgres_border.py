@@ -228,6 +228,28 @@ def test_policies_for_rows_are_refused() -> None:
     assert values_read(MemoryEngine(), source, "x") == [1, 2]  # its owner sees all
 
 
+def test_policies_below_a_view_are_refused() -> None:
+    """They hold for whom the view belongs to, or for whom it is asked by."""
+    server = cluster()
+    server.drop_role("owning")
+    make(server, "guarded", "x integer, who text", "1, 'a'", "2, 'b'")
+    server.run(
+        "CREATE ROLE owning LOGIN",
+        "GRANT CONNECT ON DATABASE postgres TO owning",
+        "GRANT USAGE, CREATE ON SCHEMA public TO owning",
+        "GRANT SELECT ON guarded TO owning",
+        "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY own ON guarded"
+        " USING (who = current_setting('clinic.who', true))",
+    )
+    with server.asking("owning") as connection:
+        connection.execute("CREATE VIEW public.shown_rows AS TABLE public.guarded")
+    for role in ("owning", "keeper"):
+        source = (server.address(role), "public.shown_rows")
+        with pytest.raises(EngineUnavailable, match="policy"):
+            values_read(MemoryEngine(), source, "x")
+
+
 def test_foreign_rows_are_refused() -> None:
     """Of a foreign table, also below a view or a partition: its bounds are believed."""
     server = cluster()

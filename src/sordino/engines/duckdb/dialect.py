@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from sordino.engines.duckdb import (
     file_reading,
+    portions,
     sql_cells,
     sql_choices,
     sql_dates,
@@ -53,6 +54,8 @@ class DuckDBDialect(AbstractDialect):
         **sql_dates.ENTRIES,
     }
 
+    rules: ClassVar = portions.RULES
+
     def placeholder(self, number: int) -> exp.Expression:
         """Return $n."""
         return exp.Parameter(this=exp.Literal.number(number))
@@ -73,10 +76,19 @@ class DuckDBDialect(AbstractDialect):
         It cannot raise, and statistics do not pass through it: no condition over it
         is simplified, or pushed to where row groups are skipped (docs/adr/0068).
         Integers and truths stay bare, for TRY would unpack their dictionaries: what
-        honest files say of them is so, and no optimiser that would read it runs.
+        honest files say of them is so, and no optimiser that would read it runs. Texts
+        it would copy, so that it stands for those alone that are long or missing: what
+        is unknown of one branch is unknown of both.
         """
         exact = (pa.types.is_integer(arrow), pa.types.is_boolean(arrow))
-        return column if any(exact) else function("TRY", column)
+        if any(exact):
+            return column
+        tried = function("TRY", column.copy())
+        texts = (pa.types.is_string(arrow), pa.types.is_large_string(arrow))
+        if not any(texts):
+            return tried
+        short = function("strlen", column.copy()) <= _whole(LONGEST)
+        return exp.Case().when(short, column).else_(tried)
 
     def normalise(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""
