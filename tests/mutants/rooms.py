@@ -162,6 +162,7 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/engines/test_postgres_bounds.py",
             "tests/unit/engines/test_postgres_moments.py",
             "tests/unit/engines/test_postgres_failures.py",
+            "tests/unit/engines/test_postgres_steps.py",
             "tests/unit/engines/test_postgres_border.py",
             "tests/unit/engines/test_postgres_settings.py",
             "tests/unit/engines/test_postgres_kept_rows.py",
