@@ -18,6 +18,7 @@
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
     ├── AnswerLost         (RuntimeError) a charged answer that nobody may compute again
+    ├── AnswerTooLarge     (RuntimeError) a charged answer that lies in files alone
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
 and one warning, WeakBudget (UserWarning), of what is accepted and protects nobody.
@@ -283,6 +284,32 @@ class AnswerLost(SordinoError, RuntimeError):
 
 
 @final
+class AnswerTooLarge(SordinoError, RuntimeError):
+    """A charged answer of more bytes than a ledger keeps, which lies in files.
+
+    >>> raise AnswerTooLarge(20_000_000, 2**30, "clinic.ledger-answer-7")
+    Traceback (most recent call last):
+    sordino.errors.AnswerTooLarge: the answer has 20,000,000 groups, more than the ...
+    """
+
+    def __init__(self, groups: int, most: int, folder: str, again: str = "") -> None:
+        """Say how many groups show, what the limit is, and where they are."""
+        super().__init__(
+            f"the answer has {groups:,} groups, more than the {most:,} bytes that a "
+            "ledger keeps of one. It is paid for and was drawn once; its place is the "
+            f"folder {folder}, as Parquet files with their label, which you may move. "
+            f"{again or 'The ledger has their SHA-256: sordino verify FILE.'}"
+        )
+        self.groups = groups
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as the finished message, with what it names."""
+        told = partial(_restore, groups=self.groups, folder=self.folder)
+        return told, (type(self), str(self))
+
+
+@final
 class EngineFailure(SordinoError, RuntimeError):
     """An engine could not finish; what it said may quote data and is kept back."""
 
@@ -318,12 +345,14 @@ class EngineUnavailable(SordinoError, RuntimeError):
 class OutputFailure(SordinoError, RuntimeError):
     """A file could not be written; the answer is paid for, and kept."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        remedy: str = "The answer is paid for and kept: make room "
+        "and ask again in the same way, which costs nothing.",
+    ) -> None:
         """Say which file, and what to do next."""
-        super().__init__(
-            f"{path} could not be written. The answer is paid for and kept: make room "
-            "and ask again in the same way, which costs nothing."
-        )
+        super().__init__(f"{path} could not be written. {remedy}")
 
 
 @final

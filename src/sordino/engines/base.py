@@ -9,17 +9,19 @@ raised, logged or returned depends on data but through the answer. Any failure i
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sordino.engines.failures import no_workers_refusal
+from sordino.engines.failures import no_workers_refusal, run_uncharged
 from sordino.query.question import Question
+from sordino.release.whole_files import write_text
 from sordino.schema import Column, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from sordino.engines.sql.spreads import AbstractSpread, PartTask
-    from sordino.release.released_files import WrittenFile
+    from sordino.release.files_answer import WrittenFile
 
 
 class AbstractEngine(ABC):
@@ -88,9 +90,14 @@ class AbstractEngine(ABC):
         raise no_workers_refusal()
 
     def files_in(self, folder: str) -> "Sequence[WrittenFile]":
-        """Return the files of a folder that workers wrote."""
-        del folder
-        raise no_workers_refusal()
+        """Return the files of a folder that workers wrote, wherever they do."""
+        from sordino.release import folder_label  # noqa: PLC0415 brings pages
+
+        return run_uncharged(lambda: folder_label.files_in(Path(folder)))
+
+    def write_label(self, folder: str, name: str, text: str) -> None:
+        """Write a text into a folder of theirs, unless a file of this name is there."""
+        write_here(folder, name, text)
 
     @abstractmethod
     def forget(self) -> None:
@@ -103,3 +110,17 @@ class AbstractEngine(ABC):
     @abstractmethod
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
+
+
+def write_here(folder: str, name: str, text: str) -> None:
+    """Write a text into a folder of this machine, unless a file of this name is there.
+
+    It is whole or not there.
+    """
+
+    def write() -> None:
+        place = Path(folder, name)
+        if not place.exists():
+            write_text(place, text)
+
+    run_uncharged(write)

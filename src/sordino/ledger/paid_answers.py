@@ -19,6 +19,7 @@ from sordino.numbers import INFINITE, Extended, distance, probability
 from sordino.words import canonical_text
 
 if TYPE_CHECKING:
+    from sordino.release.files_answer import FilesAnswer
     from sordino.release.provenance import Provenance
     from sordino.release.release import Release
 
@@ -47,6 +48,17 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     )
 
 
+def find_files(log: Log, key: str) -> "tuple[str, FilesAnswer] | None":
+    """Return the files that a key has, if it has some, and their request's hash."""
+    from sordino.release.files_answer import FilesAnswer, holds_files  # noqa: PLC0415 brings NumPy
+
+    charged = log.newest_about(f"key {check_name(key=key)}")
+    answer = None if charged is None else log.answer(charged.number)
+    if charged is None or answer is None or not holds_files(answer):
+        return None
+    return str(charged.fields["request"]), FilesAnswer.read(answer)
+
+
 def read_releases(
     charged: Record, answer: bytes, book: tuple[str, Loss | None] | None = None
 ) -> "dict[str, Release]":
@@ -56,9 +68,10 @@ def read_releases(
     blocks nothing is promised of all of them together.
     """
     from sordino.release import recall  # noqa: PLC0415 brings Arrow
+    from sordino.release.files_answer import holds_files  # noqa: PLC0415 the same
 
     fields = charged.fields
-    if recall.holds_files(answer):
+    if holds_files(answer):
         raise InvalidQuery(
             f"the answers of the key {fields['key']!r} are files in a folder, of which "
             "a ledger has the digests",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, final
 from sordino.losses.base import Loss
 from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release import Release
-from sordino.release.released_files import MARK
 from sordino.release.storage import read_table, split_answers
 
 if TYPE_CHECKING:
@@ -35,11 +34,6 @@ class LedgerFacts:
     plans: Mapping[str, str]
     """Of several requests that were answered together: their names in order."""
     provenance: Provenance = UNKNOWN
-
-
-def holds_files(stored: bytes) -> bool:
-    """Tell whether an answer lies in files, of which stored bytes have the digests."""
-    return stored.startswith(MARK)
 
 
 def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar, final
 
 import pyarrow as pa
 
-from sordino.engines.failures import no_workers_refusal
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.statements import Statement
 from sordino.schema import Schema
@@ -93,9 +92,9 @@ class AbstractDatabase(ABC):
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
         """Return the rows of a statement, read as they are asked for."""
 
-    def workers(self) -> "AbstractWorkers":
+    def workers(self) -> "AbstractWorkers | None":
         """Return who can give totals their noise where they lie; most have nobody."""
-        raise no_workers_refusal()
+        return None
 
     @abstractmethod
     def is_short(self, error: Exception) -> bool:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sordino.engines.sql.statements import Statement
 from sordino.query.question import Question
-from sordino.release.released_files import WrittenFile
+from sordino.release.files_answer import FilesAnswer, WrittenFile
 
 
 class PartTask(Protocol):
@@ -17,6 +17,10 @@ class PartTask(Protocol):
     @property
     def schema(self) -> pa.Schema:
         """Return the columns of what it returns."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns among them that hold noisy numbers."""
 
     def __call__(self, exact: pa.Table, secret: bytes) -> pa.Table:
         """Return a function of both: the same whenever and wherever it is called."""
@@ -33,12 +37,11 @@ class AbstractSpread(ABC):
     """
 
     @abstractmethod
-    def write(
-        self, task: PartTask, secret: bytes, folder: str
-    ) -> Sequence[WrittenFile]:
+    def write(self, task: PartTask, secret: bytes, folder: str) -> FilesAnswer:
         """Write what a task makes of each part to Parquet files in a new folder.
 
-        The secret is destroyed before this returns.
+        The secret is destroyed before this returns. How exact the numbers are is told
+        by the files, which are public by then.
         """
 
     @abstractmethod
@@ -62,3 +65,7 @@ class AbstractWorkers(ABC):
     @abstractmethod
     def files_in(self, folder: str) -> Sequence[WrittenFile]:
         """Return the files of a folder, as they are now."""
+
+    @abstractmethod
+    def write_label(self, folder: str, name: str, text: str) -> None:
+        """Write a text into a folder, unless a file of this name is there."""
