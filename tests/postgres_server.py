@@ -1,7 +1,9 @@
 """A PostgreSQL server of the tests' own, started where its programs are found.
 
-It listens on a socket in a folder of its own, and its data goes with the process. A
-server refuses to run as root: then it runs as `postgres`, or as `nobody`.
+It listens on a socket in a folder of its own, and its data goes with the process that
+started it, also where that is killed: a shell between them reads from a pipe, which
+only the process that started it holds open. A server refuses to run as root: then it
+runs as `postgres`, or as `nobody`.
 """
 
 import atexit
@@ -9,6 +11,7 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -42,6 +45,18 @@ _SETTINGS: Final = {
     "log_line_prefix": "%m [%p] %a ",
 }
 _PATIENCE: Final = 60
+_KEEPER: Final = """
+folder=$1; shift
+"$@" &
+read -r _
+kill -QUIT $!
+wait
+rm -rf -- "$folder"
+"""
+"""A shell that runs a server, as long as something holds its input open.
+
+The server stays its child until the end, so that its number is nobody else's.
+"""
 
 
 def programs() -> Path | None:
@@ -70,7 +85,8 @@ class Cluster:
     """A server that runs."""
 
     folder: Path
-    process: "subprocess.Popen[bytes]"
+    keeper: "subprocess.Popen[bytes]"
+    """The shell that ends the server."""
 
     def address(self, role: str = SUPERUSER, base: str = "postgres") -> str:
         """Return where a role finds a database."""
@@ -101,12 +117,18 @@ class Cluster:
         """Return what the server has logged."""
         return (self.folder / "log").read_text(errors="replace")
 
+    @property
+    def number(self) -> int:
+        """Return the number of the server's first process."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+
+    def kill(self) -> None:
+        """End the server without a warning, as a machine that fails does."""
+        os.kill(self.number, signal.SIGKILL)
+
     def stop(self) -> None:
         """End the server at once, and remove what it wrote."""
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(_PATIENCE)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.keeper.communicate(timeout=_PATIENCE)
 
 
 def lose_connection(server: Cluster, session: sd.Session) -> None:
@@ -135,13 +157,16 @@ def start_cluster(**settings: str) -> Cluster:
         part for key, value in options.items() for part in ("-c", f"{key}={value}")
     ]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [str(bin_ / "postgres"), "-D", str(folder / "data"), *given],
+        server = [str(bin_ / "postgres"), "-D", str(folder / "data"), *given]
+        keeper = subprocess.Popen(
+            ["/bin/sh", "-c", _KEEPER, "sh", str(folder), *server],
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
+            start_new_session=True,  # Ctrl-C is for who started it
             **runner,
         )
-    made = Cluster(folder, process)
+    made = Cluster(folder, keeper)
     atexit.register(made.stop)
     _wait(made)
     return made
@@ -155,7 +180,7 @@ def _wait(made: Cluster) -> None:
             with made.asking():
                 return
         except psycopg.OperationalError:
-            if time.monotonic() > last or made.process.poll() is not None:
+            if time.monotonic() > last or made.keeper.poll() is not None:
                 raise
             time.sleep(0.05)
 

@@ -135,6 +135,15 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "waiting": Room(
+        ("engines/duckdb/instance.py", "engines/duckdb/database.py"),
+        (
+            "tests/unit/engines/test_waiting_databases.py",
+            "tests/unit/engines/test_duckdb_engine.py",
+            "tests/unit/session/test_kept_rows_of_sessions.py",
+        ),
+        0.2,
+    ),
     "server": Room(
         ("engines/postgres/*.py",),
         (

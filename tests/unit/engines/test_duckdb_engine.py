@@ -21,6 +21,7 @@ from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.duckdb.optimisers import HARMLESS
 from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import EngineFailure, InvalidParameter, UnknownName
 from sordino.expressions.language import col, lit
 from sordino.query.nodes import Source
@@ -165,15 +166,18 @@ def test_every_connection_has_our_time_zone(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.slow
 def test_room_for_spilling_is_private_and_removed() -> None:
     """The folder for spilled rows is the user's own, and goes with the engine."""
-    engine = duckdb_engine()
-    room = Path(engine._room.path)
-    assert room.stat().st_mode & 0o777 == 0o700
-    del engine
-    gc.collect()
-    assert not room.exists()
-    closed = duckdb_engine()
-    closed.close()
-    assert not Path(closed._room.path).exists()
+    for parting in (lambda _: None, SQLEngine.close):
+        engine: Any = duckdb_engine(threads=3)
+        engine._database._there().spoiled = True  # else it waits for the next one
+        folder = Path(engine._database._there().room.path)
+        rows = Path(engine._room.path)
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert rows.stat().st_mode & 0o777 == 0o700
+        parting(engine)
+        del engine
+        gc.collect()
+        assert not folder.exists()
+        assert not rows.exists()
 
 
 def test_short_memory_is_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,7 +249,7 @@ def test_a_server_that_dies() -> None:
     server = start_cluster()
     session = session_of(view_of(server, "dying", SLEEPING))
     later = session_of((server.address(), "dying_rows"))
-    watcher = when_sleeping(server, server.process.kill)
+    watcher = when_sleeping(server, server.kill)
     spent_by_failing(session)
     watcher.join()
     with pytest.raises(EngineUnavailable) as caught:

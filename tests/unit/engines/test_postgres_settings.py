@@ -63,12 +63,18 @@ TOLD: Final = (
 SOME: Final = [one for one in FORMS if str(one).startswith(TOLD)][::3]
 
 
+SINCE_16: Final = {"force_parallel_mode": "debug_parallel_query"}
+"""Settings that are called something else since PostgreSQL 16."""
+
+
 def role_with(server: Cluster, name: str, settings: dict[str, str]) -> str:
     """Make a superuser with settings of its own, and return its address."""
     server.drop_role(name)
+    with server.asking() as connection:
+        names = SINCE_16 if connection.info.server_version >= 160_000 else {}
     server.run(f"CREATE ROLE {name} LOGIN SUPERUSER")
     for key, value in settings.items():
-        server.run(f"ALTER ROLE {name} SET {key} TO {value}")
+        server.run(f"ALTER ROLE {name} SET {names.get(key, key)} TO {value}")
     return server.address(name)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.doors import EngineName
-from sordino.engines.duckdb import database
+from sordino.engines.duckdb import instance
 from sordino.engines.duckdb.database import DuckDB
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory.engine import MemoryEngine
@@ -107,13 +107,12 @@ def test_a_table_of_a_connection_that_is_another(
 
 def test_a_setting_that_is_refused_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a database says to its settings is public: it has seen no row."""
-    opened = session()
-    opened._desk.engine._database.abandon()  # type: ignore[attr-defined]
+    opened = session(memory_limit="321MB")  # so that no database waits for it
 
     def refusing(*_: object, **__: object) -> None:
         raise duckdb.InvalidInputException("needs 'ipywidgets'\nLINE 1: SET ...")
 
-    monkeypatch.setattr(database, "locked_connection", refusing)
+    monkeypatch.setattr(instance, "locked_connection", refusing)
     assert refused(opened) == (
         "the engine refuses: needs 'ipywidgets'. Nothing was charged."
     )

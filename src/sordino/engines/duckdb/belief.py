@@ -22,9 +22,7 @@ def refuse_belief() -> None:
 
     No row of a user is read for it, and nothing has been charged.
     """
-    room = Room()
-    database = DuckDB(room.path, _LIMITS, vetting=lambda: None)
-    engine = SQLEngine(database, room)
+    engine = SQLEngine(DuckDB(_LIMITS, vetting=lambda: None), Room())
     with canary.canary_path() as path:
         lying = Source("lying", engine.open("lying", str(path), {}))
         far = {

@@ -60,13 +60,18 @@ def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None: 
 
     A notebook's kernel without widgets refuses any word about bars, and has none.
     """
-    query = "SELECT current_setting('enable_progress_bar')"
-    ((shown,),) = connection.sql(query).fetchall()
-    if not (wanted or shown):
+    if not (wanted or draws_bars(connection)):
         return
     with suppress(duckdb.InvalidInputException):
         _make_setting(connection, "enable_progress_bar_print", exp.false())
         _make_setting(connection, "enable_progress_bar", exp.Boolean(this=wanted))
+
+
+def draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Tell whether a connection says how far it is: each has a setting of its own."""
+    query = "SELECT current_setting('enable_progress_bar')"
+    ((shown,),) = connection.sql(query).fetchall()
+    return bool(shown)
 
 
 def _unknown_optimisers(connection: duckdb.DuckDBPyConnection) -> str:

@@ -1,5 +1,6 @@
 """A DuckDB of the session's own, in memory, which opens no file but the sources'."""
 
+import weakref
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final, final
@@ -8,8 +9,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from sordino.engines.duckdb.connection import locked_connection
 from sordino.engines.duckdb.dialect import DUCKDB
+from sordino.engines.duckdb.instance import Instance, leave_instance, take_instance
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.kept_tables import columns_text
 from sordino.engines.sql.statements import Statement
@@ -29,23 +30,22 @@ class DuckDB(AbstractDatabase):
 
     def __init__(
         self,
-        room: str,
         limits: Mapping[str, Any],
         *,
         vetting: Callable[[], None],
         progress: bool = False,
     ) -> None:
-        """Say where rows may be spilled; the database is made when it is asked.
+        """Say how it is set; the database is there when it is asked.
 
         `vetting` is asked before a file is admitted, and refuses what believes files.
         """
-        self._room = room
         self._limits = limits
         self._vetting = vetting
         self._progress = progress
         self._paths: dict[str, None] = {}
-        self._home: duckdb.DuckDBPyConnection | None = None
-        """Holds the database and what is kept in it; nothing else is asked of it."""
+        self._instance: Instance | None = None
+        self._leave: Callable[[], object] | None = None
+        """Leaves the instance; that is called when nobody holds this, too."""
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._handed: set[str] = set()
 
@@ -54,7 +54,7 @@ class DuckDB(AbstractDatabase):
         if source.paths:
             self._vetting()
             self._paths |= dict.fromkeys(source.paths)
-            self._home = self._connection = None
+            self.close()
 
     def connect(self) -> None:
         """Make the database, if it is not there."""
@@ -95,8 +95,7 @@ class DuckDB(AbstractDatabase):
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
         """Make a table: it lies in memory, and is spilled to the room."""
-        columns = columns_text(self.dialect, schema)
-        self._connect().execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
+        self._there().make_place(name, columns_text(self.dialect, schema))
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
@@ -104,16 +103,28 @@ class DuckDB(AbstractDatabase):
         text = f"INSERT INTO {name} {statement.text}"
         self._connect().execute(text, statement.parameters(salt))
 
+    def try_to_keep(self, statement: Statement, salt: int) -> None:
+        """Run it as text: for a relation it would be read and bound once more."""
+        self._connect().execute(statement.text, statement.parameters(salt)).fetchall()
+
+    @property
+    def rehearsals(self) -> set[int]:
+        """What ran on tables without rows in this database, by its mark."""
+        return self._there().rehearsals
+
     def destroy(self, name: str) -> None:
         """Drop the table."""
-        if self._home is not None:
-            self._home.execute(f"DROP TABLE IF EXISTS {name}")
+        if self._instance is not None:
+            self._instance.drop_place(name)
 
     def abandon(self) -> bool:
         """Let go of the connection, which may hold an unfinished result."""
         self._connection = None
         self._handed.clear()
-        return self._home is not None
+        if self._instance is None:
+            return False
+        self._instance.spoiled = True
+        return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement."""
@@ -132,11 +143,12 @@ class DuckDB(AbstractDatabase):
         return isinstance(error, duckdb.Error) and not self.is_short(error)
 
     def close(self) -> None:
-        """Close the database, which removes what it has spilled."""
-        self.abandon()
-        if self._home is not None:
-            self._home.close()
-        self._home = None
+        """Leave the database, and what was kept and spilled is no more."""
+        leave, self._leave = self._leave, None
+        self._instance = self._connection = None
+        self._handed.clear()
+        if leave is not None:
+            leave()
 
     def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
         """Return the rows of a statement, not read yet."""
@@ -148,12 +160,17 @@ class DuckDB(AbstractDatabase):
         return -1.0 if self._connection is None else self._connection.query_progress()
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection; the database is made anew after a source was opened."""
-        if self._home is None:
-            self._connection = locked_connection(
-                self._limits, self._room, [*self._paths], progress=self._progress
-            )
-            self._home = self._connection.cursor()
+        """Return a connection; the database is another after a file was opened."""
         if self._connection is None:
-            self._connection = self._home.cursor()
+            self._connection = self._there().cursor()
         return self._connection
+
+    def _there(self) -> Instance:
+        """Return the instance, taken when it is first needed."""
+        if self._instance is None:
+            self._instance = take_instance(
+                self._limits, tuple(self._paths), progress=self._progress
+            )
+            self._leave = weakref.finalize(self, leave_instance, self._instance)
+            self._leave.atexit = False
+        return self._instance

@@ -55,7 +55,6 @@ def duckdb_engine(
     >>> sorted(engine.answer(counts).to_pylist(), key=str)
     [{'ward': 'a', 'total 0': 2}, {'ward': 'b', 'total 0': 1}]
     """
-    room = Room()
     limits = {"memory_limit": memory_limit, "threads": threads}
-    database = DuckDB(room.path, limits, vetting=refuse_belief, progress=progress)
-    return SQLEngine(database, room, salt=salt, parts=parts)
+    database = DuckDB(limits, vetting=refuse_belief, progress=progress)
+    return SQLEngine(database, Room(), salt=salt, parts=parts)

@@ -1,8 +1,10 @@
 """A database: how statements and rows reach it. What is asked it does not know."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, ClassVar, final
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
 import pyarrow as pa
 
@@ -13,6 +15,10 @@ from sordino.sources.base import AbstractSource
 
 if TYPE_CHECKING:
     from sordino.engines.sql.spreads import AbstractWorkers
+
+
+Trial: TypeAlias = Callable[[Statement, int], object]
+"""What runs a statement of no rows, with a salt, as it will run."""
 
 
 @final
@@ -72,6 +78,15 @@ class AbstractDatabase(ABC):
 
         Statements may read a place as a table of that name.
         """
+
+    def try_to_keep(self, statement: Statement, salt: int) -> None:
+        """Run a statement of no rows in the way in which its rows will be kept."""
+        self.table(statement, salt)
+
+    @cached_property
+    def rehearsals(self) -> set[int]:
+        """What ran on tables without rows in this database, by its mark."""
+        return set()
 
     @abstractmethod
     def destroy(self, name: str) -> None:

@@ -24,7 +24,7 @@ from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
 from sordino.engines.sql.attempts import try_in_place
 from sordino.engines.sql.buckets import rows_in_buckets
-from sordino.engines.sql.database import AbstractDatabase, MomentPassed
+from sordino.engines.sql.database import AbstractDatabase, MomentPassed, Trial
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.group_totals import KEYS, PARTS
 from sordino.engines.sql.kept_tables import KeptTables, NoPlace
@@ -68,7 +68,6 @@ class SQLEngine(AbstractEngine):
         self._parts = parts
         self._tables: dict[str, Opened] = {}
         self._frozen: dict[str, pa.Table] = {}
-        self._rehearsals: set[int] = set()
         self._kept = KeptTables()
         self._lock = threading.RLock()
         self._busy = False
@@ -111,10 +110,9 @@ class SQLEngine(AbstractEngine):
         """Read the rows of a public table, now and never again."""
         opened = lookup(self._tables, table)
         with self._lock:
-            self._frozen[table] = run_uncharged(
-                lambda: self._copy(table, opened.schema)
-            )
-            self._tables[table] = freeze_source(opened, self._frozen[table])
+            rows = run_uncharged(lambda: self._copy(table, opened.schema))
+            self._frozen[table] = rows
+            self._tables[table] = freeze_source(opened, rows)
 
     def frozen_rows(self, table: str) -> pa.Table:
         """Return the rows of a frozen table."""
@@ -237,24 +235,26 @@ class SQLEngine(AbstractEngine):
         """Return the script of a question after it ran on empty tables, once."""
         script = self._script(question)
         script.refuse_changed()
+        recipes = script.recipes(self._kept.rehearsed)
         if self._database.remote:
-            script.refuse_private(self._frozen)
+            script.refuse_private(recipes, self._frozen)
         self._database.connect()
-        for leaf in script.kept:
-            if leaf.name not in self._kept.rehearsed:
-                self._rehearse(script.recipe(leaf).run, None)
-                self._kept.rehearsed.add(leaf.name)
-        if script.mark not in self._rehearsals:
-            self._rehearse(script.run, question.keys)
-            self._rehearsals.add(script.mark)
+        for recipe in recipes:
+            self._rehearse(recipe.run, None, self._database.try_to_keep)
+            self._kept.rehearsed.add(recipe.name)
+        self._rehearse(script.run, question.keys, self._database.table)
         return script
 
-    def _rehearse(self, run: Run, keys: pa.Table | None) -> None:
-        """Run something on tables without rows, asked for no key."""
+    def _rehearse(self, run: Run, keys: pa.Table | None, trial: Trial) -> None:
+        """Run something on tables without rows, asked for no key, once a database."""
+        if run.mark in self._database.rehearsals:
+            return
         empty = run.empty_copy()
         self._make(empty, None if keys is None else keys.slice(0, 0))
-        self._table(empty.last)
+        self._hand(empty.last)
+        trial(empty.last, self._salt)
         self._database.forget()
+        self._database.rehearsals.add(run.mark)
 
     def _answer_alone(self, script: Script, last: Callable[[Script], T]) -> T:
         """Return the answer to a question, of which `last` makes the totals.

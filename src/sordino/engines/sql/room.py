@@ -4,7 +4,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import final
 
@@ -20,10 +21,19 @@ class Room:
     """A folder that its user alone may enter."""
 
     def __init__(self) -> None:
-        """Make it; it is removed when nobody holds it, or the process is no more."""
-        self.path = tempfile.mkdtemp(prefix="sordino-")
-        guard_folder(self.path)
-        self._end = weakref.finalize(self, _remove, self.path, os.getpid())
+        """Begin with no folder."""
+        self._end: Callable[[], object] | None = None
+
+    @cached_property
+    def path(self) -> str:
+        """Make it, when it is first asked for.
+
+        It is removed when nobody holds it, or the process is no more.
+        """
+        path = tempfile.mkdtemp(prefix="sordino-")
+        guard_folder(path)
+        self._end = weakref.finalize(self, _remove, path, os.getpid())
+        return path
 
     def map_rows(self, batches: Iterable[pa.RecordBatch], schema: Schema) -> pa.Table:
         """Return rows as a table that lies in a file here."""
@@ -33,7 +43,8 @@ class Room:
 
     def close(self) -> None:
         """Remove the folder and what is in it."""
-        self._end()
+        if self._end is not None:
+            self._end()
 
 
 def _remove(path: str, owner: int) -> None:

@@ -4,7 +4,7 @@ A script is run twice: on empty tables before the charge, then on the rows. The 
 run reads nothing of anybody, so what goes wrong in it is public.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
@@ -42,6 +42,16 @@ class Run:
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
         return any(statement.in_place for statement in self.statements)
+
+    @property
+    def mark(self) -> int:
+        """Return a number that runs share which run alike on empty tables."""
+        schemas = [repr(node.schema) for node, _ in self.functions]
+        read = [
+            (statement.text, repr(statement.values), repr(_columns(statement)))
+            for statement in self.statements
+        ]
+        return hash((*schemas, *read))
 
     def empty_copy(self) -> "Run":
         """Return the same run over tables without rows."""
@@ -141,16 +151,6 @@ class Script:
         """Tell whether the database reads a source of it by itself."""
         return any(run.in_place for run in self.runs)
 
-    @property
-    def mark(self) -> int:
-        """Return a number that scripts share which run alike on empty tables."""
-        return hash(
-            tuple(
-                (statement.text, repr(statement.values), repr(_columns(statement)))
-                for statement in self.run.statements
-            )
-        )
-
     def refuse_changed(self) -> None:
         """Refuse sources that are not what they were when they were opened."""
         names = {name for part in self.kept for name in tables_of(part.rows)}
@@ -160,11 +160,16 @@ class Script:
             for part in statement.handed:
                 refuse_changed(part.table, part.source)
 
-    def refuse_private(self, public: Container[str]) -> None:
+    def recipes(self, known: Container[str]) -> tuple[Recipe, ...]:
+        """Return what makes the rows that are kept, but for those with known names."""
+        return tuple(self.recipe(leaf) for leaf in self.kept if leaf.name not in known)
+
+    def refuse_private(self, recipes: Iterable[Recipe], public: Container[str]) -> None:
         """Refuse to hand over rows that are not public, and what is made of such."""
-        if any(run.functions for run in self.runs):
+        runs = (*(recipe.run for recipe in recipes), self.run)
+        if any(run.functions for run in runs):
             raise sending_refusal("the rows that a function makes")
-        for part in (handed for run in self.runs for handed in run.last.handed):
+        for part in (handed for run in runs for handed in run.last.handed):
             if not (part.in_place or part.given or part.table in public):
                 raise sending_refusal(f"the rows of {show(part.table)}")
 

@@ -1,0 +1,68 @@
+"""Planted errors of databases that wait for the next session."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.planting import Planted
+
+_FILE: Final = "src/sordino/engines/duckdb/instance.py"
+
+PLANTED_WAITING: Final[tuple[Planted, ...]] = (
+    Planted(
+        "waiting",
+        _FILE,
+        "        return not (left or spilled)\n",
+        "        return not spilled\n",
+        "tables of a session left to the next one",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "        return not (left or spilled)\n",
+        "        return not left\n",
+        "spilled rows left on the disk",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "            self._cursors.pop().close()\n",
+        "            self._cursors.pop()\n",
+        "rows of a session registered in the next one",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "        self.spoiled = bool(paths) or alone\n",
+        "        self.spoiled = alone\n",
+        "a database left to others that has read a file",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "            if _waiting and _waiting[0].mark == _mark(",
+        "            if _waiting and _waiting[0].mark or _mark(",
+        "a database of other limits",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "    _LOCK.acquire()\n    _close_waiting()\n",
+        "    _LOCK.acquire()\n",
+        "a database in two processes",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "                return _waiting.pop()\n",
+        "                return _waiting[0]\n",
+        "a database of two sessions",
+    ),
+    Planted(
+        "waiting",
+        "src/sordino/engines/duckdb/database.py",
+        "        self._instance.spoiled = True\n",
+        "        self._instance.spoiled = False\n",
+        "a database left to others in which something failed",
+    ),
+)
