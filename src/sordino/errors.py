@@ -43,8 +43,13 @@ class SordinoError(Exception):
     """Anything Sordino refuses to do."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message: what is made of it is not asked for again."""
-        return _restore, (type(self), str(self))
+        """Pickle as the finished message, with the texts and numbers that it names."""
+        named = {
+            name: value
+            for name, value in vars(self).items()
+            if type(value) in {str, int}
+        }
+        return partial(_restore, **named), (type(self), str(self))
 
 
 @final
@@ -144,11 +149,6 @@ class InvalidSQL(SordinoError, ValueError):
             f"{_trim(remedy)}"
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its place."""
-        place = partial(_restore, line=self.line, column=self.column)
-        return place, (type(self), str(self))
-
 
 @final
 class InvalidJob(SordinoError, ValueError):
@@ -164,10 +164,6 @@ class InvalidJob(SordinoError, ValueError):
         super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
         self.place = place
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its place."""
-        return partial(_restore, place=self.place), (type(self), str(self))
-
 
 @final
 class InvalidPolicy(SordinoError, ValueError):
@@ -182,10 +178,6 @@ class InvalidPolicy(SordinoError, ValueError):
         """Say where, what is wrong, and what to do next."""
         super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
         self.place = place
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its place."""
-        return partial(_restore, place=self.place), (type(self), str(self))
 
 
 @final
@@ -226,10 +218,6 @@ class PolicyRefusal(SordinoError, RuntimeError):
             "Nothing was charged."
         )
         self.rule = rule
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its rule."""
-        return partial(_restore, rule=self.rule), (type(self), str(self))
 
 
 @final
@@ -302,11 +290,6 @@ class AnswerTooLarge(SordinoError, RuntimeError):
         )
         self.groups = groups
         self.folder = folder
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with what it names."""
-        told = partial(_restore, groups=self.groups, folder=self.folder)
-        return told, (type(self), str(self))
 
 
 @final

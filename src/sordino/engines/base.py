@@ -8,20 +8,20 @@ raised, logged or returned depends on data but through the answer. Any failure i
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sordino.engines.failures import no_workers_refusal, run_uncharged
+from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.query.question import Question
-from sordino.release.whole_files import write_text
 from sordino.schema import Column, Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from sordino.engines.sql.spreads import AbstractSpread, PartTask
-    from sordino.release.files_answer import WrittenFile
+
+T = TypeVar("T")
 
 
 class AbstractEngine(ABC):
@@ -89,15 +89,9 @@ class AbstractEngine(ABC):
         del question, task, folder
         raise no_workers_refusal()
 
-    def files_in(self, folder: str) -> "Sequence[WrittenFile]":
-        """Return the files of a folder that workers wrote, wherever they do."""
-        from sordino.release import folder_label  # noqa: PLC0415 brings pages
-
-        return run_uncharged(lambda: folder_label.files_in(Path(folder)))
-
-    def write_label(self, folder: str, name: str, text: str) -> None:
-        """Write a text into a folder of theirs, unless a file of this name is there."""
-        write_here(folder, name, text)
+    def in_folders(self, work: Callable[[AbstractFolders], T]) -> T:
+        """Return what is done where workers write; a failure is told."""
+        return run_uncharged(lambda: work(FoldersHere()))
 
     @abstractmethod
     def forget(self) -> None:
@@ -110,17 +104,3 @@ class AbstractEngine(ABC):
     @abstractmethod
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""
-
-
-def write_here(folder: str, name: str, text: str) -> None:
-    """Write a text into a folder of this machine, unless a file of this name is there.
-
-    It is whole or not there.
-    """
-
-    def write() -> None:
-        place = Path(folder, name)
-        if not place.exists():
-            write_text(place, text)
-
-    run_uncharged(write)

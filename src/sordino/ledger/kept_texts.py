@@ -71,7 +71,7 @@ class AbstractKeeping(ABC):
 
     def files_of(self, key: str) -> "tuple[str, FilesAnswer] | None":
         """Return the files that a key has, if it has some, and their request's hash."""
-        return self._guarded.use(lambda log: paid_answers.find_files(log, key))
+        return self._guarded.use(lambda log: paid_answers.find_key_files(log, key))
 
     def folder_beside(self, charge: int) -> Path:
         """Return where the answer of a charge lies if it is too large to be kept.

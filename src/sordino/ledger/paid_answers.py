@@ -48,15 +48,16 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     )
 
 
-def find_files(log: Log, key: str) -> "tuple[str, FilesAnswer] | None":
+def find_key_files(log: Log, key: str) -> "tuple[str, FilesAnswer] | None":
     """Return the files that a key has, if it has some, and their request's hash."""
-    from sordino.release.files_answer import FilesAnswer, holds_files  # noqa: PLC0415 brings NumPy
+    from sordino.release import recall  # noqa: PLC0415 brings Arrow
 
     charged = log.newest_about(f"key {check_name(key=key)}")
     answer = None if charged is None else log.answer(charged.number)
-    if charged is None or answer is None or not holds_files(answer):
+    if charged is None or answer is None:
         return None
-    return str(charged.fields["request"]), FilesAnswer.read(answer)
+    files = recall.recall_files(answer)
+    return None if files is None else (str(charged.fields["request"]), files)
 
 
 def read_releases(
@@ -68,10 +69,9 @@ def read_releases(
     blocks nothing is promised of all of them together.
     """
     from sordino.release import recall  # noqa: PLC0415 brings Arrow
-    from sordino.release.files_answer import holds_files  # noqa: PLC0415 the same
 
     fields = charged.fields
-    if holds_files(answer):
+    if recall.recall_files(answer) is not None:
         raise InvalidQuery(
             f"the answers of the key {fields['key']!r} are files in a folder, of which "
             "a ledger has the digests",

@@ -26,7 +26,7 @@ class FilesAnswer:
     """An answer in files: a function of what they hold, whoever wrote them.
 
     >>> files = (WrittenFile("part-0.parquet", 3, "e3b0"),)
-    >>> FilesAnswer(files, Exactness(2, 2, 1, ())).stored
+    >>> FilesAnswer(files, Exactness(2, 2, 1, ())).ledger_bytes
     b'{"files":[["part-0.parquet",3,"e3b0"]],"groups":2,"numbers":2,"rough":1,...
     """
 
@@ -34,7 +34,7 @@ class FilesAnswer:
     exactness: Exactness
 
     @property
-    def stored(self) -> bytes:
+    def ledger_bytes(self) -> bytes:
         """Return the bytes that a ledger keeps."""
         fields = {"files": sorted(self.files)} | self.exactness.fields
         return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()

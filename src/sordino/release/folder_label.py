@@ -18,7 +18,8 @@ from sordino.pages.languages import read_language
 from sordino.release.files_answer import WrittenFile
 from sordino.release.label_facts import LabelFacts
 from sordino.release.label_rows import label_texts
-from sordino.release.linked_data import label_document
+from sordino.release.linked_data import label_object
+from sordino.release.whole_files import write_text
 
 FOLDER_LABEL: Final = "_label.json"
 _PARTS: Final = "schema:hasPart"
@@ -38,7 +39,7 @@ def folder_label(facts: LabelFacts, files: Iterable[WrittenFile]) -> str:
         }
         for file in sorted(files)
     ]
-    document = label_document(facts, texts) | {_PARTS: parts}
+    document = label_object(facts, texts) | {_PARTS: parts}
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -58,6 +59,12 @@ def written_file(path: Path) -> WrittenFile:
     with path.open("rb") as file:
         sha256 = file_digest(file, "sha256").hexdigest()
         return WrittenFile(path.name, file.tell(), sha256)
+
+
+def write_label(place: Path, text: str) -> None:
+    """Write a label, whole or not at all, unless one is there."""
+    if not place.exists():
+        write_text(place, text)
 
 
 def check_files(folder: Path, document: dict[str, Any], name: str = "") -> None:

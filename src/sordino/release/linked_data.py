@@ -23,11 +23,11 @@ def facts_text(facts: LabelFacts) -> str:
 
 def label_json(facts: LabelFacts, texts: LabelTexts) -> str:
     """Return a label as a document of JSON-LD."""
-    document = label_document(facts, texts)
+    document = label_object(facts, texts)
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def label_document(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
+def label_object(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
     """Return a label as an object of JSON-LD."""
     return {
         "@context": _PREFIXES,

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from sordino.losses.base import Loss
+from sordino.release.files_answer import FilesAnswer, holds_files
 from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release import Release
 from sordino.release.storage import read_table, split_answers
@@ -34,6 +35,11 @@ class LedgerFacts:
     plans: Mapping[str, str]
     """Of several requests that were answered together: their names in order."""
     provenance: Provenance = UNKNOWN
+
+
+def recall_files(stored: bytes) -> FilesAnswer | None:
+    """Return the files that an answer lies in; None of one that a ledger keeps."""
+    return FilesAnswer.read(stored) if holds_files(stored) else None
 
 
 def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:

@@ -97,13 +97,13 @@ def _files(
     Without a key nothing is kept of an answer but its hash: what was published is all.
     """
     try:
-        found = None if entry.key is None else ledger.files_of(entry.key)
+        files = None if entry.key is None else ledger.files_of(entry.key)
     except AnswerLost:
-        found = None
-    if found is None:
+        files = None
+    if files is None:
         is_published = entry.key is None and published
         return ShownFiles(None, 0, 0, published) if is_published else None
-    _, answer = found
+    _, answer = files
     size = sum(file.size for file in answer.files)
     return ShownFiles(answer.exactness.groups, len(answer.files), size, published)
 

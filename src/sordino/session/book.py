@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, final
 
 from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
@@ -22,15 +22,15 @@ from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
 from sordino.policy.signed import Policy
 from sordino.policy.usage import Usage
+from sordino.release.files_answer import WrittenFile
 from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
-
-if TYPE_CHECKING:
-    from sordino.session.large_answers import Drawn
 
 _LOG = logging.getLogger("sordino")
 Begin: TypeAlias = Callable[[], None]
 """What makes sure that an answer is computed once."""
+Write: TypeAlias = Callable[[Path], Iterable[WrittenFile]]
+"""What writes an answer into a new folder."""
 
 
 @final
@@ -104,8 +104,8 @@ class Book:
     """The blocks that are read, of those open when it was made; None without blocks."""
     whole: "Whole | None" = None
     """What it is a part of, if it is one of a partition."""
-    unwritten: "dict[int, Drawn]" = field(default_factory=dict)
-    """Answers of charges that lie in files, which could not be written yet."""
+    unwritten: dict[int, Write] = field(default_factory=dict)
+    """What writes answers of charges into folders, that could not be written yet."""
 
     @property
     def promise(self) -> Loss:

@@ -32,11 +32,11 @@ from sordino.session import identity
 from sordino.session.book import Book, Priced
 from sordino.session.catalog import Catalog
 from sordino.session.large_answers import (
+    AnswerForm,
     Charged,
-    Form,
     answer_or_files,
+    raw_release,
     refuse_large_known,
-    unprocessed,
 )
 from sordino.session.open_blocks import blocks_of
 from sordino.session.outlook import Outlook
@@ -155,10 +155,10 @@ class Desk:
             self.charge_of(purchase),
             {**details, "plan": plan},
         )
-        form = Form(
+        form = AnswerForm(
             lambda answers: storage.answer_bytes(*answers),
             lambda answers, provenance: [
-                unprocessed(purchase, answers[0], plan, provenance)
+                raw_release(purchase, answers[0], plan, provenance)
             ],
             is_described=True,
         )
@@ -192,10 +192,10 @@ class Desk:
             self._charge_together(bundle),
             {**details, "plan": "\n\n".join(listed)},
         )
-        form = Form(
+        form = AnswerForm(
             lambda answers: storage.join_answers([*map(storage.answer_bytes, answers)]),
             lambda answers, provenance: [
-                unprocessed(
+                raw_release(
                     purchases[name], answer, plans[name], replace(provenance, name=name)
                 )
                 for name, answer in zip(purchases, answers, strict=True)

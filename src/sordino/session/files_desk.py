@@ -5,21 +5,21 @@ charge ── totals of workers ── begin (once, durable) ── secret ─�
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypedDict, final
+from typing import Any, TypedDict, TypeVar, final
 
-from sordino.engines.base import write_here
 from sordino.engines.failures import run_uncharged
+from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.errors import EngineUnavailable, InvalidParameter, OutputFailure
 from sordino.ledger.publications import FileFacts
 from sordino.losses.base import Budget
 from sordino.planning.plan_text import plan_text
 from sordino.planning.purchase import Purchase
 from sordino.query.request import CONFIDENCE
-from sordino.release.files_answer import FilesAnswer
-from sordino.release.folder_label import FOLDER_LABEL, files_in, folder_label
+from sordino.release.files_answer import FilesAnswer, WrittenFile
+from sordino.release.folder_label import FOLDER_LABEL, folder_label
 from sordino.release.label_facts import label_facts
 from sordino.release.part_noise import PartNoise, refuse_whole
 from sordino.release.released_files import ReleasedFiles
@@ -29,6 +29,8 @@ from sordino.session.book import Paid, Turn
 from sordino.session.desk import Desk
 from sordino.session.given_requests import read_request
 from sordino.session.large_answers import Charged, write_drawn
+
+T = TypeVar("T")
 
 
 @final
@@ -59,8 +61,8 @@ def release_files(  # noqa: PLR0913 by keyword, and most are left out
     details = {"key": key, "why": why, "earmark": earmark, "plan": plan_text(purchase)}
     words = identity.request_identity(request, desk.catalog, budget, key, "release")
     charged = Charged(words, desk.charge_of(purchase), details)
-    found = None if key is None else desk.book.ledger.files_of(key)
-    if found is not None and found[0] == words.fingerprint:
+    paid_for = None if key is None else desk.book.ledger.files_of(key)
+    if paid_for is not None and paid_for[0] == words.fingerprint:
         return _of_large_answer(desk, purchase, charged, place)
     refuse_whole(purchase)
     words = identity.request_identity(
@@ -84,16 +86,16 @@ def _of_workers(
             with closing(spread()) as totals:
                 turn.begin()
                 written.append(totals.write(noise, fresh_secret(), place))
-            return written[0].stored
+            return written[0].ledger_bytes
 
         return compute
 
     paid = desk.book.answer_in_turn(*charged, prepare)
     answer = FilesAnswer.read(paid.answer)
-    if not written and set(desk.engine.files_in(place)) != set(answer.files):
+    if not written and set(_files(desk, place)) != set(answer.files):
         raise _other_files_refusal(place)
     files = _describe(purchase, place, paid)
-    _label(desk, files, paid.number, desk.engine.write_label)
+    _label(desk, files, paid.number, desk.engine.in_folders)
     return files
 
 
@@ -105,12 +107,12 @@ def _of_large_answer(
     folder = Path(place)
     if paid.number in desk.book.unwritten and not folder.exists():
         write_drawn(desk.book, paid.number, folder)
-    present = run_uncharged(lambda: files_in(folder))
+    present = _in_folders_here(lambda folders: folders.files_in(place))
     if set(present) != set(FilesAnswer.read(paid.answer).files):
         raise _other_files_refusal(place)
     files = _describe(purchase, place, paid)
     if not (folder / FOLDER_LABEL).exists():  # cut off before it was written
-        _label(desk, files, paid.number, write_here)
+        _label(desk, files, paid.number, _in_folders_here)
     return files
 
 
@@ -118,7 +120,7 @@ def _label(
     desk: Desk,
     files: ReleasedFiles,
     number: int,
-    write: Callable[[str, str, str], None],
+    in_folders: Callable[[Callable[[AbstractFolders], None]], None],
 ) -> None:
     """Have a label in a folder, and on record: by it a ledger knows each file.
 
@@ -126,7 +128,9 @@ def _label(
     """
     text = folder_label(label_facts(files), files.files)
     try:
-        write(files.folder, FOLDER_LABEL, text)
+        in_folders(
+            lambda folders: folders.write_label(files.folder, FOLDER_LABEL, text)
+        )
     except EngineUnavailable:
         raise OutputFailure(
             f"{files.folder}/{FOLDER_LABEL}",
@@ -135,6 +139,16 @@ def _label(
         ) from None
     facts = FileFacts.of_text(FOLDER_LABEL, text)
     desk.book.ledger.publish_of(number, facts, who=desk.book.who)
+
+
+def _files(desk: Desk, place: str) -> Sequence[WrittenFile]:
+    """Return the files of a folder that workers wrote."""
+    return desk.engine.in_folders(lambda folders: folders.files_in(place))
+
+
+def _in_folders_here(work: Callable[[AbstractFolders], T]) -> T:
+    """Return what is done on this machine; a failure is told."""
+    return run_uncharged(lambda: work(FoldersHere()))
 
 
 def _refuse_to_compute() -> Callable[[], bytes]:

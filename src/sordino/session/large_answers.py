@@ -59,7 +59,7 @@ class Charged(NamedTuple):
 
 
 @final
-class Form(NamedTuple):
+class AnswerForm(NamedTuple):
     """What answers become: bytes of a ledger, or releases that carry a label."""
 
     stored: Callable[[Sequence[Answer]], bytes]
@@ -113,7 +113,7 @@ def answer_or_files(
     book: Book,
     charged: Charged,
     prepare: Callable[[], Callable[[], Sequence[Answer]]],
-    form: Form,
+    form: AnswerForm,
 ) -> Paid:
     """Charge a request and return its answer; one that is too large lies in files."""
     drawn: list[Drawn] = []
@@ -127,7 +127,7 @@ def answer_or_files(
             if size <= file_format.LARGEST:
                 return form.stored(answers)
             drawn.append(Drawn(tuple(form.releases(answers, turn.provenance))))
-            return drawn[0].answer.stored
+            return drawn[0].answer.ledger_bytes
 
         return draw
 
@@ -136,8 +136,8 @@ def answer_or_files(
         return paid
     answer = FilesAnswer.read(paid.answer)
     folder = book.ledger.folder_beside(paid.number)
-    if drawn and drawn[0].answer.stored == paid.answer:
-        book.unwritten[paid.number] = drawn[0]
+    if drawn and drawn[0].answer.ledger_bytes == paid.answer:
+        book.unwritten[paid.number] = drawn[0].write
         write_drawn(book, paid.number, folder)
     again = form.is_described and charged.details.get("key") is not None
     raise AnswerTooLarge(
@@ -151,7 +151,7 @@ def answer_or_files(
 def write_drawn(book: Book, number: int, folder: Path) -> None:
     """Write what was drawn for a charge to a new folder, and have it on record."""
     try:
-        files = book.unwritten[number].write(folder)
+        files = [*book.unwritten[number](folder)]
     except OSError:
         files = []
     if not files:
@@ -167,7 +167,7 @@ def write_drawn(book: Book, number: int, folder: Path) -> None:
         book.ledger.publish_of(number, facts, who=book.who)
 
 
-def unprocessed(
+def raw_release(
     purchase: Purchase, answer: Answer, plan: str, provenance: Provenance
 ) -> Release:
     """Return an answer as it was drawn, before what its request does with it."""

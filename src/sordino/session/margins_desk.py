@@ -15,7 +15,7 @@ from sordino.release.release import Release
 from sordino.session import identity
 from sordino.session.book import Priced
 from sordino.session.desk import Desk
-from sordino.session.large_answers import Charged, Form, answer_or_files
+from sordino.session.large_answers import AnswerForm, Charged, answer_or_files
 from sordino.session.usages import usage_of_margins
 
 
@@ -44,7 +44,7 @@ def release_margins(
         _charge_of(desk, purchase),
         {**details, "plan": purchase.plan},
     )
-    form = Form(
+    form = AnswerForm(
         lambda answers: storage.answer_bytes(*answers),
         lambda answers, provenance: [margins_release(purchase, answers[0], provenance)],
     )

@@ -78,9 +78,7 @@ def refused(ask: Callable[[], object]) -> AnswerTooLarge:
 
 def rows(folder: Any) -> str:
     """Return the keys and the noisy numbers of an answer in a folder."""
-    table = pq.read_table(folder)
-    kept = [name for name in table.column_names if name in {"ward", "n", "days"}]
-    return json.dumps(table.select(kept).to_pydict())
+    return json.dumps(pq.read_table(folder).select(["ward", "n"]).to_pydict())
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
@@ -172,8 +170,7 @@ def test_known_groups_are_refused_before_the_charge(tmp_path: Path) -> None:
         with pytest.raises(InvalidQuery, match=r"40 groups.*2000 bytes.*release_files"):
             ask()
     assert not opened.history()
-    assert opened.price(KNOWN, BUDGET).loss == opened.price(KNOWN, BUDGET).loss
-    assert len(opened.release(T.agg(n=sd.count()), BUDGET)) == 1
+    assert opened.price(KNOWN, BUDGET).budget == BUDGET
 
 
 def test_the_border_is_the_number_of_bytes(
@@ -369,8 +366,7 @@ def test_a_child_cannot_ask(tmp_path: Path) -> None:
     """A fork has no ledger: it is refused before it draws or writes."""
     opened = session(tmp_path / "l", LIMIT)
     refused(lambda: opened.release(UNKNOWN, BUDGET, key="k"))
-    child = os.fork()
-    if child == 0:
+    if (child := os.fork()) == 0:
         try:
             opened.release_files(UNKNOWN, BUDGET, tmp_path / "child", key="k")
         except sd.errors.SessionMoved:

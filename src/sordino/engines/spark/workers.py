@@ -22,7 +22,7 @@ from sordino.engines.spark.folders import (
     write_new_file,
     written_files,
 )
-from sordino.engines.spark.written_numbers import measure
+from sordino.engines.spark.written_numbers import measure_files
 from sordino.engines.sql.answer_tables import answer_schema
 from sordino.engines.sql.group_totals import KEYS, PLACE
 from sordino.engines.sql.spreads import AbstractSpread, AbstractWorkers, PartTask
@@ -123,7 +123,7 @@ class SparkSpread(AbstractSpread):
             with self._quiet():
                 self._write(task, secret, folder)
                 spark = self._frame.sparkSession
-                exactness = measure(spark, folder, task)
+                exactness = measure_files(spark, folder, task)
                 return FilesAnswer(written_files(spark, folder), exactness)
 
         return run_guarded(work)

@@ -16,7 +16,7 @@ from sordino.release.column_names import error_names
 from sordino.release.exactness import ROUGH, Exactness, Reach
 
 
-def measure(session: Any, folder: str, task: PartTask) -> Exactness:
+def measure_files(session: Any, folder: str, task: PartTask) -> Exactness:
     """Return how exact the numbers are that a task wrote to the files of a folder."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 only where Spark runs
 
@@ -24,8 +24,8 @@ def measure(session: Any, folder: str, task: PartTask) -> Exactness:
     for name in task.names:
         columns += _columns_of(name, is_number=_is_number(task.schema.field(name).type))
     (row,) = session.read.parquet(folder).agg(*columns).collect()
-    groups, *told = row
-    pieces = list(_fours(told))
+    groups, *figures = row
+    pieces = list(_fours(figures))
     return Exactness(
         groups,
         sum(numbers for numbers, *_ in pieces),
@@ -69,7 +69,7 @@ def _is_finite(number: Any) -> Any:
     return number.isNotNull() & ~sql.isnan(number) & ~endless
 
 
-def _fours(told: list[Any]) -> Iterator[tuple[Any, ...]]:
+def _fours(figures: list[Any]) -> Iterator[tuple[Any, ...]]:
     """Yield what is told of each column."""
-    for place in range(0, len(told), 4):
-        yield tuple(told[place : place + 4])
+    for place in range(0, len(figures), 4):
+        yield tuple(figures[place : place + 4])

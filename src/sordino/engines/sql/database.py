@@ -4,18 +4,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
+from typing import ClassVar, TypeAlias, final
 
 import pyarrow as pa
 
 from sordino.engines.sql.dialect import AbstractDialect
+from sordino.engines.sql.spreads import AbstractWorkers, NoWorkers
 from sordino.engines.sql.statements import Statement
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
-
-if TYPE_CHECKING:
-    from sordino.engines.sql.spreads import AbstractWorkers
-
 
 Trial: TypeAlias = Callable[[Statement, int], object]
 """What runs a statement of no rows, with a salt, as it will run."""
@@ -107,9 +104,9 @@ class AbstractDatabase(ABC):
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
         """Return the rows of a statement, read as they are asked for."""
 
-    def workers(self) -> "AbstractWorkers | None":
+    def workers(self) -> AbstractWorkers:
         """Return who can give totals their noise where they lie; most have nobody."""
-        return None
+        return NoWorkers()
 
     @abstractmethod
     def is_short(self, error: Exception) -> bool:

@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, final
 
 import pyarrow as pa
 
+from sordino.engines.failures import no_workers_refusal
+from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.engines.sql.statements import Statement
 from sordino.query.question import Question
 from sordino.release.files_answer import FilesAnswer, WrittenFile
@@ -49,7 +51,7 @@ class AbstractSpread(ABC):
         """Have the workers let go of the totals."""
 
 
-class AbstractWorkers(ABC):
+class AbstractWorkers(AbstractFolders):
     """Those who compute for an engine, each in a process of its own."""
 
     @abstractmethod
@@ -62,10 +64,27 @@ class AbstractWorkers(ABC):
     ) -> AbstractSpread:
         """Return the totals of a statement, computed now and never again."""
 
-    @abstractmethod
-    def files_in(self, folder: str) -> Sequence[WrittenFile]:
-        """Return the files of a folder, as they are now."""
 
-    @abstractmethod
+@final
+class NoWorkers(AbstractWorkers):
+    """Nobody: what workers of another engine wrote is read where it was copied to."""
+
+    def admit(self, task: PartTask, folder: str) -> None:
+        """Refuse all tasks."""
+        del task, folder
+        raise no_workers_refusal()
+
+    def spread(
+        self, statement: Statement, salt: int, question: Question
+    ) -> AbstractSpread:
+        """Refuse: whoever is not admitted is not asked."""
+        del statement, salt, question
+        raise no_workers_refusal()
+
+    def files_in(self, folder: str) -> Sequence[WrittenFile]:
+        """Return the files of a folder of this machine, which they were copied to."""
+        return FoldersHere().files_in(folder)
+
     def write_label(self, folder: str, name: str, text: str) -> None:
-        """Write a text into a folder, unless a file of this name is there."""
+        """Write a text into a folder of this machine, unless such a file is there."""
+        FoldersHere().write_label(folder, name, text)
