@@ -131,7 +131,7 @@ def _label(
         in_folders(
             lambda folders: folders.write_label(files.folder, FOLDER_LABEL, text)
         )
-    except EngineUnavailable:
+    except (EngineUnavailable, InvalidParameter):
         raise OutputFailure(
             f"{files.folder}/{FOLDER_LABEL}",
             "The files beside it are whole, paid for and may be published. With "

@@ -26,7 +26,12 @@ from sordino.release.answer import Answer
 from sordino.release.exactness import join_exactness
 from sordino.release.files import labelled_table, write_parquet
 from sordino.release.files_answer import FilesAnswer, WrittenFile, holds_files
-from sordino.release.folder_label import FOLDER_LABEL, folder_label, written_file
+from sordino.release.folder_label import (
+    FOLDER_LABEL,
+    folder_label,
+    write_label,
+    written_file,
+)
 from sordino.release.label_facts import label_facts
 from sordino.release.notes import release_notes
 from sordino.release.provenance import Provenance
@@ -46,6 +51,17 @@ _BAR: Final = 32
 _AGAIN: Final = (
     "With the same key session.release_files(query, budget, folder, key=...) checks "
     "and describes them there, at no new charge."
+)
+
+
+_ROOM: Final = (
+    "The answer is paid for, is too large for the ledger and is in this session alone: "
+    "make room and ask again with the same key, or have it written to another new "
+    "folder by session.release_files(query, budget, folder, key=...), at no new charge."
+)
+_LOST: Final = (
+    "What was charged stays charged, and without a key an answer cannot be asked for "
+    "again: make room, and ask with a key."
 )
 
 
@@ -91,15 +107,21 @@ class Drawn:
         """Write the files and their label to a new folder; or leave none behind."""
         folder.mkdir()
         try:
-            files = [_write(folder / name, table) for name, table in self._tables()]
-            if len(self.releases) == 1:
-                text = folder_label(label_facts(self.releases[0]), files)
-                (folder / FOLDER_LABEL).write_text(text, "utf-8", newline="\n")
-                files.append(written_file(folder / FOLDER_LABEL))
-        except OSError:
+            return self._write_all(folder)
+        except Exception:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        return files
+
+    def _write_all(self, folder: Path) -> list[WrittenFile]:
+        """Write what was stored, and the label of one release for all of it."""
+        files = [_write(folder / name, table) for name, table in self._tables()]
+        if set(files) != set(self.answer.files):
+            raise OSError  # the disk holds others
+        if len(self.releases) > 1:
+            return files
+        text = folder_label(label_facts(self.releases[0]), files)
+        write_label(folder / FOLDER_LABEL, text)
+        return [*files, written_file(folder / FOLDER_LABEL)]
 
     def _tables(self) -> "Iterable[tuple[str, pa.Table]]":
         """Return the files by name, each with its label."""
@@ -138,7 +160,8 @@ def answer_or_files(
     folder = book.ledger.folder_beside(paid.number)
     if drawn and drawn[0].answer.ledger_bytes == paid.answer:
         book.unwritten[paid.number] = drawn[0].write
-        write_drawn(book, paid.number, folder)
+    if paid.number in book.unwritten:
+        write_drawn(book, paid.number, folder, keyed=charged.details["key"] is not None)
     again = form.is_described and charged.details.get("key") is not None
     raise AnswerTooLarge(
         answer.exactness.groups,
@@ -148,20 +171,16 @@ def answer_or_files(
     )
 
 
-def write_drawn(book: Book, number: int, folder: Path) -> None:
+def write_drawn(book: Book, number: int, folder: Path, *, keyed: bool = True) -> None:
     """Write what was drawn for a charge to a new folder, and have it on record."""
     try:
-        files = [*book.unwritten[number](folder)]
-    except OSError:
-        files = []
+        files = book.unwritten[number](folder)
+    except Exception:  # noqa: BLE001 whatever a disk or Arrow says
+        files = ()
+    if not keyed or files:
+        del book.unwritten[number]
     if not files:
-        raise OutputFailure(
-            str(folder),
-            "The answer is paid for, is too large for the ledger and is in this "
-            "session alone: session.release_files(query, budget, folder, key=...) with "
-            "the same key writes it to a new folder that has room, at no new charge.",
-        )
-    del book.unwritten[number]
+        raise OutputFailure(str(folder), _ROOM if keyed else _LOST)
     for file in files:
         facts = FileFacts(file.name, file.sha256, file.size)
         book.ledger.publish_of(number, facts, who=book.who)
@@ -193,9 +212,15 @@ def refuse_large_known(purchases: Iterable[Purchase]) -> None:
     """
     groups = size = 0
     for purchase in purchases:
-        request = purchase.plan.request
-        keys = purchase.plan.question.keys
-        if keys is None or request.minimum is not None or request.few is not None:
+        plan, request = purchase.plan, purchase.plan.request
+        if (
+            request.selects_keys
+            or plan.stage is not None
+            or request.minimum is not None
+        ):
+            continue  # how many groups show is not public
+        keys = plan.question.keys
+        if keys is None:
             continue
         columns = sum(len(each.columns(name)) for name, each in request.columns)
         groups += keys.num_rows
