@@ -203,9 +203,7 @@ DOORS: Final[Mapping[str, Door]] = {
     "duckdb relation": Door(lambda table, _: _table(table)),
     "text file": Door(_text, typed=False, lists=False),
     "text file, German": Door(_german, typed=False, lists=False),
-    "table of a server": Door(
-        lambda table, _: stored_table(table), lists=False, nul=False
-    ),
+    "table of a server": Door(lambda table, _: stored_table(table), nul=False),
     "frame of Spark": Door(lambda table, _: frame_of_rows(table)),
     "dict": Door(lambda table, _: table.to_pydict(), typed=False),
 }

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.usefixtures("plain_door")
 @pytest.fixture
 def plain_door(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the same tables in memory, without what the server lacks."""
-    plain = Door(lambda table, _: table, lists=False, nul=False)
+    plain = Door(lambda table, _: table, nul=False)
     monkeypatch.setitem(DOORS, "plain", plain)
 
 

@@ -32,6 +32,13 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "kept",
+        "src/sordino/engines/duckdb/portions.py",
+        "    last = exp.and_(number.copy().eq(limit.copy()), _is_early(digest))\n",
+        "    last = number.copy().eq(limit.copy())\n",
+        "ids with too few early rows taken for done",
+    ),
+    Planted(
+        "kept",
         "src/sordino/query/kept_plans.py",
         "return repr(part.words)",
         "return repr(part.words)[:24]",
@@ -50,6 +57,27 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "places = tuple(schema.names.index(name) for name in node.schema)",
         "places = tuple(range(len(node.schema.names)))",
         "columns of kept rows taken for others",
+    ),
+    Planted(
+        "sums",
+        "src/sordino/engines/duckdb/dialect.py",
+        "_whole(MOST // max(1, most))",
+        "_whole(4 * MOST // max(1, most))",
+        "sums of doubles over more rows than they hold",
+    ),
+    Planted(
+        "sums",
+        "src/sordino/engines/duckdb/sql_numbers.py",
+        "_WHOLE_BITS: Final = 51",
+        "_WHOLE_BITS: Final = 53",
+        "steps by sizes that round",
+    ),
+    Planted(
+        "sums",
+        "src/sordino/engines/sql/measures.py",
+        'counted = ("values", mark), _write_over(expression, _values)',
+        "counted = _ROWS",
+        "rows without a value counted as rows with one",
     ),
     Planted(
         "losses",

@@ -80,6 +80,13 @@ PLANTED_SERVER: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "server",
+        f"{_FOLDER}/sql_lists.py",
+        "sql.is_equal(dimensions, sql.whole(1))",
+        "sql.is_at_most(dimensions, sql.whole(2))",
+        "a matrix read as a list",
+    ),
+    Planted(
+        "server",
         f"{_FOLDER}/sql_remainders.py",
         "_PLACES: Final = 11",
         "_PLACES: Final = 10",

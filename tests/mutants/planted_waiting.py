@@ -1,4 +1,4 @@
-"""Planted errors of databases that wait for the next session."""
+"""Planted errors of databases that wait, and of numbers without pandas."""
 
 from __future__ import annotations
 
@@ -64,5 +64,26 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
         "        self._instance.spoiled = True\n",
         "        self._instance.spoiled = False\n",
         "a database left to others in which something failed",
+    ),
+    Planted(
+        "arrays",
+        "src/sordino/arrays.py",
+        'bitorder="little"',
+        'bitorder="big"',
+        "truths in the wrong order",
+    ),
+    Planted(
+        "arrays",
+        "src/sordino/arrays.py",
+        "return as_numpy(column.combine_chunks()).copy()",
+        "return as_numpy(column.combine_chunks())",
+        "numbers of a column that others change",
+    ),
+    Planted(
+        "arrays",
+        "src/sordino/sources/arrow_values.py",
+        "return pc.add(array.cast(pa.float64()), _ZERO)",
+        "return pc.add(array.cast(pa.float64()), 0.0)",
+        "pandas imported with the first release",
     ),
 )

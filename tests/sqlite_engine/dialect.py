@@ -72,8 +72,9 @@ class SQLiteDialect(AbstractDialect):
         """Return IS."""
         return exp.NullSafeEQ(this=left, expression=right)
 
-    def first(self, value: Sql) -> Sql:
+    def first(self, value: Sql, kind: str) -> Sql:
         """Return the least value."""
+        del kind
         return exp.Min(this=value)
 
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:

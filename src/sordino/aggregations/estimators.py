@@ -28,6 +28,7 @@ from sordino.aggregations.intervals import (
 )
 from sordino.aggregations.measurements import AbstractMeasurement, round_to_integers
 from sordino.aggregations.moments import Form, Moments
+from sordino.arrays import as_arrow
 from sordino.curves.points import Floats
 from sordino.numbers import up
 
@@ -162,14 +163,12 @@ class LinearEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the form of the noisy numbers."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
         sums, form = self.sums(noisy), self.steepness
         values = sums.value_of(form)
         ends = self.least, self.most
         bars = linear(sums, form, confidence, *ends, whole=self.whole)
         answers = round_to_integers(values) if self.whole else values
-        return (Finished(pa.array(answers), bars),)
+        return (Finished(as_arrow(answers), bars),)
 
 
 @final
@@ -197,8 +196,6 @@ class MeanEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the means, within the public range."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
         sums, moments = self.sums(noisy), self.moments
         count, first = _floats(moments.count), _floats(moments.first)
         part = np.clip(
@@ -207,7 +204,7 @@ class MeanEstimator(AbstractFormEstimator):
         bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
         start, width, most = _range(moments)
         values = np.clip(start + width * part, start, most)
-        answers = pa.array(values, pa.float64())
+        answers = as_arrow(values)
         return (Finished(answers, bars.move(start, width, most)),)
 
     def _steepness(self, mean: Floats) -> Floats:
@@ -250,13 +247,11 @@ class VarianceEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the variances, cut to those that values in the range can have."""
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
         sums, size = self.sums(noisy), float(self.moments.width) ** 2
         variances = np.clip(size * self._values(sums), 0.0, size * self._most)
         bars = self._bars(sums, confidence).move(0.0, size, size * self._most)
         values = np.sqrt(variances) if self.root else variances
-        answers = pa.array(values, pa.float64())
+        answers = as_arrow(values)
         return (Finished(answers, bars.root if self.root else bars),)
 
     @property

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from sordino.arrays import as_arrow, as_numpy
 from sordino.errors import InvalidParameter
 from sordino.numbers.precision import decimals
 from sordino.schema import arrow_type
@@ -115,7 +116,7 @@ def canonical_order(table: pa.Table) -> NDArray[np.int64]:
     names = [str(place) for place in range(len(keys))]  # safe in Arrow's field paths
     ascending = [(name, "ascending") for name in names]
     order = pc.sort_indices(pa.table(keys, names), sort_keys=ascending)
-    places: NDArray[np.int64] = order.to_numpy().astype(np.int64)
+    places: NDArray[np.int64] = as_numpy(order).astype(np.int64)
     return places
 
 
@@ -124,17 +125,16 @@ def _steps(column: pa.Array) -> NDArray[np.bool_]:
     after, before = column[1:], column[:-1]
     one_missing = pc.xor(after.is_null(), before.is_null())
     steps = pc.coalesce(pc.not_equal(after, before), one_missing)
-    flags: NDArray[np.bool_] = steps.to_numpy(zero_copy_only=False)
-    return flags
+    return as_numpy(steps)
 
 
 def take_rows(table: pa.Table, rows: NDArray[Any]) -> pa.Table:
     """Return some rows of a table, refusing more text than a column can hold."""
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.type == pa.string():
-            lengths = pc.binary_length(column).fill_null(0).to_numpy()
+            lengths = as_numpy(_without_gaps(pc.binary_length(column)))
             refuse_long_text(name, int(lengths[rows].sum(dtype=np.int64)))
-    return table.take(pa.array(rows)).combine_chunks()
+    return table.take(as_arrow(rows)).combine_chunks()
 
 
 def join_tables(tables: Sequence[pa.Table]) -> pa.Table:
@@ -176,7 +176,7 @@ def fingerprint(table: pa.Table) -> str:
     head = {"columns": list(zip(names, kinds, strict=True)), "keys": ordered.num_rows}
     digest = hashlib.sha256(json.dumps(head, separators=(",", ":")).encode() + b"\n")
     for column, kind in zip(ordered.columns, kinds, strict=True):
-        digest.update(column.is_valid().cast(pa.uint8()).to_numpy().tobytes())
+        digest.update(as_numpy(column.is_valid()).tobytes())
         digest.update(_numbers(column, kind).astype("<i8").tobytes())
         if kind == "text":
             digest.update(_joined_text(column))
@@ -189,8 +189,12 @@ def _numbers(column: pa.ChunkedArray, kind: str) -> NDArray[Any]:
         values = pc.binary_length(column)
     else:
         values = column.cast(_AS_NUMBERS.get(kind, pa.int64()))
-    numbers: NDArray[Any] = values.fill_null(0).to_numpy()
-    return numbers
+    return as_numpy(_without_gaps(values))
+
+
+def _without_gaps(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return integers, 0 where one is missing."""
+    return numbers.fill_null(0) if numbers.null_count else numbers
 
 
 def _joined_text(column: pa.ChunkedArray) -> memoryview:

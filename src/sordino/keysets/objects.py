@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from sordino.arrays import as_arrow
 from sordino.errors import InvalidParameter
 from sordino.keysets.columns import (
     Read,
@@ -54,6 +55,8 @@ def read_objects(name: str, values: Sequence[Any]) -> Read:
     kind = _KINDS[kinds.pop()]
     if kind == "i64":
         _refuse_long_integers(name, read)
+    if kind == "i64" and None not in read:
+        return Read(kind, as_arrow(np.array(read, np.int64)))
     if kind != "text":
         return Read(kind, pa.array(read, arrow_type(kind)))
     try:

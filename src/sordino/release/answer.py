@@ -12,6 +12,7 @@ import numpy as np
 from sordino.aggregations.base import Noisy
 from sordino.aggregations.centred_counts import CentredMeasurement
 from sordino.aggregations.measurements import Numbers, draw
+from sordino.arrays import as_numpy
 from sordino.keysets.canonical import canonical_order
 from sordino.planning.plan import Plan
 from sordino.planning.purchase import Purchase
@@ -124,11 +125,11 @@ def _totals(
 ) -> dict[Hashable, list[Numbers]]:
     """Return the exact totals of each measurement."""
     totals: dict[Hashable, list[Numbers]] = {
-        key: [beside[key].column(0).to_numpy()] for key in plan.of_everything
+        key: [as_numpy(beside[key].column(0))] for key in plan.of_everything
     }
     for key, measurement in plan.of_groups.items():
         places = range(first, first + len(measurement.totals))
-        totals[key] = [exact.column(place).to_numpy() for place in places]
+        totals[key] = [as_numpy(exact.column(place)) for place in places]
         if isinstance(measurement, CentredMeasurement):
             (ids,) = totals[measurement.ids.key]
             totals[key] = measurement.less(totals[key], int(ids[0]))

@@ -39,6 +39,10 @@ class TableSource(AbstractSource):
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
 
+    def size(self) -> int:
+        """Return the number of rows."""
+        return int(self._table.num_rows)
+
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         return or_nothing(self._table, places)
@@ -46,7 +50,7 @@ class TableSource(AbstractSource):
 
 def without_rows(source: AbstractSource) -> TableSource:
     """Return a source of the same columns that holds no rows."""
-    return TableSource(pa.schema(source.fields).empty_table())
+    return TableSource(pa.Table.from_batches([], pa.schema(source.fields)))
 
 
 @final

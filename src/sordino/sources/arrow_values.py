@@ -25,10 +25,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sordino.arrays import as_arrow
 from sordino.schema import arrow_type
 from sordino.sources.arrow_kinds import is_list, is_uuid, kind_of
 from sordino.sources.plain_values import LONGEST, decode_text
 
+_ZERO: Final = as_arrow(np.zeros(1))[0]
 ROWS: Final = 1 << 16
 """Rows of a batch that is handed over."""
 
@@ -112,7 +114,7 @@ def _integers(array: pa.Array) -> pa.Array:
 
 def _doubles(array: pa.Array) -> pa.Array:
     """Return doubles; adding 0.0 takes the sign of a zero, and nothing else."""
-    return pc.add(array.cast(pa.float64()), 0.0)
+    return pc.add(array.cast(pa.float64()), _ZERO)
 
 
 def _decimals(array: pa.Array) -> pa.Array:

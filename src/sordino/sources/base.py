@@ -57,6 +57,13 @@ class AbstractSource(ABC):
         No row is looked at.
         """
 
+    def size(self) -> int | None:
+        """Return how many rows it says it has, or None if it would have to read them.
+
+        No more than time and memory may depend on it.
+        """
+        return None
+
     @abstractmethod
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns at some places, called c0, c1, ... by their places."""

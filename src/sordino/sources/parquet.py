@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Final, final
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from sordino.sources.arrow import DatasetSource
@@ -35,6 +34,10 @@ class ParquetSource(AbstractSource):
         """Refuse files of another form."""
         self._files.check()
 
+    def size(self) -> int:
+        """Return the number of rows that the footers state."""
+        return sum(pq.read_metadata(path).num_rows for path in self.paths)
+
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
         return self._values().hand_over(places)
@@ -45,6 +48,8 @@ class ParquetSource(AbstractSource):
 
     def _values(self) -> DatasetSource:
         """Return the files as they are now, to be read a few pages at a time."""
+        import pyarrow.dataset as ds  # noqa: PLC0415 brings pandas
+
         self._files.check()
         pages = ds.ParquetFragmentScanOptions(
             use_buffered_stream=True, pre_buffer=False

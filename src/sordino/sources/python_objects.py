@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sordino.arrays import as_arrow
 from sordino.errors import InvalidParameter
 from sordino.schema import Column
 from sordino.sources.arrow import TableSource
@@ -126,7 +127,7 @@ def _of_values(name: str, values: Any, declared: Column | None) -> Any:
     if typed is not None:
         return typed(values, declared)
     if isinstance(values, np.ndarray) and values.ndim == 1 and _is_plain(values.dtype):
-        return pa.array(values)
+        return as_arrow(values)
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InvalidParameter(
             "source", name, "must have a list of values in each column", "Give a list."

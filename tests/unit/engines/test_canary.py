@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
@@ -73,9 +73,13 @@ def test_the_optimisers_hold_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_opaque_columns_hold_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where every column is opaque, all optimisers may run."""
     let(monkeypatch)
-    monkeypatch.setattr(
-        DuckDBDialect, "opaque", lambda _, held, __: function("TRY", held)
-    )
+    opaque = DuckDBDialect.opaque
+
+    def everywhere(self: DuckDBDialect, column: Any, arrow: pa.DataType) -> Any:
+        wrapped = opaque(self, column, arrow)
+        return function("TRY", column) if wrapped is column else wrapped
+
+    monkeypatch.setattr(DuckDBDialect, "opaque", everywhere)
     belief.refuse_belief.__wrapped__()
 
 

@@ -56,6 +56,7 @@ def _nothing(self: Any, value: Any) -> Any:
 
 WRONG: Final[dict[str, Callable[..., Any]]] = {
     "exact_sum": _nulls_as_zero,
+    "brief_sum": _nulls_as_zero,
     "distinct": _distinct_with_nulls,
     "first": _nothing,
     "same": lambda _, one, other: one.eq(other),

@@ -102,9 +102,9 @@ def test_values_become_ours(kind: str) -> None:
 
 
 ODD: Final = (
-    *("json", "jsonb", "integer[]", "text[]", "int4range", "money", "bytea", "xml"),
+    *("json", "jsonb", "json[]", "name[]", "int4range", "money", "bytea", "xml"),
     *("interval", "time", "inet", "point", "bit(3)", "tsvector", "oid", "name"),
-    *("mood", "positive", "pair"),
+    *("mood", "positive", "pair", "mood[]", "positive[]", "pair[]", "int2vector"),
 )
 
 
@@ -226,6 +226,28 @@ def test_policies_for_rows_are_refused() -> None:
     with pytest.raises(EngineUnavailable, match="policy"):
         values_read(MemoryEngine(), (server.address("tenant"), "public.policed"), "x")
     assert values_read(MemoryEngine(), source, "x") == [1, 2]  # its owner sees all
+
+
+def test_policies_below_a_view_are_refused() -> None:
+    """They hold for whom the view belongs to, or for whom it is asked by."""
+    server = cluster()
+    server.drop_role("owning")
+    make(server, "guarded", "x integer, who text", "1, 'a'", "2, 'b'")
+    server.run(
+        "CREATE ROLE owning LOGIN",
+        "GRANT CONNECT ON DATABASE postgres TO owning",
+        "GRANT USAGE, CREATE ON SCHEMA public TO owning",
+        "GRANT SELECT ON guarded TO owning",
+        "ALTER TABLE guarded ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY own ON guarded"
+        " USING (who = current_setting('clinic.who', true))",
+    )
+    with server.asking("owning") as connection:
+        connection.execute("CREATE VIEW public.shown_rows AS TABLE public.guarded")
+    for role in ("owning", "keeper"):
+        source = (server.address(role), "public.shown_rows")
+        with pytest.raises(EngineUnavailable, match="policy"):
+            values_read(MemoryEngine(), source, "x")
 
 
 def test_foreign_rows_are_refused() -> None:

@@ -6,6 +6,7 @@ from typing import Final
 import psycopg
 import pytest
 
+import sordino as sd
 from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.memory.engine import MemoryEngine
@@ -44,6 +45,66 @@ def test_a_table_that_changes_is_refused(change: str) -> None:
     session = session_of(table_named(server, "changing"))
     assert session.price(COUNT, BUDGET).errors
     server.run(CHANGES[change])
+    with pytest.raises(EngineUnavailable, match="not what it was") as caught:
+        session.release(COUNT, BUDGET)
+    assert quiet(caught.value)
+    assert session.remaining == BUDGET
+
+
+REPLACED: Final = {
+    "a view": "CREATE VIEW replaced AS SELECT * FROM replaced_rows",
+    "a view that looks around": "CREATE VIEW replaced WITH (security_barrier) AS"
+    " SELECT x, secret FROM replaced_rows WHERE x > (SELECT 0)",
+    "a materialised view": "CREATE MATERIALIZED VIEW replaced AS TABLE replaced_rows",
+    "a partitioned table": "CREATE TABLE replaced (x bigint, secret text)"
+    " PARTITION BY LIST (x);"
+    " CREATE TABLE replaced_part PARTITION OF replaced DEFAULT",
+}
+AWAY: Final = (
+    "CREATE EXTENSION IF NOT EXISTS file_fdw; DROP SERVER IF EXISTS away CASCADE;"
+    " CREATE SERVER away FOREIGN DATA WRAPPER file_fdw; CREATE FOREIGN TABLE {}"
+    " (x bigint, secret text) SERVER away OPTIONS (filename '/dev/null')"
+)
+OTHERS: Final = {
+    "a foreign table": AWAY.format("replaced"),
+    "a view of a foreign table": f"{AWAY.format('replaced_away')};"
+    " CREATE VIEW replaced AS TABLE replaced_away",
+    "a domain with a CHECK": "DROP DOMAIN IF EXISTS replaced_type CASCADE;"
+    " CREATE DOMAIN replaced_type AS bigint CHECK (value > 0);"
+    " CREATE TABLE replaced (x replaced_type, secret text)",
+    "a type of names": "CREATE TABLE replaced (x bigint, secret name)",
+    "other places": "CREATE TABLE replaced (secret text, x bigint)",
+}
+
+
+def opened_and_replaced(made: str) -> sd.Session:
+    """Return a session whose table something else has replaced since its price."""
+    server = cluster()
+    server.run(
+        "DO $$ DECLARE kind text; BEGIN FOR kind IN SELECT CASE relkind"
+        " WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'"
+        " WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END FROM pg_class"
+        " WHERE relname = 'replaced' LOOP"
+        " EXECUTE 'DROP ' || kind || ' replaced CASCADE'; END LOOP; END $$",
+    )
+    table_named(server, "replaced_rows")
+    session = session_of(table_named(server, "replaced"))
+    assert session.price(COUNT, BUDGET).errors
+    server.run("DROP TABLE replaced", *made.split(";"))
+    return session
+
+
+@pytest.mark.parametrize("made", REPLACED)
+def test_what_stands_in_the_place_of_a_table_is_read(made: str) -> None:
+    """Under its name and with its columns, it is the table as it is now."""
+    session = opened_and_replaced(REPLACED[made])
+    assert session.release(COUNT, BUDGET).table.num_rows == 1
+
+
+@pytest.mark.parametrize("made", OTHERS)
+def test_what_is_something_else_is_refused(made: str) -> None:
+    """Rows from elsewhere, or columns of other types or places: before the charge."""
+    session = opened_and_replaced(OTHERS[made])
     with pytest.raises(EngineUnavailable, match="not what it was") as caught:
         session.release(COUNT, BUDGET)
     assert quiet(caught.value)

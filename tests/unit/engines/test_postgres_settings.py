@@ -9,10 +9,12 @@ import pytest
 import sordino as sd
 from sordino.conformance.bound_cases import CASES
 from sordino.conformance.operation_cases import FORMS
+from sordino.conformance.short_plans import bound_rows, explode_rows, question_of
 from sordino.conformance.verdicts import answer_of_form, verdict, verdicts
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.postgres import server as server_module
 from sordino.engines.postgres.engine import postgres_engine
+from sordino.query.nodes import Source
 from tests.postgres_server import Cluster, cluster
 
 ODD: Final = {
@@ -186,3 +188,52 @@ def test_a_table_is_found_by_the_roles_own_path() -> None:
         engine="postgres",
     )
     assert session.release(sd.table("t").agg(n=sd.count()), sd.PureDP(1)).table.num_rows
+
+
+ORDERS: Final = (
+    "CREATE INDEX ON placed (x)",
+    "CLUSTER placed USING placed_x_idx",
+    "VACUUM FULL placed",
+    "ANALYZE placed",
+    "UPDATE placed SET x = -x WHERE x = 0",
+    "DELETE FROM pg_statistic WHERE starelid = 'placed'::regclass",
+)
+"""What gives rows other places and plans other grounds, and changes no value."""
+
+
+def bounded_answers(address: str) -> list[list[str]]:
+    """Return which rows are kept, and entries of those, by one key."""
+    engine, told = postgres_engine(address, salt=5), []
+    node = Source("t", engine.open("t", (address, "placed"), {}))
+    for limit in (1, 3):
+        kept = bound_rows(node, ("id",), limit)
+        later = bound_rows(explode_rows(node, "codes"), ("ward",), limit)
+        questions = (
+            question_of(kept, "id", "ward", "x"),
+            question_of(explode_rows(kept, "codes", 1), "id", "codes"),
+            question_of(later, "ward", "codes"),
+        )
+        told += [sorted(map(repr, engine.answer(one).to_pylist())) for one in questions]
+    engine.close()
+    return told
+
+
+@pytest.mark.slow
+def test_places_of_rows_change_nothing() -> None:
+    """Rows alike, arrays of all shapes, zeros with a sign, ids that are missing."""
+    server = cluster()
+    server.run(
+        "DROP TABLE IF EXISTS placed",
+        "CREATE TABLE placed (id bigint, ward text, x float8, codes numeric[])",
+        "INSERT INTO placed SELECT nullif(n % 5, 4), chr(97 + n % 3),"
+        " ('{0,-0,NaN,1}'::float8[])[1 + n % 4],"
+        " (ARRAY['{1,2}', '[4:5]={1,2}', '{}', '{{1,2}}', '{NaN,NULL,1e400}', NULL])"
+        "[1 + n % 6]::numeric[] FROM generate_series(1, 400) AS n",
+    )
+    meant = bounded_answers(server.address())
+    assert len({repr(told) for told in meant}) == len(meant)
+    for change in ORDERS:
+        server.run(change)
+        assert bounded_answers(server.address()) == meant
+    for settings in PLANS.values():
+        assert bounded_answers(role_with(server, "planning", settings)) == meant

@@ -143,12 +143,14 @@ def test_a_foreign_expression_is_refused() -> None:
 
 
 def test_the_hot_path_reads() -> None:
-    """Steps of a lattice are three comparisons, a product and a cast."""
+    """Steps of a lattice are one comparison, and sizes where it holds."""
     text, bound = written(steps(col("x"), 0, 400, -2), x="f64")
     assert text == (
-        'CASE WHEN "x" < CAST($1 AS DOUBLE) THEN CAST(0 AS BIGINT) '
-        'WHEN "x" <= CAST($2 AS DOUBLE) '
-        'THEN CAST(FLOOR(("x" * CAST($3 AS DOUBLE)) + CAST(0.5 AS DOUBLE)) AS BIGINT) '
-        'WHEN NOT ISNAN("x") THEN CAST(400 AS BIGINT) END'
+        'CAST(CASE WHEN ABS("x") <= CAST($4 AS DOUBLE) THEN '
+        '((ABS(FLOOR(("x" * CAST($1 AS DOUBLE)) + CAST(0.5 AS DOUBLE))) - '
+        'ABS(FLOOR(("x" * CAST($1 AS DOUBLE)) + CAST(0.5 AS DOUBLE)) - '
+        "CAST($2 AS DOUBLE))) * CAST(0.5 AS DOUBLE)) + CAST($3 AS DOUBLE) "
+        'ELSE CASE SIGN("x") WHEN -1 THEN CAST($5 AS DOUBLE) '
+        "WHEN 1 THEN CAST($2 AS DOUBLE) END END AS BIGINT)"
     )
-    assert bound == [0.0, 100.0, 4.0]
+    assert bound == [4.0, 400.0, 200.0, 2.0**49, 0.0]

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
+from sordino.arrays import with_gaps
 from sordino.curves.points import Floats
 
 if TYPE_CHECKING:
@@ -36,10 +37,8 @@ class Bars(NamedTuple):
         >>> list(Bars(np.zeros(1), np.zeros(1), np.zeros(1)).columns("n"))
         ['n sd', 'n low', 'n high']
         """
-        import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
         return {
-            part: pa.array(values, pa.float64(), from_pandas=True)
+            part: with_gaps(values)
             for part, values in zip(error_names(name), self, strict=True)
         }
 

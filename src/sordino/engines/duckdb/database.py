@@ -7,13 +7,14 @@ from typing import Any, Final, final
 
 import duckdb
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from sordino.engines.duckdb.dialect import DUCKDB
 from sordino.engines.duckdb.instance import Instance, leave_instance, take_instance
+from sordino.engines.duckdb.looks import Looks
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.kept_tables import columns_text
-from sordino.engines.sql.statements import Statement
+from sordino.engines.sql.scripts import Recipe
+from sordino.engines.sql.statements import Statement, Statements
 from sordino.engines.watching import watch
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
@@ -81,10 +82,8 @@ class DuckDB(AbstractDatabase):
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Register Arrow data.
 
-        A scanner states nothing of its columns, and takes no filter from the database.
+        DuckDB 2 takes all of a reader, states nothing of it and gives it no filter.
         """
-        if isinstance(rows, pa.RecordBatchReader):
-            rows = ds.Scanner.from_batches(rows)
         self._connect().register(name, rows)
         self._handed.add(name)
 
@@ -102,6 +101,12 @@ class DuckDB(AbstractDatabase):
         """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
         self._connect().execute(text, statement.parameters(salt))
+
+    def portions(
+        self, recipe: Recipe, writes: Statements, salt: int
+    ) -> Generator[Statement]:
+        """Look at how many rows ids have, where there are many."""
+        return Looks(self, writes, salt).statements(recipe)
 
     def try_to_keep(self, statement: Statement, salt: int) -> None:
         """Run it as text: for a relation it would be read and bound once more."""

@@ -8,12 +8,14 @@ from sqlglot import exp
 
 from sordino.engines.duckdb import (
     file_reading,
+    portions,
     sql_cells,
     sql_choices,
     sql_dates,
     sql_numbers,
     sql_text,
 )
+from sordino.engines.duckdb.sql_numbers import size_of_double
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import SALT, AbstractDialect
 from sordino.engines.sql.pieces import function
@@ -43,6 +45,7 @@ class DuckDBDialect(AbstractDialect):
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.uint64()
     key_hash = "hash"
+    tells_sums = True
     entries: ClassVar = {
         **sql_cells.ENTRIES,
         **sql_choices.ENTRIES,
@@ -50,6 +53,8 @@ class DuckDBDialect(AbstractDialect):
         **sql_text.ENTRIES,
         **sql_dates.ENTRIES,
     }
+
+    rules: ClassVar = portions.RULES
 
     def placeholder(self, number: int) -> exp.Expression:
         """Return $n."""
@@ -71,10 +76,19 @@ class DuckDBDialect(AbstractDialect):
         It cannot raise, and statistics do not pass through it: no condition over it
         is simplified, or pushed to where row groups are skipped (docs/adr/0068).
         Integers and truths stay bare, for TRY would unpack their dictionaries: what
-        honest files say of them is so, and no optimiser that would read it runs.
+        honest files say of them is so, and no optimiser that would read it runs. Texts
+        it would copy, so that it stands for those alone that are long or missing: what
+        is unknown of one branch is unknown of both.
         """
         exact = (pa.types.is_integer(arrow), pa.types.is_boolean(arrow))
-        return column if any(exact) else function("TRY", column)
+        if any(exact):
+            return column
+        tried = function("TRY", column.copy())
+        texts = (pa.types.is_string(arrow), pa.types.is_large_string(arrow))
+        if not any(texts):
+            return tried
+        short = function("strlen", column.copy()) <= _whole(LONGEST)
+        return exp.Case().when(short, column).else_(tried)
 
     def normalise(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""
@@ -102,8 +116,9 @@ class DuckDBDialect(AbstractDialect):
         """Return IS NOT DISTINCT FROM."""
         return exp.NullSafeEQ(this=left, expression=right)
 
-    def first(self, value: exp.Expression) -> exp.Expression:
+    def first(self, value: exp.Expression, kind: str) -> exp.Expression:
         """Return the first value, which is the only one."""
+        del kind
         return exp.First(this=value)
 
     def semi_join(
@@ -144,8 +159,7 @@ class DuckDBDialect(AbstractDialect):
         Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,
         and factors have 2, shifts 42.
         """
-        added: exp.Expression = exp.Sum(this=value)
-        total: exp.Expression = exp.Coalesce(this=added, expressions=[_whole(0)])
+        total = _or_zero(exp.Sum(this=value))
         if factor != 1:
             total = sql.as_type(total, "HUGEINT") * sql.as_type(
                 _whole(factor), "HUGEINT"
@@ -155,6 +169,20 @@ class DuckDBDialect(AbstractDialect):
             count = sql.as_type(exp.Count(this=there), "HUGEINT")
             total += count * sql.as_type(_whole(shift), "HUGEINT")
         return total
+
+    def brief_sum(self, value: exp.Expression) -> exp.Expression:
+        """Return the sum in doubles, of steps that are doubles, else in 128 bits.
+
+        However doubles are added, no partial sum exceeds the number of rows times the
+        greatest of them: an integer that a double holds up to 2**53
+        (docs/proofs/queries.md, lemma 13). Rows are counted, not believed to be few.
+        """
+        most = size_of_double(value)
+        if most is None:
+            return sql.as_type_or_null(_or_zero(exp.Sum(this=value)), "BIGINT")
+        few = exp.Count(this=exp.Star()) <= _whole(MOST // max(1, most))
+        total = sql.as_type(_or_zero(exp.Sum(this=value.this)), "BIGINT")
+        return sql.case([(few, total)])
 
     def sum_of_totals(self, total: exp.Expression) -> exp.Expression:
         """Return the sum in 128 bits of what Arrow has held as decimals."""
@@ -180,6 +208,11 @@ class DuckDBDialect(AbstractDialect):
             counted = exp.Case().when(exp.and_(*there), row)
         count = exp.Count(this=exp.Distinct(expressions=[counted]))
         return sql.as_type(count, "HUGEINT")
+
+
+def _or_zero(total: exp.Expression) -> exp.Expression:
+    """Return a sum; that of nothing is 0."""
+    return exp.Coalesce(this=total, expressions=[_whole(0)])
 
 
 def _whole(number: int) -> exp.Expression:

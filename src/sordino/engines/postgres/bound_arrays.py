@@ -18,6 +18,7 @@ from sqlglot import exp
 from sordino.engines.postgres.sql_choices import by_code_point
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Sql, sql_type
+from sordino.sources.arrow_kinds import is_list
 
 _DAY_2000: Final = 10_957
 _MOMENT_2000: Final = _DAY_2000 * 86_400 * 10**6
@@ -84,6 +85,27 @@ def _days(array: pa.Array) -> tuple[bytes, Any]:
     return _fixed(">i4", _DAY_2000)(array.cast(pa.int32()))
 
 
+def _literals(array: pa.Array) -> tuple[bytes, Any]:
+    return _texts(pa.array([_literal(entries) for entries in array.to_pylist()]))
+
+
+def _literal(entries: list[Any]) -> str:
+    """Return a list as PostgreSQL writes an array, each entry in quotes.
+
+    >>> _literal([1, None, -0.0, float("inf")]), _literal(["a", ""])
+    ('{"1",NULL,"0.0","inf"}', '{"a",""}')
+    """
+    return f"{{{','.join(map(_entry, entries))}}}"
+
+
+def _entry(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    plain = repr(value + 0.0) if isinstance(value, float) else str(value)
+    escaped = plain.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{escaped}"'
+
+
 _ELEMENTS: Final[Mapping[pa.DataType, _Element]] = {
     pa.int64(): _Element(20, "BIGINT", _fixed(">i8")),
     pa.float64(): _Element(701, "DOUBLE PRECISION", _fixed(">f8")),
@@ -98,13 +120,31 @@ _ELEMENTS: Final[Mapping[pa.DataType, _Element]] = {
 }
 
 
+def _element_of(arrow: pa.DataType) -> _Element:
+    """Return how values of a type travel: lists as literals, for each has its length.
+
+    An array of arrays has one length for all.
+    """
+    if not is_list(arrow):
+        return _ELEMENTS[arrow]
+    entry = _ELEMENTS[arrow.value_type]
+    listed = f"{entry.written}[]"
+
+    def read(value: Sql) -> Sql:
+        return sql.as_type(value, listed)
+
+    if entry.read is by_code_point:
+        return _Element(25, "TEXT", _literals, lambda value: by_code_point(read(value)))
+    return _Element(25, "TEXT", _literals, read)
+
+
 def bound_array(column: pa.Array) -> BoundArray:
     """Return a column in the form of an array.
 
     >>> bound_array(pa.array([1, None])).data[20:].hex(" ", -4)
     '00000008 00000000 00000001 ffffffff'
     """
-    element = _ELEMENTS[column.type]
+    element = _element_of(column.type)
     there = np.asarray(column.is_valid(), bool)
     data, lengths = element.packed(column.drop_null())
     sizes = np.zeros(len(column), np.int64)
@@ -125,7 +165,7 @@ def bound_array(column: pa.Array) -> BoundArray:
 
 def unnested_arrays(table: pa.Table, first: int) -> exp.Select:
     """Return the rows of arrays that are bound from a place on, c0, c1, ... as ours."""
-    elements = [_ELEMENTS[field.type] for field in table.schema]
+    elements = [_element_of(field.type) for field in table.schema]
     arrays = [
         exp.Cast(
             this=exp.Parameter(this=exp.Literal.number(place)),

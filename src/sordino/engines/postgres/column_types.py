@@ -8,9 +8,10 @@
 | boolean | bool | |
 | date | date | infinity, years before 1 and after 9999 |
 | timestamp, and with time zone (in UTC) | time | the same |
+| an array of one of these | list | two or more dimensions, or above 2**24 entries |
 
-All other types have no place: arrays have any number of dimensions, and what a type of
-a user means its owner can change (enums, domains, citext, composite types).
+All other types have no place: what a type of a user means its owner can change (enums,
+domains, citext, composite types).
 """
 
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from sqlglot import exp
 from sordino.engines.postgres.guards import is_between, numeric, real
 from sordino.engines.postgres.sql_cells import within_years
 from sordino.engines.postgres.sql_choices import by_code_point
+from sordino.engines.postgres.sql_lists import each_entry
 from sordino.engines.postgres.sql_reals import first_beyond, last_lost
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.pieces import Sql
@@ -78,10 +80,23 @@ def _zoned(value: Sql) -> Sql:
     return within_years(exp.AtTimeZone(this=value, zone=sql.letters("UTC")))
 
 
+def _list_of(entry: ColumnType) -> ColumnType:
+    """Return how arrays of a type are read."""
+    rule = entry.read
+    if pa.types.is_floating(entry.arrow):
+        rule = _without_sign(rule)
+    return ColumnType(pa.list_(entry.arrow), lambda value: each_entry(value, rule))
+
+
+def _without_sign(read: Callable[[Sql], Sql]) -> Callable[[Sql], Sql]:
+    """Return how doubles are read of which a zero has no sign: entries leave so."""
+    return lambda value: sql.plus(read(value), sql.double(0))
+
+
 _INTEGER: Final = ColumnType(pa.int64(), _integer)
 _DOUBLE: Final = ColumnType(pa.float64(), _double)
 _TEXT: Final = ColumnType(pa.string(), _text)
-COLUMN_TYPES: Final[Mapping[int, ColumnType]] = {
+_PLAIN: Final[Mapping[int, ColumnType]] = {
     **dict.fromkeys((20, 21, 23), _INTEGER),  # bigint, smallint, integer
     **dict.fromkeys((700, 701), _DOUBLE),
     **dict.fromkeys((25, 1042, 1043, 2950), _TEXT),  # text, char(n), varchar, uuid
@@ -90,5 +105,26 @@ COLUMN_TYPES: Final[Mapping[int, ColumnType]] = {
     1114: ColumnType(pa.timestamp("us"), within_years),
     1184: ColumnType(pa.timestamp("us"), _zoned),
     1700: ColumnType(pa.float64(), _decimal),
+}
+_ARRAYS: Final = {
+    16: 1000,
+    20: 1016,
+    21: 1005,
+    23: 1007,
+    25: 1009,
+    700: 1021,
+    701: 1022,
+    1042: 1014,
+    1043: 1015,
+    1082: 1182,
+    1114: 1115,
+    1184: 1185,
+    1700: 1231,
+    2950: 2951,
+}
+"""A type -> that of its arrays."""
+COLUMN_TYPES: Final[Mapping[int, ColumnType]] = {
+    **_PLAIN,
+    **{_ARRAYS[number]: _list_of(entry) for number, entry in _PLAIN.items()},
 }
 """By the number that each type has in every PostgreSQL."""

@@ -21,22 +21,22 @@ from sordino.engines.sql.statements import Statement
 from sordino.errors import EngineUnavailable
 from sordino.sampling.bits import Bits
 from sordino.schema import Schema
-from sordino.sources.arrow_kinds import kind_of
+from sordino.sources.arrow_kinds import is_list, kind_of
 from sordino.sources.base import AbstractSource
 
 _SIGN: Final = 2**63
 _BATCH: Final = 10_000
-_BUFFERS: Final = "128MB"
-"""What a server may hold in memory of rows that are kept, for this connection."""
+_PREPARES: Final = "SET temp_buffers TO '128MB'; SET vacuum_cost_delay TO 0"
+"""What holds for a connection that keeps rows: how many lie in memory, and no rests."""
 _KEPT: Final = {
     "i64": "int8",
     "f64": "float8",
-    "text": 'text COLLATE pg_catalog."C"',
+    "text": "text",
     "bool": "bool",
     "date": "date",
     "time": "timestamp",
 }
-"""The types of rows that are kept: they are named before our settings hold."""
+"""The types of rows that are kept."""
 
 
 @final
@@ -124,13 +124,13 @@ class Postgres(AbstractDatabase):
             pass  # so a connection that was lost is made anew
         place = f"pg_temp.sordino_{Bits().word(8):016x}"
         columns = ", ".join(
-            f"c{n} pg_catalog.{_KEPT[column.type]}"
+            f"c{n} {_kept_type(column.type)}"
             for n, (_, column) in enumerate(schema.columns)
         )
         if self._known.is_pooled:
             return False
         if not self._has_kept:  # before the first such table of a connection
-            self._known.command(f"SET temp_buffers TO '{_BUFFERS}'")
+            self._known.command(_PREPARES)
             self._kept_by = self._known.life
             self._kept.clear()
         try:
@@ -169,7 +169,12 @@ class Postgres(AbstractDatabase):
         return self._known.life == self._kept_by
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement: one row comes back, of an array for each."""
+        """Return the rows of a statement: one row comes back, of an array for each.
+
+        Of lists each row comes alone: an array of arrays has one length for all.
+        """
+        if any(map(is_list, statement.kinds)):
+            return self.batches(statement, salt).read_all()
         names = [f"a{place}" for place in range(len(statement.kinds))]
         arrays = ", ".join(f"array_agg({column})" for column in _leaving(statement))
         text, bound = self._whole(statement, salt, f"SELECT {arrays}")
@@ -242,6 +247,20 @@ class Postgres(AbstractDatabase):
             values += [bound_array(leaf.combine_chunks()) for leaf in table.columns]
         handed = f"WITH {', '.join(parts)} " if parts else ""
         return f"{handed}{select} FROM ({statement.text}) AS q", values
+
+
+def _kept_type(kind: str) -> str:
+    """Return the type of a column that is kept, by its full name.
+
+    It is named before our settings hold.
+
+    >>> _kept_type("i64"), _kept_type("list[text]")
+    ('pg_catalog.int8', 'pg_catalog.text[] COLLATE pg_catalog."C"')
+    """
+    plain = kind.removeprefix("list[").removesuffix("]")
+    brackets = "" if plain == kind else "[]"
+    collation = ' COLLATE pg_catalog."C"' if plain == "text" else ""
+    return f"pg_catalog.{_KEPT[plain]}{brackets}{collation}"
 
 
 def _leaving(statement: Statement) -> list[str]:

@@ -10,23 +10,29 @@ from sordino.engines.postgres import (
     sql_cells,
     sql_choices,
     sql_dates,
+    sql_lists,
     sql_numbers,
     sql_text,
 )
 from sordino.engines.postgres.guards import all_of, numeric
 from sordino.engines.postgres.server_tables import TableOfServer
 from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import SALT, AbstractDialect, refusal
+from sordino.engines.sql.dialect import SALT, AbstractDialect
 from sordino.engines.sql.pieces import Sql
-from sordino.expressions import pieces_of_text
 from sordino.query.question import MOST
-from sordino.schema import PLAIN
 from sordino.sources.arrow_kinds import kind_of
 from sordino.sources.base import AbstractSource
 from sordino.sources.plain_values import LONGEST
 
 NUL: Final = "\x00"
-_LISTS: Final = "an array of it may have any number of dimensions"
+_TYPES: Final = {
+    "i64": "BIGINT",
+    "f64": "DOUBLE PRECISION",
+    "text": "TEXT",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "time": "TIMESTAMP",
+}
 
 
 @final
@@ -35,12 +41,8 @@ class PostgresDialect(AbstractDialect):
 
     name = "postgres"
     types: ClassVar = {
-        "i64": "BIGINT",
-        "f64": "DOUBLE PRECISION",
-        "text": "TEXT",
-        "bool": "BOOLEAN",
-        "date": "DATE",
-        "time": "TIMESTAMP",
+        **_TYPES,
+        **{f"list[{kind}]": f"{name}[]" for kind, name in _TYPES.items()},
     }
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.int64()
@@ -50,12 +52,9 @@ class PostgresDialect(AbstractDialect):
         **sql_numbers.ENTRIES,
         **sql_text.ENTRIES,
         **sql_dates.ENTRIES,
+        **sql_lists.ENTRIES,
     }
     unheld = frozenset({NUL})
-    absent: ClassVar = {
-        **{f"list[{kind}]": _LISTS for kind in PLAIN},
-        pieces_of_text.SPLIT.name: _LISTS,
-    }
 
     def placeholder(self, number: int) -> Sql:
         """Return $n."""
@@ -74,7 +73,12 @@ class PostgresDialect(AbstractDialect):
 
         All else is held to our types where a table is read (`column_types`).
         """
-        if kind_of(arrow) != "text":
+        kind = kind_of(arrow)
+        if kind == "list[text]":
+            return sql_lists.each_entry(
+                column, lambda entry: self.value_of(entry, pa.string())
+            )
+        if kind != "text":
             return column
         size = sql.function("octet_length", column.copy())
         return sql.case([(sql.is_at_most(size, sql.whole(LONGEST)), column)])
@@ -99,8 +103,10 @@ class PostgresDialect(AbstractDialect):
         """
         return exp.Array(expressions=[left]).eq(exp.Array(expressions=[right]))
 
-    def first(self, value: Sql) -> Sql:
-        """Return the first entry of all values, which are one."""
+    def first(self, value: Sql, kind: str) -> Sql:
+        """Return the first entry of all values, which are one; of lists the least."""
+        if kind not in _TYPES:
+            return exp.Min(this=value)
         every = exp.Paren(this=sql.function("array_agg", value))
         return exp.Bracket(this=every, expressions=[sql.whole(1)], offset=1)
 
@@ -111,9 +117,8 @@ class PostgresDialect(AbstractDialect):
         return sql.is_equal(rest, sql.whole(number))
 
     def unnest(self, entries: Sql, limit: int | None) -> Sql:
-        """Refuse: there are no lists."""
-        del entries, limit
-        raise refusal(self.name, "explode", _LISTS)
+        """Return the unnested list, or the first part of it."""
+        return sql_lists.first_entries(entries, limit)
 
     def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition

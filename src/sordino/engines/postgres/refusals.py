@@ -35,6 +35,7 @@ _BY_CODE: Final = {
     "57P01": "the server ended the connection",
     "57P02": "the server ended the connection",
     "57P03": "the server is starting up or shutting down",
+    "22021": "a text has U+0000, which no text of it can have",
     "2201B": "a regular expression is too complex for it",
 }
 _BY_CLASS: Final = {

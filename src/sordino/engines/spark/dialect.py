@@ -101,8 +101,9 @@ class SparkDialect(AbstractDialect):
         """Return <=>."""
         return exp.NullSafeEQ(this=left, expression=right)
 
-    def first(self, value: Sql) -> Sql:
+    def first(self, value: Sql, kind: str) -> Sql:
         """Return the greatest value, which is the only one."""
+        del kind
         return exp.Max(this=value)
 
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:

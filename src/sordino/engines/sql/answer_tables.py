@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
+from sordino.arrays import as_arrow, as_numpy
 from sordino.engines.sql.group_totals import PLACE
 from sordino.query.question import Question
 from sordino.schema import Schema, arrow_type
@@ -27,15 +28,15 @@ def answer_table(question: Question, rows: pa.Table) -> pa.Table:
 def with_places(keys: pa.Table) -> pa.Table:
     """Return keys as c0, c1, ... with their places."""
     names = [f"c{place}" for place in range(keys.num_columns)]
-    places = pa.array(np.arange(keys.num_rows))
+    places = as_arrow(np.arange(keys.num_rows))
     return keys.rename_columns(names).append_column(PLACE, places)
 
 
 def _spread_totals(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
     """Return totals at their places, zeros elsewhere."""
     spread = np.zeros(count, np.int64)
-    spread[places.to_numpy()] = totals.to_numpy()
-    return pa.array(spread)
+    spread[as_numpy(places)] = as_numpy(totals)
+    return as_arrow(spread)
 
 
 def answer_schema(question: Question) -> pa.Schema:

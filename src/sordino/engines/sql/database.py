@@ -1,18 +1,21 @@
 """A database: how statements and rows reach it. What is asked it does not know."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import ClassVar, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
 import pyarrow as pa
 
 from sordino.engines.sql.dialect import AbstractDialect
 from sordino.engines.sql.spreads import AbstractWorkers, NoWorkers
-from sordino.engines.sql.statements import Statement
+from sordino.engines.sql.statements import Statement, Statements
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
+
+if TYPE_CHECKING:
+    from sordino.engines.sql.scripts import Recipe
 
 Trial: TypeAlias = Callable[[Statement, int], object]
 """What runs a statement of no rows, with a salt, as it will run."""
@@ -57,6 +60,15 @@ class AbstractDatabase(ABC):
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         """Make rows known under a name, instead of others; a reader is read once."""
 
+    @final
+    def hand_parts(self, statement: Statement) -> None:
+        """Hand over what a statement reads, and check what is read in place."""
+        for part in statement.handed:
+            if part.in_place:
+                part.source.check()
+            else:
+                self.hand(part.name, part.source.hand_over(part.places))
+
     @abstractmethod
     def forget(self) -> None:
         """Drop what was handed over."""
@@ -75,6 +87,16 @@ class AbstractDatabase(ABC):
 
         Statements may read a place as a table of that name.
         """
+
+    def portions(
+        self, recipe: "Recipe", writes: Statements, salt: int
+    ) -> Generator[Statement]:
+        """Yield statements of the rows that a recipe makes, all together.
+
+        Each is handed what it reads, and run, before the next one is asked for.
+        """
+        del writes, salt
+        yield recipe.run.last
 
     def try_to_keep(self, statement: Statement, salt: int) -> None:
         """Run a statement of no rows in the way in which its rows will be kept."""

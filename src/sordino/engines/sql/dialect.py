@@ -5,7 +5,8 @@
 | `types`, `entries` | values and expressions: a SQL form for each of our operations |
 | `in_place`, `value_of` | sources that the database reads by itself |
 | `digest`, `order_term`, `same`, `first`, `in_part` | which rows a bound keeps |
-| `exact_sum`, `sum_of_totals`, `row_count`, `narrow_total`, `distinct` | exact totals |
+| `exact_sum`, `brief_sum`, `sum_of_totals`, `row_count` | exact sums |
+| `narrow_total`, `distinct` | other exact totals |
 | `semi_join`, `anti_join`, `unnest`, `stores` | rows beside other rows |
 | `placeholder` | values bound in a statement |
 
@@ -73,6 +74,9 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     rules: ClassVar[Mapping[type[Any], Any]] = {}
     """Nodes that are written in a way of its own, by rules as in `plan_rows`."""
+
+    tells_sums: ClassVar[bool] = False
+    """Whether it is asked for sums and counts, which are put together outside of it."""
 
     absent: ClassVar[Mapping[str, str]] = {}
     """Types and operations, by name, that the database cannot hold or say, and why."""
@@ -157,8 +161,8 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """Return whether two values are the same, null like null; never null."""
 
     @abstractmethod
-    def first(self, value: Sql) -> Sql:
-        """Return the value of a group of one row."""
+    def first(self, value: Sql, kind: str) -> Sql:
+        """Return the value of a group of one row, by its type."""
 
     @abstractmethod
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
@@ -196,6 +200,13 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         Of i64 values; null adds nothing, and the sum of nothing is 0. Complete values
         are not null in any row.
         """
+
+    def brief_sum(self, value: Sql) -> Sql:
+        """Return the exact sum of i64 values as an i64; where it is not held, null.
+
+        Null adds nothing, and the sum of nothing is 0. For dialects that `tells_sums`.
+        """
+        raise refusal(self.name, f"the sum of {value.key}", "it tells totals")
 
     @abstractmethod
     def sum_of_totals(self, total: Sql) -> Sql:

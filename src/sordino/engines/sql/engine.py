@@ -7,7 +7,8 @@ there, all is asked once more of values that are handed over.
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, TypeVar, final
 
 import pyarrow as pa
@@ -153,7 +154,7 @@ class SQLEngine(AbstractEngine):
 
         def spread(attempt: Script) -> AbstractSpread:
             self._make(attempt.run, question.keys)
-            self._hand(attempt.run.last)
+            self._database.hand_parts(attempt.run.last)
             return workers.spread(attempt.run.last, self._salt, question)
 
         return lambda: run_guarded(lambda: self._answer_alone(script, spread))
@@ -231,7 +232,7 @@ class SQLEngine(AbstractEngine):
             return
         empty = run.empty_copy()
         self._make(empty, None if keys is None else keys.slice(0, 0))
-        self._hand(empty.last)
+        self._database.hand_parts(empty.last)
         trial(empty.last, self._salt)
         self._database.forget()
         self._database.rehearsals.add(run.mark)
@@ -279,21 +280,26 @@ class SQLEngine(AbstractEngine):
         """Make the rows that are kept in a table."""
         name, run = recipe.name, recipe.run
 
-        def filled(statements: Sequence[Statement]) -> None:
+        def filled(statements: Iterable[Statement]) -> None:
             self._make(run, None)
             for statement in statements:
-                self._hand(statement)
+                self._database.hand_parts(statement)
                 self._database.keep(name, statement, self._salt)
 
+        def whole() -> None:
+            portions = self._database.portions(recipe, script.writes, self._salt)
+            with closing(portions):
+                filled(portions)
+
         def kept(count: int) -> None:
-            statements = [run.last]
-            if count > 1:
-                parts = rows_in_buckets(run.rows, (), count)
-                statements = [script.writes.rows(part) for part in parts]
+            parts = rows_in_buckets(run.rows, (), count) if count > 1 else ()
             self._kept.begin(name)
-            if not (statements and self._database.begin_kept(name, recipe.schema)):
+            may_be = bool(parts) or count == 1
+            if not (may_be and self._database.begin_kept(name, recipe.schema)):
                 raise NoPlace
-            self._alone(lambda: filled(statements))
+            self._alone(
+                lambda: filled(map(script.writes.rows, parts)) if parts else whole()
+            )
 
         self._in_parts(kept)
         self._kept.end(name)
@@ -306,11 +312,11 @@ class SQLEngine(AbstractEngine):
 
     def _totals_in(self, count: int, script: Script) -> pa.Table:
         """Return the totals, added from so many parts."""
-        if count == 1:
-            return self._table(script.run.last)
         totals, question = [], script.question
+        if count == 1:
+            return script.totals(self._table)
         for part in rows_in_buckets(script.run.rows, question.totals, count):
-            statement = script.writes.question(question, part, wide=True)
+            statement = script.writes.part(question, part)
             totals.append(self._table(statement))
         if not totals:
             raise MemoryError
@@ -382,18 +388,10 @@ class SQLEngine(AbstractEngine):
 
     def _table(self, statement: Statement) -> pa.Table:
         """Return the rows of a statement."""
-        self._hand(statement)
+        self._database.hand_parts(statement)
         return self._database.table(statement, self._salt)
 
     def _batches(self, statement: Statement) -> pa.RecordBatchReader:
         """Return the rows of a statement, not read yet."""
-        self._hand(statement)
+        self._database.hand_parts(statement)
         return self._database.batches(statement, self._salt)
-
-    def _hand(self, statement: Statement) -> None:
-        """Hand over what a statement reads, and check what is read in place."""
-        for part in statement.handed:
-            if part.in_place:
-                part.source.check()
-            else:
-                self._database.hand(part.name, part.source.hand_over(part.places))

@@ -4,12 +4,13 @@ With keys there is a row for each key that has rows, and instead of the key its 
 among the keys; the engine puts the zeros in between.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import AbstractDialect
+from sordino.engines.sql.measures import measures_of
 from sordino.engines.sql.writer import (
     Subquery,
     Writer,
@@ -27,18 +28,38 @@ PLACE: Final = "place"
 PARTS: Final = "parts"
 
 
-def asked_totals(
-    work: Writer, question: Question, rows: Subquery, *, wide: bool = False
-) -> exp.Select:
-    """Return the select of groups and totals over the rows of a question.
+Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[exp.Expression]]
+"""What is told of each group: `wide_totals`, `narrow_totals` or `measures`."""
 
-    Wide totals are not held within their limits, so that they can be added.
-    """
-    by = [rows.columns[name] for name in question.by]
+
+def wide_totals(
+    work: Writer, question: Question, rows: Subquery
+) -> Sequence[exp.Expression]:
+    """Return totals that are not held within their limits: they can be added."""
     schema = question.rows.schema
-    totals = [total_of(work, total, rows, schema) for total in question.totals]
-    if not wide:
-        totals = [work.dialect.narrow_total(total) for total in totals]
+    return [total_of(work, total, rows, schema) for total in question.totals]
+
+
+def narrow_totals(
+    work: Writer, question: Question, rows: Subquery
+) -> Sequence[exp.Expression]:
+    """Return totals held within their limits."""
+    return list(map(work.dialect.narrow_total, wide_totals(work, question, rows)))
+
+
+def measures(
+    work: Writer, question: Question, rows: Subquery
+) -> Sequence[exp.Expression]:
+    """Return the sums and counts that totals are made of."""
+    return [write(work, rows) for write in measures_of(question).values()]
+
+
+def grouped_rows(
+    work: Writer, question: Question, rows: Subquery, form: Form
+) -> exp.Select:
+    """Return the select of groups over the rows of a question, and what is told."""
+    by = [rows.columns[name] for name in question.by]
+    totals = form(work, question, rows)
     groups_by = [
         (f"by {name}", value) for name, value in zip(question.by, by, strict=True)
     ]

@@ -168,6 +168,13 @@ def _first_or_unclear(
 
 def _keep_in_order(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     """Keep the first rows, those alike numbered, in the order of digest and columns."""
+    digested = number_copies(work, node, rows)
+    by = [*digested.further, *(digested.columns[name] for name in node.order)]
+    return _keep_within(work, node, digested, exp.RowNumber(), by)
+
+
+def number_copies(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
+    """Return rows; further: the digest of each with its number among those alike."""
     schema = node.child.schema
     names = [*node.per, *node.order]
     copy = exp.Window(
@@ -176,11 +183,15 @@ def _keep_in_order(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     counted = work.part(select_from(rows), columns_named(rows, schema), schema, [copy])
     values = [*(counted.columns[name] for name in names), *counted.further]
     digest = [work.dialect.digest(values)]
-    digested = work.part(
+    return work.part(
         select_from(counted), columns_named(counted, schema), schema, digest
     )
-    by = [*digested.further, *(digested.columns[name] for name in node.order)]
-    return _keep_within(work, node, digested, exp.RowNumber(), by)
+
+
+def place_in_order(work: Writer, node: KeepRows, rows: Subquery) -> exp.Window:
+    """Return the place of a row in the order of digest and columns."""
+    by = [*rows.further, *(rows.columns[name] for name in node.order)]
+    return _window(work, rows, node, exp.RowNumber(), by)
 
 
 def keep_groups(work: Writer, node: KeepGroups) -> Subquery:

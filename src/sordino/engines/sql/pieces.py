@@ -164,6 +164,12 @@ def case(branches: Sequence[tuple[Sql, Sql]], otherwise: Sql | None = None) -> S
     )
 
 
+def case_of(value: Sql, ends: Mapping[int, Sql]) -> Sql:
+    """Return what belongs to a small integer, else NULL."""
+    ifs = [exp.If(this=whole(number), true=end) for number, end in ends.items()]
+    return exp.Case(this=value, ifs=ifs)
+
+
 def whole(number: int) -> Sql:
     """Return a small integer that belongs to the form of an operation."""
     return exp.Literal.number(number)

@@ -87,7 +87,9 @@ def _keep_unique(work: Writer, node: KeepUnique) -> Subquery:
     alone = exp.Count(this=exp.Star()).eq(exp.Literal.number(1))
     select = select_groups(below, per).having(alone, copy=False)
     pairs = [
-        (name, value if name in node.per else work.dialect.first(value))
+        (name, value)
+        if name in node.per
+        else (name, work.dialect.first(value, node.schema[name].type))
         for name, value in columns_named(below, node.schema)
     ]
     return work.part(select, pairs, node.schema)

@@ -4,12 +4,13 @@ A script is run twice: on empty tables before the charge, then on the rows. The 
 run reads nothing of anybody, so what goes wrong in it is public.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import final
 
 import pyarrow as pa
 
+from sordino.engines.sql.measures import add_terms
 from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.errors import InvalidQuery, show
@@ -172,6 +173,19 @@ class Script:
         for part in (handed for run in runs for handed in run.last.handed):
             if not (part.in_place or part.given or part.table in public):
                 raise sending_refusal(f"the rows of {show(part.table)}")
+
+    def totals(self, table: Callable[[Statement], pa.Table]) -> pa.Table:
+        """Return the totals of groups, or of places of keys.
+
+        Where sums and counts do not hold them, they are asked for as they are.
+        """
+        rows = table(self.run.last)
+        if not self.writes.dialect.tells_sums:
+            return rows
+        added = add_terms(self.question, rows)
+        if added is not None:
+            return added
+        return table(self.writes.totals(self.question, self.run.rows))
 
     def readable_text(self) -> str:
         """Return the steps as people read them."""

@@ -1,6 +1,6 @@
 """Whole statements: the tree, the values bound in it, and the data that it reads."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -8,7 +8,16 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import SALT, AbstractDialect
-from sordino.engines.sql.group_totals import KEYS, PLACE, added_totals, asked_totals
+from sordino.engines.sql.group_totals import (
+    KEYS,
+    PLACE,
+    Form,
+    added_totals,
+    grouped_rows,
+    measures,
+    narrow_totals,
+    wide_totals,
+)
 from sordino.engines.sql.leaves import (
     SOURCE,
     Handed,
@@ -16,6 +25,7 @@ from sordino.engines.sql.leaves import (
     Reading,
     handed_table,
 )
+from sordino.engines.sql.measures import measures_of
 from sordino.engines.sql.plan_rows import RULES
 from sordino.engines.sql.writer import (
     Subquery,
@@ -57,13 +67,14 @@ class Statement:
         handed: Iterable[Handed] = (),
     ) -> "Statement":
         """Return a statement with its text, written once."""
-        run = tree.copy()
-        keys = [key for key in run.find_all(exp.Placeholder) if key.name == SALT]
-        for key in keys:
-            key.replace(dialect.placeholder(len(values) + 1))
+        keyed, run = any(_salts(tree)), tree
+        if keyed:
+            run = tree.copy()
+            for key in list(_salts(run)):
+                key.replace(dialect.placeholder(len(values) + 1))
         text = run.sql(dialect.name, copy=False)
         bound, types = tuple(values), tuple(kinds) or (pa.int64(),)
-        return cls(dialect, types, tree, text, bound, bool(keys), tuple(handed))
+        return cls(dialect, types, tree, text, bound, keyed, tuple(handed))
 
     def readable_text(self) -> str:
         """Return the text for people to read, with the bound values: all public."""
@@ -104,19 +115,41 @@ class Statements:
     reading: Reading
     """Which sources the database reads by itself."""
 
-    def question(
-        self, question: Question, rows: AbstractNode, *, wide: bool = False
+    def question(self, question: Question, rows: AbstractNode) -> Statement:
+        """Return the statement of a question over the rows of its last step.
+
+        It tells totals, or what they are made of, as the dialect has it.
+        """
+        if not self.dialect.tells_sums:
+            return self.totals(question, rows)
+        totals = [pa.int64()] * len(measures_of(question))
+        return self._write_groups(question, rows, measures, totals)
+
+    def totals(self, question: Question, rows: AbstractNode) -> Statement:
+        """Return the statement that tells the totals of a question."""
+        totals = [pa.int64()] * len(question.totals)
+        return self._write_groups(question, rows, narrow_totals, totals)
+
+    def part(self, question: Question, rows: AbstractNode) -> Statement:
+        """Return the statement that tells totals of a part, which are to be added."""
+        totals = [self.dialect.wide_type] * len(question.totals)
+        return self._write_groups(question, rows, wide_totals, totals)
+
+    def _write_groups(
+        self,
+        question: Question,
+        rows: AbstractNode,
+        form: Form,
+        totals: Iterable[pa.DataType],
     ) -> Statement:
-        """Return the statement of a question over the rows of its last step."""
-
         def last(work: Writer, below: Subquery) -> exp.Select:
-            return asked_totals(work, question, below, wide=wide)
+            return grouped_rows(work, question, below, form)
 
-        return self._write(rows, self._totals(question, wide=wide), last)
+        return self._write(rows, [*_groups(question), *totals], last)
 
     def sum_of_parts(self, question: Question) -> Statement:
         """Return the statement that adds the totals of parts."""
-        kinds = self._totals(question, wide=False)
+        kinds = [*_groups(question), *(pa.int64() for _ in question.totals)]
         return Statement.of(self.dialect, kinds, added_totals(self.dialect, question))
 
     def rows(self, rows: AbstractNode) -> Statement:
@@ -144,14 +177,6 @@ class Statements:
         tree = select_from(Subquery(KEYS, {})).select(digest).order_by(place)
         return Statement.of(self.dialect, [self.dialect.digest_type], tree)
 
-    def _totals(self, question: Question, *, wide: bool) -> list[pa.DataType]:
-        """Return the types of groups, or of the places of keys, and of totals."""
-        schema = question.rows.schema
-        by = [schema[name].arrow for name in question.by]
-        total = self.dialect.wide_type if wide else pa.int64()
-        groups = by if question.keys is None else [pa.int64()]
-        return [*groups, *(total for _ in question.totals)]
-
     def _write(
         self,
         rows: AbstractNode,
@@ -166,6 +191,18 @@ class Statements:
         tree = work.whole(last(work, work.rows(rows)))
         values = work.parameters.values
         return Statement.of(self.dialect, kinds, tree, values, leaves.handed)
+
+
+def _salts(tree: exp.Select) -> Iterator[exp.Placeholder]:
+    """Yield the places of the key."""
+    return (key for key in tree.find_all(exp.Placeholder) if key.name == SALT)
+
+
+def _groups(question: Question) -> list[pa.DataType]:
+    """Return the types of groups, or of the places of keys."""
+    if question.keys is not None:
+        return [pa.int64()]
+    return [question.rows.schema[name].arrow for name in question.by]
 
 
 def _types(rows: AbstractNode) -> list[pa.DataType]:
