@@ -194,7 +194,7 @@ def test_a_job_has_files_written(
         assert main(["release", str(path), "--yes"]) == 0
         assert told in capsys.readouterr().err
     folder = tmp_path / "published" / "texts-once"
-    assert pq.read_table(folder).num_rows == 4
+    assert pq.read_table(folder).num_rows == 5
     beside = ["--ledger", str(tmp_path / "l")]
     assert main(["verify", str(folder), *beside]) == 0
     assert main(["label", str(folder), *beside]) == 0
