@@ -12,6 +12,20 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     Planted(
         "waiting",
         _FILE,
+        "paths, progress, tempfile.gettempdir()))\n",
+        "paths, progress))\n",
+        "rows spilled to a disk that the session was not to use",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "_waiting[0].mark == mark and _waiting[0].room.is_as_made:\n",
+        "_waiting[0].mark == mark:\n",
+        "rows spilled to a folder that others may enter",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
         "        return not (left or spilled)\n",
         "        return not spilled\n",
         "tables of a session left to the next one",
