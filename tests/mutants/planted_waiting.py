@@ -54,15 +54,15 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     Planted(
         "waiting",
         _FILE,
-        "            if _waiting and _waiting[0].mark == _mark(",
-        "            if _waiting and _waiting[0].mark or _mark(",
+        "_waiting[0].mark == mark and _waiting[0].room.is_as_made:\n",
+        "_waiting[0].room.is_as_made:\n",
         "a database of other limits",
     ),
     Planted(
         "waiting",
         _FILE,
-        "    _LOCK.acquire()\n    _close_waiting()\n",
-        "    _LOCK.acquire()\n",
+        "    _LOCK.acquire(timeout=_LONGEST)\n    _close_waiting()\n",
+        "    _LOCK.acquire(timeout=_LONGEST)\n",
         "a database in two processes",
     ),
     Planted(
