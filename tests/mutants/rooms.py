@@ -206,6 +206,7 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/release/test_part_noise.py",
             "tests/unit/sampling/test_keyed_bits.py",
             "tests/unit/session/test_released_files.py",
+            "tests/unit/session/test_interrupted_answers.py",
             "tests/unit/session/test_large_answers.py",
             "tests/unit/release/test_folder_label.py",
             "tests/unit/ledger/test_ledger_model.py",
