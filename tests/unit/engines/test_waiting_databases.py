@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -183,6 +184,17 @@ def test_one_of_other_settings_is_not_taken() -> None:
     for other in seen[:-1]:  # it made room
         with pytest.raises(duckdb.ConnectionException):
             other._home.execute("SELECT 1")
+
+
+def test_one_that_spills_elsewhere_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has the temporary files on another disk now has spilled rows there."""
+    with opened() as session:
+        asked(session)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with opened() as session:
+        assert Path(instance_of(session).room.path).parent == tmp_path
 
 
 def test_one_that_says_how_far_it_is_is_closed() -> None:

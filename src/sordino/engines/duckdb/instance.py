@@ -6,6 +6,7 @@ gets (docs/adr/0213).
 
 import atexit
 import os
+import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -63,6 +64,11 @@ class Instance:
         self._cursors.append(cursor)
         return cursor
 
+    def spoil(self) -> None:
+        """Forget the cursors, which may hold what is unfinished: it is nobody else's."""
+        self.spoiled = True
+        self._cursors.clear()
+
     def make_place(self, name: str, columns: str) -> None:
         """Make a table without rows, instead of another: it is spilled to the room."""
         self._places.add(name)
@@ -98,8 +104,8 @@ class Instance:
 
 
 def _mark(limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool) -> str:
-    """Return what instances share that are set alike."""
-    return repr((sorted(limits.items()), paths, progress))
+    """Return what instances share that are set alike, and would spill alike."""
+    return repr((sorted(limits.items()), paths, progress, tempfile.gettempdir()))
 
 
 _waiting: list[Instance] = []
