@@ -8,6 +8,7 @@ import pytest
 import sordino as sd
 from sordino.conformance.short_plans import bound_rows, whole_question
 from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.postgres.refusals import ServerRefusal
 from sordino.engines.postgres.server import Server
 from sordino.query.nodes import Source
 from tests.postgres_server import Cluster, cluster, lose_connection
@@ -71,6 +72,38 @@ def test_rows_are_kept_and_destroyed() -> None:
                 break
             connection.execute("SELECT pg_sleep(0.01)")
     assert places(server) <= before
+
+
+def test_kept_rows_are_settled() -> None:
+    """Each of their pages is noted as seen by all, so that a scan looks at no row."""
+    server = cluster()
+    before = places(server)
+    session = session_of(filled(server, "settling"))
+    asked(session, "ward")
+    (place,) = places(server) - before
+    text = "SELECT relpages, relallvisible FROM pg_class WHERE relname = %s"
+    with server.asking() as connection:
+        ((pages, settled),) = connection.execute(text, [place]).fetchall()
+    assert pages == settled > 0
+    session.close()
+
+
+def test_rows_that_cannot_be_settled_answer_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A server may refuse what is no part of an answer."""
+    command = Server.command
+
+    def refused(self: Server, text: str) -> None:
+        if text.startswith("VACUUM"):
+            raise ServerRefusal("it refuses this", "57014")
+        command(self, text)
+
+    monkeypatch.setattr(Server, "command", refused)
+    session = session_of(filled(cluster(), "unsettled"))
+    for column in ("ward", "x"):
+        assert asked(session, column) == 1
+    assert session.spent == sd.PureDP(2)
 
 
 def test_kept_rows_are_of_their_moment() -> None:

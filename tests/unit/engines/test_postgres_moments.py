@@ -17,7 +17,7 @@ from sordino.engines.postgres.table_facts import facts_of
 from sordino.engines.sql.database import MomentPassed
 from sordino.errors import EngineUnavailable
 from sordino.query.nodes import Source
-from tests.postgres_server import Cluster, cluster
+from tests.postgres_server import cluster
 from tests.unit.engines.test_postgres_failures import (
     BUDGET,
     COUNT,
@@ -60,29 +60,21 @@ REPLACED: Final = {
     " PARTITION BY LIST (x);"
     " CREATE TABLE replaced_part PARTITION OF replaced DEFAULT",
 }
+AWAY: Final = (
+    "CREATE EXTENSION IF NOT EXISTS file_fdw; DROP SERVER IF EXISTS away CASCADE;"
+    " CREATE SERVER away FOREIGN DATA WRAPPER file_fdw; CREATE FOREIGN TABLE {}"
+    " (x bigint, secret text) SERVER away OPTIONS (filename '/dev/null')"
+)
 OTHERS: Final = {
-    "a foreign table": "CREATE FOREIGN TABLE replaced (x bigint, secret text)"
-    " SERVER away OPTIONS (filename '/dev/null')",
-    "a view of a foreign table": "CREATE FOREIGN TABLE replaced_away"
-    " (x bigint, secret text) SERVER away OPTIONS (filename '/dev/null');"
+    "a foreign table": AWAY.format("replaced"),
+    "a view of a foreign table": f"{AWAY.format('replaced_away')};"
     " CREATE VIEW replaced AS TABLE replaced_away",
-    "a domain with a CHECK": "CREATE DOMAIN replaced_type AS bigint CHECK (value > 0);"
+    "a domain with a CHECK": "DROP DOMAIN IF EXISTS replaced_type CASCADE;"
+    " CREATE DOMAIN replaced_type AS bigint CHECK (value > 0);"
     " CREATE TABLE replaced (x replaced_type, secret text)",
     "a type of names": "CREATE TABLE replaced (x bigint, secret name)",
     "other places": "CREATE TABLE replaced (secret text, x bigint)",
 }
-
-
-def replace_table(server: Cluster, made: str) -> None:
-    """Drop the table `replaced` and all that stood in its place, and make another."""
-    server.run(
-        "DROP TABLE IF EXISTS replaced CASCADE",
-        "CREATE EXTENSION IF NOT EXISTS file_fdw",
-        "DROP SERVER IF EXISTS away CASCADE",
-        "CREATE SERVER away FOREIGN DATA WRAPPER file_fdw",
-        "DROP DOMAIN IF EXISTS replaced_type CASCADE",
-        *made.split(";"),
-    )
 
 
 def opened_and_replaced(made: str) -> sd.Session:
@@ -98,7 +90,7 @@ def opened_and_replaced(made: str) -> sd.Session:
     table_named(server, "replaced_rows")
     session = session_of(table_named(server, "replaced"))
     assert session.price(COUNT, BUDGET).errors
-    replace_table(server, made)
+    server.run("DROP TABLE replaced", *made.split(";"))
     return session
 
 

@@ -26,8 +26,8 @@ from sordino.sources.base import AbstractSource
 
 _SIGN: Final = 2**63
 _BATCH: Final = 10_000
-_BUFFERS: Final = "128MB"
-"""What a server may hold in memory of rows that are kept, for this connection."""
+_PREPARES: Final = "SET temp_buffers TO '128MB'; SET vacuum_cost_delay TO 0"
+"""What holds for a connection that keeps rows: how many lie in memory, and no rests."""
 _KEPT: Final = {
     "i64": "int8",
     "f64": "float8",
@@ -130,7 +130,7 @@ class Postgres(AbstractDatabase):
         if self._known.is_pooled:
             return False
         if not self._has_kept:  # before the first such table of a connection
-            self._known.command(f"SET temp_buffers TO '{_BUFFERS}'")
+            self._known.command(_PREPARES)
             self._kept_by = self._known.life
             self._kept.clear()
         try:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.arrays import as_arrow, as_numpy
 from sordino.engines.sql.writer import Subquery, Writer
 from sordino.expressions.base import AbstractExpression
 from sordino.query.by_kind import by_kind
@@ -54,28 +55,25 @@ def measures_of(question: Question) -> dict[tuple[str, Any], Write]:
 
 def add_terms(question: Question, rows: pa.Table) -> pa.Table | None:
     """Return groups, or places of keys, and totals; None where a number is not held."""
-    marks = list(measures_of(question))
+    schema = question.rows.schema
+    terms = [terms_of(total, schema) for total in question.totals]
+    marks = list(dict.fromkeys(term.mark for each in terms for term in each))
     width = rows.num_columns - len(marks)
     measures = rows.columns[width:]
     if any(measure.null_count for measure in measures):
         return None
-    numbers = dict(zip(marks, map(_numbers, measures), strict=True))
+    numbers = dict(zip(marks, map(as_numpy, measures), strict=True))
     sizes = {mark: _greatest_size(values) for mark, values in numbers.items()}
     totals = []
-    for total in question.totals:
-        terms = terms_of(total, question.rows.schema)
-        if sum(abs(term.times) * sizes[term.mark] for term in terms) > _FIT:
+    for each in terms:
+        if sum(abs(term.times) * sizes[term.mark] for term in each) > _FIT:
             return None
         added = np.zeros(rows.num_rows, np.int64)
-        for term in terms:
+        for term in each:
             added += term.times * numbers[term.mark]
-        totals.append(pa.array(np.clip(added, -MOST, MOST)))
+        totals.append(as_arrow(np.clip(added, -MOST, MOST)))
     columns = [*rows.columns[:width], *totals]
     return pa.table(columns, names=[f"a{place}" for place in range(len(columns))])
-
-
-def _numbers(measure: pa.ChunkedArray) -> Any:
-    return measure.to_numpy()
 
 
 def _greatest_size(values: Any) -> int:
