@@ -45,13 +45,8 @@ EXACT: Final = sd.PureDP(10**6)
 """So much that noise is drawn, and is other than 0 less than once in e^300 draws."""
 LIMIT: Final = sd.PureDP(10**9)
 WARDS: Final = sd.KeySet.from_dict({"ward": [f"w{n}" for n in range(7)]})
-QUERY: Final = (
-    sd
-    .table("t")
-    .enforce(sd.MaxRowsPerID(3))
-    .group_by(WARDS)
-    .agg(n=sd.count(), v=sd.sum("v", 0, 1000))
-)
+BOUNDED: Final = sd.table("t").enforce(sd.MaxRowsPerID(3))
+QUERY: Final = BOUNDED.group_by(WARDS).agg(n=sd.count(), v=sd.sum("v", 0, 1000))
 Strike = Callable[[Path], object]
 Outcome = dict[str, Any]
 
@@ -255,6 +250,30 @@ def released(frame: Any, gate: Path, strike: Strike | None) -> Outcome:
         session.close()
 
 
+def several(cluster: Cluster, strike: Strike | None) -> Outcome:
+    """Return what becomes of questions at once, of blocks and of people."""
+    dated = "date_add(DATE'2026-01-01', CAST(v % 59 AS INT)) AS day"
+    table = sd.PrivateTable(
+        cluster.rows().selectExpr("*", dated),
+        protects=sd.AddRowsWithID("id"),
+        blocks="day",
+    )
+    people = sd.table("t").per_id(n=sd.count(), most=sd.max("v", 0, 1000, nulls="drop"))
+    asked = {
+        "wards": QUERY,
+        "people": people.agg(
+            rows=sd.sum("n", 0, 30, nulls=0), most=sd.sum("most", 0, 1000, nulls=0)
+        ),
+    }
+    blocks = sd.Blocks(start="2026-01", every="month")
+    with sd.Session({"t": table}, LIMIT, blocks=blocks) as session:
+        months = session.in_blocks("2026-01", "2026-02")
+        with struck(cluster.gate, strike):
+            told = months.release_all(asked, EXACT)
+        answer = {name: told[name].table.to_pydict() for name in asked}
+        return {"answer": answer, "charges": str(len(session.history()))}
+
+
 def _spent(session: sd.Session) -> Fraction:
     """Return the epsilon that was charged."""
     loss: Any = session.spent
@@ -274,6 +293,9 @@ def outcomes(folder: Path) -> Iterator[tuple[str, Outcome]]:
         "killed behind a shuffle",
         cluster.released(kill_executor, below=lambda frame: frame.repartition("ward")),
     )
+    for strike in (None, kill_executor):
+        done = "killed" if strike else "undisturbed"
+        yield f"{done} with several questions", several(cluster, strike)
     yield from _of_other_plans(cluster)
     yield from _of_other_statements(cluster)
     yield "killed each time", cluster.released(kill_each)

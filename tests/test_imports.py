@@ -16,6 +16,7 @@ WAITING: Final = {
     ("demo.start", "demo.show"): "the demonstration says first what it needs",
     ("cli.label_command", "release.label"): "brings Arrow",
     ("cli.label_command", "release.label_reading"): "brings Arrow",
+    ("cli.verify_command", "release.label_reading"): "brings Arrow",
     ("ledger.paid_answers", "release.provenance"): "brings planning",
     ("ledger.paid_answers", "release.recall"): "brings Arrow",
     ("losses.curve_plot", "losses.pictures"): "brings matplotlib",

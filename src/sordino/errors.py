@@ -18,6 +18,7 @@
     ├── LedgerDamaged      (RuntimeError) a ledger that is not what was written
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
     ├── AnswerLost         (RuntimeError) a charged answer that nobody may compute again
+    ├── AnswerTooLarge     (RuntimeError) a charged answer that lies in files alone
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
 and one warning, WeakBudget (UserWarning), of what is accepted and protects nobody.
@@ -42,8 +43,13 @@ class SordinoError(Exception):
     """Anything Sordino refuses to do."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message: what is made of it is not asked for again."""
-        return _restore, (type(self), str(self))
+        """Pickle as the finished message, with the texts and numbers that it names."""
+        named = {
+            name: value
+            for name, value in vars(self).items()
+            if type(value) in {str, int}
+        }
+        return partial(_restore, **named), (type(self), str(self))
 
 
 @final
@@ -143,11 +149,6 @@ class InvalidSQL(SordinoError, ValueError):
             f"{_trim(remedy)}"
         )
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its place."""
-        place = partial(_restore, line=self.line, column=self.column)
-        return place, (type(self), str(self))
-
 
 @final
 class InvalidJob(SordinoError, ValueError):
@@ -163,10 +164,6 @@ class InvalidJob(SordinoError, ValueError):
         super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
         self.place = place
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its place."""
-        return partial(_restore, place=self.place), (type(self), str(self))
-
 
 @final
 class InvalidPolicy(SordinoError, ValueError):
@@ -181,10 +178,6 @@ class InvalidPolicy(SordinoError, ValueError):
         """Say where, what is wrong, and what to do next."""
         super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
         self.place = place
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its place."""
-        return partial(_restore, place=self.place), (type(self), str(self))
 
 
 @final
@@ -225,10 +218,6 @@ class PolicyRefusal(SordinoError, RuntimeError):
             "Nothing was charged."
         )
         self.rule = rule
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the finished message, with its rule."""
-        return partial(_restore, rule=self.rule), (type(self), str(self))
 
 
 @final
@@ -283,6 +272,27 @@ class AnswerLost(SordinoError, RuntimeError):
 
 
 @final
+class AnswerTooLarge(SordinoError, RuntimeError):
+    """A charged answer of more bytes than a ledger keeps, which lies in files.
+
+    >>> raise AnswerTooLarge(20_000_000, 2**30, "clinic.ledger-answer-7")
+    Traceback (most recent call last):
+    sordino.errors.AnswerTooLarge: the answer has 20,000,000 groups, more than the ...
+    """
+
+    def __init__(self, groups: int, most: int, folder: str, again: str = "") -> None:
+        """Say how many groups show, what the limit is, and where they are."""
+        super().__init__(
+            f"the answer has {groups:,} groups, more than the {most:,} bytes that a "
+            "ledger keeps of one. It is paid for and was drawn once; its place is the "
+            f"folder {folder}, as Parquet files with their label, which you may move. "
+            f"{again or 'The ledger has their SHA-256: sordino verify FILE.'}"
+        )
+        self.groups = groups
+        self.folder = folder
+
+
+@final
 class EngineFailure(SordinoError, RuntimeError):
     """An engine could not finish; what it said may quote data and is kept back."""
 
@@ -318,12 +328,14 @@ class EngineUnavailable(SordinoError, RuntimeError):
 class OutputFailure(SordinoError, RuntimeError):
     """A file could not be written; the answer is paid for, and kept."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        remedy: str = "The answer is paid for and kept: make room "
+        "and ask again in the same way, which costs nothing.",
+    ) -> None:
         """Say which file, and what to do next."""
-        super().__init__(
-            f"{path} could not be written. The answer is paid for and kept: make room "
-            "and ask again in the same way, which costs nothing."
-        )
+        super().__init__(f"{path} could not be written. {remedy}")
 
 
 @final

@@ -85,27 +85,6 @@ def test_no_change_of_a_unit_moves_an_answer_further(unit: type[Any]) -> None:
     assert not list(complaints(rolled(seed)))
 
 
-@pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
-def test_margins_of_a_frame_are_what_is_meant() -> None:
-    """All tables at once; the noise that is bought moves no count by a half."""
-    keys = sd.KeySet.from_dict({"ward": ["a", "b"], "ill": [True, False]})
-    rows = pa.table({
-        "id": [n % 40 for n in range(200)],
-        "ward": [[None, "a", "b", "c"][n % 4] for n in range(200)],
-        "ill": [n % 3 == 0 for n in range(200)],
-    })
-    query = sd.table("t").enforce(sd.MaxRowsPerID(5)).marginals(keys, order=2)
-    told: list[list[int]] = []
-    for source in (rows, frame_of_rows(rows)):
-        table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
-        with sd.Session({"t": table}, sd.GaussianDP(10**6)) as session:
-            counts = session.release(query, sd.GaussianDP(10**6))["count"].to_pylist()
-        told.append([round(count) for count in counts])
-    meant, of_frame = told
-    assert of_frame == meant
-    assert sum(meant) > 200
-
-
 def test_extreme_rows_of_a_frame_move_no_answer_further() -> None:
     """With every extreme row: answers that are meant, and move as is priced."""
     extreme = [outcomes.extreme_row(n) for n in range(len(EXTREMES))]

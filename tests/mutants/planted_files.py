@@ -9,6 +9,13 @@ from tests.mutants.planting import Planted
 PLANTED_FILES: Final[tuple[Planted, ...]] = (
     Planted(
         "files",
+        "src/sordino/session/large_answers.py",
+        "        except BaseException:\n",
+        "        except Exception:\n",
+        "half of the files in the way of all of them",
+    ),
+    Planted(
+        "files",
         "src/sordino/release/part_noise.py",
         '        content += [column.astype("<i8").tobytes() for column in totals]\n',
         "",
@@ -31,7 +38,7 @@ PLANTED_FILES: Final[tuple[Planted, ...]] = (
     Planted(
         "files",
         "src/sordino/session/files_desk.py",
-        "                begin()\n",
+        "                turn.begin()\n",
         "",
         "noise drawn twice for a charge",
     ),
@@ -46,8 +53,57 @@ PLANTED_FILES: Final[tuple[Planted, ...]] = (
     Planted(
         "files",
         "src/sordino/session/files_desk.py",
-        "if not written and set(desk.engine.files_in(place)) != set(files):",
-        "if not written and len(desk.engine.files_in(place)) != len(files):",
+        "if not written and set(_files(desk, place)) != set(answer.files):",
+        "if not written and len(_files(desk, place)) != len(answer.files):",
         "files that are others taken for those that were released",
+    ),
+    Planted(
+        "files",
+        "src/sordino/session/large_answers.py",
+        "            return drawn[0].answer.ledger_bytes\n",
+        '            raise AnswerTooLarge(0, 0, "")\n',
+        "a refusal that tells of noise which is then drawn anew",
+    ),
+    Planted(
+        "files",
+        "src/sordino/session/large_answers.py",
+        "if drawn and drawn[0].answer.ledger_bytes == paid.answer:",
+        "if drawn:",
+        "files of a drawing that is not the one that was stored",
+    ),
+    Planted(
+        "files",
+        "src/sordino/session/large_answers.py",
+        "            if size <= file_format.LARGEST:\n",
+        "            if size < file_format.LARGEST:\n",
+        "an answer at the limit refused",
+    ),
+    Planted(
+        "files",
+        "src/sordino/session/large_answers.py",
+        "size += 2 * keys.nbytes + keys.num_rows * columns * _BAR",
+        "size += 0",
+        "known groups that are too many refused after the charge",
+    ),
+    Planted(
+        "files",
+        "src/sordino/session/large_answers.py",
+        "            shutil.rmtree(folder, ignore_errors=True)\n",
+        "",
+        "half of an answer left behind on a full disk",
+    ),
+    Planted(
+        "files",
+        "src/sordino/session/files_desk.py",
+        "    if set(present) != set(FilesAnswer.read(paid.answer).files):\n",
+        "    if not present:\n",
+        "other files taken for the answer that was too large",
+    ),
+    Planted(
+        "files",
+        "src/sordino/release/folder_label.py",
+        "others = set(present) - stated if name else set(present) ^ stated",
+        "others = set(present) - stated",
+        "a folder that lost a file taken for the whole release",
     ),
 )

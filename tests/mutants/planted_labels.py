@@ -16,7 +16,7 @@ PLANTED_LABELS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "labels",
-        "src/sordino/release/label_facts.py",
+        "src/sordino/release/exactness.py",
         "reach = np.maximum(high - value, value - low)",
         "reach = (high - low) / 2",
         "intervals that were cut at a bound told as half their width",

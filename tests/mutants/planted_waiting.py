@@ -12,6 +12,20 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     Planted(
         "waiting",
         _FILE,
+        "paths, progress, tempfile.gettempdir()))\n",
+        "paths, progress))\n",
+        "rows spilled to a disk that the session was not to use",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
+        "_waiting[0].mark == mark and _waiting[0].room.is_as_made:\n",
+        "_waiting[0].mark == mark:\n",
+        "rows spilled to a folder that others may enter",
+    ),
+    Planted(
+        "waiting",
+        _FILE,
         "        return not (left or spilled)\n",
         "        return not spilled\n",
         "tables of a session left to the next one",
@@ -40,15 +54,15 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     Planted(
         "waiting",
         _FILE,
-        "            if _waiting and _waiting[0].mark == _mark(",
-        "            if _waiting and _waiting[0].mark or _mark(",
+        "_waiting[0].mark == mark and _waiting[0].room.is_as_made:\n",
+        "_waiting[0].room.is_as_made:\n",
         "a database of other limits",
     ),
     Planted(
         "waiting",
         _FILE,
-        "    _LOCK.acquire()\n    _close_waiting()\n",
-        "    _LOCK.acquire()\n",
+        "    _LOCK.acquire(timeout=_LONGEST)\n    _close_waiting()\n",
+        "    _LOCK.acquire(timeout=_LONGEST)\n",
         "a database in two processes",
     ),
     Planted(
@@ -60,9 +74,9 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "waiting",
-        "src/sordino/engines/duckdb/database.py",
-        "        self._instance.spoiled = True\n",
-        "        self._instance.spoiled = False\n",
+        _FILE,
+        "        self.spoiled = True\n",
+        "        self.spoiled = False\n",
         "a database left to others in which something failed",
     ),
     Planted(

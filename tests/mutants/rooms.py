@@ -162,6 +162,7 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/engines/test_postgres_bounds.py",
             "tests/unit/engines/test_postgres_moments.py",
             "tests/unit/engines/test_postgres_failures.py",
+            "tests/unit/engines/test_postgres_steps.py",
             "tests/unit/engines/test_postgres_border.py",
             "tests/unit/engines/test_postgres_settings.py",
             "tests/unit/engines/test_postgres_kept_rows.py",
@@ -196,18 +197,25 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "files": Room(
-        ("release/part_noise.py", "release/released_files.py", "session/files_desk.py"),
+        (
+            *("release/part_noise.py", "release/released_files.py"),
+            *("release/files_answer.py", "release/folder_label.py"),
+            *("session/files_desk.py", "session/large_answers.py"),
+        ),
         (
             "tests/unit/release/test_part_noise.py",
             "tests/unit/sampling/test_keyed_bits.py",
             "tests/unit/session/test_released_files.py",
+            "tests/unit/session/test_interrupted_answers.py",
+            "tests/unit/session/test_large_answers.py",
+            "tests/unit/release/test_folder_label.py",
             "tests/unit/ledger/test_ledger_model.py",
         ),
         0.2,
     ),
     "labels": Room(
         (
-            "release/label*.py",
+            *("release/label*.py", "release/exactness.py"),
             *("release/request_facts.py", "release/stated_facts.py"),
             *("release/csv_metadata.py", "release/linked_data.py"),
             *("cli/label_command.py", "pages/beside_page.py", "ledger/registry.py"),

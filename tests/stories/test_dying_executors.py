@@ -56,6 +56,17 @@ def test_who_dies_changes_no_answer() -> None:
     )
 
 
+def test_who_dies_changes_no_answer_of_several() -> None:
+    """All at once, of the rows of two blocks, rows that are kept and rows of people."""
+    undisturbed, killed = (
+        outcomes()[f"{how} with several questions"] for how in ("undisturbed", "killed")
+    )
+    assert killed == undisturbed
+    assert killed["charges"] == "1"
+    assert sum(killed["answer"]["wards"]["n"]) == 1200
+    assert killed["answer"]["people"]["rows"] == [4000]
+
+
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_what_changes_with_the_attempt_is_found_out(mutant: str) -> None:
     """Two planted errors answer alike undisturbed, and otherwise where a worker dies.

@@ -32,7 +32,9 @@ _FORMATS: Final = ("text", "html", "png", "json")
 def add_label_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     parser.set_defaults(run=show_label)
-    parser.add_argument("file", type=Path, metavar="FILE", help="a published file")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a published file or folder"
+    )
     parser.add_argument(
         "--ledger", type=Path, metavar="PATH", help="the ledger that paid for it"
     )
@@ -80,7 +82,7 @@ def _label(arguments: argparse.Namespace) -> "Label":
     if arguments.ledger is None:
         return label
     with named_ledger(arguments.ledger, arguments.witness) as ledger:
-        return _held_against(ledger, (path, stated.place), label)
+        return _held_against(ledger, (stated.published, stated.place), label)
 
 
 def _held_against(

@@ -88,9 +88,11 @@ def ask(question: str, default: str = "") -> str:
     return sys.stdin.readline().strip() or default
 
 
-def path_text(path: Path) -> str:
-    """Return a path as one would type it here."""
-    here = Path.cwd()
+def path_text(path: Path | str) -> str:
+    """Return a path as one would type it here; an address of a cluster as it is."""
+    if "://" in str(path):
+        return str(path)
+    here, path = Path.cwd(), Path(path)
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 

@@ -12,6 +12,7 @@ from sordino.job.job import read_job
 from sordino.job.job_file import find_job
 from sordino.ledger.entries import Entry
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.publications import Publication
 
 EXAMPLE: Final = "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger"
 WHAT: Final = (
@@ -23,7 +24,9 @@ WHAT: Final = (
 def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     parser.set_defaults(run=verify_file)
-    parser.add_argument("file", type=Path, metavar="FILE", help="a published file")
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a published file or folder"
+    )
     parser.add_argument(
         "--ledger",
         type=Path,
@@ -39,7 +42,7 @@ def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
 def verify_file(arguments: argparse.Namespace) -> int:
     """Print which release a file holds; return 1 if it holds none."""
     with _ledger(arguments) as ledger:
-        publication = ledger.publication(arguments.file)
+        publication = _publication(ledger, arguments.file)
         entries = {} if publication is None else _by_number(ledger)
     if publication is None:
         facts = {"file": str(arguments.file), "published": False}
@@ -60,8 +63,8 @@ def verify_file(arguments: argparse.Namespace) -> int:
             "sha256": publication.sha256,
         }
         sentence = (
-            f"{arguments.file} is untouched: record {entry.number} of the ledger, key "
-            f"{entry.key}{_rows_text(entry)}, published on "
+            f"{arguments.file} is untouched: record {entry.number} of the ledger, "
+            f"{_key_text(entry)}{_rows_text(entry)}, published on "
             f"{publication.when:%Y-%m-%d %H:%M %Z}."
         )
     if arguments.json:
@@ -69,6 +72,19 @@ def verify_file(arguments: argparse.Namespace) -> int:
     else:
         say(sentence)
     return REFUSED if publication is None else 0
+
+
+def _publication(ledger: Ledger, path: Path) -> Publication | None:
+    """Return what a ledger knows of a file, or of the folder that it lies in."""
+    from sordino.release.label_reading import vouching_file  # noqa: PLC0415 brings Arrow
+
+    known = None if path.is_dir() else ledger.publication(path)
+    return known or ledger.publication(vouching_file(path))
+
+
+def _key_text(entry: Entry) -> str:
+    """Return the key of a release, which one in files may be without."""
+    return "without a key" if entry.key is None else f"key {entry.key}"
 
 
 def _rows_text(entry: Entry) -> str:

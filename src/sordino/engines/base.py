@@ -8,10 +8,11 @@ raised, logged or returned depends on data but through the answer. Any failure i
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sordino.engines.failures import no_workers_refusal
+from sordino.engines.failures import no_workers_refusal, run_uncharged
+from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.query.question import Question
 from sordino.schema import Column, Schema
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sordino.engines.sql.spreads import AbstractSpread, PartTask
-    from sordino.release.released_files import WrittenFile
+
+T = TypeVar("T")
 
 
 class AbstractEngine(ABC):
@@ -87,10 +89,9 @@ class AbstractEngine(ABC):
         del question, task, folder
         raise no_workers_refusal()
 
-    def files_in(self, folder: str) -> "Sequence[WrittenFile]":
-        """Return the files of a folder that workers wrote."""
-        del folder
-        raise no_workers_refusal()
+    def in_folders(self, work: Callable[[AbstractFolders], T]) -> T:
+        """Return what is done where workers write; a failure is told."""
+        return run_uncharged(lambda: work(FoldersHere()))
 
     @abstractmethod
     def forget(self) -> None:

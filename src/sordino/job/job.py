@@ -82,6 +82,7 @@ def read_job(path: Path) -> Job:
     releases = read_planned_releases(root, book.blocks)
     engine = root.section("engine")
     engine.refuse_others(*_ENGINE)
+    _refuse_no_workers(root, releases)
     return Job(
         place,
         tables,
@@ -128,6 +129,24 @@ def _refuse_half_of_blocks(root: Section, blocks: Blocks | None) -> None:
             "are of no table",
             f'Name the column of blocks: {place} = "arrived".',
         )
+
+
+def _refuse_no_workers(root: Section, releases: Mapping[str, PlannedRelease]) -> None:
+    """Refuse files that nobody would write: Spark alone has workers."""
+    if root.section("engine").values.get("name") == "spark":
+        return
+    for release in releases.values():
+        if release.files:
+            raise (
+                root
+                .section("releases")
+                .section(release.name)
+                .wrong(
+                    "files",
+                    "is for workers, which Spark alone has",
+                    'Say [engine] name = "spark", or out = ["parquet"] instead.',
+                )
+            )
 
 
 def _programs(releases: Mapping[str, PlannedRelease], folder: Path) -> dict[str, str]:

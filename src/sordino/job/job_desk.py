@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Any, final
+from typing import Any, cast, final
 
 from sordino.budgets.table_blocks import WHOLE
 from sordino.errors import InvalidJob
@@ -27,7 +27,9 @@ from sordino.planning.batch import Batch
 from sordino.planning.price import Price
 from sordino.policy.signed import Policy
 from sordino.query.request import Request
+from sordino.release.part_noise import refuse_whole
 from sordino.release.release import Release
+from sordino.release.released_files import ReleasedFiles
 from sordino.session.identity import protection_text
 from sordino.session.session import Session
 
@@ -43,9 +45,10 @@ class Published:
     """Of the charge in the ledger."""
     is_new: bool
     """Whether this run charged it."""
-    releases: Mapping[str, Release]
+    releases: Mapping[str, Release | ReleasedFiles]
     """By name; of one alone the name is empty."""
-    files: tuple[Path, ...]
+    files: tuple[Path | str, ...]
+    """Paths, or the address of a folder that workers wrote."""
 
 
 @final
@@ -83,9 +86,13 @@ class JobDesk:
         """Return what a release would cost; no private row is read."""
         question, confidence = self.question(plan), plan.confidence
         if isinstance(question.requests, Request):
-            return self.session.price(
+            price = self.session.price(
                 question.requests, question.budget, confidence=confidence
             )
+            if plan.files:
+                refuse_whole(price._purchase)  # noqa: SLF001 as release_files would
+            return price
+        _refuse_several(plan)
         return self.session.price_all(
             question.requests, question.budget, confidence=confidence
         )
@@ -114,6 +121,8 @@ class JobDesk:
         key, stem = plan.key(period), plan.stem(folder, period)
         desk = self.in_period(plan, period)
         question = desk.question(plan)
+        if plan.files:
+            return desk.release_files(plan, period, question)
         try_folder(folder)
         paths = output_paths(stem, question.names, plan.formats)
         refuse_taken(self.session.ledger, key, paths)
@@ -124,6 +133,27 @@ class JobDesk:
         entry = before or self.session.ledger.entry(key)
         number = 0 if entry is None else entry.number
         return Published(plan, period, number, before is None, releases, tuple(files))
+
+    def release_files(
+        self, plan: PlannedRelease, period: str, question: AskedRelease
+    ) -> Published:
+        """Have workers write the files of a release of a period, or find them."""
+        if not isinstance(question.requests, Request):
+            _refuse_several(plan)
+        key = plan.key(period)
+        before = self.session.ledger.entry(key)
+        written = self.session.release_files(
+            cast("Request", question.requests),
+            question.budget,
+            plan.folder_of_files(self.job.folder, period),
+            key=key,
+            why=plan.why,
+            confidence=plan.confidence,
+        )
+        entry = before or self.session.ledger.entry(key)
+        number = 0 if entry is None else entry.number
+        is_new, folder = before is None, (written.folder,)
+        return Published(plan, period, number, is_new, {"": written}, folder)
 
     def answers(
         self, plan: PlannedRelease, question: AskedRelease, key: str | None
@@ -139,6 +169,16 @@ class JobDesk:
             return {"": self.session.release(requests, budget, **options)}
         releases = self.session.release_all(requests, budget, **options)
         return question.finish(releases)
+
+
+def _refuse_several(plan: PlannedRelease) -> None:
+    """Refuse files of several tables: workers write one."""
+    if plan.files:
+        raise InvalidJob(
+            f"{plan.place}.files",
+            "is for one table, and this asks for several together",
+            'Ask for each by itself, or say out = ["parquet"].',
+        )
 
 
 def open_to_look(job: Job) -> JobDesk:

@@ -20,7 +20,8 @@ from sordino.settings.section import Section
 
 _NAMES: Final = (
     *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),
-    *("confidence", "schedule", "reads", "since", "out", "why", "suppress_below"),
+    *("confidence", "schedule", "reads", "since", "out", "files", "why"),
+    "suppress_below",
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -47,6 +48,8 @@ class PlannedRelease:
     """Which blocks a release of a period reads, None for all that are open."""
     formats: tuple[str, ...]
     why: str
+    files: str = ""
+    """The folder that workers write a folder of files into, "" where nobody does."""
     suppress_below: Any = None
     """The least noisy count of a group that a question in SQL shows, None for any."""
 
@@ -74,6 +77,13 @@ class PlannedRelease:
     def key(self, period: str) -> str:
         """Return under which key the ledger keeps the answer of a period."""
         return f"{self.name}/{check_period(period)}"
+
+    def folder_of_files(self, home: Path, period: str) -> str:
+        """Return where workers write: beside the job file, unless it is an address."""
+        name = f"{self.name}-{check_period(period)}"
+        if "://" in self.files:
+            return f"{self.files}/{name}"
+        return str(home / self.files / name)
 
     def stem(self, folder: Path, period: str) -> Path:
         """Return where its files begin."""
@@ -163,8 +173,9 @@ def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelea
         confidence=section.values.get("confidence", "0.95"),
         schedule=schedule,
         reading=read_block_reading(section, schedule, blocks),
-        formats=_formats(section),
+        formats=() if "files" in section else _formats(section),
         why=section.text("why", ""),
+        files=_files(section),
         suppress_below=section.values.get("suppress_below"),
     )
 
@@ -204,6 +215,17 @@ def _schedule(section: Section) -> Schedule | None:
             'Write schedule = "monthly".',
         )
     return SCHEDULES.get(name)
+
+
+def _files(section: Section) -> str:
+    """Return where workers write, if they do: then nothing is written beside it."""
+    if "files" in section and "out" in section:
+        raise section.wrong(
+            "files", "stands beside out, and an answer is one or the other", "Say one."
+        )
+    if "files" in section and not section.text("files").strip():
+        raise section.wrong("files", "must be a folder", 'Write files = "published".')
+    return section.text("files", "").rstrip("/")
 
 
 def _formats(section: Section) -> tuple[str, ...]:

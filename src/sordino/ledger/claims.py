@@ -8,10 +8,9 @@ from typing import Any
 
 from sordino.budgets.limits import Limit
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery
-from sordino.ledger import block_charges
+from sordino.ledger import block_charges, file_format
 from sordino.ledger.charge_records import charge_fields
 from sordino.ledger.entries import Claim, Ticket
-from sordino.ledger.file_format import LARGEST
 from sordino.ledger.log import Log
 from sordino.ledger.records import Record, hash_bytes
 from sordino.words import FORM
@@ -83,11 +82,11 @@ def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) ->
 
 def refuse_large_answer(answer: Any) -> None:
     """Refuse an answer that is too large for a ledger, or no bytes."""
-    if not isinstance(answer, bytes) or len(answer) > LARGEST:
+    if not isinstance(answer, bytes) or len(answer) > file_format.LARGEST:
         raise InvalidParameter(
             "answer",
             type(answer),
-            f"must be at most {LARGEST} bytes",
+            f"must be at most {file_format.LARGEST} bytes",
             "Ask for fewer groups at once; what was charged stays charged.",
         )
 

@@ -1,18 +1,24 @@
 """What a ledger keeps beside charges: policies, texts of jobs, hashes of files."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from pathlib import Path
+from tempfile import gettempdir
+from typing import TYPE_CHECKING, Any
 
-from sordino.ledger import obedience, publications
+from sordino.ledger import obedience, paid_answers, publications
 from sordino.ledger.handle import Handle
 from sordino.ledger.publications import FileFacts, Publication
 from sordino.policy.signed import Policy
+
+if TYPE_CHECKING:
+    from sordino.release.files_answer import FilesAnswer
 
 
 class AbstractKeeping(ABC):
     """A ledger, as far as it keeps what is not charged."""
 
     _guarded: Handle
+    identity: str
 
     def adopt(self, path: Any, *, who: str = "") -> Policy:
         """Obey the policy in a file from now on, and return it.
@@ -56,6 +62,26 @@ class AbstractKeeping(ABC):
         self._guarded.use(
             lambda log: publications.publish(log, key, facts, who, self._when())
         )
+
+    def publish_of(self, charge: int, file: FileFacts, *, who: str = "") -> None:
+        """Do the same of the answer of a charge, which may have no key."""
+        self._guarded.use(
+            lambda log: publications.publish_of(log, charge, file, who, self._when())
+        )
+
+    def files_of(self, key: str) -> "tuple[str, FilesAnswer] | None":
+        """Return the files that a key has, if it has some, and their request's hash."""
+        return self._guarded.use(lambda log: paid_answers.find_key_files(log, key))
+
+    def folder_beside(self, charge: int) -> Path:
+        """Return where the answer of a charge lies if it is too large to be kept.
+
+        Beside the ledger, or where temporary files lie if that ends with the process.
+        """
+        if self._guarded.durable:
+            ledger = Path(self._guarded.title).absolute()
+            return Path(f"{ledger}-answer-{charge}-{self.identity[:8]}")
+        return Path(gettempdir(), f"sordino-answer-{charge}-{self.identity}")
 
     def publication(self, path: Any) -> Publication | None:
         """Return what is recorded of a file; None if no file like it was published.

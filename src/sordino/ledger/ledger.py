@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@hides("store")  # noqa: PLR0904 one handle, asked many things
+@hides("files_of", "folder_beside", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
 @final
 class Ledger(AbstractKeeping):
     """Charges against a limit, and the answers that were paid for.

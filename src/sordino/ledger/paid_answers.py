@@ -19,6 +19,7 @@ from sordino.numbers import INFINITE, Extended, distance, probability
 from sordino.words import canonical_text
 
 if TYPE_CHECKING:
+    from sordino.release.files_answer import FilesAnswer
     from sordino.release.provenance import Provenance
     from sordino.release.release import Release
 
@@ -47,6 +48,18 @@ def find_answer(log: Log, key: str, budget: str) -> tuple[Record, bytes]:
     )
 
 
+def find_key_files(log: Log, key: str) -> "tuple[str, FilesAnswer] | None":
+    """Return the files that a key has, if it has some, and their request's hash."""
+    from sordino.release import recall  # noqa: PLC0415 brings Arrow
+
+    charged = log.newest_about(f"key {check_name(key=key)}")
+    answer = None if charged is None else log.answer(charged.number)
+    if charged is None or answer is None:
+        return None
+    files = recall.recall_files(answer)
+    return None if files is None else (str(charged.fields["request"]), files)
+
+
 def read_releases(
     charged: Record, answer: bytes, book: tuple[str, Loss | None] | None = None
 ) -> "dict[str, Release]":
@@ -58,7 +71,7 @@ def read_releases(
     from sordino.release import recall  # noqa: PLC0415 brings Arrow
 
     fields = charged.fields
-    if recall.holds_files(answer):
+    if recall.recall_files(answer) is not None:
         raise InvalidQuery(
             f"the answers of the key {fields['key']!r} are files in a folder, of which "
             "a ledger has the digests",

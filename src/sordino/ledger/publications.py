@@ -51,6 +51,12 @@ class FileFacts:
                 "path", shown, "must be a file that can be read", 'Try "out/wards.csv".'
             ) from None
 
+    @classmethod
+    def of_text(cls, name: str, text: str) -> "FileFacts":
+        """Return the facts of a file that holds a text."""
+        content = text.encode()
+        return cls(name, hash_bytes(content), len(content))
+
 
 def describe(log: Log, text: str, who: str, when: str) -> str:
     """Record a text once, and return its hash, by which charges name it."""
@@ -75,11 +81,16 @@ def publish(log: Log, key: str, file: FileFacts, who: str, when: str) -> None:
     charged = log.newest_about(f"key {check_name(key=key)}")
     if charged is None:
         raise UnknownName("key", key, [])
+    publish_of(log, charged.number, file, who, when)
+
+
+def publish_of(log: Log, charge: int, file: FileFacts, who: str, when: str) -> None:
+    """Do the same of the answer of a charge."""
     known = find_publication(log, file)
-    if known is not None and known.charge == charged.number:
+    if known is not None and known.charge == charge:
         return
     fields = {
-        "charge": charged.number,
+        "charge": charge,
         "name": file.name,
         "sha256": file.sha256,
         "size": file.size,

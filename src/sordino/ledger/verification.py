@@ -248,9 +248,9 @@ class _Walk:
         return self.policy.adoption(record, fields)
 
     def publication(self, record: Record, fields: dict[str, Any]) -> bool:
-        """Say whether a file was made of an answer that can be asked for again."""
+        """Say whether a file was made of an answer that was paid for."""
         del record
-        return fields["charge"] in self.keyed
+        return fields["charge"] in self.charged
 
     def witness(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the ledger has a witness for the first time."""

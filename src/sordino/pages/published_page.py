@@ -13,7 +13,7 @@ from sordino.pages.odds import FALSE_ALARMS, Odds
 from sordino.pages.plan_steps import hidden_below
 from sordino.pages.printed_odds import hundred_text
 from sordino.pages.sections import section
-from sordino.pages.story import ShownRelease, ShownTable, Story
+from sordino.pages.story import ShownFiles, ShownRelease, ShownTable, Story
 
 MOST_TABLES: Final = 8
 """Of those that were asked for together."""
@@ -55,12 +55,30 @@ def _release(language: Language, publication: ShownRelease) -> Html:
         key = language.form("published.more", unshown)
         count = language.whole(unshown)
         numbers.append(tag("p", language.html(key, count=count), class_="soft"))
-    if not publication.answers:
+    if publication.files is not None:
+        numbers = [*_files(language, publication.files)]
+    elif not publication.answers:
         numbers = [tag("p", language.html("published.unkept"), class_="soft")]
     title = tag("h3", _title(language, publication))
     return tag(
         "article", title, tag("dl", *facts, class_="facts"), *numbers, class_="release"
     )
+
+
+def _files(language: Language, files: ShownFiles) -> Iterator[Html]:
+    """Yield how many groups showed, where they are, and by what that is checked."""
+    if files.groups is None:
+        yield tag("p", language.html("published.files.unknown"))
+    else:
+        key = language.form("published.files", files.groups)
+        groups, size = language.whole(files.groups), language.whole(files.size)
+        count = language.whole(files.count)
+        text = language.html(key, groups=groups, count=count, size=size)
+        yield tag("p", text)
+    if files.published:
+        yield tag("p", language.html("published.files.checked"), class_="soft")
+    for name, sha256 in files.published[:MOST_TABLES]:
+        yield tag("p", language.name(name), " ", tag("code", sha256), class_="soft")
 
 
 def _title(language: Language, publication: ShownRelease) -> Html:
@@ -87,7 +105,7 @@ def _facts(language: Language, publication: ShownRelease) -> Iterator[tuple[str,
         yield "taken_each" if publication.blocks else "taken", join(taken)
     if publication.blocks:
         yield "blocks", _blocks(language, publication.blocks)
-    if publication.answers:
+    if publication.answers or publication.files is not None:
         yield "groups", _groups(language, publication)
     banded = sum(answer.banded for answer in publication.answers)
     if banded:
@@ -126,7 +144,8 @@ def _odds_alone(language: Language, publication: ShownRelease) -> Html:
 
 def _groups(language: Language, publication: ShownRelease) -> Html:
     """Return which groups have a number."""
-    if not any(answer.keys for answer in publication.answers):
+    has_groups = any(answer.keys for answer in publication.answers)
+    if publication.files is None and not has_groups:
         return language.html("published.groups.one")
     hides, threshold = hidden_below(publication.plan)
     if not hides:

@@ -50,6 +50,20 @@ class ShownTable:
 
 @final
 @dataclass(frozen=True)
+class ShownFiles:
+    """An answer whose numbers lie in files, not in a ledger."""
+
+    groups: int | None
+    """How many showed; None where that is not recorded."""
+    count: int
+    """How many files there are, 0 where that is not recorded."""
+    size: int
+    published: tuple[tuple[str, str], ...]
+    """Name and SHA-256 of what a ledger knows: a label, which names all files."""
+
+
+@final
+@dataclass(frozen=True)
 class ShownRelease:
     """A release, as a reader is told of it."""
 
@@ -69,6 +83,8 @@ class ShownRelease:
     taken: Amounts = field(default_factory=dict)
     """Of the limit, or of that of each of its blocks."""
     blocks: tuple[str, ...] = ()
+    files: ShownFiles | None = None
+    """Where its numbers are, if not in the ledger."""
 
 
 @final

@@ -24,7 +24,8 @@ from sordino.aggregations.count_ids import CountIds
 from sordino.aggregations.measurements import AbstractMeasurement, AbstractPresence
 from sordino.aggregations.moments import row_presence
 from sordino.aggregations.rows import ROWS
-from sordino.errors import InvalidQuery
+from sordino.errors import InvalidQuery, show
+from sordino.keysets.canonical import MOST_KEYS
 from sordino.losses.allowance import Family
 from sordino.mechanisms.kit.top_keys import TopScores
 from sordino.planning.coverage import coverage_counts
@@ -40,7 +41,7 @@ from sordino.planning.share_search import Answered, measurement_shares
 from sordino.planning.weighted_keys import WeightedKeys, weights_of_keys
 from sordino.query.passage import Counted
 from sordino.query.relation import AbstractCatalog, Relation
-from sordino.query.request import FAMILIES, Request, refuse_large
+from sordino.query.request import FAMILIES, Request
 from sordino.query.steps import group_column
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
         group_column(relation.schema, name)
     if request.keyset is not None:
         request.keyset.check(relation.schema, request.known_columns)
-    refuse_large([request])
+    _refuse_unlisted(request)
     aggregations = [aggregation for _, aggregation in request.columns]
     clamped = tuple(
         aggregation.clamp
@@ -326,6 +327,17 @@ def _shares(
 def _keys(estimator: AbstractEstimator) -> tuple[Hashable, ...]:
     """Return the keys of what an estimator is made of."""
     return tuple(measurement.key for measurement in estimator.measurements)
+
+
+def _refuse_unlisted(request: Request) -> None:
+    """Refuse more known groups than anybody lists, before any is."""
+    keyset = request.keyset
+    if keyset is not None and keyset.size > MOST_KEYS:
+        raise InvalidQuery(
+            f"the answer would have {show(keyset.size)} groups, and {MOST_KEYS:,} are "
+            "listed at most",
+            "Ask for fewer groups at a time.",
+        )
 
 
 def _narrow(ways: list[Plan]) -> list[Plan]:

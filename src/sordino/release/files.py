@@ -3,7 +3,7 @@
 import json
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sordino.losses.base import Loss
 from sordino.numbers import up
@@ -15,6 +15,9 @@ from sordino.release.label_rows import LabelTexts, label_texts
 from sordino.release.linked_data import facts_text
 from sordino.release.release_view import ReleaseView
 from sordino.release.whole_files import write_whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 METADATA: Final = b"sordino"
 """The key of the JSON among the metadata of a Parquet file."""
@@ -48,16 +51,26 @@ def to_csv(release: LabelledRelease, path: Any) -> None:
 
 def to_parquet(release: LabelledRelease, path: Any) -> None:
     """Write values and errors side by side, with loss, plan and label as metadata."""
+    labelled = labelled_table(release)
+    write_whole(path, lambda target: write_parquet(labelled, str(target)))
+
+
+def write_parquet(table: "pa.Table", where: Any) -> None:
+    """Write a table to a path or to what takes bytes: the same bytes each time."""
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
+    parquet.write_table(table, where)
+
+
+def labelled_table(release: LabelledRelease) -> "pa.Table":
+    """Return values and errors side by side, with loss, plan and label as metadata."""
     table = side_by_side(release.table, release.errors, len(release.keys))
     metadata = {
         **(table.schema.metadata or {}),
         METADATA: json.dumps(_facts(release)),
         LABEL: facts_text(label_facts(release)),
     }
-    labelled = table.replace_schema_metadata(metadata)
-    write_whole(path, lambda target: parquet.write_table(labelled, str(target)))
+    return table.replace_schema_metadata(metadata)
 
 
 def _texts(facts: LabelFacts, file: str) -> LabelTexts:

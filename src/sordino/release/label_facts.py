@@ -5,15 +5,15 @@ ledger shows. A fact that nobody knows is None, or empty, and a label says so.
 """
 
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from sordino.display.formatting import format_key
+from sordino.losses.base import Loss
 from sordino.numbers import down, up
 from sordino.pages.odds import FALSE_ALARMS, Odds
-from sordino.release.column_names import error_names
+from sordino.release.exactness import Exactness, Reach
 from sordino.release.provenance import Provenance
 from sordino.release.release_view import ReleaseView
 from sordino.release.request_facts import Protected, RowLimit, words_facts
@@ -23,19 +23,6 @@ if TYPE_CHECKING:
 
 FORM: Final = 1
 """The number of the form: facts of a later one are refused by this version."""
-_ROUGH: Final = 5
-"""A number is rough whose interval reaches further than this part of it."""
-
-
-@final
-@dataclass(frozen=True)
-class Reach:
-    """How far the intervals of an answer reach, from the number to the farther end."""
-
-    name: str
-    least: float | None
-    """None where no number of it has an interval with two ends."""
-    most: float | None
 
 
 @final
@@ -112,20 +99,48 @@ class LabelFacts:
         return asdict(self)
 
 
-class LabelledRelease(ReleaseView, Protocol):
-    """A release that knows where it comes from."""
+class Labelled(Protocol):
+    """A release that knows where it comes from, and how exact it is."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the key columns."""
+
+    @property
+    def confidence(self) -> Fraction:
+        """Return the least chance that an interval holds."""
+
+    @property
+    def loss(self) -> Loss:
+        """Return what it cost."""
+
+    @property
+    def price(self) -> str:
+        """Return what it cost, in the terms of its budget."""
+
+    @property
+    def coverage(self) -> "pa.Table | None":
+        """Return the noisy counts of what was left out, if asked for."""
+
+    @property
+    def exactness(self) -> Exactness:
+        """Return how far intervals reach, and how many numbers are rough."""
 
     @property
     def provenance(self) -> Provenance:
         """Return what was asked, and which record of a ledger paid for it."""
 
 
-def label_facts(release: LabelledRelease) -> LabelFacts:
+class LabelledRelease(Labelled, ReleaseView, Protocol):
+    """A release with all its numbers."""
+
+
+def label_facts(release: Labelled) -> LabelFacts:
     """Return the facts of a release."""
     provenance = release.provenance
     record, level = provenance.record, provenance.least_shown
     request = words_facts(provenance.words, provenance.name)
-    columns = [_exactness(release, name) for name in release.names]
+    exactness = release.exactness
     return LabelFacts(
         units=request.units,
         found=Odds(release.loss).finds(FALSE_ALARMS),
@@ -135,9 +150,9 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
         is_divided=record is not None and record.promise is None,
         price=release.price,
         confidence=str(release.confidence),
-        reaches=tuple(column.reach for column in columns),
-        numbers=sum(column.numbers for column in columns),
-        rough=sum(column.rough for column in columns),
+        reaches=exactness.reaches,
+        numbers=exactness.numbers,
+        rough=exactness.rough,
         limits=request.limits,
         bounds=tuple(
             CountedRange(each.name, down(each.low), up(each.high))
@@ -155,41 +170,11 @@ def label_facts(release: LabelledRelease) -> LabelFacts:
     )
 
 
-def _groups(release: LabelledRelease, groups: str) -> str:
+def _groups(release: Labelled, groups: str) -> str:
     """Return which groups have a row; a list that was filtered is no public one."""
     if not release.keys:
         return "none"
     return "" if release.provenance.is_processed and groups == "public" else groups
-
-
-@final
-class _Exactness(NamedTuple):
-    """How exact an answer is, over all groups."""
-
-    reach: Reach
-    numbers: int
-    rough: int
-
-
-def _exactness(release: ReleaseView, name: str) -> _Exactness:
-    """Return how exact an answer is, of all numbers that have an interval."""
-    import pyarrow as pa  # noqa: PLC0415 loaded when needed
-
-    column = release.table[name]
-    present = len(column) - column.null_count
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        return _Exactness(Reach(name, None, None), present, 0)
-    _, low, high = (
-        release.errors[part].to_numpy(zero_copy_only=False).astype(np.float64)
-        for part in error_names(name)
-    )
-    value = column.to_numpy(zero_copy_only=False).astype(np.float64)
-    known = np.isfinite(value) & np.isfinite(low) & np.isfinite(high)
-    value, low, high = value[known], low[known], high[known]
-    reach = np.maximum(high - value, value - low)
-    rough = int(np.count_nonzero(reach > np.abs(value) / _ROUGH))
-    ends = (float(reach.min()), float(reach.max())) if len(reach) else (None, None)
-    return _Exactness(Reach(name, *ends), present, rough)
 
 
 def _left_out(coverage: "pa.Table | None") -> tuple[LeftOut, ...] | None:

@@ -6,6 +6,8 @@ Sizes are bounded before anything is read, and each fact is checked
 | file | where its label lies |
 |---|---|
 | Parquet | among the metadata of its schema, under "sordino.label" |
+| a folder | in it, in `_label.json`, with the SHA-256 of each file |
+| one of its files | the same, unless it is a Parquet file that has its own |
 | any other | beside it, in `<name>-metadata.json`, with the SHA-256 of the file |
 """
 
@@ -17,6 +19,7 @@ from typing import Any, Final, NamedTuple, final
 from sordino.errors import InvalidLabel
 from sordino.release.csv_metadata import BESIDE, SHA256
 from sordino.release.files import LABEL
+from sordino.release.folder_label import FOLDER_LABEL, check_files
 from sordino.release.label_facts import LabelFacts
 from sordino.release.linked_data import FACTS
 from sordino.release.stated_facts import read_facts
@@ -34,24 +37,75 @@ class StatedLabel(NamedTuple):
 
     facts: LabelFacts
     place: Path
+    published: Path
+    """What a ledger knows if it saw the file published: of a folder, its label."""
 
 
 def label_of_file(path: Path) -> StatedLabel:
     """Return the facts that a file says of itself, or refuse them."""
     try:
-        with path.open("rb") as file:
-            is_parquet = file.read(len(_MAGIC)) == _MAGIC
-        place = path if is_parquet else path.with_name(path.name + BESIDE)
-        text = _parquet_text(path) if is_parquet else _text_beside(path, place)
+        place, published, text = _stated_text(path)
     except InvalidLabel:
         raise
     except (OSError, ValueError):
         raise InvalidLabel(path.name, "cannot be read", "Name a file.") from None
-    return StatedLabel(read_facts(path.name, text), place)
+    return StatedLabel(read_facts(path.name, text), place, published)
+
+
+def _stated_text(path: Path) -> tuple[Path, Path, str]:
+    """Return where a label lies, what a ledger knows of the file, and the facts."""
+    if path.is_dir():
+        place = path / FOLDER_LABEL
+        return place, place, _text_of_folder(path, path.name)
+    with path.open("rb") as file:
+        is_parquet = file.read(len(_MAGIC)) == _MAGIC
+    place = path.with_name(FOLDER_LABEL)
+    if is_parquet:
+        text = _parquet_text(path)
+        if text:
+            return path, path, text
+        if not place.is_file():
+            raise InvalidLabel(path.name, "carries no label")
+    if path != place and place.is_file() and not _has_beside(path):
+        return place, place, _text_of_folder(path.parent, path.name, path.name)
+    beside = path.with_name(path.name + BESIDE)
+    return beside, path, _text_beside(path, beside)
+
+
+def vouching_file(path: Path) -> Path:
+    """Return what a ledger knows if it saw a file, or a folder of them, published.
+
+    What a folder's label names is looked at; refused is what it does not name so.
+    """
+    place = path / FOLDER_LABEL if path.is_dir() else path.with_name(FOLDER_LABEL)
+    if not place.is_file() or path == place:
+        return path
+    name = "" if path.is_dir() else path.name
+    _text_of_folder(place.parent, path.name, name)
+    return place
+
+
+def _has_beside(path: Path) -> bool:
+    """Tell whether a file has a label of its own beside it."""
+    return path.with_name(path.name + BESIDE).is_file()
+
+
+def _text_of_folder(folder: Path, shown: str, name: str = "") -> str:
+    """Return the text of the facts in the label of a folder, which are its own."""
+    place = folder / FOLDER_LABEL
+    if not place.is_file():
+        raise InvalidLabel(shown, f"carries no label: {FOLDER_LABEL} is not in it")
+    with place.open("rb") as file:
+        document = read_json(place.name, file.read(_LARGEST + 1))
+    stated = _property(document)
+    if not isinstance(stated, str):
+        raise InvalidLabel(place.name, "holds no facts of a label")
+    check_files(folder, document, name)
+    return stated
 
 
 def _parquet_text(path: Path) -> str:
-    """Return the text of the facts in the footer of a Parquet file."""
+    """Return the text of the facts in the footer of a Parquet file, if it has one."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
@@ -68,9 +122,7 @@ def _parquet_text(path: Path) -> str:
             stated = (file.metadata.metadata or {}).get(LABEL)
     except (pa.ArrowException, OSError, TypeError, ValueError):
         raise InvalidLabel(path.name, "is no Parquet file that can be read") from None
-    if stated is None:
-        raise InvalidLabel(path.name, "carries no label")
-    return _decode(path.name, stated)
+    return "" if stated is None else _decode(path.name, stated)
 
 
 def _text_beside(path: Path, beside: Path) -> str:

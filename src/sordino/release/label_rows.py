@@ -13,7 +13,8 @@ from typing import Final, NamedTuple, final
 from sordino.display.formatting import cut_text, format_number
 from sordino.pages.languages import Language
 from sordino.pages.odds import FALSE_ALARMS, MOST
-from sordino.release.label_facts import CountedRange, LabelFacts, LeftOut, Reach
+from sordino.release.exactness import Reach
+from sordino.release.label_facts import CountedRange, LabelFacts, LeftOut
 from sordino.release.request_facts import Protected, RowLimit
 
 MOST_ROWS: Final = 12

@@ -23,13 +23,18 @@ def facts_text(facts: LabelFacts) -> str:
 
 def label_json(facts: LabelFacts, texts: LabelTexts) -> str:
     """Return a label as a document of JSON-LD."""
-    document = {
+    document = label_object(facts, texts)
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def label_object(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
+    """Return a label as an object of JSON-LD."""
+    return {
         "@context": _PREFIXES,
         "@type": "schema:Dataset",
         **({"schema:name": texts.file} if texts.file else {}),
         **label_properties(facts, texts),
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def label_properties(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:

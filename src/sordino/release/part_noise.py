@@ -53,6 +53,15 @@ class PartNoise:
         empty = no_totals(self.purchase, self.purchase.plan.width)
         return self._noisy(empty, KeyedBits(b"", b"")).schema
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns among them that hold noisy numbers."""
+        return tuple(
+            column
+            for name, aggregation in self.purchase.plan.request.columns
+            for column in aggregation.columns(name)
+        )
+
     def trial(self) -> str:
         """Return a digest of what this machine draws for invented totals.
 

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, final
 
 from sordino.losses.base import Loss
+from sordino.release.files_answer import FilesAnswer, holds_files
 from sordino.release.provenance import UNKNOWN, Provenance
 from sordino.release.release import Release
-from sordino.release.released_files import MARK
 from sordino.release.storage import read_table, split_answers
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ class LedgerFacts:
     provenance: Provenance = UNKNOWN
 
 
-def holds_files(stored: bytes) -> bool:
-    """Tell whether an answer lies in files, of which stored bytes have the digests."""
-    return stored.startswith(MARK)
+def recall_files(stored: bytes) -> FilesAnswer | None:
+    """Return the files that an answer lies in; None of one that a ledger keeps."""
+    return FilesAnswer.read(stored) if holds_files(stored) else None
 
 
 def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:

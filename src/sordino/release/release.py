@@ -17,6 +17,7 @@ from sordino.query.processing import AbstractProcess, NoisyRows
 from sordino.release import column_names, explanation, files, frames
 from sordino.release.answer import Answer
 from sordino.release.drawing.wishes import Wishes
+from sordino.release.exactness import Exactness, exactness_of
 from sordino.release.label import Label
 from sordino.release.label_facts import label_facts
 from sordino.release.notes import release_notes
@@ -48,7 +49,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("of", "provenance", "related")
+@hides("exactness", "of", "provenance", "related")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -131,6 +132,11 @@ class Release(AbstractNoisyAnswers):
     def names(self) -> tuple[str, ...]:
         """Return the names of the aggregates, in order."""
         return tuple(self.table.column_names[len(self.keys) :])
+
+    @property
+    def exactness(self) -> Exactness:
+        """Return how far intervals reach, and how many numbers are rough."""
+        return exactness_of(self.table, self.errors, self.names)
 
     @property
     def price(self) -> str:

@@ -1,33 +1,24 @@
-"""A release that lies in files: which they are, and what a ledger keeps of them."""
+"""A release that lies in files: which they are, what it cost, how exact it is."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import starmap
-from typing import Final, NamedTuple, final
+from typing import final
 
 from sordino._completion import hides
 from sordino.display.formatting import format_key
 from sordino.losses.base import Budget, Loss
 from sordino.losses.headline import headline
+from sordino.pages.languages import read_language
 from sordino.planning.purchase import Purchase
+from sordino.release.exactness import Exactness
+from sordino.release.files_answer import WrittenFile
+from sordino.release.label import Label
+from sordino.release.label_facts import label_facts
 from sordino.release.notes import release_notes
-
-MARK: Final = b'{"files":'
-"""How the bytes begin that a ledger keeps of files: no answer of another kind does."""
+from sordino.release.provenance import Provenance
 
 
-@final
-class WrittenFile(NamedTuple):
-    """A file of a release: the hash stands for every bit of it."""
-
-    name: str
-    size: int
-    sha256: str
-
-
-@hides("of")
+@hides("exactness", "of", "provenance")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ReleasedFiles:
@@ -58,16 +49,21 @@ class ReleasedFiles:
     plan: str
     notes: tuple[str, ...]
     budget: Budget
+    exactness: Exactness
+    """How far intervals reach, and how many numbers are rough."""
+    provenance: Provenance
+    """What was asked, and which record of a ledger paid for it."""
 
     @classmethod
     def of(
         cls,
         purchase: Purchase,
-        place: tuple[str, tuple[WrittenFile, ...]],
+        place: tuple[str, tuple[WrittenFile, ...], Exactness],
         plan: str,
+        provenance: Provenance,
     ) -> "ReleasedFiles":
         """Return files in a folder with what they cost and how they were made."""
-        request, (folder, files) = purchase.plan.request, place
+        request, (folder, files, exactness) = purchase.plan.request, place
         columns = (
             column
             for name, aggregation in request.columns
@@ -83,27 +79,35 @@ class ReleasedFiles:
             plan,
             release_notes(purchase),
             purchase.budget,
+            exactness,
+            replace(provenance.with_noise(purchase), is_processed=False),
         )
+
+    @property
+    def price(self) -> str:
+        """Return the headline of the loss, in the terms of the budget."""
+        return headline(self.loss, self.budget)
+
+    @property
+    def coverage(self) -> None:
+        """Return nothing: what was left out is not counted with files."""
+
+    def __len__(self) -> int:
+        """Return the number of rows, in all files together."""
+        return self.exactness.groups
+
+    def label(self, language: str = "en") -> Label:
+        """Return its privacy facts on one card, as `Release.label` does.
+
+        The folder has it, too, in `_label.json` with the SHA-256 of each file.
+        """
+        return Label(label_facts(self), language=read_language(language))
 
     def __repr__(self) -> str:
         """Show where it is, what is in it, and the price."""
         size = sum(file.size for file in self.files)
         columns = ", ".join(map(format_key, (*self.keys, *self.names)))
         return (
-            f"{columns}: {len(self.files):,} Parquet files of {size:,} bytes in "
-            f"{self.folder}\nprice: {headline(self.loss, self.budget)}"
+            f"{columns}: {len(self):,} rows in {len(self.files):,} Parquet files of "
+            f"{size:,} bytes in {self.folder}\nprice: {self.price}"
         )
-
-
-def files_bytes(files: Sequence[WrittenFile]) -> bytes:
-    """Return what a ledger keeps of files.
-
-    >>> files_bytes([WrittenFile("part-0.parquet", 3, "e3b0")])
-    b'{"files":[["part-0.parquet",3,"e3b0"]]}'
-    """
-    return json.dumps({"files": sorted(files)}, separators=(",", ":")).encode()
-
-
-def read_files(stored: bytes) -> tuple[WrittenFile, ...]:
-    """Return the files that a ledger keeps."""
-    return tuple(starmap(WrittenFile, json.loads(stored)["files"]))

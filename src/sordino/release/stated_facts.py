@@ -12,13 +12,13 @@ from typing import Any, Final, TypeVar
 from sordino.display.formatting import cut_text, format_key
 from sordino.errors import InvalidLabel
 from sordino.numbers import probability
+from sordino.release.exactness import Reach
 from sordino.release.label_facts import (
     FORM,
     CountedRange,
     LabelFacts,
     LeftOut,
     PaidBy,
-    Reach,
 )
 from sordino.release.request_facts import Protected, RowLimit
 

@@ -21,12 +21,29 @@ Stored: TypeAlias = bytes | memoryview
 
 def answer_bytes(answer: Answer) -> bytes:
     """Return the numbers of an answer."""
-    tables = [answer.table, answer.errors]
-    tables += [] if answer.coverage is None else [answer.coverage]
     room = BytesIO()
-    for table in tables:
+    for table in _tables_of(answer):
         _write(table, room)
     return room.getvalue()
+
+
+def answer_size(answer: Answer) -> int:
+    """Return how many bytes that are, without making them.
+
+    >>> import pyarrow as pa
+    >>> answer = Answer(pa.table({"n": [1, 2]}), pa.table({"n sd": [0.5, None]}))
+    >>> answer_size(answer) == len(answer_bytes(answer))
+    True
+    """
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    size = 0
+    for table in _tables_of(answer):
+        sink = pa.MockOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        size += _LENGTH.size + sink.size()
+    return size
 
 
 def read_answer(stored: Stored) -> Answer:
@@ -53,6 +70,12 @@ def split_answers(stored: Stored) -> list[memoryview]:
         answers.append(whole[place : place + length])
         place += length
     return answers
+
+
+def _tables_of(answer: Answer) -> "list[pa.Table]":
+    """Return the tables that are kept of an answer."""
+    coverage = [] if answer.coverage is None else [answer.coverage]
+    return [answer.table, answer.errors, *coverage]
 
 
 def _write(table: "pa.Table", room: BytesIO) -> None:

@@ -4,6 +4,7 @@ verify ── the newest releases in full ── what holds of all of them ─�
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import starmap
 from typing import Final
 
@@ -14,7 +15,7 @@ from sordino.ledger.records import Record
 from sordino.ledger.registry import registry_yaml
 from sordino.losses.base import Loss
 from sordino.pages.languages import read_language
-from sordino.pages.story import ShownRelease, Story
+from sordino.pages.story import ShownFiles, ShownRelease, Story
 from sordino.pages.story_page import report_document
 from sordino.release.release_story import answer_of
 from sordino.report.accounts import accounts_of, taken_of
@@ -35,6 +36,7 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
     """Return what a ledger says, or refuse one that is not what was written."""
     seen = ledger.verify()
     entries, records = ledger.entries(), ledger.records()
+    published = _by_charge(records)
     charges = {record.number: record for record in records if record.kind == "charged"}
     newest = entries[max(len(entries) - NEWEST, 0) :][::-1]
     return Story(
@@ -42,7 +44,11 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
         bound=_promise_of(ledger),
         questions=tuple(dict.fromkeys(map(words_of, charges.values()))),
         shown=tuple(
-            _publication(ledger, entry, charges[entry.number]) for entry in newest
+            replace(
+                _publication(ledger, entry, charges[entry.number]),
+                files=_files(ledger, entry, published.get(entry.number, ())),
+            )
+            for entry in newest
         ),
         earlier=len(entries) - len(newest),
         plans=_by_plan(entries),
@@ -70,6 +76,36 @@ def _by_plan(entries: Iterable[Entry]) -> dict[str, tuple[int, ...]]:
     for entry in entries:
         plans.setdefault(entry.plan, []).append(entry.number)
     return {plan: tuple(numbers) for plan, numbers in plans.items()}
+
+
+def _by_charge(records: Iterable[Record]) -> dict[int, tuple[tuple[str, str], ...]]:
+    """Return name and SHA-256 of the files that were published, by their charge."""
+    published: dict[int, dict[tuple[str, str], None]] = {}
+    for record in records:
+        if record.kind == "published":
+            fields = record.fields
+            files = published.setdefault(fields["charge"], {})
+            files[fields["name"], fields["sha256"]] = None
+    return {charge: tuple(files) for charge, files in published.items()}
+
+
+def _files(
+    ledger: Ledger, entry: Entry, published: tuple[tuple[str, str], ...]
+) -> ShownFiles | None:
+    """Return where the numbers of a release are, if they are in files alone.
+
+    Without a key nothing is kept of an answer but its hash: what was published is all.
+    """
+    try:
+        files = None if entry.key is None else ledger.files_of(entry.key)
+    except AnswerLost:
+        files = None
+    if files is None:
+        is_published = entry.key is None and published
+        return ShownFiles(None, 0, 0, published) if is_published else None
+    _, answer = files
+    size = sum(file.size for file in answer.files)
+    return ShownFiles(answer.exactness.groups, len(answer.files), size, published)
 
 
 def _publication(ledger: Ledger, entry: Entry, record: Record) -> ShownRelease:

@@ -6,7 +6,7 @@ reserve (durable) ── compute ── store (durable) ── what may leave
 import logging
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, final
@@ -22,12 +22,15 @@ from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.losses.base import Budget, Loss
 from sordino.policy.signed import Policy
 from sordino.policy.usage import Usage
+from sordino.release.files_answer import WrittenFile
 from sordino.release.provenance import LedgerRecord, Provenance
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
 Begin: TypeAlias = Callable[[], None]
 """What makes sure that an answer is computed once."""
+Write: TypeAlias = Callable[[Path], Iterable[WrittenFile]]
+"""What writes an answer into a new folder."""
 
 
 @final
@@ -43,6 +46,16 @@ class Paid(NamedTuple):
     """An answer as it may leave, and where it was paid for."""
 
     answer: bytes
+    provenance: Provenance
+    number: int
+    """Of the charge."""
+
+
+@final
+class Turn(NamedTuple):
+    """What whoever computes an answer may need: where it is paid for, and its start."""
+
+    begin: Begin
     provenance: Provenance
 
 
@@ -91,6 +104,8 @@ class Book:
     """The blocks that are read, of those open when it was made; None without blocks."""
     whole: "Whole | None" = None
     """What it is a part of, if it is one of a partition."""
+    unwritten: dict[int, Write] = field(default_factory=dict)
+    """What writes answers of charges into folders, that could not be written yet."""
 
     @property
     def promise(self) -> Loss:
@@ -142,23 +157,24 @@ class Book:
         policy, and not for an answer that is there.
         """
 
-        def prepare_alone() -> Callable[[Begin], bytes]:
+        def prepare_alone() -> Callable[[Turn], bytes]:
             compute = prepare()
             return lambda _: compute()
 
-        return self.answer_once(identity, priced, details, prepare_alone)
+        return self.answer_in_turn(identity, priced, details, prepare_alone)
 
-    def answer_once(
+    def answer_in_turn(
         self,
         identity: Identity,
         priced: Priced,
         details: dict[str, Any],
-        prepare: Callable[[], Callable[[Begin], bytes]],
+        prepare: Callable[[], Callable[[Turn], bytes]],
     ) -> "Paid":
-        """Do the same where parts of an answer may be seen before it is stored.
+        """Do the same where more than the answer is made, which names its record.
 
-        What computes it calls its argument before it draws noise: from there on nobody
-        draws any for this charge, whatever becomes of it.
+        Where parts of it may be seen before it is stored, `begin` is called before any
+        noise is drawn: from there on nobody draws any for this charge, whatever becomes
+        of it.
         """
         claim = Claim(
             request=identity.fingerprint,
@@ -182,11 +198,11 @@ class Book:
         ticket = self.ledger.reserve(self._describe_job(claim))
         provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
-            return Paid(ticket.answer, provenance)
+            return Paid(ticket.answer, provenance, ticket.number)
         compute = ready or prepare()
-        begin = partial(self.ledger.begin, ticket)
-        answer = run_charged(lambda: compute(begin))
-        return Paid(self.ledger.store(ticket, answer), provenance)
+        turn = Turn(partial(self.ledger.begin, ticket), provenance)
+        answer = run_charged(lambda: compute(turn))
+        return Paid(self.ledger.store(ticket, answer), provenance, ticket.number)
 
     @cached_property
     def _promise(self) -> Loss | None:
@@ -218,8 +234,8 @@ class Book:
         return replace(claim, job=self.ledger.describe(self.job, who=self.who))
 
     def _ready(
-        self, claim: Claim, prepare: Callable[[], Callable[[Begin], bytes]]
-    ) -> Callable[[Begin], bytes]:
+        self, claim: Claim, prepare: Callable[[], Callable[[Turn], bytes]]
+    ) -> Callable[[Turn], bytes]:
         """Return what computes an answer; a spent budget is the first refusal."""
         try:
             return prepare()

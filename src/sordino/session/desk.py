@@ -31,6 +31,13 @@ from sordino.release.releases import Releases
 from sordino.session import identity
 from sordino.session.book import Book, Priced
 from sordino.session.catalog import Catalog
+from sordino.session.large_answers import (
+    AnswerForm,
+    Charged,
+    answer_or_files,
+    raw_release,
+    refuse_large_known,
+)
 from sordino.session.open_blocks import blocks_of
 from sordino.session.outlook import Outlook
 from sordino.session.partition import partition_of, value_words
@@ -124,6 +131,7 @@ class Desk:
         priced = self.charge_of(purchase)
         request_words = identity.request_identity(request, self.catalog, budget, None)
         left = self.book.left_after(request_words, priced, earmark)
+        refuse_large_known([purchase])
         self._prepare(purchase)
         return Outlook(Price(purchase, priced.blocks or ()), left)
 
@@ -137,16 +145,24 @@ class Desk:
         purchase = self.buy(request, budget)
         plan = plan_text(purchase)
 
-        def prepare() -> Callable[[], bytes]:
+        def prepare() -> Callable[[], list[Answer]]:
+            refuse_large_known([purchase])
             compute = self._prepare(purchase)
-            return lambda: storage.answer_bytes(compute())
+            return lambda: [compute()]
 
-        paid = self.book.answer(
+        charged = Charged(
             identity.request_identity(request, self.catalog, budget, details["key"]),
             self.charge_of(purchase),
             {**details, "plan": plan},
-            prepare,
         )
+        form = AnswerForm(
+            lambda answers: storage.answer_bytes(*answers),
+            lambda answers, provenance: [
+                raw_release(purchase, answers[0], plan, provenance)
+            ],
+            is_described=True,
+        )
+        paid = answer_or_files(self.book, charged, prepare, form)
         return Release.of(
             purchase, storage.read_answer(paid.answer), plan, paid.provenance
         )
@@ -164,20 +180,28 @@ class Desk:
         plans = {name: plan_text(each) for name, each in purchases.items()}
         listed = (f"{name}:\n{plan}" for name, plan in plans.items())
 
-        def prepare() -> Callable[[], bytes]:
+        def prepare() -> Callable[[], list[Answer]]:
+            refuse_large_known(purchases.values())
             computes = [self._prepare(purchase) for purchase in purchases.values()]
-            return lambda: storage.join_answers([
-                storage.answer_bytes(compute()) for compute in computes
-            ])
+            return lambda: [compute() for compute in computes]
 
-        paid = self.book.answer(
+        charged = Charged(
             identity.batch_identity(
                 requests, self.catalog, budget, details["key"], bundle.weights.words
             ),
             self._charge_together(bundle),
             {**details, "plan": "\n\n".join(listed)},
-            prepare,
         )
+        form = AnswerForm(
+            lambda answers: storage.join_answers([*map(storage.answer_bytes, answers)]),
+            lambda answers, provenance: [
+                raw_release(
+                    purchases[name], answer, plans[name], replace(provenance, name=name)
+                )
+                for name, answer in zip(purchases, answers, strict=True)
+            ],
+        )
+        paid = answer_or_files(self.book, charged, prepare, form)
         answers = map(storage.read_answer, storage.split_answers(paid.answer))
         pairs = zip(purchases.items(), answers, strict=True)
         releases = {

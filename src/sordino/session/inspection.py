@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from sordino.constraints import AbstractConstraint
-from sordino.engines.duckdb.engine import duckdb_engine
+from sordino.engines.door import Settings
+from sordino.engines.doors import engine_named, engine_of_sources
 from sordino.engines.failures import run_guarded
+from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import InvalidParameter
+from sordino.expressions.language import col
 from sordino.expressions.literals import literal
-from sordino.query.nodes import AbstractNode, Source, Unreadable
+from sordino.query.gathered import Gathered
+from sordino.query.nodes import AbstractNode, Filter, Source, Unreadable
 from sordino.query.question import Question, Total
 from sordino.query.relation import Relation
 from sordino.query.steps import Enforce
 from sordino.query.tables import PrivateTable
-from sordino.schema import Schema
+from sordino.schema import Column, Schema
 from sordino.session.catalog import Catalog, open_catalog
 from sordino.session.inspection_report import (
     InspectedColumn,
@@ -25,7 +29,7 @@ from sordino.session.inspection_report import (
     Inspection,
 )
 from sordino.sources.base import Opened
-from sordino.sources.cell_shapes import lost_cells, seen_shapes
+from sordino.sources.cell_shapes import CellCounts, lost_cells, seen_shapes
 from sordino.units import AbstractUnit, AddOneRow
 
 if TYPE_CHECKING:
@@ -79,7 +83,8 @@ def inspect(
     unit = AddOneRow() if protects is None else protects
     table = PrivateTable(source, protects=unit, columns=columns)
     constraints = _check(limits, unit)
-    engine = duckdb_engine()
+    engine = engine_named(engine_of_sources([source]), Settings())
+    assert isinstance(engine, SQLEngine)  # noqa: S101 what a source chooses is one
     try:
         catalog = open_catalog(engine, {_TABLE: table})
         opened = engine.as_opened(_TABLE)
@@ -96,18 +101,26 @@ def _inspect(
 ) -> Inspection:
     """Return the report on an opened table."""
     relation = catalog.relation(_TABLE)
+    rows = _number(catalog, Source(_TABLE, relation.schema))
     columns = []
     for name, column in opened.stored.items():
-        cells = Unreadable(_TABLE, name, Schema(()))
-        unread = name in opened.lossy and _number(catalog, cells) > 0
-        lost = lost_cells(source, opened, name, unread=unread)
+        lost = lost_cells(source, opened, name, _cell_counts(catalog, name, rows))
         columns.append(InspectedColumn.of(name, column.kind, *lost))
     undeclared, unusable = _columns_without_type(opened)
     ids = relation.ids
-    rows = _number(catalog, Source(_TABLE, relation.schema))
     whose = None if ids is None else _ids(catalog, relation, ids, rows)
     cut = tuple(_count_cuts(catalog, relation, column) for column in limits)
     return Inspection(rows, tuple(columns), undeclared, unusable, whose, cut)
+
+
+def _cell_counts(catalog: Catalog, name: str, rows: int) -> CellCounts:
+    """Return in how many rows a column has a value, or a cell that is none."""
+    table = Source(_TABLE, catalog.relation(_TABLE).schema)
+    there = Filter(table, ~col(name).is_null(), table.schema)
+    unread = 0
+    if name in catalog.engine.lossy(_TABLE):
+        unread = _number(catalog, Unreadable(_TABLE, name, Schema(())))
+    return CellCounts(rows, _number(catalog, there), unread)
 
 
 def _columns_without_type(
@@ -124,15 +137,25 @@ def _columns_without_type(
 
 
 def _ids(catalog: Catalog, relation: Relation, ids: str, rows: int) -> InspectedIds:
-    """Return how many rows ids have."""
-    counted = _group_sizes(catalog, relation.node, (ids,))
-    sizes = np.sort(counted.column(1).to_numpy())
-    usable = rows - int(sizes.sum())
+    """Return how many rows ids have: sizes and how many ids have each, not the ids."""
+    size = f"rows of {ids}"
+    schema = Schema((
+        (ids, relation.schema[ids]),
+        (size, Column("i64", nullable=False)),
+    ))
+    each = Gathered(relation.node, (ids,), ((size, _EACH[0]),), (), schema)
+    counted = _group_sizes(catalog, each, (size,)).sort_by(size)
+    sizes, counts = (column.to_numpy() for column in counted.columns)
+    usable = rows - int((sizes * counts).sum())
     if not sizes.size:
         return InspectedIds(ids, 0, usable, ())
-    places = [(name, int(np.ceil(at * sizes.size)) - 1) for name, at in _QUANTILES]
-    quantiles = tuple((name, int(sizes[max(0, at)])) for name, at in places)
-    return InspectedIds(ids, sizes.size, usable, quantiles)
+    up_to = np.cumsum(counts)
+    many = int(up_to[-1])
+    places = [(name, max(1, int(np.ceil(at * many)))) for name, at in _QUANTILES]
+    quantiles = tuple(
+        (name, int(sizes[np.searchsorted(up_to, place)])) for name, place in places
+    )
+    return InspectedIds(ids, many, usable, quantiles)
 
 
 def _count_cuts(

@@ -8,12 +8,14 @@ from sordino.planning.margins_price import MarginsPrice
 from sordino.planning.margins_purchase import MarginsPurchase, buy_margins
 from sordino.query.marginals import Marginals
 from sordino.release import storage
+from sordino.release.answer import Answer
 from sordino.release.margins import margins_release
 from sordino.release.margins_answer import margins_answer
 from sordino.release.release import Release
 from sordino.session import identity
 from sordino.session.book import Priced
 from sordino.session.desk import Desk
+from sordino.session.large_answers import AnswerForm, Charged, answer_or_files
 from sordino.session.usages import usage_of_margins
 
 
@@ -31,18 +33,22 @@ def release_margins(
     """Charge for margins and return all of their tables."""
     purchase = _buy(desk, request, budget)
 
-    def prepare() -> Callable[[], bytes]:
+    def prepare() -> Callable[[], list[Answer]]:
         desk.catalog.refuse_other_sizes()
         desk.keysets[repr(request.keyset)] = None
         exact = desk.engine.prepare(purchase.question)
-        return lambda: storage.answer_bytes(margins_answer(purchase, exact()))
+        return lambda: [margins_answer(purchase, exact())]
 
-    paid = desk.book.answer(
+    charged = Charged(
         identity.request_identity(request, desk.catalog, budget, details["key"]),
         _charge_of(desk, purchase),
         {**details, "plan": purchase.plan},
-        prepare,
     )
+    form = AnswerForm(
+        lambda answers: storage.answer_bytes(*answers),
+        lambda answers, provenance: [margins_release(purchase, answers[0], provenance)],
+    )
+    paid = answer_or_files(desk.book, charged, prepare, form)
     return margins_release(purchase, storage.read_answer(paid.answer), paid.provenance)
 
 

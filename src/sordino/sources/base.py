@@ -68,6 +68,18 @@ class AbstractSource(ABC):
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns at some places, called c0, c1, ... by their places."""
 
+    def count_missing(self, place: int) -> int:
+        """Return how many cells of a column are not there."""
+        return int(self.read([place]).column(0).null_count)
+
+    def cells(self, place: int) -> pa.Table:
+        """Return cells of a column, and how many cells each of them stands for.
+
+        Of a source that is larger than memory, the most frequent ones.
+        """
+        column = self.read([place]).column(0)
+        return pa.table({"cell": column, "times": pa.repeat(1, len(column))})
+
 
 @final
 @dataclass(frozen=True)
@@ -161,8 +173,8 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
         return
     raise EngineUnavailable(
         f"the table {show(table)} is not what it was when the session was made: it "
-        "cannot be read, is another text file, or has other columns. Put it back, or "
-        "make a new session"
+        "cannot be read, is another text file, or has other columns or files. Put it "
+        "back, or make a new session"
     )
 
 

@@ -7,10 +7,10 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sordino.sources.arrow_values import column_of
 from sordino.sources.base import Opened, Stored
@@ -29,61 +29,66 @@ def shape(text: str) -> str:
     return letters + "..." * (len(text) > _LONGEST) or "(empty)"
 
 
+@final
+@dataclass(frozen=True)
+class CellCounts:
+    """How many rows a column has, in how many there is a value, or none can be read."""
+
+    rows: int
+    read: int
+    unread: int
+
+
 def lost_cells(
-    source: Any, opened: Opened, name: str, *, unread: bool
+    source: Any, opened: Opened, name: str, counts: CellCounts
 ) -> tuple[int, Counter[str]]:
     """Return how many cells of a column are missing, and what could not be read.
 
-    Of the latter the shapes, which are looked for where there are `unread` cells, and
-    for what has no place in our types its type.
+    Of the latter the shapes, and for what has no place in our types its type.
     """
     objects = _objects(source, name)
     stored = opened.stored[name]
     if objects is not None:
         return _lost_objects(objects, stored)
-    missing, shapes = 0, Counter[str]()
-    for chunk in _chunks(opened, stored.place):
-        natural = column_of(chunk)
-        missing += chunk.null_count
-        beyond = natural.null_count - chunk.null_count
-        shapes += Counter({f"beyond our {stored.arrow}": beyond} if beyond else {})
-        shapes += _unread(natural, stored) if unread else Counter()
+    missing = opened.source.count_missing(stored.place)
+    beyond = counts.rows - missing - counts.read - counts.unread
+    shapes = Counter({f"beyond our {stored.arrow}": beyond} if beyond else {})
+    if counts.unread:
+        shapes += _unread_shapes(opened, stored, counts.unread)
     return missing, shapes
 
 
 def seen_shapes(opened: Opened, place: int) -> Counter[str]:
     """Return the shapes of all texts of a column."""
     shapes = Counter[str]()
-    for chunk in _chunks(opened, place):
-        for text, times in _count(column_of(chunk)):
-            shapes["(missing)" if text is None else shape(text)] += times
+    for text, times in _count(opened, place):
+        shapes["(missing)" if text is None else shape(text)] += times
     return shapes
 
 
-def _chunks(opened: Opened, place: int) -> list[pa.Array]:
-    """Return a column as its source holds it."""
-    batches = opened.source.read([place])
-    chunks: list[pa.Array] = batches.column(0).chunks
-    return chunks
-
-
-def _unread(natural: pa.Array, stored: Stored) -> Counter[str]:
+def _unread_shapes(opened: Opened, stored: Stored, unread: int) -> Counter[str]:
     """Return the shapes of the values that do not become of a declared type."""
     shapes, reading = Counter[str](), stored.reading
-    for value, times in _count(natural):
+    for value, times in _count(opened, stored.place):
         if (
             reading is not None
             and value is not None
             and reading.value({"x": value}) is None
         ):
             shapes[shape(str(value))] += times
-    return shapes
+    left = unread - shapes.total()
+    return shapes + Counter({"(not looked at)": left} if left else {})
 
 
-def _count(values: pa.Array) -> Iterator[tuple[Any, int]]:
-    """Yield each value once, and how often it stands there."""
-    for pair in pc.value_counts(values):
-        yield pair["values"].as_py(), pair["counts"].as_py()
+def _count(opened: Opened, place: int) -> Iterator[tuple[Any, int]]:
+    """Yield values of a column, as they are of our types, and how often each is there.
+
+    A value may come several times.
+    """
+    for batch in opened.source.cells(place).to_batches():
+        values = pa.table({"x": column_of(batch["cell"]), "n": batch["times"]})
+        once = values.group_by("x").aggregate([("n", "sum")])
+        yield from zip(once["x"].to_pylist(), once["n_sum"].to_pylist(), strict=True)
 
 
 def _lost_objects(cells: list[Any], stored: Stored) -> tuple[int, Counter[str]]:

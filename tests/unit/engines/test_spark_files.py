@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino.cli.main import main
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
+from sordino.release.label_reading import label_of_file
 from sordino.release.part_noise import PartNoise
 from tests.spark_here import frame_of_rows, users_session
 
@@ -95,6 +97,18 @@ def test_files_hold_what_a_release_holds(request_: Any, tmp_path: Path) -> None:
     assert {file.name for file in files.files} == {
         path.name for path in (tmp_path / "out").glob("*.parquet")
     }
+    exact, told = files.exactness, usual.exactness
+    assert (exact.groups, exact.numbers, exact.rough) == (
+        told.groups,
+        told.numbers,
+        told.rough,
+    )
+    for ours, theirs in zip(exact.reaches, told.reaches, strict=True):
+        assert ours.name == theirs.name
+        assert [ours.least, ours.most] == pytest.approx([theirs.least, theirs.most])
+    stated = label_of_file(tmp_path / "out")
+    assert stated.facts == files.label().facts
+    assert opened.ledger.publication(stated.published) is not None
 
 
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
@@ -148,6 +162,46 @@ def test_nothing_of_a_release_is_left_with_the_workers(tmp_path: Path) -> None:
     opened.release_files(counts, EXACT, tmp_path / "out")
     opened.forget()
     assert (set(held().keySet().toArray()), broadcasts(context)) == before
+
+
+JOB: Final = """
+[tables.t]
+source = "t.parquet"
+protects = { id = "id" }
+[ledger]
+path = "l"
+limit = { epsilon = 10000000, delta = "1e-3" }
+[engine]
+name = "spark"
+[releases.texts]
+sql = "SELECT text, COUNT(*) AS n FROM t GROUP BY text"
+limits = { max_rows_per_id = 200 }
+budget = { epsilon = 1000000, delta = "1e-4" }
+files = "published"
+"""
+
+
+@pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
+def test_a_job_has_files_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once, however often it runs; `sordino verify` and `label` know the folder."""
+    users_session()
+    pq.write_table(table(), tmp_path / "t.parquet")
+    path = tmp_path / "job.toml"
+    path.write_text(JOB, "utf-8")
+    for told in ("charged", "released before"):
+        assert main(["release", str(path), "--yes"]) == 0
+        assert told in capsys.readouterr().err
+    folder = tmp_path / "published" / "texts-once"
+    assert pq.read_table(folder).num_rows == 5
+    beside = ["--ledger", str(tmp_path / "l")]
+    assert main(["verify", str(folder), *beside]) == 0
+    assert main(["label", str(folder), *beside]) == 0
+    assert "The ledger confirms it" in capsys.readouterr().out
+    assert main(["verify", str(next(folder.glob("part-*"))), *beside]) == 0
+    path.write_text(JOB.replace("COUNT(*) AS n", "MEDIAN(v) AS n"), "utf-8")
+    assert main(["check", str(path)]) != 0
 
 
 def broadcasts(context: Any) -> set[str]:

@@ -64,6 +64,26 @@ def test_a_missing_java_is_told(
         cluster.refuse_old_java()
 
 
+def test_a_wrong_home_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A SPARK_HOME without a Spark, before anything is started; none is no harm."""
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    cluster.refuse_wrong_home()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    with pytest.raises(EngineUnavailable, match=r"where no Spark is\. Unset it"):
+        cluster.refuse_wrong_home()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "spark-submit").touch()
+    cluster.refuse_wrong_home()
+
+
+@pytest.mark.parametrize("running", ["3.5.9", "4.0.2", "5.3.0"])
+def test_another_spark_is_told(running: str) -> None:
+    """JARs of another version, as a SPARK_HOME of an older Spark brings them."""
+    with pytest.raises(EngineUnavailable, match=f"speaks to Spark {running}"):
+        cluster.refuse_other_spark("4.3.0", running)
+    cluster.refuse_other_spark("4.3.0", "4.3.1")
+
+
 def test_a_missing_pyspark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extra that installs it."""
     monkeypatch.setattr(doors, "find_spec", lambda _: None)

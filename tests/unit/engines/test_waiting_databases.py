@@ -4,6 +4,7 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -240,6 +241,63 @@ def test_none_is_in_two_processes() -> None:
     assert instances._waiting == []
     assert instances._LOCK.acquire(blocking=False)
     instances._LOCK.release()
+
+
+def test_one_of_another_disk_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Rows are spilled where temporary files belong by now."""
+    with opened() as session:
+        first = asked(session)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with opened() as session:
+        database = asked(session)
+        assert database is not first
+        assert Path(database.room.path).parent == tmp_path
+    instances._close_waiting()
+
+
+def _cleared(folder: Path) -> None:
+    folder.rmdir()
+
+
+def _made_anew(folder: Path) -> None:
+    folder.rmdir()
+    folder.mkdir(0o755)
+
+
+def _opened_to_others(folder: Path) -> None:
+    folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("change", [_cleared, _made_anew, _opened_to_others])
+def test_one_whose_folder_is_another_is_not_taken(
+    change: Callable[[Path], None],
+) -> None:
+    """What clears temporary files comes by while a database waits."""
+    with opened() as session:
+        first = asked(session)
+    change(Path(first.room.path))
+    with opened() as session:
+        database = asked(session)
+        assert database is not first
+        assert Path(database.room.path).stat().st_mode & 0o777 == 0o700
+    assert instances._waiting == [database]
+
+
+def test_a_lock_that_nobody_lets_go_stops_no_fork(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An interruption may come between a lock and what would let it go."""
+    monkeypatch.setattr(instances, "_LONGEST", 0.01)
+    with opened() as session:
+        asked(session)
+    instances._LOCK.acquire()
+    child = os.fork()
+    if child == 0:
+        os._exit(len(instances._waiting))
+    assert os.waitpid(child, 0)[1] == 0
+    assert not instances._LOCK.locked()
 
 
 FORK: Final = """

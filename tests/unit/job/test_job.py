@@ -198,9 +198,38 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ),
     "a name for no file": ("[releases.wards]", '[releases."../x"]', "must be named by"),
     "an output": ("schedule =", 'out = ["xlsx"]\nschedule =', "must be a list of parq"),
+    "files without workers": (
+        "schedule =",
+        'files = "published"\nschedule =',
+        r"releases.wards.files is for workers, which Spark alone has",
+    ),
+    "files beside an output": (
+        "schedule =",
+        'files = "published"\nout = ["csv"]\nschedule =',
+        "files stands beside out",
+    ),
+    "files nowhere": ("schedule =", 'files = " "\nschedule =', "must be a folder"),
     "bounds": ("schedule =", "bounds = { days = 3 }\nschedule =", "must be two values"),
     "a truth": ("limit =", "create = 1\nlimit =", "must be true or false, got 1"),
 }
+
+
+@pytest.mark.parametrize(
+    ("files", "place"),
+    [
+        ("published", "{home}/published/wards-2026-11"),
+        ("published/", "{home}/published/wards-2026-11"),
+        ("/statistics", "/statistics/wards-2026-11"),
+        ("hdfs:///statistics/", "hdfs:///statistics/wards-2026-11"),
+    ],
+)
+def test_workers_write_to_a_folder(files: str, place: str, tmp_path: Path) -> None:
+    """Beside the job file, or at an address of the cluster's file system."""
+    text = f'files = "{files}"\nschedule ='
+    asked = GOOD.replace("schedule =", text) + '[engine]\nname = "spark"\n'
+    plan = job_of(tmp_path, asked).releases["wards"]
+    assert plan.formats == ()
+    assert plan.folder_of_files(tmp_path, "2026-11") == place.format(home=tmp_path)
 
 
 @pytest.mark.parametrize("what", REFUSED)

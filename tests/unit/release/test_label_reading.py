@@ -139,7 +139,7 @@ SPOILED: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
     ),
     "a folder": (
         make_folder,
-        "cannot be read",
+        "carries no label",
     ),
 }
 

@@ -1,7 +1,6 @@
 """A release that workers write: charged first, begun once, known by its digests."""
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +19,9 @@ from sordino.errors import (
     InvalidQuery,
 )
 from sordino.query.question import Question
-from sordino.release.released_files import WrittenFile
+from sordino.release.exactness import exactness_of
+from sordino.release.files_answer import FilesAnswer
+from sordino.release.folder_label import files_in
 from tests.sessions import LIMIT, TENTH, WARDS, session
 
 T: Final = sd.table("visits").enforce(sd.MaxRowsPerID(2))
@@ -41,9 +42,7 @@ class Spread(AbstractSpread):
         """Hold them."""
         self.exact = exact
 
-    def write(
-        self, task: PartTask, secret: bytes, folder: str
-    ) -> Sequence[WrittenFile]:
+    def write(self, task: PartTask, secret: bytes, folder: str) -> FilesAnswer:
         """Write each part, or fail after the first."""
         Spread.secrets.append(secret)
         Path(folder).mkdir()
@@ -52,7 +51,9 @@ class Spread(AbstractSpread):
             pq.write_table(rows, f"{folder}/{part}.parquet")
             if self.fails:
                 raise EngineFailure
-        return files_in(None, folder)
+        table = pq.read_table(folder)
+        exactness = exactness_of(table, table, task.names)
+        return FilesAnswer(files_in(Path(folder)), exactness)
 
     def close(self) -> None:
         """Count."""
@@ -70,24 +71,10 @@ def prepare_spread(
     return lambda: Spread(compute())
 
 
-def files_in(engine: Any, folder: str) -> tuple[WrittenFile, ...]:
-    """Return the files of a folder."""
-    del engine
-    return tuple(
-        WrittenFile(
-            path.name,
-            path.stat().st_size,
-            hashlib.sha256(path.read_bytes()).hexdigest(),
-        )
-        for path in sorted(Path(folder).glob("*.parquet"))
-    )
-
-
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the engine of these tests, which has none, write to files."""
     monkeypatch.setattr(MemoryEngine, "prepare_spread", prepare_spread)
-    monkeypatch.setattr(MemoryEngine, "files_in", files_in)
     monkeypatch.setattr(Spread, "closed", 0)
     monkeypatch.setattr(Spread, "fails", False)
     monkeypatch.setattr(Spread, "secrets", [])

@@ -49,7 +49,7 @@ def test_answers_that_are_too_large() -> None:
         "c",
     )
     for groups in (10**8, 10**11):
-        with pytest.raises(InvalidQuery, match=r"would have \d+ cells"):
+        with pytest.raises(InvalidQuery, match=r"would have \d+ groups"):
             opened.release(many(groups), BUDGET)
     three = {name: many(6_000_000) for name in "abc"}
     opened.price(three["a"], BUDGET)

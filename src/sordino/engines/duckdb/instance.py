@@ -6,6 +6,7 @@ gets (docs/adr/0213).
 
 import atexit
 import os
+import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -63,6 +64,11 @@ class Instance:
         self._cursors.append(cursor)
         return cursor
 
+    def spoil(self) -> None:
+        """Forget the cursors, which may hold what is unfinished: nobody else has it."""
+        self.spoiled = True
+        self._cursors.clear()
+
     def make_place(self, name: str, columns: str) -> None:
         """Make a table without rows, instead of another: it is spilled to the room."""
         self._places.add(name)
@@ -98,23 +104,29 @@ class Instance:
 
 
 def _mark(limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool) -> str:
-    """Return what instances share that are set alike."""
-    return repr((sorted(limits.items()), paths, progress))
+    """Return what instances share that are set alike, and spill to one disk."""
+    return repr((sorted(limits.items()), paths, progress, tempfile.gettempdir()))
 
 
 _waiting: list[Instance] = []
 """The instance that waits, if there is one; it is empty."""
 _LOCK: Final = threading.Lock()
 """Who cannot have it at once does without: it is held throughout a fork."""
+_LONGEST: Final = 5.0
+"""So many seconds a fork waits for it."""
 
 
 def take_instance(
     limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool
 ) -> Instance:
-    """Return the instance that waits, if it is set in this way, or a new one."""
+    """Return the instance that waits, if it is set in this way, or a new one.
+
+    Of a folder that was cleared DuckDB would make another that others may enter.
+    """
+    mark = _mark(limits, paths, progress=progress)
     if _LOCK.acquire(blocking=False):
         try:
-            if _waiting and _waiting[0].mark == _mark(limits, paths, progress=progress):
+            if _waiting and _waiting[0].mark == mark and _waiting[0].room.is_as_made:
                 return _waiting.pop()
         finally:
             _LOCK.release()
@@ -145,8 +157,11 @@ def _close_waiting() -> None:
 
 
 def _close_before_fork() -> None:
-    """Close what waits: its threads are not there in the child."""
-    _LOCK.acquire()
+    """Close what waits: its threads are not there in the child.
+
+    Whoever has the lock has it for a moment, or was interrupted and lets it go never.
+    """
+    _LOCK.acquire(timeout=_LONGEST)
     _close_waiting()
 
 

@@ -5,6 +5,7 @@
 | no PySpark | `MissingDependency`, by the door |
 | a PySpark before 4 | `EngineUnavailable` |
 | no Java, or one before 17, and no Spark that runs already | `EngineUnavailable` |
+| a SPARK_HOME without a Spark, or with another than PySpark's | `EngineUnavailable` |
 """
 
 import os
@@ -14,7 +15,6 @@ import subprocess  # noqa: S404 to ask Java for its version
 import sys
 import warnings
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,21 +42,31 @@ _OURS: Final[Mapping[str, str]] = {
 
 def running_session() -> Any:
     """Return a session of the Spark that runs in this process, or None."""
-    refuse_old_pyspark(version("pyspark"))
     context, session = _import_pyspark()
+    refuse_old_pyspark(_pyspark_version())
     if context._active_spark_context is None:  # noqa: SLF001 nothing public tells
         return None
-    return session.getActiveSession() or session.builder.getOrCreate()
+    running = session.getActiveSession() or session.builder.getOrCreate()
+    refuse_other_spark(_pyspark_version(), running.version)
+    return running
 
 
 def started_session(settings: Settings) -> Any:
-    """Return a session of a Spark that is started on this machine."""
+    """Return a session of a Spark that is started.
+
+    It runs where the environment says (`PYSPARK_SUBMIT_ARGS`, spark-submit, a
+    spark-defaults.conf), else on all of this machine.
+    """
     refuse_old_java()
-    chosen = {"spark.master": f"local[{settings.threads or '*'}]"}
+    refuse_wrong_home()
+    chosen = {}
+    if settings.threads is not None:
+        chosen["spark.master"] = f"local[{settings.threads}]"
     if settings.memory_limit is not None:
         chosen["spark.driver.memory"] = memory_of(settings.memory_limit)
     _, session = _import_pyspark()
     started = session.builder.config(map={**_OURS, **chosen}).getOrCreate()
+    refuse_other_spark(_pyspark_version(), started.version)
     if "PYSPARK_PYTHON" not in os.environ:  # else the first python3 of the path
         started.sparkContext.pythonExec = sys.executable
     return started
@@ -69,6 +79,13 @@ def _import_pyspark() -> tuple[Any, Any]:
         from pyspark import SparkContext  # noqa: PLC0415 it takes half a second
         from pyspark.sql import SparkSession  # noqa: PLC0415 it takes half a second
     return SparkContext, SparkSession
+
+
+def _pyspark_version() -> str:
+    """Return the version of PySpark; what spark-submit brings has no metadata."""
+    from pyspark.version import __version__  # noqa: PLC0415 as above
+
+    return str(__version__)
 
 
 def memory_of(limit: str) -> str:
@@ -96,6 +113,30 @@ def refuse_old_pyspark(installed: str) -> None:
         raise EngineUnavailable(
             f"PySpark {installed} is installed, and {_OLDEST} or later is needed: "
             "pip install 'sordino[spark]'"
+        )
+
+
+def refuse_other_spark(installed: str, running: str) -> None:
+    """Refuse a PySpark that speaks to the JARs of another Spark.
+
+    >>> refuse_other_spark("4.1.0", "4.0.1")
+    Traceback (most recent call last):
+    sordino.errors.EngineUnavailable: ... PySpark 4.1.0 speaks to Spark 4.0.1. ...
+    """
+    if installed.split(".")[:2] != running.split(".")[:2]:
+        raise EngineUnavailable(
+            f"PySpark {installed} speaks to Spark {running}. Install the PySpark of "
+            "that version, or unset SPARK_HOME to use the Spark that came with it"
+        )
+
+
+def refuse_wrong_home() -> None:
+    """Refuse a SPARK_HOME where no Spark is."""
+    home = os.environ.get("SPARK_HOME")
+    if home is not None and not Path(home, "bin", "spark-submit").exists():
+        raise EngineUnavailable(
+            f"SPARK_HOME is {home}, where no Spark is. Unset it to use the Spark that "
+            "came with PySpark, or set it to the folder of one"
         )
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sordino.errors import InvalidParameter
-from sordino.release.released_files import WrittenFile
+from sordino.release.files_answer import WrittenFile
 
 
 def try_new_folder(session: Any, folder: str, columns: Any) -> None:
@@ -19,9 +19,7 @@ def try_new_folder(session: Any, folder: str, columns: Any) -> None:
 
 def _problem(session: Any, folder: str, columns: Any) -> str:
     """Return why workers cannot write to a new folder, "" if they can."""
-    place = session._jvm.org.apache.hadoop.fs.Path(folder)  # noqa: SLF001 into Java
-    settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 as above
-    files = place.getFileSystem(settings)
+    files, place = _place(session, folder)
     if files.exists(place):
         return "is there already"
     master = session.sparkContext.master
@@ -32,6 +30,25 @@ def _problem(session: Any, folder: str, columns: Any) -> str:
     finally:
         files.delete(place, True)
     return ""
+
+
+def _place(session: Any, path: str) -> tuple[Any, Any]:
+    """Return a path as Java has it, and its file system."""
+    place = session._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 into Java
+    settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 as above
+    return place.getFileSystem(settings), place
+
+
+def write_new_file(session: Any, path: str, text: str) -> None:
+    """Write a text to a file, unless it is there."""
+    files, place = _place(session, path)
+    if files.exists(place):
+        return
+    stream = files.create(place, False)
+    try:
+        stream.write(text.encode())
+    finally:
+        stream.close()
 
 
 def _no_rows(session: Any, columns: Any) -> Any:
@@ -45,7 +62,10 @@ def _no_rows(session: Any, columns: Any) -> Any:
 
 
 def written_files(session: Any, folder: str) -> tuple[WrittenFile, ...]:
-    """Return the files of a folder, whose bytes the workers hash."""
+    """Return the files of a folder, whose bytes the workers hash; none if gone."""
+    files, place = _place(session, folder)
+    if not files.exists(place):
+        return ()
     rows = (
         session.read
         .format("binaryFile")

@@ -35,6 +35,8 @@ PINS: Final[Mapping[str, str]] = {
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     # nothing that a file, a table or a bucket says of its rows is believed
     "spark.sql.cbo.enabled": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.optimizer.metadataOnly": "false",
     "spark.sql.orc.aggregatePushdown": "false",
     "spark.sql.orc.filterPushdown": "false",

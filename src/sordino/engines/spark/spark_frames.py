@@ -16,6 +16,7 @@ from typing import Any, Final, final
 import pyarrow as pa
 
 from sordino.engines.spark.cluster import STOPPED, is_stopped
+from sordino.engines.spark.listings import list_anew, refuse_other_files
 from sordino.engines.spark.steadiness import refuse_unsteady
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.schema import Column
@@ -25,6 +26,8 @@ from sordino.sources.base import AbstractSource, internal, or_nothing
 from sordino.sources.paths import Fields
 
 _NUMBERS: Final = itertools.count()
+_MOST: Final = 100_000
+"""How many different cells of a column its curator is shown the shapes of."""
 
 
 class AbstractFrameSource(AbstractSource):
@@ -41,22 +44,48 @@ class AbstractFrameSource(AbstractSource):
     def check(self) -> None:
         """Refuse a table that is gone, or has other columns: they have places."""
         frame = self.frame()
-        if is_stopped(frame.sparkSession) or fields_of_frame(frame)[0] != self.fields:
+        session = frame.sparkSession
+        if is_stopped(session) or fields_of_frame(frame)[0] != self.fields:
             raise EngineFailure
+        plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 the way into Java
+        refuse_other_files(session, plan)
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
 
+    def count_missing(self, place: int) -> int:
+        """Return how many cells are not there, which the workers count."""
+        name = internal([place])[0]
+        return int(self._columns_by_place().where(f"{name} IS NULL").count())
+
+    def cells(self, place: int) -> pa.Table:
+        """Return the most frequent cells; those of another thousand are not fetched."""
+        name = internal([place])[0]
+        counted = (
+            self
+            ._columns_by_place()
+            .groupBy(name)
+            .count()
+            .orderBy("count", ascending=False)
+        )
+        return or_nothing(counted.limit(_MOST).toArrow(), range(2)).rename_columns([
+            "cell",
+            "times",
+        ])
+
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         self.check()
-        named = self.frame().toDF(*internal(range(len(self.fields))))
-        rows = named.select(*internal(places)).toArrow()
+        rows = self._columns_by_place().select(*internal(places)).toArrow()
         return or_nothing(rows, range(len(places))).rename_columns(
             internal(places) or ["nothing"]
         )
+
+    def _columns_by_place(self) -> Any:
+        """Return the rows in columns c0, c1, ..."""
+        return self.frame().toDF(*internal(range(len(self.fields))))
 
 
 @final
@@ -87,6 +116,11 @@ class TableOfSession(AbstractFrameSource):
         self._name = name
         self.fields, self.unsaid = fields_of_frame(self.frame())
         self.view = f"table{next(_NUMBERS)}"
+
+    def check(self) -> None:
+        """Look for its files anew: somebody else may have written others."""
+        list_anew(self._session, self._name)
+        super().check()
 
     def frame(self) -> Any:
         """Return it as it is now."""

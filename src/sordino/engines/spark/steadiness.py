@@ -19,6 +19,8 @@ _CHOOSE: Final = frozenset({
     "Tail",
 })
 """Nodes of a plan that take rows by where they happen to lie."""
+_PICK: Final = frozenset({"AnyValue", "First", "Last"})
+"""Totals of a group that are the value of whichever row comes first."""
 _REMEDY: Final = (
     "Write it to a table or to Parquet and hand over that, or use "
     "frame.localCheckpoint()."
@@ -35,22 +37,40 @@ def refuse_unsteady(frame: Any) -> None:
     for node in _nodes(plan):
         name = node.nodeName()
         if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):
-            raise _unsteady_refusal(
-                f"takes some rows of many by where they lie ({name})"
-            )
+            raise _choice_refusal(name)
+        if name == "Aggregate":
+            _refuse_picks(node.aggregateExpressions())
+
+
+def _refuse_picks(expressions: Any) -> None:
+    """Refuse totals that are the value of one row of many."""
+    for expression in _members(expressions):
+        if expression.getClass().getSimpleName() in _PICK:
+            raise _choice_refusal(f"{expression.prettyName()}()")
+        _refuse_picks(expression.children())
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
     """Yield the nodes of a plan, those of subqueries too."""
     yield plan
     for inside in (plan.children(), plan.subqueriesAll()):
-        for place in range(inside.size()):
-            yield from _nodes(inside.apply(place))
+        for node in _members(inside):
+            yield from _nodes(node)
+
+
+def _members(values: Any) -> Iterator[Any]:
+    """Yield the values of a sequence of Java's."""
+    return (values.apply(place) for place in range(values.size()))
 
 
 def _is_partial(node: Any) -> bool:
     """Tell whether rows count as the same that differ in some column."""
     return bool(node.keys().size() < node.child().output().size())
+
+
+def _choice_refusal(name: str) -> InvalidParameter:
+    """Return the refusal of a frame that takes one row and might take another."""
+    return _unsteady_refusal(f"takes some rows of many by where they lie ({name})")
 
 
 def _unsteady_refusal(problem: str) -> InvalidParameter:

@@ -17,14 +17,19 @@ from typing import Any, final
 import pyarrow as pa
 
 from sordino.engines.failures import run_guarded
-from sordino.engines.spark.folders import try_new_folder, written_files
+from sordino.engines.spark.folders import (
+    try_new_folder,
+    write_new_file,
+    written_files,
+)
+from sordino.engines.spark.written_numbers import measure_files
 from sordino.engines.sql.answer_tables import answer_schema
 from sordino.engines.sql.group_totals import KEYS, PLACE
 from sordino.engines.sql.spreads import AbstractSpread, AbstractWorkers, PartTask
 from sordino.engines.sql.statements import Statement
 from sordino.errors import EngineUnavailable
 from sordino.query.question import Question
-from sordino.release.released_files import WrittenFile
+from sordino.release.files_answer import FilesAnswer, WrittenFile
 
 _Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _Context = Callable[[], AbstractContextManager[object]]
@@ -96,6 +101,10 @@ class SparkWorkers(AbstractWorkers):
         """Return the files of a folder, as they are now."""
         return written_files(self._session, folder)
 
+    def write_label(self, folder: str, name: str, text: str) -> None:
+        """Write a text into a folder, unless a file of this name is there."""
+        write_new_file(self._session, f"{folder}/{name}", text)
+
 
 @final
 class SparkSpread(AbstractSpread):
@@ -107,15 +116,15 @@ class SparkSpread(AbstractSpread):
         self._schema = schema
         self._quiet = quiet
 
-    def write(
-        self, task: PartTask, secret: bytes, folder: str
-    ) -> Sequence[WrittenFile]:
+    def write(self, task: PartTask, secret: bytes, folder: str) -> FilesAnswer:
         """Write what a task makes of each part to Parquet files in a new folder."""
 
-        def work() -> Sequence[WrittenFile]:
+        def work() -> FilesAnswer:
             with self._quiet():
                 self._write(task, secret, folder)
-                return written_files(self._frame.sparkSession, folder)
+                spark = self._frame.sparkSession
+                exactness = measure_files(spark, folder, task)
+                return FilesAnswer(written_files(spark, folder), exactness)
 
         return run_guarded(work)
 

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, final
 
 import pyarrow as pa
 
-from sordino.engines.failures import no_workers_refusal
 from sordino.engines.sql.dialect import AbstractDialect
+from sordino.engines.sql.spreads import AbstractWorkers, NoWorkers
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
 
 if TYPE_CHECKING:
     from sordino.engines.sql.scripts import Recipe
-    from sordino.engines.sql.spreads import AbstractWorkers
-
 
 Trial: TypeAlias = Callable[[Statement, int], object]
 """What runs a statement of no rows, with a salt, as it will run."""
@@ -128,9 +126,9 @@ class AbstractDatabase(ABC):
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
         """Return the rows of a statement, read as they are asked for."""
 
-    def workers(self) -> "AbstractWorkers":
+    def workers(self) -> AbstractWorkers:
         """Return who can give totals their noise where they lie; most have nobody."""
-        raise no_workers_refusal()
+        return NoWorkers()
 
     @abstractmethod
     def is_short(self, error: Exception) -> bool:

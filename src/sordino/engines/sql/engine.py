@@ -16,6 +16,7 @@ import pyarrow as pa
 from sordino.engines.base import AbstractEngine
 from sordino.engines.doors import open_source
 from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
+from sordino.engines.released_folders import AbstractFolders
 from sordino.engines.row_functions import made_rows, made_schema
 from sordino.engines.sql.answer_tables import answer_table, with_places
 from sordino.engines.sql.attempts import try_in_place
@@ -32,7 +33,6 @@ from sordino.engines.sql.statements import Statement, Statements
 from sordino.errors import EngineUnavailable
 from sordino.query.nodes import Source
 from sordino.query.question import Question
-from sordino.release.released_files import WrittenFile
 from sordino.sampling.bits import Bits
 from sordino.schema import Column, Schema
 from sordino.sources.base import Opened, lookup
@@ -160,10 +160,10 @@ class SQLEngine(AbstractEngine):
 
         return lambda: run_guarded(lambda: self._answer_alone(script, spread))
 
-    def files_in(self, folder: str) -> Sequence[WrittenFile]:
-        """Return the files of a folder that workers wrote."""
+    def in_folders(self, work: Callable[[AbstractFolders], T]) -> T:
+        """Return what is done where workers write; a failure is told."""
         workers = self._database.workers()
-        return run_uncharged(lambda: self._alone(lambda: workers.files_in(folder)))
+        return run_uncharged(lambda: self._alone(lambda: work(workers)))
 
     def statement(self, question: Question) -> str:
         """Return the text of what would run, for people to read."""

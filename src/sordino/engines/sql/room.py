@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import final
@@ -23,6 +24,7 @@ class Room:
     def __init__(self) -> None:
         """Begin with no folder."""
         self._end: Callable[[], object] | None = None
+        self._made: tuple[int, ...] | None = None
 
     @cached_property
     def path(self) -> str:
@@ -33,7 +35,13 @@ class Room:
         path = tempfile.mkdtemp(prefix="sordino-")
         guard_folder(path)
         self._end = weakref.finalize(self, _remove, path, os.getpid())
+        self._made = _identity(path)
         return path
+
+    @property
+    def is_as_made(self) -> bool:
+        """Tell whether the folder is the one that was made, for one user alone."""
+        return self._made is not None and _identity(self.path) == self._made
 
     def map_rows(self, batches: Iterable[pa.RecordBatch], schema: Schema) -> pa.Table:
         """Return rows as a table that lies in a file here."""
@@ -45,6 +53,14 @@ class Room:
         """Remove the folder and what is in it."""
         if self._end is not None:
             self._end()
+
+
+def _identity(path: str) -> tuple[int, ...] | None:
+    """Return which folder it is, whose, and who may enter; None if there is none."""
+    with suppress(OSError):
+        facts = os.lstat(path)
+        return facts.st_dev, facts.st_ino, facts.st_uid, facts.st_mode
+    return None
 
 
 def _remove(path: str, owner: int) -> None:

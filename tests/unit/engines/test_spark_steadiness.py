@@ -1,0 +1,138 @@
+"""Frames whose rows are others when they are read again are refused, for nothing."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sordino as sd
+from sordino.errors import EngineUnavailable, InvalidParameter
+from tests.spark_here import users_session
+from tests.unit.engines.test_spark_sessions import spark_session
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget"),
+]
+
+
+def rewrite(folder: Path, rows: int) -> None:
+    """Write other rows into the files of a folder, as another process does."""
+    for path in sorted(folder.glob("*.parquet")):
+        pq.write_table(pa.table({"x": range(rows)}), path, row_group_size=rows // 4)
+
+
+def rewrite_and_add(folder: Path) -> None:
+    """Write other rows into the files, and one more file."""
+    add_file(folder)
+    rewrite(folder, 4000)
+
+
+def rewrite_longer(folder: Path) -> None:
+    """Write more rows into the files."""
+    rewrite(folder, 4000)
+
+
+def remove_file(folder: Path) -> None:
+    """Remove a file."""
+    (folder / "0.parquet").unlink()
+
+
+def add_file(folder: Path) -> None:
+    """Write one more file."""
+    pq.write_table(pa.table({"x": range(1000)}), folder / "more.parquet")
+
+
+def written(folder: Path, rows: int = 400) -> Path:
+    """Return a folder of two files."""
+    folder.mkdir()
+    for name in ("0", "1"):
+        (folder / f"{name}.parquet").touch()
+    rewrite(folder, rows)
+    return folder
+
+
+def test_files_that_are_others_are_refused(tmp_path: Path) -> None:
+    """A frame keeps the list of its files: one that is longer now is read in part.
+
+    Told before the charge; files that are added are no harm.
+    """
+    query = sd.table("t").agg(n=sd.count())
+    exact = sd.PureDP(10**6)
+    for change in (rewrite_longer, remove_file, rewrite_and_add):
+        folder = written(tmp_path / change.__name__)
+        frame = users_session().read.parquet(str(folder))
+        session = spark_session(frame, budget=exact.times(Fraction(9)))
+        session.price(query, exact)
+        add_file(folder)
+        assert session.release(query, exact)["n"].to_pylist() == [800]
+        (folder / "more.parquet").unlink()
+        change(folder)
+        with pytest.raises(EngineUnavailable, match="has other columns or files"):
+            session.release(query, exact)
+        assert session.spent == exact
+
+
+def test_spark_alone_reads_a_longer_file_in_part(tmp_path: Path) -> None:
+    """The control: without a look at its files, row groups of them are left out."""
+    folder = written(tmp_path / "files")
+    frame = users_session().read.parquet(str(folder))
+    rewrite(folder, 40_000)
+    assert frame.count() < 80_000
+
+
+def test_a_table_is_read_as_it_is_now(tmp_path: Path) -> None:
+    """Whoever has written it anew, and whatever the user's session has in mind."""
+    users = users_session()
+    folder = written(tmp_path / "files")
+    users.sql("DROP TABLE IF EXISTS nightly")
+    users.catalog.createTable("nightly", str(folder), "parquet")
+    exact = sd.PureDP(10**6)
+    session = spark_session((users, "nightly"), budget=exact.times(Fraction(9)))
+    query = sd.table("t").agg(n=sd.count())
+    counts = []
+    for rows in (400, 4000, 40_000):
+        rewrite(folder, rows)
+        counts += session.release(query, exact)["n"].to_pylist()
+    assert counts == [800, 8000, 80_000]
+    users.sql("DROP TABLE nightly")
+
+
+UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
+    "rand": lambda frame: frame.selectExpr("id", "rand() AS x"),
+    "uuid": lambda frame: frame.selectExpr("uuid() AS x"),
+    "place": lambda frame: frame.selectExpr("monotonically_increasing_id() AS x"),
+    "limit": lambda frame: frame.limit(2),
+    "sample": lambda frame: frame.sample(0.5, seed=1),
+    "some of each": lambda frame: frame.dropDuplicates(["k"]),
+    "below": lambda frame: frame.limit(2).union(frame),
+    "in a subquery": lambda frame: _subquery(frame),
+    "first of a group": lambda frame: frame.groupBy("k").agg({"id": "first"}),
+    "any of a group": lambda frame: _any_value(frame),
+}
+
+
+def _subquery(frame: Any) -> Any:
+    frame.createOrReplaceTempView("whole")
+    text = "SELECT id FROM whole WHERE id IN (SELECT id FROM whole LIMIT 2)"
+    return frame.sparkSession.sql(text)
+
+
+def _any_value(frame: Any) -> Any:
+    frame.createOrReplaceTempView("whole")
+    text = "SELECT k, 1 + any_value(id) AS x FROM whole GROUP BY k"
+    return frame.sparkSession.sql(text)
+
+
+@pytest.mark.parametrize("unsteady", UNSTEADY)
+def test_rows_that_change_are_refused(unsteady: str) -> None:
+    """What is computed anew must be the same rows, or a bound keeps too many."""
+    frame = UNSTEADY[unsteady](users_session().range(9).selectExpr("id", "id % 2 AS k"))
+    with pytest.raises(InvalidParameter, match="not always the same") as caught:
+        spark_session(frame)
+    assert caught.value.__context__ is None
+    spark_session(frame.localCheckpoint())
