@@ -312,6 +312,7 @@ def test_failing_on_purpose_averages_nothing(
             with pytest.raises(OutputFailure, match="make room"):
                 opened.release(UNKNOWN, BUDGET, key=key)
     assert (len(drawings), opened.spent) == (1, BUDGET)
+    assert not list(tmp_path.glob("l-answer-*"))
     if key is None:
         return
     refused(lambda: other.release(UNKNOWN, BUDGET, key="k"))
