@@ -28,8 +28,9 @@ def with_gaps(values: NDArray[np.float64]) -> "pa.Array":
     >>> with_gaps(np.array([0.5, np.nan])).to_pylist()
     [0.5, None]
     """
-    there = ~np.isnan(values)
-    return _arrow_of(values, None if there.all() else there)
+    doubles = np.asarray(values, np.float64)
+    there = ~np.isnan(doubles)
+    return _arrow_of(doubles, None if there.all() else there)
 
 
 def as_numpy(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:

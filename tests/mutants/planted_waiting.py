@@ -74,9 +74,9 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "waiting",
-        "src/sordino/engines/duckdb/database.py",
-        "        self._instance.spoiled = True\n",
-        "        self._instance.spoiled = False\n",
+        _FILE,
+        "        self.spoiled = True\n",
+        "        self.spoiled = False\n",
         "a database left to others in which something failed",
     ),
     Planted(

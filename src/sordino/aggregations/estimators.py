@@ -163,12 +163,16 @@ class LinearEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the form of the noisy numbers."""
-        sums, form = self.sums(noisy), self.steepness
-        values = sums.value_of(form)
-        ends = self.least, self.most
-        bars = linear(sums, form, confidence, *ends, whole=self.whole)
-        answers = round_to_integers(values) if self.whole else values
-        return (Finished(as_arrow(answers), bars),)
+        form, ends = self.steepness, (self.least, self.most)
+
+        def answers_of(sums: Sums) -> tuple[Any, ...]:
+            values = sums.value_of(form)
+            answers = round_to_integers(values) if self.whole else values
+            bars = linear(sums, form, confidence, *ends, whole=self.whole)
+            return (answers, *bars)
+
+        answers, *bars = self.sums(noisy).in_blocks(answers_of)
+        return (Finished(as_arrow(answers), Bars(*bars)),)
 
 
 @final
@@ -196,16 +200,18 @@ class MeanEstimator(AbstractFormEstimator):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the means, within the public range."""
-        sums, moments = self.sums(noisy), self.moments
+        moments = self.moments
         count, first = _floats(moments.count), _floats(moments.first)
-        part = np.clip(
-            sums.value_of(first) / np.maximum(sums.value_of(count), 1.0), 0.0, 1.0
-        )
-        bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
         start, width, most = _range(moments)
-        values = np.clip(start + width * part, start, most)
-        answers = as_arrow(values)
-        return (Finished(answers, bars.move(start, width, most)),)
+
+        def means_of(sums: Sums) -> tuple[Floats, ...]:
+            part = sums.value_of(first) / np.maximum(sums.value_of(count), 1.0)
+            values = np.clip(start + width * np.clip(part, 0.0, 1.0), start, most)
+            bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
+            return (values, *bars.move(start, width, most))
+
+        values, *bars = self.sums(noisy).in_blocks(means_of)
+        return (Finished(as_arrow(values), Bars(*bars)),)
 
     def _steepness(self, mean: Floats) -> Floats:
         """Return the factors where the mean lies at some places of the range."""

@@ -108,7 +108,7 @@ class Drawn:
         folder.mkdir()
         try:
             return self._write_all(folder)
-        except Exception:
+        except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 

@@ -117,10 +117,17 @@ def _first_crossing(
     """Return the least x of the range with x whole + reach(x) >= part."""
     first = np.zeros(whole.shape, np.intp)
     for step in _STEPS:
-        middle = first + step
-        first += step * (points[middle] * whole + reach[middle] < part)
+        first += step * (_form_at(first + step, whole, points, reach) < part)
     last = first + 1
-    left, right = (points[k] * whole + reach[k] for k in (first, last))
+    left, right = (_form_at(place, whole, points, reach) for place in (first, last))
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.clip((part - left) / (right - left), 0.0, 1.0)
     return np.asarray(points[first] + share * (points[last] - points[first]))
+
+
+def _form_at(place: Any, whole: Floats, points: Floats, reach: Floats) -> Floats:
+    """Return x whole + reach(x) at one of the points of each group."""
+    form: Floats = points.take(place)
+    form *= whole
+    form += reach.take(place)
+    return form

@@ -4,8 +4,8 @@ A form is a factor for each number. At the exact answer x of a question a certai
 which depends on x, is pure noise: an interval holds the x at which its value could be.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
@@ -20,6 +20,8 @@ Form: TypeAlias = tuple[float, ...]
 SPENT: Final = 1 / 20
 """What the size of a group that shows takes of the chance to miss."""
 _HALVINGS: Final = 50
+_BLOCK: Final = 1 << 14
+"""How many groups are worked through together."""
 _LEVELS: Final = np.array([1 - 2.0**-6, 0.9, 0.7, 0.5, *2.0 ** -np.arange(2.0, 100.0)])
 """Chances to show are rounded down to these, so that few intervals differ in level."""
 _FREE: Final = 0.8
@@ -53,6 +55,23 @@ class Sums:
     values: tuple[Floats, ...]
     noises: tuple[Noise, ...]
     shown: Shown | None = None
+    reaches: dict[tuple[bytes, float], Floats] = field(default_factory=dict)
+    """How far the noise of forms goes, which is alike for all groups."""
+
+    def in_blocks(self, rule: Callable[["Sums"], Sequence[Floats]]) -> Sequence[Floats]:
+        """Return the columns that a rule makes of the numbers, some groups at a time.
+
+        What is made on the way stays in the cache of a core. Of no group does a rule
+        see any other.
+        """
+        size = len(self.values[0])
+        if size <= _BLOCK:
+            return rule(self)
+        blocks = [
+            rule(replace(self, values=tuple(value[rows] for value in self.values)))
+            for rows in (slice(n, n + _BLOCK) for n in range(0, size, _BLOCK))
+        ]
+        return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
     @cached_property
     def spreads(self) -> Floats:
@@ -77,8 +96,11 @@ class Sums:
 
         The first axis of `forms` runs over the numbers. For any form that is a norm.
         """
-        sizes, slips = self._sizes(forms)
-        return self.noises[0].blend.reach(sizes, alpha) + slips
+        mark = np.asarray(forms, np.float64).tobytes(), alpha
+        if mark not in self.reaches:
+            sizes, slips = self._sizes(forms)
+            self.reaches[mark] = self.noises[0].blend.reach(sizes, alpha) + slips
+        return self.reaches[mark]
 
     def contain(self, x: Floats, forms: ArrayLike, alpha: float) -> Any:
         """Tell where a value of size x is no farther out than the reach."""

@@ -128,7 +128,7 @@ class DuckDB(AbstractDatabase):
         self._handed.clear()
         if self._instance is None:
             return False
-        self._instance.spoiled = True
+        self._instance.spoil()
         return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:

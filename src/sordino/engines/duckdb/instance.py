@@ -64,6 +64,11 @@ class Instance:
         self._cursors.append(cursor)
         return cursor
 
+    def spoil(self) -> None:
+        """Forget the cursors, which may hold what is unfinished: nobody else has it."""
+        self.spoiled = True
+        self._cursors.clear()
+
     def make_place(self, name: str, columns: str) -> None:
         """Make a table without rows, instead of another: it is spilled to the room."""
         self._places.add(name)

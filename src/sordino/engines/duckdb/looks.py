@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sordino.arrays import as_arrow, as_numpy
 from sordino.engines.duckdb.portions import (
     EARLY_BITS,
     RANGE,
@@ -148,11 +149,11 @@ class Looks:
         statement = self.writes.rows(rows)
         self.database.hand_parts(statement)
         for batch in self.database.batches(statement, self.salt):
-            yield batch.column(0).to_numpy()
+            yield as_numpy(batch.column(0))
 
     def _mark(self, number: int, ranges: npt.NDArray[Any]) -> Made:
         """Hand over ranges, as the rows of a step of some number."""
-        column = pa.array(ranges.astype(np.int64))
+        column = as_arrow(ranges.astype(np.int64))
         self.database.hand(f"m{number}", pa.table({"c0": column}))
         return Made(number, RANGE)
 

@@ -55,7 +55,9 @@ def measures_of(question: Question) -> dict[tuple[str, Any], Write]:
 
 def add_terms(question: Question, rows: pa.Table) -> pa.Table | None:
     """Return groups, or places of keys, and totals; None where a number is not held."""
-    marks = list(measures_of(question))
+    schema = question.rows.schema
+    terms = [terms_of(total, schema) for total in question.totals]
+    marks = list(dict.fromkeys(term.mark for each in terms for term in each))
     width = rows.num_columns - len(marks)
     measures = rows.columns[width:]
     if any(measure.null_count for measure in measures):
@@ -63,12 +65,11 @@ def add_terms(question: Question, rows: pa.Table) -> pa.Table | None:
     numbers = dict(zip(marks, map(as_numpy, measures), strict=True))
     sizes = {mark: _greatest_size(values) for mark, values in numbers.items()}
     totals = []
-    for total in question.totals:
-        terms = terms_of(total, question.rows.schema)
-        if sum(abs(term.times) * sizes[term.mark] for term in terms) > _FIT:
+    for each in terms:
+        if sum(abs(term.times) * sizes[term.mark] for term in each) > _FIT:
             return None
         added = np.zeros(rows.num_rows, np.int64)
-        for term in terms:
+        for term in each:
             added += term.times * numbers[term.mark]
         totals.append(as_arrow(np.clip(added, -MOST, MOST)))
     columns = [*rows.columns[:width], *totals]
