@@ -354,7 +354,7 @@ def _of_other_statements(cluster: Cluster) -> Iterator[tuple[str, Outcome]]:
     for name, honest in (("in the last stage", True), ("with noise in tasks", False)):
         gate = open_gate(cluster.folder)
         with (
-            patch.object(SparkDialect, "narrow_total", _totals_behind_a_gate),
+            patch.object(SparkDialect, "brief_sum", _sum_behind_a_gate),
             calling("last_gate", passing(gate, honest=honest)),
         ):
             for strike in (kill_executor,) if honest else (None, kill_executor):
@@ -381,12 +381,12 @@ def calling(
     return patch.object(database, "session_beside", beside)
 
 
-_NARROW: Final = SparkDialect.narrow_total
+_SUM: Final = SparkDialect.brief_sum
 _DIGEST: Final = SparkDialect.digest
 
 
-def _totals_behind_a_gate(self: SparkDialect, total: Any) -> Any:
-    return sql.function("last_gate", _NARROW(self, total), exp.true())
+def _sum_behind_a_gate(self: SparkDialect, value: Any) -> Any:
+    return sql.function("last_gate", _SUM(self, value), exp.true())
 
 
 def _digest_of_an_attempt(self: SparkDialect, values: Any) -> Any:
