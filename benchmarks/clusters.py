@@ -24,12 +24,14 @@ from benchmarks.data import GROUPS, folder, parquet
 from benchmarks.frame import Action, Measured, Row, duration
 
 MILLION: Final = 1_000_000
-ROUNDS: Final = 4
-PATIENCE: Final = 600.0
+ROUNDS: Final = {1: 12, 10: 4}
+"""Turns, by millions of rows: Java is compiled while it runs."""
+PATIENCE: Final = 150.0
 """Seconds that Tumult is given for an answer."""
 TUMULT: Final = Path(__file__).parents[1] / ".venv/tumult"
 """Where `make bench` installs it; `.ready` says that it could."""
 BUDGET: Final = sd.PureDP(2)
+PARTITIONS: Final = ("spark.sql.shuffle.partitions", "8")
 KEYS: Final = sd.KeySet.from_dict({"g": list(range(GROUPS))})
 TABLE: Final = sd.table("t")
 FIVE_OF_ID: Final = TABLE.enforce(sd.MaxRowsPerID(5))
@@ -61,7 +63,7 @@ def spark() -> Any:
     from sordino.engines.spark.cluster import started_session  # noqa: PLC0415 extra
 
     session = started_session(Settings(threads=2, memory_limit="3GB"))
-    session.conf.set("spark.sql.shuffle.partitions", "8")
+    session.conf.set(*PARTITIONS)
     return session
 
 
@@ -103,6 +105,7 @@ def opened_and_asked(millions: int, protects: Any, rows: Any) -> Action:
 def plain(millions: int, rows: str) -> Action:
     """Return the same without privacy, in a session of its own."""
     session = spark().newSession()
+    session.conf.set(*PARTITIONS)  # which a new session does not inherit
     session.read.parquet(rows_file(millions)).createOrReplaceTempView("t")
     return lambda: session.sql(PLAIN.format(rows=rows)).toArrow()
 
@@ -154,6 +157,7 @@ class SparkRace:
     ours: Callable[[], Action]
     theirs: Callable[[], Action]
     floor: float
+    rounds: int
     goal: float | None = None
 
     def measure(self) -> Measured:
@@ -164,7 +168,7 @@ class SparkRace:
             return self._row("-", "NO PYSPARK", None)
         for side in sides:
             side()
-        turns = [[_wall(side) for side in sides] for _ in range(ROUNDS)]
+        turns = [[_wall(side) for side in sides] for _ in range(self.rounds)]
         mine, other = map(min, zip(*turns, strict=True))
         return self._row(duration(mine), f"plain {duration(other)}", mine / other)
 
@@ -238,6 +242,7 @@ def rows_of(millions: int) -> tuple[Row, ...]:
             ours=lambda: asked(millions, sd.AddOneRow(), TABLE),
             theirs=lambda: plain(millions, "t"),
             floor=1.3,
+            rounds=ROUNDS[millions],
             goal=1.1,
         ),
         SparkRace(
@@ -245,6 +250,7 @@ def rows_of(millions: int) -> tuple[Row, ...]:
             ours=lambda: asked(millions, PEOPLE, FIVE_OF_ID),
             theirs=lambda: plain(millions, BOUNDED),
             floor=1.3,
+            rounds=ROUNDS[millions],
             goal=1.1,
         ),
         SparkRace(
@@ -252,6 +258,7 @@ def rows_of(millions: int) -> tuple[Row, ...]:
             ours=lambda: asked(millions, PEOPLE, FIVE_OF_ID, keeps=True),
             theirs=lambda: plain(millions, "t"),
             floor=1.0,
+            rounds=ROUNDS[millions],
         ),
         TumultRace(
             what=f"{what}, row unit, faster than Tumult",

@@ -91,6 +91,24 @@ PLAIN_CASES: Final = (
         ),
     ),
     Case(
+        "keys of a range",
+        lambda t: question_of(
+            t["visits"],
+            "id",
+            totals=(Total(lit(1)), Total(col("id"))),
+            keys={"id": [-1, 0, 1, 2, 3]},
+        ),
+    ),
+    Case(
+        "keys of a box",
+        lambda t: question_of(
+            plans.project_to(t["visits"], id=col("id"), n=col("id") * 2 - 1),
+            "id",
+            "n",
+            keys={"id": [1, 1, 1, 2, 2, 2], "n": [1, 2, 3, 1, 2, 3]},
+        ),
+    ),
+    Case(
         "two keys",
         lambda t: question_of(
             t["visits"],

@@ -19,7 +19,8 @@ from sordino.engines.spark.cluster import (
 from sordino.engines.spark.dialect import SPARK
 from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import refuse_changed_settings, session_beside
-from sordino.engines.spark.silence import hush_logs
+from sordino.engines.spark.silence import JavaLogs, hush_logs
+from sordino.engines.spark.spark_frames import FrameSource
 from sordino.engines.spark.workers import SparkWorkers
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.statements import Statement
@@ -40,7 +41,11 @@ class Spark(AbstractDatabase):
         """Say how a Spark is started where none runs when it is first asked."""
         self._settings = settings
         self._session: Any = None
+        self._logs: Any = None
         self._views: set[str] = set()
+        self._settled: set[str] = set()
+        """Views of frames, whose plans are what they were: they stay."""
+        self._waiting: dict[str, pa.Table | pa.RecordBatchReader] = {}
         self._kept: dict[str, Any] = {}
         self._tag = f"sordino-{next(_TAGS)}"
 
@@ -73,7 +78,7 @@ class Spark(AbstractDatabase):
         context = session.sparkContext
         context.addJobTag(self._tag)
         try:
-            with hush_logs(session):
+            with hush_logs(session, self._logs):
                 yield
         except BaseException:
             with suppress(Exception):
@@ -84,19 +89,15 @@ class Spark(AbstractDatabase):
                 context.removeJobTag(self._tag)
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Make a view of rows, which go to the workers as they are asked for them.
-
-        Spark reads no further than to an empty batch.
-        """
-        reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
-        batches = [batch for batch in reader if batch.num_rows]
-        table = pa.Table.from_batches(batches or [_none(reader.schema)])
-        self._view(name, self._connect_once().createDataFrame(table))
+        """Hold rows until a statement names them: then they go to the workers."""
+        self._waiting[name] = rows
 
     def forget(self) -> None:
-        """Drop the views of what was handed over, or is read in place."""
-        while self._views:
-            self._drop(self._views.pop())
+        """Drop the views of what was handed over, or of what may be other rows next."""
+        self._waiting.clear()
+        for name in self._views - self._settled:
+            self._views.discard(name)
+            self._drop(name)
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
         """Destroy what was kept under a name: there is room on the workers' disks."""
@@ -126,6 +127,7 @@ class Spark(AbstractDatabase):
 
     def abandon(self) -> bool:
         """Drop the views; if Spark is gone, all is, and it is not asked again."""
+        self._settled.clear()
         try:
             self.forget()
         except Exception:  # noqa: BLE001 of a Spark that is gone
@@ -176,10 +178,14 @@ class Spark(AbstractDatabase):
     def _frame(self, statement: Statement, salt: int) -> Any:
         """Return the frame of a statement, over views of what it reads in place."""
         session = self._connect_once()
+        for name in [name for name in self._waiting if name in statement.text]:
+            self._view(name, _frame_of_rows(session, self._waiting.pop(name)))
         for part in statement.handed:
             place = view_read_of(part.source, part.places) if part.in_place else None
             if place is not None and place.name not in self._views:
                 self._view(place.name, frame_of(session, part.source))
+                if isinstance(part.source, FrameSource):
+                    self._settled.add(place.name)
         values = statement.parameters(_as_signed(salt))
         bound = {f"p{n}": as_spark(value) for n, value in enumerate(values, 1)}
         return session.sql(statement.text, args=bound or None)
@@ -188,7 +194,9 @@ class Spark(AbstractDatabase):
         """Return the session of ours, made when it is first asked for."""
         if self._session is None:
             users = running_session() or started_session(self._settings)
-            self._session = session_beside(users)
+            ours = session_beside(users)
+            self._logs = JavaLogs(ours)
+            self._session = ours
         return self._session
 
     def _view(self, name: str, frame: Any) -> None:
@@ -206,6 +214,14 @@ class Spark(AbstractDatabase):
         """
         state = self._connect_once()._jsparkSession.sessionState()  # noqa: SLF001 into Java
         state.catalog().dropTempView(name)
+
+
+def _frame_of_rows(session: Any, rows: pa.Table | pa.RecordBatchReader) -> Any:
+    """Return a frame of rows; Spark reads no further than to an empty batch."""
+    reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
+    batches = [batch for batch in reader if batch.num_rows]
+    table = pa.Table.from_batches(batches or [_none(reader.schema)])
+    return session.createDataFrame(table)
 
 
 def _none(schema: pa.Schema) -> pa.RecordBatch:

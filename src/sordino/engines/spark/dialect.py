@@ -21,6 +21,7 @@ from sordino.engines.spark.places import view_read_of
 from sordino.engines.spark.two_sorts import keep_by_two_sorts
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import SALT, AbstractDialect
+from sordino.engines.sql.key_boxes import box_of
 from sordino.engines.sql.pieces import Sql, function
 from sordino.query.nodes import KeepRows
 from sordino.query.question import MOST
@@ -59,6 +60,7 @@ class SparkDialect(AbstractDialect):
         **sql_dates.ENTRIES,
     }
     rules: ClassVar = {KeepRows: keep_by_two_sorts}
+    tells_sums = True
     absent: ClassVar = {
         "matches": "its regular expressions go back, so that one text can hold it up",
         "normalize": "it has no such function",
@@ -159,6 +161,32 @@ class SparkDialect(AbstractDialect):
         there = exp.Star() if complete else value.copy()
         return _plus(total, _times(exp.Count(this=there), shift))
 
+    def brief_sum(self, value: Sql) -> Sql:
+        """Return the sum in 64 bits, which is null where a part of it is not held."""
+        nothing = sql.is_equal(exp.Count(this=exp.Star()), sql.whole(0))
+        return sql.case(
+            [(nothing, sql.bigint(0))], function("try_sum", _nothing_is_zero(value))
+        )
+
+    def place_in_box(
+        self, group: Sequence[Sql], keys: pa.Table
+    ) -> tuple[Sql, Sql] | None:
+        """Return the place where keys are a box of integers: to join them is slower."""
+        sides = box_of(keys)
+        if sides is None:
+            return None
+        place: Sql = sql.bigint(0)
+        within: Sql = exp.true()
+        for value, side in zip(group, sides, strict=True):
+            ends = sql.bigint(side.least), sql.bigint(side.greatest)
+            height = sql.function("try_subtract", value.copy(), ends[0].copy())
+            far = sql.function("try_multiply", height, sql.bigint(side.step))
+            place = sql.function("try_add", place, far)
+            within = sql.conjunction(
+                within, exp.Between(this=value.copy(), low=ends[0], high=ends[1])
+            )
+        return place, within
+
     def sum_of_totals(self, total: Sql) -> Sql:
         """Return the sum of decimals, which has no more than 38 digits."""
         return sql.as_type(_nothing_is_zero(exp.Sum(this=total)), _WIDE)
@@ -206,7 +234,7 @@ def _times(number: Sql, size: int) -> Sql:
 
 
 def _nothing_is_zero(total: Sql) -> Sql:
-    """Return a sum, 0 for that of nothing."""
+    """Return a number, 0 for one that is missing, or a sum of nothing."""
     return exp.Coalesce(this=total, expressions=[sql.whole(0)])
 
 

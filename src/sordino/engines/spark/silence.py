@@ -17,7 +17,7 @@ _PAUSE: Final = 0.05
 
 
 @contextmanager
-def hush_logs(session: Any) -> Generator[None]:
+def hush_logs(session: Any, java: "JavaLogs") -> Generator[None]:
     """Have nothing logged of what this thread asks of Spark."""
     from pyspark.logger import PySparkLogger  # noqa: PLC0415 only where Spark runs
 
@@ -29,36 +29,40 @@ def hush_logs(session: Any) -> Generator[None]:
     talkers = [PySparkLogger.getLogger(name) for name in _TALKERS]
     for talker in talkers:
         talker.addFilter(from_elsewhere)
-    java = _JavaLogs(session)
-    try:
-        yield
-    except BaseException:
-        with suppress(Exception):  # of a Spark that is gone
-            _wait_for_tasks(session)
-        raise
-    finally:
-        java.restore()
-        for talker in talkers:
-            talker.removeFilter(from_elsewhere)
+    with java.denied():
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # of a Spark that is gone
+                _wait_for_tasks(session)
+            raise
+        finally:
+            for talker in talkers:
+                talker.removeFilter(from_elsewhere)
 
 
 @final
-class _JavaLogs:
-    """The logs of the driver's Java, which denies each line until they are restored."""
+class JavaLogs:
+    """The logs of the driver's Java."""
 
     def __init__(self, session: Any) -> None:
-        """Add a filter to whatever is configured; two of them are no harm."""
+        """Make a filter that denies each line; a name in Java is looked up slowly."""
         log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001 the way into Java
         deny = log4j.core.Filter.Result.DENY
-        self._configured = log4j.LogManager.getContext(False).getConfiguration()
+        self._manager = log4j.LogManager
         self._filter = log4j.core.filter.ThresholdFilter.createFilter(
             log4j.Level.OFF, deny, deny
         )
-        self._configured.addFilter(self._filter)
 
-    def restore(self) -> None:
-        """Take the filter away."""
-        self._configured.removeFilter(self._filter)
+    @contextmanager
+    def denied(self) -> Generator[None]:
+        """Filter whatever is configured now; one filter twice is no harm."""
+        configured = self._manager.getContext(False).getConfiguration()
+        configured.addFilter(self._filter)
+        try:
+            yield
+        finally:
+            configured.removeFilter(self._filter)
 
 
 def _wait_for_tasks(session: Any) -> None:

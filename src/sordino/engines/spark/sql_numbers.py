@@ -262,6 +262,8 @@ def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
 
 def _shift_and_round(to: Written, exponent: int) -> Sql:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
+    if exponent == 0:
+        return to[0]
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
         size = sql.bigint(1 << min(-exponent, _LONGEST_SHIFT))
         return whole_product(to[0], size)

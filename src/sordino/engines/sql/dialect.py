@@ -201,6 +201,16 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         are not null in any row.
         """
 
+    def place_in_box(
+        self, group: Sequence[Sql], keys: pa.Table
+    ) -> tuple[Sql, Sql] | None:
+        """Return the place of a group among public keys, and whether it is one of them.
+
+        None where keys are not told by their places alone: they are joined then.
+        """
+        del group, keys
+        return None
+
     def brief_sum(self, value: Sql) -> Sql:
         """Return the exact sum of i64 values as an i64; where it is not held, null.
 

@@ -153,9 +153,10 @@ class SQLEngine(AbstractEngine):
         run_uncharged(lambda: self._alone(lambda: workers.admit(task, folder)))
 
         def spread(attempt: Script) -> AbstractSpread:
+            last = attempt.whole_totals
             self._make(attempt.run, question.keys)
-            self._database.hand_parts(attempt.run.last)
-            return workers.spread(attempt.run.last, self._salt, question)
+            self._database.hand_parts(last)
+            return workers.spread(last, self._salt, question)
 
         return lambda: run_guarded(lambda: self._answer_alone(script, spread))
 

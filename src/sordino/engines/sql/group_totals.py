@@ -59,6 +59,10 @@ def grouped_rows(
     columns = list(groups.columns.values())
     if question.keys is None:
         return _select(groups, [*columns, *groups.further])
+    box = work.dialect.place_in_box(columns, question.keys)
+    if box is not None:
+        place, within = box
+        return _select(groups, [place, *groups.further]).where(within, copy=False)
     agree = [
         work.dialect.same(exp.column(f"c{place}", table=KEYS), column)
         for place, column in enumerate(columns)

@@ -190,7 +190,12 @@ class Script:
         added = self.measures.add(rows)
         if added is not None:
             return added
-        return table(self.writes.totals(self.question, self.run.rows))
+        return table(self.whole_totals)
+
+    @property
+    def whole_totals(self) -> Statement:
+        """Return what tells the totals themselves, also where sums and counts do."""
+        return self.writes.totals(self.question, self.run.rows)
 
     def readable_text(self) -> str:
         """Return the steps as people read them."""

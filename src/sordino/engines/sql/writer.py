@@ -89,7 +89,7 @@ class Writer:
         values, types = dict(pairs), dict(schema.columns)
         # A subquery without columns is none: one that is never read stands in.
         listed = [*values.values(), *further] or [exp.Literal.number(1)]
-        aliases = [alias_as(value, f"c{n}") for n, value in enumerate(listed)]
+        aliases = [_name_value(value, f"c{n}") for n, value in enumerate(listed)]
         name = self._add(select.select(*aliases, copy=False))
         selected = [exp.column(f"c{n}", table=name) for n in range(len(listed))]
         columns: dict[str, exp.Expression] = {}
@@ -144,6 +144,17 @@ def table_named(rows: str) -> exp.Table:
 def alias_as(value: exp.Expression, name: str) -> exp.Alias:
     """Return a value under a name; the value itself stays free for others."""
     return exp.Alias(this=value.copy(), alias=exp.to_identifier(name))
+
+
+def _name_value(value: exp.Expression, name: str) -> exp.Expression:
+    """Return a value under a name, which a column of that name has already.
+
+    A column under another name is another one to Spark, also if the names are the same:
+    it copies the column, and sorts and sends it twice.
+    """
+    if isinstance(value, exp.Column) and value.name == name:
+        return value.copy()
+    return alias_as(value, name)
 
 
 def select_groups(rows: Subquery, by: Iterable[exp.Expression]) -> exp.Select:
