@@ -42,13 +42,14 @@ def as_numpy(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
     """
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-    if isinstance(column, pa.ChunkedArray):
-        return as_numpy(column.combine_chunks()).copy()
     if column.null_count:
         raise ValueError("a value is missing")
     if pa.types.is_boolean(column.type):
         truths: NDArray[Any] = as_numpy(column.cast(pa.uint8())).view(np.bool_)
         return truths
+    if isinstance(column, pa.ChunkedArray):
+        joined: NDArray[Any] = np.from_dlpack(column.combine_chunks()).copy()
+        return joined
     numbers: NDArray[Any] = np.from_dlpack(column)
     return numbers
 

@@ -137,10 +137,10 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "arrays": Room(("arrays.py",), ("tests/unit/test_arrays.py",), 0.2),
     "sums": Room(
-        ("engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
+        ("arrays.py", "engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
         (
+            "tests/unit/test_arrays.py",
             "tests/laws/test_sum_laws.py",
             "tests/unit/engines/test_rendering_laws.py",
             "tests/unit/engines/test_engine_cases.py",

@@ -47,7 +47,7 @@ def measurement_shares(
         key: _size(measurement, family) for key, measurement in measurements.items()
     }
     table = tuple(
-        tuple(answer.slopes.get(key, 0.0) * size for key, size in sizes.items())
+        tuple([answer.slopes.get(key, 0.0) * size for key, size in sizes.items()])
         for answer in wanted
     )
     weights = tuple(answer.weight for answer in wanted)

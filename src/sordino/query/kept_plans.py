@@ -84,14 +84,14 @@ def mark_of(part: Any) -> Hashable:
         case AbstractExpression():
             return repr(part.words)
         case tuple():
-            return tuple(mark_of(item) for item in part)
+            return tuple(map(mark_of, part))
         case None | bool() | int() | str():
             return type(part), part
         case _ if is_dataclass(part) and not callable(part):
-            values = (
+            values = [
                 getattr(part, field.name) for field in fields(part) if field.compare
-            )
-            return type(part), *(mark_of(value) for value in values)
+            ]
+            return type(part), *map(mark_of, values)
         case _:
             return id(part), does_now(part) if callable(part) else None
 

@@ -85,10 +85,10 @@ class Sums:
 
     def value_of(self, form: Form, rows: Any = slice(None)) -> Floats:
         """Return the value of a form for each group."""
-        terms = (
+        terms = [
             factor * value[rows]
             for factor, value in zip(form, self.values, strict=True)
-        )
+        ]
         return np.asarray(sum(terms), np.float64)
 
     def reach(self, forms: ArrayLike, alpha: float) -> Floats:

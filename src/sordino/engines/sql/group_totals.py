@@ -10,7 +10,6 @@ from typing import Any, Final, TypeAlias
 from sqlglot import exp
 
 from sordino.engines.sql.dialect import AbstractDialect
-from sordino.engines.sql.measures import measures_of
 from sordino.engines.sql.writer import (
     Subquery,
     Writer,
@@ -29,7 +28,7 @@ PARTS: Final = "parts"
 
 
 Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[exp.Expression]]
-"""What is told of each group: `wide_totals`, `narrow_totals` or `measures`."""
+"""What is told of each group: `wide_totals`, `narrow_totals`, or measures."""
 
 
 def wide_totals(
@@ -45,13 +44,6 @@ def narrow_totals(
 ) -> Sequence[exp.Expression]:
     """Return totals held within their limits."""
     return list(map(work.dialect.narrow_total, wide_totals(work, question, rows)))
-
-
-def measures(
-    work: Writer, question: Question, rows: Subquery
-) -> Sequence[exp.Expression]:
-    """Return the sums and counts that totals are made of."""
-    return [write(work, rows) for write in measures_of(question).values()]
 
 
 def grouped_rows(

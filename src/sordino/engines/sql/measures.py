@@ -43,44 +43,56 @@ def terms_of(total: AbstractTotal, schema: Schema) -> list[Term]:
     return [term for term in terms if term.times]
 
 
-def measures_of(question: Question) -> dict[tuple[str, Any], Write]:
-    """Return the sums and counts of a question, each once."""
-    schema = question.rows.schema
-    return {
-        term.mark: term.write
-        for total in question.totals
-        for term in terms_of(total, schema)
-    }
+@final
+@dataclass(frozen=True)
+class Measures:
+    """The sums and counts of a question, and how its totals are put together."""
 
+    terms: tuple[list[Term], ...]
+    """Of each total."""
+    writes: Mapping[tuple[str, Any], Write]
+    """Each sum and each count once."""
 
-def add_terms(question: Question, rows: pa.Table) -> pa.Table | None:
-    """Return groups, or places of keys, and totals; None where a number is not held."""
-    schema = question.rows.schema
-    terms = [terms_of(total, schema) for total in question.totals]
-    marks = list(dict.fromkeys(term.mark for each in terms for term in each))
-    width = rows.num_columns - len(marks)
-    measures = rows.columns[width:]
-    if any(measure.null_count for measure in measures):
-        return None
-    numbers = dict(zip(marks, map(as_numpy, measures), strict=True))
-    sizes = {mark: _greatest_size(values) for mark, values in numbers.items()}
-    totals = []
-    for each in terms:
-        if sum(abs(term.times) * sizes[term.mark] for term in each) > _FIT:
+    @classmethod
+    def of(cls, question: Question) -> "Measures":
+        """Return what the totals of a question are made of."""
+        schema = question.rows.schema
+        terms = tuple(terms_of(total, schema) for total in question.totals)
+        return cls(terms, {term.mark: term.write for each in terms for term in each})
+
+    def write(
+        self, work: Writer, question: Question, rows: Subquery
+    ) -> list[exp.Expression]:
+        """Return the sums and counts, of the rows of a group."""
+        del question
+        return [write(work, rows) for write in self.writes.values()]
+
+    def add(self, rows: pa.Table) -> pa.Table | None:
+        """Return groups, or places of keys, and totals; None where one is not held."""
+        width = rows.num_columns - len(self.writes)
+        told = rows.columns[width:]
+        if any(numbers.null_count for numbers in told):
             return None
-        added = np.zeros(rows.num_rows, np.int64)
-        for term in each:
-            added += term.times * numbers[term.mark]
-        totals.append(as_arrow(np.clip(added, -MOST, MOST)))
-    columns = [*rows.columns[:width], *totals]
-    return pa.table(columns, names=[f"a{place}" for place in range(len(columns))])
+        numbers = dict(zip(self.writes, map(as_numpy, told), strict=True))
+        sizes = {mark: _greatest_size(values) for mark, values in numbers.items()}
+        totals = []
+        for terms in self.terms:
+            added, reach = np.zeros(rows.num_rows, np.int64), 0
+            for term in terms:
+                reach += abs(term.times) * sizes[term.mark]
+                if reach > _FIT:
+                    return None
+                added += term.times * numbers[term.mark]
+            totals.append(as_arrow(np.clip(added, -MOST, MOST)))
+        columns = [*rows.columns[:width], *totals]
+        return pa.table(columns, names=[f"a{place}" for place in range(len(columns))])
 
 
 def _greatest_size(values: Any) -> int:
-    """Return how far a number is from 0, at most."""
+    """Return how far a number is from 0, at most; 1 where all are."""
     if not values.size:
-        return 0
-    return max(abs(int(values.min())), abs(int(values.max())))
+        return 1
+    return max(1, abs(int(values.min())), abs(int(values.max())))
 
 
 def _terms_of_sum(total: Total, schema: Schema) -> list[Term]:

@@ -10,7 +10,7 @@ from typing import final
 
 import pyarrow as pa
 
-from sordino.engines.sql.measures import add_terms
+from sordino.engines.sql.measures import Measures
 from sordino.engines.sql.stages import Function, stages_of
 from sordino.engines.sql.statements import Statement, Statements
 from sordino.errors import InvalidQuery, show
@@ -110,6 +110,8 @@ class Script:
     kept: tuple[Kept, ...]
     """Which rows are to be there."""
     run: Run
+    measures: Measures | None
+    """What its totals are put together of, where the database does not tell them."""
     written: dict[str, Recipe] = field(default_factory=dict, compare=False)
     """What makes these rows, of those for which that was needed."""
 
@@ -121,12 +123,15 @@ class Script:
         rows = prune_question(question)
         leaves = {leaf.name: leaf for leaf in _kept_leaves(rows)}
         steps = stages_of(rows)
-        run = Run(
-            _with_rows(statements, steps.functions),
-            steps.rows,
-            statements.question(question, steps.rows),
-        )
-        return cls(question, asked_for, statements, tuple(leaves.values()), run)
+        if statements.dialect.tells_sums:
+            measures = Measures.of(question)
+            last = statements.measures(question, steps.rows, measures)
+        else:
+            measures = None
+            last = statements.totals(question, steps.rows)
+        run = Run(_with_rows(statements, steps.functions), steps.rows, last)
+        kept = tuple(leaves.values())
+        return cls(question, asked_for, statements, kept, run, measures)
 
     def rewrite(self, statements: Statements) -> "Script":
         """Return the same script, written for tables that are read in another way."""
@@ -180,9 +185,9 @@ class Script:
         Where sums and counts do not hold them, they are asked for as they are.
         """
         rows = table(self.run.last)
-        if not self.writes.dialect.tells_sums:
+        if self.measures is None:
             return rows
-        added = add_terms(self.question, rows)
+        added = self.measures.add(rows)
         if added is not None:
             return added
         return table(self.whole_totals)

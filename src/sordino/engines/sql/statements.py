@@ -14,7 +14,6 @@ from sordino.engines.sql.group_totals import (
     Form,
     added_totals,
     grouped_rows,
-    measures,
     narrow_totals,
     wide_totals,
 )
@@ -25,7 +24,7 @@ from sordino.engines.sql.leaves import (
     Reading,
     handed_table,
 )
-from sordino.engines.sql.measures import measures_of
+from sordino.engines.sql.measures import Measures
 from sordino.engines.sql.plan_rows import RULES
 from sordino.engines.sql.writer import (
     Subquery,
@@ -115,15 +114,12 @@ class Statements:
     reading: Reading
     """Which sources the database reads by itself."""
 
-    def question(self, question: Question, rows: AbstractNode) -> Statement:
-        """Return the statement of a question over the rows of its last step.
-
-        It tells totals, or what they are made of, as the dialect has it.
-        """
-        if not self.dialect.tells_sums:
-            return self.totals(question, rows)
-        totals = [pa.int64()] * len(measures_of(question))
-        return self._write_groups(question, rows, measures, totals)
+    def measures(
+        self, question: Question, rows: AbstractNode, measured: Measures
+    ) -> Statement:
+        """Return the statement that tells what the totals of a question are made of."""
+        numbers = [pa.int64()] * len(measured.writes)
+        return self._write_groups(question, rows, measured.write, numbers)
 
     def totals(self, question: Question, rows: AbstractNode) -> Statement:
         """Return the statement that tells the totals of a question."""
