@@ -7,10 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sordino.conformance.short_plans import bound_rows, question_of
+from sordino.conformance.short_plans import bound_rows, filter_rows, question_of
+from sordino.engines.spark import settings
 from sordino.engines.spark.database import Spark
 from sordino.engines.spark.dialect import SparkDialect
 from sordino.engines.sql import writer
+from sordino.expressions.language import col
 from sordino.query.nodes import Source
 from tests.spark_here import engine_beside
 
@@ -19,6 +21,8 @@ IDS: Final = 6_000
 SIDES: Final = 6
 MOST: Final = 35.9
 """Chi-square with 5 degrees of freedom is above this once in a million runs."""
+
+CACHED: Final = "spark.sql.inMemoryColumnarStorage.partitionPruning"
 
 
 def unevenness() -> float:
@@ -88,3 +92,25 @@ def test_columns_under_new_names_are_sent_twice(
     """To Spark they are other columns, and an id is not where it was."""
     monkeypatch.setattr(writer, "_name_value", writer.alias_as)
     assert shuffles_of_a_bound(monkeypatch) == 2
+
+
+def count_above(least: float) -> int:
+    """Return how many of many NaN in kept rows are above a number: to us all are."""
+    engine = engine_beside(salt=7)
+    rows = pa.table({"id": np.arange(IDS), "x": np.full(IDS, np.nan)})
+    kept = bound_rows(Source("t", engine.open("t", rows, {})), ("id",), 1)
+    answer: Any = engine.answer(question_of(filter_rows(kept, col("x") > least)))
+    engine.close()
+    (count,) = answer.column(0).to_pylist()
+    return int(count)
+
+
+def test_nothing_that_a_cache_says_of_its_rows_is_believed() -> None:
+    """Else one row above the number would bring NaN of others along, by thousands."""
+    assert count_above(-1.0) == IDS
+
+
+def test_caches_leave_nan_out_of_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Spark's own setting rows are skipped for which the condition is true."""
+    monkeypatch.setattr(settings, "PINS", {**settings.PINS, CACHED: "true"})
+    assert count_above(-1.0) == 0

@@ -33,10 +33,12 @@ PINS: Final[Mapping[str, str]] = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
-    # nothing that a file, a table or a bucket says of its rows is believed
+    # nothing that a file, a table, a bucket or a cache says of its rows is believed: the
+    # least and the greatest of cached rows leave NaN out, and rows are skipped by them
     "spark.sql.cbo.enabled": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
     "spark.sql.optimizer.metadataOnly": "false",
     "spark.sql.orc.aggregatePushdown": "false",
     "spark.sql.orc.filterPushdown": "false",
