@@ -33,8 +33,8 @@ PINS: Final[Mapping[str, str]] = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
-    # nothing that a file, a table, a bucket or a cache says of its rows is believed: the
-    # least and the greatest of cached rows leave NaN out, and rows are skipped by them
+    # nothing that a file, a table, a bucket or a cache says of its rows is believed:
+    # the least and the greatest of cached rows leave NaN out
     "spark.sql.cbo.enabled": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
