@@ -50,7 +50,7 @@ def test_both_sides_answer() -> None:
 def test_rows_of_queries_are_measured() -> None:
     """Each race gives a ratio, each figure a number, on few rows too."""
     asked = queries.known(queries.ROWS_OF_G)
-    few = queries.few("few", sd.AddOneRow(), asked, queries.PURE)
+    few = queries.few("few", sd.AddOneRow(), lambda: asked, queries.PURE)
     for row in (*queries.rows(SIZE), few):
         assert (row.measure().ratio or 0) > 0
 

@@ -175,6 +175,7 @@ def test_a_table_that_is_dropped_is_told_before_the_charge(tmp_path: Path) -> No
 
 def test_a_source_of_the_session_is_read_like_any_other() -> None:
     """One that somebody wrote in Python, by `spark.read.format`: bounded and exact."""
+    users_session()
     from pyspark.sql.datasource import (  # noqa: PLC0415 only where Spark runs
         DataSource,
         DataSourceReader,

@@ -29,7 +29,7 @@ def hush_logs(session: Any, java: "JavaLogs") -> Generator[None]:
     talkers = [PySparkLogger.getLogger(name) for name in _TALKERS]
     for talker in talkers:
         talker.addFilter(from_elsewhere)
-    with java.denied():
+    with java.silence():
         try:
             yield
         except BaseException:
@@ -55,7 +55,7 @@ class JavaLogs:
         )
 
     @contextmanager
-    def denied(self) -> Generator[None]:
+    def silence(self) -> Generator[None]:
         """Filter whatever is configured now; one filter twice is no harm."""
         configured = self._manager.getContext(False).getConfiguration()
         configured.addFilter(self._filter)

@@ -70,10 +70,10 @@ class Measures:
     def add(self, rows: pa.Table) -> pa.Table | None:
         """Return groups, or places of keys, and totals; None where one is not held."""
         width = rows.num_columns - len(self.writes)
-        told = rows.columns[width:]
-        if any(numbers.null_count for numbers in told):
+        measures = rows.columns[width:]
+        if any(measure.null_count for measure in measures):
             return None
-        numbers = dict(zip(self.writes, map(as_numpy, told), strict=True))
+        numbers = dict(zip(self.writes, map(as_numpy, measures), strict=True))
         sizes = {mark: _greatest_size(values) for mark, values in numbers.items()}
         totals = []
         for terms in self.terms:

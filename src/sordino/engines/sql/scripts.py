@@ -130,8 +130,9 @@ class Script:
             measures = None
             last = statements.totals(question, steps.rows)
         run = Run(_with_rows(statements, steps.functions), steps.rows, last)
-        kept = tuple(leaves.values())
-        return cls(question, asked_for, statements, kept, run, measures)
+        return cls(
+            question, asked_for, statements, tuple(leaves.values()), run, measures
+        )
 
     def rewrite(self, statements: Statements) -> "Script":
         """Return the same script, written for tables that are read in another way."""
