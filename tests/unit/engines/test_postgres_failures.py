@@ -2,6 +2,7 @@
 
 import _thread
 import logging
+import signal
 import sys
 import threading
 import time
@@ -286,10 +287,11 @@ def test_statement_timeout() -> None:
 
 
 @pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> None:
+def heard(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Interrupt again where an interruption struck a callback, which cannot raise it.
 
-    A collector of garbage runs in the midst of anything, and others are called by it.
+    A collector of garbage runs in the midst of anything, and others are called by it. A
+    job in the background of a shell would not hear of one at all.
     """
     told = sys.unraisablehook
 
@@ -300,6 +302,9 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> None:
             told(unraisable)
 
     monkeypatch.setattr(sys, "unraisablehook", hook)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.usefixtures("heard")
