@@ -17,12 +17,21 @@ from sordino.engines.spark.cluster import (
     started_session,
 )
 from sordino.engines.spark.dialect import SPARK
+from sordino.engines.spark.executed_plans import refuse_belief
+from sordino.engines.spark.java_plans import analysed, frame_of_plan
 from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
-from sordino.engines.spark.settings import refuse_changed_settings, session_beside
+from sordino.engines.spark.settings import (
+    BELIEF,
+    PINS,
+    differing_setting,
+    refuse_changed_settings,
+    session_beside,
+)
 from sordino.engines.spark.silence import JavaLogs, hush_logs
-from sordino.engines.spark.spark_frames import FrameSource
+from sordino.engines.spark.spark_frames import AbstractFrameSource, FrameSource
 from sordino.engines.spark.workers import SparkWorkers
 from sordino.engines.sql.database import AbstractDatabase
+from sordino.engines.sql.leaves import KEPT
 from sordino.engines.sql.statements import Statement
 from sordino.errors import InvalidParameter
 from sordino.schema import Schema
@@ -41,6 +50,9 @@ class Spark(AbstractDatabase):
         """Say how a Spark is started where none runs when it is first asked."""
         self._settings = settings
         self._session: Any = None
+        self._running: Any = None
+        """Where statements run that read frames; their owner's settings count there."""
+        self._answered_for = False
         self._logs: Any = None
         self._views: set[str] = set()
         self._settled: set[str] = set()
@@ -51,6 +63,8 @@ class Spark(AbstractDatabase):
 
     def admit(self, source: AbstractSource) -> None:
         """Refuse files of this machine where others would have to read them."""
+        if isinstance(source, AbstractFrameSource):
+            self._run_beside(source)
         if not source.paths:
             return
         master = run_uncharged(lambda: self._connect_once().sparkContext.master)
@@ -64,7 +78,14 @@ class Spark(AbstractDatabase):
 
     def connect(self) -> None:
         """Be there, with the settings that are ours."""
-        refuse_changed_settings(self._connect_once())
+        refuse_changed_settings(self._connect_once(), PINS)
+        if self._running is not None:
+            refuse_changed_settings(self._running, BELIEF)
+
+    def refuse_other_plan(self, statement: Statement, salt: int) -> None:
+        """Refuse a statement whose plan is not what was written; no row is read."""
+        if all(part.table != KEPT for part in statement.handed):
+            self._frame(statement, salt)
 
     def question_context(self) -> AbstractContextManager[object]:
         """Log nothing; an interruption ends the jobs of this question."""
@@ -111,13 +132,14 @@ class Spark(AbstractDatabase):
         The plan is resolved here: what its views are called afterwards does not matter.
         """
         statement_frame = self._frame(statement, salt)
-        frame = without_named_parts(self._connect_once(), statement_frame)
+        frame = without_named_parts(statement_frame.sparkSession, statement_frame)
         rows = frame.toDF(*internal(range(len(statement.kinds))))
         if name in self._kept:
             rows = self._kept[name].union(rows)
             self.destroy(name)
         self._kept[name] = rows.persist()
-        self._kept[name].createOrReplaceTempView(name)
+        plan = analysed(self._kept[name])
+        frame_of_plan(self._connect_once(), plan).createOrReplaceTempView(name)
 
     def destroy(self, name: str) -> None:
         """Have the workers let go of rows."""
@@ -173,7 +195,7 @@ class Spark(AbstractDatabase):
             for name in list(self._kept):
                 self.destroy(name)
         self.abandon()
-        self._session = None
+        self._session = self._running = None
 
     def _frame(self, statement: Statement, salt: int) -> Any:
         """Return the frame of a statement, over views of what it reads in place."""
@@ -188,7 +210,29 @@ class Spark(AbstractDatabase):
                     self._settled.add(place.name)
         values = statement.parameters(_as_signed(salt))
         bound = {f"p{n}": as_spark(value) for n, value in enumerate(values, 1)}
-        return session.sql(statement.text, args=bound or None)
+        frame = session.sql(statement.text, args=bound or None)
+        if self._running is not None:
+            frame = frame_of_plan(self._running, analysed(frame))
+        refuse_belief(frame, answered_for=self._answered_for)
+        return frame
+
+    def _run_beside(self, source: AbstractFrameSource) -> None:
+        """Run where a frame means what it means to its owner, or refuse it.
+
+        A statement runs in one session.
+        """
+        if self._running is None:
+            self._running = source.reading
+            return
+        name = differing_setting(self._running, source.reading)
+        if name:
+            raise InvalidParameter(
+                "source",
+                "DataFrame",
+                f"is of a Spark session in which {name} is not what it is in that of "
+                "another table",
+                "Make both of one session, or set it alike before they are opened.",
+            )
 
     def _connect_once(self) -> Any:
         """Return the session of ours, made when it is first asked for."""

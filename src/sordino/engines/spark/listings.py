@@ -5,20 +5,21 @@ had then: of a file that was written anew it reads some row groups, or none. Whi
 a single row more may decide for thousands. So a plan whose files are others is refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from sordino.engines.spark.java_plans import class_of, nodes
+from sordino.engines.spark.taken_apart import Kind, kind_of, options_of
 from sordino.errors import EngineFailure
 
 
 def refuse_other_files(session: Any, plan: Any) -> None:
     """Refuse a plan of which a file is gone, or has another length; no row is read."""
-    for relation in _file_relations(plan):
-        index = relation.location()
+    for index, options in _listed_files(plan):
         match index.getClass().getSimpleName():
             case "InMemoryFileIndex":
-                if not _are_as_listed(index, _index_anew(session, relation, index)):
+                if not _are_as_listed(index, _index_anew(session, options, index)):
                     raise EngineFailure
             case "CatalogFileIndex":
                 index.refresh()  # it lists for each question what it has not in mind
@@ -36,34 +37,29 @@ def list_anew(session: Any, name: str) -> None:
         state.catalog().refreshTable(state.sqlParser().parseTableIdentifier(name))
 
 
-def _file_relations(plan: Any) -> Iterator[Any]:
-    """Yield what a plan reads of files, in subqueries too."""
-    inside = plan.subqueriesAll()
-    parts = (plan, *(inside.apply(place) for place in range(inside.size())))
-    leaves = (leaf for part in parts for leaf in _leaves(part))
-    relations = (
-        leaf.relation() for leaf in leaves if leaf.nodeName() == "LogicalRelation"
-    )
-    for relation in relations:
-        if relation.getClass().getSimpleName() == "HadoopFsRelation":
-            yield relation
+def _listed_files(plan: Any) -> Iterator[tuple[Any, Mapping[str, str]]]:
+    """Yield the lists of files of a plan and how they were read, in subqueries too."""
+    for leaf in nodes(plan):
+        match class_of(leaf):
+            case "LogicalRelation" if kind_of(leaf) is Kind.FILES:
+                yield leaf.relation().location(), options_of(leaf, Kind.FILES)
+            case "DataSourceV2Relation" if kind_of(leaf) is Kind.SECOND_FILES:
+                options = options_of(leaf, Kind.SECOND_FILES)
+                yield leaf.table().fileIndex(), options
+            case _:
+                pass
 
 
-def _leaves(plan: Any) -> Iterator[Any]:
-    """Yield what a plan reads, but for its subqueries."""
-    leaves = plan.collectLeaves()
-    return (leaves.apply(place) for place in range(leaves.size()))
-
-
-def _index_anew(session: Any, relation: Any, index: Any) -> Any:
+def _index_anew(session: Any, options: Mapping[str, str], index: Any) -> Any:
     """Return a list of the files that are there now."""
     sources = session._jvm.org.apache.spark.sql.execution.datasources  # noqa: SLF001 as above
     none = session._jvm.scala.Option.empty()  # noqa: SLF001 as above
+    helpers = session._jvm.org.apache.spark.api.python.PythonUtils  # noqa: SLF001 as above
     uncached = getattr(getattr(sources, "NoopCache$"), "MODULE$")
     return sources.InMemoryFileIndex(
         session._jsparkSession,  # noqa: SLF001 as above
         index.rootPaths(),
-        relation.options(),
+        helpers.toScalaMap(dict(options)),
         none,
         uncached,
         none,

@@ -14,6 +14,8 @@ from typing import Any, Final
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines.spark.java_plans import analysed, frame_of_plan
+from sordino.engines.spark.rebuilding import rebuilt
 from sordino.engines.spark.spark_frames import AbstractFrameSource
 from sordino.sources.arrow_kinds import is_list
 from sordino.sources.base import AbstractSource, internal
@@ -83,8 +85,7 @@ def _frame_of_ours(session: Any, source: AbstractFrameSource) -> Any:
     """Return the frame of another session as one of ours; texts compare by bytes."""
     from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
 
-    plan = source.frame()._jdf.queryExecution().analyzed()  # noqa: SLF001 into Java
-    moved = _frame_of_plan(session, plan)
+    moved = frame_of_plan(session, source.plan())
     frame = moved.toDF(*internal(range(len(source.fields))))
     columns = [
         functions.col(name).cast(_TEXTS[arrow]).alias(name) if arrow in _TEXTS else name
@@ -100,16 +101,7 @@ def without_named_parts(session: Any, frame: Any) -> Any:
     find that the rest is what it has cached.
     """
     plan = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 into Java
-    return _frame_of_plan(session, plan)
-
-
-def _frame_of_plan(session: Any, plan: Any) -> Any:
-    """Return a frame of a session of ours."""
-    from pyspark.sql import DataFrame  # noqa: PLC0415 only where Spark runs
-
-    classic = session._jvm.org.apache.spark.sql.classic  # noqa: SLF001 into Java
-    rows = classic.Dataset.ofRows(session._jsparkSession, plan)  # noqa: SLF001 as above
-    return DataFrame(rows, session)
+    return frame_of_plan(session, plan)
 
 
 _TEXTS: Final = {pa.string(): "string", pa.list_(pa.string()): "array<string>"}
@@ -127,4 +119,5 @@ def _read(session: Any, source: ParquetSource) -> Any:
             kind = from_arrow_type(arrow, prefer_timestamp_ntz=True)
             schema = schema.add(name, kind)
             names.append(f"c{place}")
-    return session.read.schema(schema).parquet(*source.paths).toDF(*names)
+    listed = session.read.schema(schema).parquet(*source.paths)
+    return frame_of_plan(session, rebuilt(analysed(listed), session)).toDF(*names)

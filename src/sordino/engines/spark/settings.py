@@ -1,13 +1,15 @@
-"""A Spark session of our own, beside that of the user: its settings are ours.
+"""Spark sessions of our own, beside that of the user: what is believed is ours to say.
 
-It shares the cluster, the catalogues and what is cached, and has no function, no view
-and no setting of anybody else's:
+They share the cluster, the catalogues and what is cached, and have no function and no
+view of anybody else's. A plan has most settings in it since it was analysed; what it
+asks later, and what a reader of files asks, must be as its owner has set it.
 
-| settings | are |
-|---|---|
-| on which the meaning of a statement or a reader may depend | at Spark's own defaults |
-| of which we know what they decide | pinned, and read back before each question |
-| of speed and places: partitions, files, catalogues | those of the user's session |
+| session | settings of belief | of meaning | all others |
+|---|---|---|---|
+| that analyses our statements | pinned | pinned | Spark's own, but for speed |
+| that runs them, and reads the files of frames | pinned | the owner's | the owner's |
+
+Without frames the first one does all. Pins are read back before each question.
 """
 
 from collections.abc import Mapping
@@ -27,24 +29,29 @@ _KEPT: Final = (
 )
 """How settings begin that change no answer."""
 
-PINS: Final[Mapping[str, str]] = {
-    # meaning
+MEANING: Final[Mapping[str, str]] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
+}
+"""What our statements are written for; the plan of a frame has these settled."""
+BELIEF: Final[Mapping[str, str]] = {
     # nothing that a file, a table, a bucket or a cache says of its rows is believed:
     # the least and the greatest of cached rows leave NaN out
     "spark.sql.cbo.enabled": "false",
+    "spark.sql.csv.filterPushdown.enabled": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
+    "spark.sql.json.filterPushdown.enabled": "false",
     "spark.sql.optimizer.metadataOnly": "false",
     "spark.sql.orc.aggregatePushdown": "false",
     "spark.sql.orc.filterPushdown": "false",
     "spark.sql.parquet.aggregatePushdown": "false",
     "spark.sql.parquet.filterPushdown": "false",
     "spark.sql.sources.bucketing.enabled": "false",
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,kafka,orc,parquet,text",
     "spark.sql.sources.v2.bucketing.enabled": "false",
     "spark.databricks.delta.optimizeMetadataQuery.enabled": "false",
     "spark.databricks.delta.stats.skipping": "false",
@@ -52,6 +59,7 @@ PINS: Final[Mapping[str, str]] = {
     # speed: a bound whose order has ties among all columns is slower to cut early
     "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
 }
+PINS: Final[Mapping[str, str]] = {**MEANING, **BELIEF}
 
 
 def session_beside(users: Any) -> Any:
@@ -68,11 +76,33 @@ def session_beside(users: Any) -> Any:
     return ours
 
 
-def refuse_changed_settings(session: Any) -> None:
+def reading_session(owners: Any) -> Any:
+    """Return a session in which files mean what they mean to the owner of a frame."""
+    ours = owners.newSession()
+    _settings(ours).putAll(_settings(owners))
+    for name, value in BELIEF.items():
+        ours.conf.set(name, value)
+    return ours
+
+
+def differing_setting(one: Any, other: Any) -> str:
+    """Return a setting by which frames may mean other things, "" if there is none."""
+    held, asked = (dict(_settings(session)) for session in (one, other))
+    names = (name for name in {*held, *asked} if not name.startswith(_KEPT))
+    apart = (name for name in names if held.get(name) != asked.get(name))
+    return min(apart, default="")
+
+
+def _settings(session: Any) -> Any:
+    """Return what is set in a session, as Java has it."""
+    return session._jsparkSession.sessionState().conf().settings()  # noqa: SLF001 into Java
+
+
+def refuse_changed_settings(session: Any, pins: Mapping[str, str]) -> None:
     """Refuse a session whose settings are not what they were."""
     settings = session.conf  # asked one by one: to list all takes ten times as long
     changed = [
-        name for name, value in PINS.items() if settings.get(name, None) != value
+        name for name, value in pins.items() if settings.get(name, None) != value
     ]
     if changed:
         raise EngineUnavailable(

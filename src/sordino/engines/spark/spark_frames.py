@@ -16,7 +16,10 @@ from typing import Any, Final, final
 import pyarrow as pa
 
 from sordino.engines.spark.cluster import STOPPED, is_stopped
+from sordino.engines.spark.java_plans import analysed, frame_of_plan
 from sordino.engines.spark.listings import list_anew, refuse_other_files
+from sordino.engines.spark.rebuilding import rebuilt
+from sordino.engines.spark.settings import reading_session
 from sordino.engines.spark.steadiness import refuse_unsteady
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.schema import Column
@@ -36,10 +39,16 @@ class AbstractFrameSource(AbstractSource):
     ours = True
     view: str
     """What the view of it is called in a session of ours."""
+    reading: Any
+    """A session of ours, with the settings that the owner's had when it was opened."""
 
     @abstractmethod
     def frame(self) -> Any:
         """Return a frame of the rows as they are now; no row is read."""
+
+    def plan(self) -> Any:
+        """Return the plan of the rows, over leaves that are read in that session."""
+        return rebuilt(analysed(self.frame()), self.reading)
 
     def check(self) -> None:
         """Refuse a table that is gone, or has other columns: they have places."""
@@ -47,8 +56,7 @@ class AbstractFrameSource(AbstractSource):
         session = frame.sparkSession
         if is_stopped(session) or fields_of_frame(frame)[0] != self.fields:
             raise EngineFailure
-        plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 the way into Java
-        refuse_other_files(session, plan)
+        refuse_other_files(session, analysed(frame))
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""
@@ -85,7 +93,8 @@ class AbstractFrameSource(AbstractSource):
 
     def _columns_by_place(self) -> Any:
         """Return the rows in columns c0, c1, ..."""
-        return self.frame().toDF(*internal(range(len(self.fields))))
+        rows = frame_of_plan(self.reading, self.plan())
+        return rows.toDF(*internal(range(len(self.fields))))
 
 
 @final
@@ -98,12 +107,26 @@ class FrameSource(AbstractFrameSource):
             raise EngineUnavailable(STOPPED)
         refuse_unsteady(frame)
         self._frame = frame
+        self.reading = reading_session(frame.sparkSession)
+        self._plan: Any = None
         self.fields, self.unsaid = fields_of_frame(frame)
         self.view = f"frame{next(_NUMBERS)}"
 
     def frame(self) -> Any:
         """Return it."""
         return self._frame
+
+    def plan(self) -> Any:
+        """Return the plan, made once: what it lists of a catalogue stays."""
+        if self._plan is None:
+            self._plan = super().plan()
+        return self._plan
+
+    def check(self) -> None:
+        """Look at the files that a catalogue listed when the plan was made, too."""
+        super().check()
+        if self._plan is not None:
+            refuse_other_files(self._frame.sparkSession, self._plan)
 
 
 @final
@@ -114,6 +137,7 @@ class TableOfSession(AbstractFrameSource):
         """Ask for the types of the columns, and for no row."""
         self._session = session
         self._name = name
+        self.reading = reading_session(session)
         self.fields, self.unsaid = fields_of_frame(self.frame())
         self.view = f"table{next(_NUMBERS)}"
 

@@ -2,25 +2,127 @@
 
 A bound reads its rows more than once, and a task that is run again computes them anew.
 Were they others each time, more rows of an id could be kept than the bound allows. So
-what is known to change is refused: it can be written to a table first.
+a frame may be made of what is known to give the same rows, in whatever order and parts
+its own come; all else is refused, and can be written to a table first.
+
+| part of a plan | is let through |
+|---|---|
+| nodes | if they are known to compute rows from rows, or from all of a group |
+| totals | if they are known not to depend on an order |
+| windows | ranks; steady totals of ranges; all others if the order has no ties |
+| what an expression asks without being given it | if a statement has one value of it |
 """
 
-from collections.abc import Iterator
 from typing import Any, Final
 
+from sordino.engines.spark.java_plans import analysed, class_of, members, nodes
+from sordino.engines.spark.taken_apart import refuse_leaf
 from sordino.errors import InvalidParameter
 
-_CHOOSE: Final = frozenset({
-    "GlobalLimit",
-    "LimitAll",
-    "LocalLimit",
-    "Offset",
-    "Sample",
-    "Tail",
+_NODES: Final = frozenset({
+    "Aggregate",
+    "CTERelationDef",
+    "Deduplicate",
+    "Distinct",
+    "Except",
+    "Expand",
+    "Filter",
+    "Generate",
+    "Intersect",
+    "Join",
+    "LateralJoin",
+    "Project",
+    "RebalancePartitions",
+    "Repartition",
+    "RepartitionByExpression",
+    "ResolvedHint",
+    "Sort",
+    "SubqueryAlias",
+    "Union",
+    "View",
+    "Window",
+    "WithCTE",
 })
-"""Nodes of a plan that take rows by where they happen to lie."""
-_PICK: Final = frozenset({"AnyValue", "First", "Last"})
-"""Totals of a group that are the value of whichever row comes first."""
+_TOTALS: Final = frozenset({
+    "Average",
+    "BitAndAgg",
+    "BitOrAgg",
+    "BitXorAgg",
+    "BoolAnd",
+    "BoolOr",
+    "Corr",
+    "Count",
+    "CountIf",
+    "CovPopulation",
+    "CovSample",
+    "HyperLogLogPlusPlus",
+    "Kurtosis",
+    "Max",
+    "Median",
+    "Min",
+    "Percentile",
+    "PercentileCont",
+    "PercentileDisc",
+    "PivotFirst",
+    "RegrAvgX",
+    "RegrAvgY",
+    "RegrCount",
+    "RegrIntercept",
+    "RegrR2",
+    "RegrSXX",
+    "RegrSXY",
+    "RegrSYY",
+    "RegrSlope",
+    "Skewness",
+    "StddevPop",
+    "StddevSamp",
+    "Sum",
+    "TryAverage",
+    "TrySum",
+    "VariancePop",
+    "VarianceSamp",
+})
+"""Of sums of doubles the last digits depend on the order: ADR 223 says so."""
+_LISTS: Final = frozenset({"CollectList", "CollectSet"})
+_RANKS: Final = frozenset({"CumeDist", "DenseRank", "PercentRank", "Rank"})
+_ASKED: Final = (
+    frozenset({
+        "AttributeReference",
+        "CreateArray",
+        "CreateMap",
+        "CurrentDate",
+        "CurrentRow$",
+        "CurrentTimestamp",
+        "CurrentUser",
+        "EulerNumber",
+        "Exists",
+        "LateralSubquery",
+        "ListQuery",
+        "Literal",
+        "LocalTimestamp",
+        "NamedLambdaVariable",
+        "Now",
+        "OuterReference",
+        "Pi",
+        "PythonUDF",
+        "RowNumber",
+        "ScalaUDF",
+        "ScalarSubquery",
+        "UnboundedFollowing$",
+        "UnboundedPreceding$",
+    })
+    | _RANKS
+)
+"""Expressions that are computed from no other."""
+_OF_MANY: Final = frozenset({
+    "Aggregate",
+    "Deduplicate",
+    "Distinct",
+    "Except",
+    "Intersect",
+    "Window",
+})
+"""Nodes that take rows for alike."""
 _REMEDY: Final = (
     "Write it to a table or to Parquet and hand over that, or use "
     "frame.localCheckpoint()."
@@ -31,36 +133,87 @@ def refuse_unsteady(frame: Any) -> None:
     """Refuse a frame whose rows may be others when they are computed again."""
     if frame.isStreaming:
         raise _unsteady_refusal("is a stream")
-    plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 the way into Java
+    plan = analysed(frame)
     if not plan.deterministic():
         raise _unsteady_refusal("is computed with rand(), uuid() or the like")
-    for node in _nodes(plan):
-        name = node.nodeName()
-        if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):
-            raise _choice_refusal(name)
-        if name == "Aggregate":
-            _refuse_picks(node.aggregateExpressions())
+    for node in nodes(plan):
+        if not node.children().size():
+            refuse_leaf(node)
+        else:
+            _refuse_node(node)
 
 
-def _refuse_picks(expressions: Any) -> None:
-    """Refuse totals that are the value of one row of many."""
-    for expression in _members(expressions):
-        if expression.getClass().getSimpleName() in _PICK:
-            raise _choice_refusal(f"{expression.prettyName()}()")
-        _refuse_picks(expression.children())
+def _refuse_node(node: Any) -> None:
+    """Refuse a node that may make other rows of the same ones."""
+    name = class_of(node)
+    if name not in _NODES or (name == "Deduplicate" and _is_partial(node)):
+        raise _choice_refusal(name)
+    if name in _OF_MANY:
+        for child in members(node.children()):
+            if "collate" in child.schema().catalogString():
+                raise _choice_refusal("texts that are alike by their collation")
+    for expression in members(node.expressions()):
+        _refuse_expression(expression, node)
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
-    """Yield the nodes of a plan, those of subqueries too."""
-    yield plan
-    for inside in (plan.children(), plan.subqueriesAll()):
-        for node in _members(inside):
-            yield from _nodes(node)
+def _refuse_expression(expression: Any, node: Any) -> None:
+    """Refuse an expression that may have another value next time."""
+    name = class_of(expression)
+    below = list(members(expression.children()))
+    match name:
+        case "WindowExpression":
+            _refuse_window(*below, node=node)
+        case "AggregateExpression":
+            _refuse_total(below[0])
+        case "SortArray" if _is_list(below[0]):
+            below = list(members(below[0].children().apply(0).children()))
+        case "PythonUDAF":
+            raise _choice_refusal("a Python function of many rows")
+        case _ if not below and name not in _ASKED:
+            raise _unsteady_refusal(f"asks its session for {expression.prettyName()}()")
+        case _:
+            pass
+    for part in below:
+        _refuse_expression(part, node)
 
 
-def _members(values: Any) -> Iterator[Any]:
-    """Yield the values of a sequence of Java's."""
-    return (values.apply(place) for place in range(values.size()))
+def _refuse_total(function: Any) -> None:
+    """Refuse a total whose value depends on the order in which rows come."""
+    if class_of(function) not in _TOTALS:
+        raise _choice_refusal(f"{function.prettyName()}()")
+
+
+def _is_list(expression: Any) -> bool:
+    """Tell whether an expression collects values: sorted, they are the same list."""
+    return (
+        class_of(expression) == "AggregateExpression"
+        and class_of(expression.children().apply(0)) in _LISTS
+    )
+
+
+def _refuse_window(function: Any, specification: Any, *, node: Any) -> None:
+    """Refuse what a window picks among rows that its order does not tell apart."""
+    total = class_of(function) == "AggregateExpression"
+    named = function.children().apply(0) if total else function
+    if class_of(named) in _RANKS:
+        return
+    steady = class_of(named) in _TOTALS and _is_of_ranges(specification)
+    if not steady and not _has_no_ties(specification, node):
+        raise _choice_refusal(f"{named.prettyName()}() of a window")
+
+
+def _is_of_ranges(specification: Any) -> bool:
+    """Tell whether a frame holds rows that are alike all or none."""
+    frame = list(members(specification.children()))[-1]
+    ends = [class_of(end) for end in members(frame.children())]
+    all_rows = ends == ["UnboundedPreceding$", "UnboundedFollowing$"]
+    return all_rows or class_of(frame.frameType()) == "RangeFrame$"
+
+
+def _has_no_ties(specification: Any, node: Any) -> bool:
+    """Tell whether rows that a window takes for alike agree in all their columns."""
+    told = specification.references()
+    return all(told.contains(column) for column in members(node.child().output()))
 
 
 def _is_partial(node: Any) -> bool:

@@ -22,6 +22,7 @@ from sordino.engines.spark.folders import (
     write_new_file,
     written_files,
 )
+from sordino.engines.spark.java_plans import analysed, frame_of_plan
 from sordino.engines.spark.written_numbers import measure_files
 from sordino.engines.sql.answer_tables import answer_schema
 from sordino.engines.sql.group_totals import KEYS, PLACE
@@ -81,12 +82,14 @@ class SparkWorkers(AbstractWorkers):
 
         totals = self._frame_of(statement, salt)
         if question.keys is not None:
-            totals = _with_every_key(self._session.table(KEYS), totals)
+            keys = analysed(self._session.table(KEYS))
+            totals = _with_every_key(frame_of_plan(totals.sparkSession, keys), totals)
         count = self._count_parts()
         by = totals.columns[: len(question.by)]
         parts = totals.repartition(count, *by)
         blocks = parts.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK_2)
-        return SparkSpread(blocks, answer_schema(question), self._quiet)
+        settled = frame_of_plan(self._session, analysed(blocks))
+        return SparkSpread(settled, answer_schema(question), self._quiet)
 
     def _count_parts(self) -> int:
         """Return how many parts there are, or refuse a number that is none."""
