@@ -4,10 +4,13 @@ It is that of a user with habits: another zone, ANSI off, names of any case, fun
 and views that are called like ours, few partitions.
 """
 
+import os
 import sys
+import tempfile
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -34,7 +37,11 @@ _SETTINGS: Final = Settings(threads=2, memory_limit="1500MB")
 def users_session() -> Any:
     """Return the session of a user, or skip: its views shadow what ours is called."""
     refuse_missing()
-    session = cluster.running_session() or cluster.started_session(_SETTINGS)
+    place = f"spark.sql.warehouse.dir={tempfile.mkdtemp()}"
+    with patch.dict(
+        os.environ, {"PYSPARK_SUBMIT_ARGS": f"--conf {place} pyspark-shell"}
+    ):
+        session = cluster.running_session() or cluster.started_session(_SETTINGS)
     for name, value in HABITS.items():
         session.conf.set(name, value)
     session.range(3).selectExpr("id AS c0").createOrReplaceTempView("s0")

@@ -33,7 +33,7 @@ from sordino.engines.spark.workers import SparkWorkers
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.leaves import KEPT
 from sordino.engines.sql.statements import Statement
-from sordino.errors import InvalidParameter
+from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource, internal
 
@@ -53,6 +53,7 @@ class Spark(AbstractDatabase):
         self._running: Any = None
         """Where statements run that read frames; their owner's settings count there."""
         self._answered_for = False
+        """Whether somebody answers for a table that cannot be taken apart."""
         self._logs: Any = None
         self._views: set[str] = set()
         self._settled: set[str] = set()
@@ -65,6 +66,7 @@ class Spark(AbstractDatabase):
         """Refuse files of this machine where others would have to read them."""
         if isinstance(source, AbstractFrameSource):
             self._run_beside(source)
+            self._answered_for |= bool(source.computed)
         if not source.paths:
             return
         master = run_uncharged(lambda: self._connect_once().sparkContext.master)
@@ -84,8 +86,14 @@ class Spark(AbstractDatabase):
 
     def refuse_other_plan(self, statement: Statement, salt: int) -> None:
         """Refuse a statement whose plan is not what was written; no row is read."""
-        if all(part.table != KEPT for part in statement.handed):
+        if any(part.table == KEPT for part in statement.handed):
+            return
+        try:
             self._frame(statement, salt)
+        except EngineUnavailable:
+            raise
+        except Exception:  # noqa: BLE001, S110 Spark may compute given values to plan
+            pass  # what they do is for those to know who have paid
 
     def question_context(self) -> AbstractContextManager[object]:
         """Log nothing; an interruption ends the jobs of this question."""
@@ -222,9 +230,9 @@ class Spark(AbstractDatabase):
         A statement runs in one session.
         """
         if self._running is None:
-            self._running = source.reading
+            self._running = source.running
             return
-        name = differing_setting(self._running, source.reading)
+        name = differing_setting(self._running, source.running)
         if name:
             raise InvalidParameter(
                 "source",

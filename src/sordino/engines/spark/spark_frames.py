@@ -39,7 +39,7 @@ class AbstractFrameSource(AbstractSource):
     ours = True
     view: str
     """What the view of it is called in a session of ours."""
-    reading: Any
+    running: Any
     """A session of ours, with the settings that the owner's had when it was opened."""
 
     @abstractmethod
@@ -48,7 +48,7 @@ class AbstractFrameSource(AbstractSource):
 
     def plan(self) -> Any:
         """Return the plan of the rows, over leaves that are read in that session."""
-        return rebuilt(analysed(self.frame()), self.reading)
+        return rebuilt(analysed(self.frame()), self.running)
 
     def check(self) -> None:
         """Refuse a table that is gone, or has other columns: they have places."""
@@ -86,14 +86,15 @@ class AbstractFrameSource(AbstractSource):
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         self.check()
-        rows = self._columns_by_place().select(*internal(places)).toArrow()
+        columns = internal(places) or ["1 AS one"]  # of none, Arrow counts no rows
+        rows = self._columns_by_place().selectExpr(*columns).toArrow()
         return or_nothing(rows, range(len(places))).rename_columns(
             internal(places) or ["nothing"]
         )
 
     def _columns_by_place(self) -> Any:
         """Return the rows in columns c0, c1, ..."""
-        rows = frame_of_plan(self.reading, self.plan())
+        rows = frame_of_plan(self.running, self.plan())
         return rows.toDF(*internal(range(len(self.fields))))
 
 
@@ -105,9 +106,9 @@ class FrameSource(AbstractFrameSource):
         """Ask for the types of the columns, and for no row."""
         if is_stopped(frame.sparkSession):
             raise EngineUnavailable(STOPPED)
-        refuse_unsteady(frame)
+        self.computed = refuse_unsteady(frame)
         self._frame = frame
-        self.reading = reading_session(frame.sparkSession)
+        self.running = reading_session(frame.sparkSession)
         self._plan: Any = None
         self.fields, self.unsaid = fields_of_frame(frame)
         self.view = f"frame{next(_NUMBERS)}"
@@ -137,7 +138,8 @@ class TableOfSession(AbstractFrameSource):
         """Ask for the types of the columns, and for no row."""
         self._session = session
         self._name = name
-        self.reading = reading_session(session)
+        self.running = reading_session(session)
+        self.computed = refuse_unsteady(session.table(name))
         self.fields, self.unsaid = fields_of_frame(self.frame())
         self.view = f"table{next(_NUMBERS)}"
 
@@ -149,7 +151,8 @@ class TableOfSession(AbstractFrameSource):
     def frame(self) -> Any:
         """Return it as it is now."""
         table = self._session.table(self._name)
-        refuse_unsteady(table)
+        if refuse_unsteady(table) and not self.computed:
+            raise EngineFailure  # it was a table that nobody had to answer for
         return table
 
 

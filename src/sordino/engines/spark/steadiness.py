@@ -3,12 +3,13 @@
 A bound reads its rows more than once, and a task that is run again computes them anew.
 Were they others each time, more rows of an id could be kept than the bound allows. So
 a frame may be made of what is known to give the same rows, in whatever order and parts
-its own come; all else is refused, and can be written to a table first.
+its own come. Of all else what picks rows is refused, and can be written to a table
+first; for what is not known somebody has to answer.
 
-| part of a plan | is let through |
+| part of a plan | is known |
 |---|---|
-| nodes | if they are known to compute rows from rows, or from all of a group |
-| totals | if they are known not to depend on an order |
+| nodes | if they compute rows from rows, or from all of a group |
+| totals | if they do not depend on an order; others are picks |
 | windows | ranks; steady totals of ranges; all others if the order has no ties |
 | what an expression asks without being given it | if a statement has one value of it |
 """
@@ -16,7 +17,7 @@ its own come; all else is refused, and can be written to a table first.
 from typing import Any, Final
 
 from sordino.engines.spark.java_plans import analysed, class_of, members, nodes
-from sordino.engines.spark.taken_apart import refuse_leaf
+from sordino.engines.spark.taken_apart import unknown_leaf
 from sordino.errors import InvalidParameter
 
 _NODES: Final = frozenset({
@@ -83,6 +84,15 @@ _TOTALS: Final = frozenset({
     "VarianceSamp",
 })
 """Of sums of doubles the last digits depend on the order: ADR 223 says so."""
+_CHOOSE: Final = frozenset({
+    "GlobalLimit",
+    "LimitAll",
+    "LocalLimit",
+    "Offset",
+    "Sample",
+    "Tail",
+})
+"""Nodes of a plan that take rows by where they happen to lie."""
 _LISTS: Final = frozenset({"CollectList", "CollectSet"})
 _RANKS: Final = frozenset({"CumeDist", "DenseRank", "PercentRank", "Rank"})
 _ASKED: Final = (
@@ -92,6 +102,7 @@ _ASKED: Final = (
         "CreateMap",
         "CurrentDate",
         "CurrentRow$",
+        "CurrentTimeZone",
         "CurrentTimestamp",
         "CurrentUser",
         "EulerNumber",
@@ -105,6 +116,7 @@ _ASKED: Final = (
         "OuterReference",
         "Pi",
         "PythonUDF",
+        "ResolvedCollation",
         "RowNumber",
         "ScalaUDF",
         "ScalarSubquery",
@@ -129,35 +141,39 @@ _REMEDY: Final = (
 )
 
 
-def refuse_unsteady(frame: Any) -> None:
-    """Refuse a frame whose rows may be others when they are computed again."""
+def refuse_unsteady(frame: Any) -> str:
+    """Refuse a frame whose rows may be others when they are computed again.
+
+    Return what of it is not known to be the same, and is for somebody to answer for.
+    """
     if frame.isStreaming:
         raise _unsteady_refusal("is a stream")
     plan = analysed(frame)
     if not plan.deterministic():
         raise _unsteady_refusal("is computed with rand(), uuid() or the like")
-    for node in nodes(plan):
-        if not node.children().size():
-            refuse_leaf(node)
-        else:
-            _refuse_node(node)
+    reasons = [_refuse_node(node) for node in nodes(plan)]
+    return next(filter(None, reasons), "")
 
 
-def _refuse_node(node: Any) -> None:
-    """Refuse a node that may make other rows of the same ones."""
+def _refuse_node(node: Any) -> str:
+    """Refuse a node that may make other rows of the same ones, or name an unknown."""
     name = class_of(node)
-    if name not in _NODES or (name == "Deduplicate" and _is_partial(node)):
+    if not node.children().size():
+        return unknown_leaf(node)
+    if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):
         raise _choice_refusal(name)
     if name in _OF_MANY:
         for child in members(node.children()):
             if "collate" in child.schema().catalogString():
                 raise _choice_refusal("texts that are alike by their collation")
-    for expression in members(node.expressions()):
-        _refuse_expression(expression, node)
+    parts = members(node.expressions())
+    reasons = [_refuse_expression(part, node) for part in parts]
+    known = "" if name in _NODES else f"is computed by {name}, whose rows are unknown"
+    return known or next(filter(None, reasons), "")
 
 
-def _refuse_expression(expression: Any, node: Any) -> None:
-    """Refuse an expression that may have another value next time."""
+def _refuse_expression(expression: Any, node: Any) -> str:
+    """Refuse an expression that may have other values next time; name an unknown."""
     name = class_of(expression)
     below = list(members(expression.children()))
     match name:
@@ -168,13 +184,13 @@ def _refuse_expression(expression: Any, node: Any) -> None:
         case "SortArray" if _is_list(below[0]):
             below = list(members(below[0].children().apply(0).children()))
         case "PythonUDAF":
-            raise _choice_refusal("a Python function of many rows")
+            return "is computed by a Python function of many rows"
         case _ if not below and name not in _ASKED:
-            raise _unsteady_refusal(f"asks its session for {expression.prettyName()}()")
+            return f"asks its session for {expression.prettyName()}()"
         case _:
             pass
-    for part in below:
-        _refuse_expression(part, node)
+    reasons = [_refuse_expression(part, node) for part in below]
+    return next(filter(None, reasons), "")
 
 
 def _refuse_total(function: Any) -> None:

@@ -104,16 +104,14 @@ def options_of(leaf: Any, kind: Kind) -> Mapping[str, str]:
     return {}
 
 
-def refuse_leaf(leaf: Any) -> None:
-    """Refuse what cannot be taken apart, and files of which some may be left out."""
+def unknown_leaf(leaf: Any) -> str:
+    """Return why a leaf cannot be taken apart, "" if it can.
+
+    Files of which some may be left out are refused.
+    """
     kind = kind_of(leaf)
     if kind is Kind.UNKNOWN:
-        raise InvalidParameter(
-            "source",
-            "DataFrame",
-            f"reads by {_reader(leaf)}, and what that believes of rows is not known",
-            "Write it to Parquet or to a table and hand over that.",
-        )
+        return f"reads by {_reader(leaf)}, and what that believes of rows is not known"
     options = options_of(leaf, kind)
     for name in _HIDING:
         if options.get(name.lower(), "false").lower() != "false":
@@ -123,6 +121,7 @@ def refuse_leaf(leaf: Any) -> None:
                 f"is read with {name}, so an attempt decides which rows it has",
                 f"Read it without option({name!r}).",
             )
+    return ""
 
 
 def _reader(leaf: Any) -> str:
