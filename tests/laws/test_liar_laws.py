@@ -330,10 +330,10 @@ def write_large_lie(path: Path) -> int:
     """
     size = 122_880
     place = np.arange(LARGE * size)
-    ids = np.where(place < 1000, 10**9 + place, place // 400)
+    ids = np.where(place < 1000, 10**9 + place, place // 2)
     table = pa.table({"id": ids})
     pq.write_table(table, path, row_group_size=size, compression="zstd")
-    lie = Lie(high=struct.pack("<q", size // 400))
+    lie = Lie(high=struct.pack("<q", size // 2 - 1))
     assert lied(path, {0: lie}, groups=slice(0, 1))
     return len(np.unique(ids))
 
