@@ -7,6 +7,6 @@
 | `connection` | its settings, locked: no optimiser runs |
 | `dialect`, `sql_*` | the forms that decide about privacy; operations by topic |
 | `file_reading` | Parquet read in place |
-| `nested_text`, `plans` | statements as they run, and the plans that run |
+| `nested_text`, `executed_plans` | statements as they run, and the plans that run |
 | `relations` | sources that live in a connection of the user |
 """

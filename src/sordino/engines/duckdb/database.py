@@ -10,9 +10,9 @@ import duckdb
 import pyarrow as pa
 
 from sordino.engines.duckdb.dialect import DUCKDB
+from sordino.engines.duckdb.executed_plans import INSERT, runs_as_written, written_plan
 from sordino.engines.duckdb.instance import Instance, leave_instance, take_instance
 from sordino.engines.duckdb.looks import Looks
-from sordino.engines.duckdb.plans import INSERT, runs_as_written, written_plan
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.kept_tables import columns_text
 from sordino.engines.sql.scripts import Recipe
