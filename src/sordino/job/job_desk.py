@@ -21,7 +21,7 @@ from sordino.job.outputs import (
 )
 from sordino.job.planned_release import PlannedRelease
 from sordino.job.questions import AskedRelease, read_question
-from sordino.ledger.clocks import SaidDay
+from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.world import World
 from sordino.planning.batch import Batch
@@ -182,7 +182,7 @@ def _refuse_several(plan: PlannedRelease) -> None:
         )
 
 
-def open_to_look(job: Job, said: SaidDay) -> JobDesk:
+def open_to_look(job: Job, said: SaidDay = UNSAID) -> JobDesk:
     """Open a job for prices: its ledger if there is one, else one that is forgotten.
 
     A ledger in a file obeys the policy that it has: looking changes nothing.
@@ -223,7 +223,7 @@ def _forgotten_ledger(job: Job) -> Ledger:
 
 
 def open_to_release(
-    job: Job, said: SaidDay, *, due: bool = False, progress: bool = False
+    job: Job, said: SaidDay = UNSAID, *, due: bool = False, progress: bool = False
 ) -> tuple[JobDesk, bool]:
     """Open a job for releases; tell whether its ledger is a new one.
 

@@ -45,6 +45,10 @@ class SaidDay:
             )
 
 
+UNSAID: Final = SaidDay()
+"""Nobody says anything: the clock is all there is."""
+
+
 def newest_time(log: Log) -> datetime:
     """Return when the newest record was written, as it says."""
     when: str = log.record(log.head.number).fields["when"]
@@ -72,8 +76,8 @@ def trusted_time(log: Log, now: datetime, said: SaidDay, every: str) -> datetime
             f"must be said: the newest record of the ledger is of "
             f"{newest:%Y-%m-%d}, and the clock of this machine says {now:%Y-%m-%d}, "
             "so that one of two clocks was wrong",
-            f"Nothing was charged: say --on DATE, or "
-            f"sd.Ledger.at(path, on=datetime.date({now.year}, {now.month}, {now.day})).",
+            "Nothing was charged: say --on DATE, or sd.Ledger.at(path, "
+            f"on=datetime.date({now.year}, {now.month}, {now.day})).",
         )
     today = now if said.on is None else datetime.combine(said.on, time(), UTC)
     leapt = leapt_over(every, newest.date(), today.date())

@@ -43,7 +43,7 @@ from sordino.ledger.charge_records import (
     rest_of,
     spent_of,
 )
-from sordino.ledger.clocks import SaidDay
+from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.entries import (
     DATASET,
@@ -96,7 +96,7 @@ class Ledger(AbstractKeeping):
         self,
         guarded: Handle,
         clock: Callable[[], datetime],
-        said: SaidDay = SaidDay(),  # noqa: B008 frozen
+        said: SaidDay = UNSAID,
     ) -> None:
         """Take over a checked store; make ledgers by `at` and `in_memory`."""
         self._guarded = guarded

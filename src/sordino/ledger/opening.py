@@ -126,8 +126,8 @@ def refuse_doubtful_locks(path: Any, terms: LedgerTerms) -> None:
                 str(place),
                 f"must lie on a disk of this machine, and it lies on {kind}, where "
                 "locks may not keep other writers out",
-                "Choose another folder: sordino doctor FOLDER tries one. Or promise that "
-                "no other process opens it meanwhile: sd.Ledger.at(path, "
+                "Choose another folder: sordino doctor FOLDER tries one. Or promise "
+                "that no other process opens it meanwhile: sd.Ledger.at(path, "
                 "only_writer=True), [ledger] only_writer = true, or --only-writer.",
             )
 

@@ -90,7 +90,7 @@ class Disk:
 @final
 @dataclass(frozen=True)
 class World:
-    """A clock and what is said of it, a disk, and who is told of each point where a process may die."""
+    """A clock, a disk, and who is told of each point where a process may die."""
 
     clock: Callable[[], datetime] = _now
     disk: Disk = field(default_factory=Disk)
