@@ -182,7 +182,7 @@ def _refuse_several(plan: PlannedRelease) -> None:
         )
 
 
-def open_to_look(job: Job, said: SaidDay = UNSAID) -> JobDesk:
+def open_to_look(job: Job, word: SaidDay = UNSAID) -> JobDesk:
     """Open a job for prices: its ledger if there is one, else one that is forgotten.
 
     A ledger in a file obeys the policy that it has: looking changes nothing.
@@ -192,7 +192,7 @@ def open_to_look(job: Job, said: SaidDay = UNSAID) -> JobDesk:
         return JobDesk(job, _session(job, _forgotten_ledger(job)))
     if book.policy is not None:
         Policy.read(book.policy)
-    ledger = Ledger.at(book.path, **_opening(book, said))
+    ledger = Ledger.at(book.path, **_opening_terms(book, word))
     desk = JobDesk(job, _session(job, ledger))
     if book.blocks is None or _open_periods(desk.session):
         return desk
@@ -223,7 +223,7 @@ def _forgotten_ledger(job: Job) -> Ledger:
 
 
 def open_to_release(
-    job: Job, said: SaidDay = UNSAID, *, due: bool = False, progress: bool = False
+    job: Job, word: SaidDay = UNSAID, *, due: bool = False, progress: bool = False
 ) -> tuple[JobDesk, bool]:
     """Open a job for releases; tell whether its ledger is a new one.
 
@@ -244,7 +244,7 @@ def open_to_release(
         create=is_new,
         about=protection_text(job.tables) if is_new else "",
         blocks=book.blocks if is_new else None,
-        **_opening(book, said),
+        **_opening_terms(book, word),
     )
     if due:
         _refuse_doubtful_clock(job, ledger)
@@ -252,13 +252,13 @@ def open_to_release(
     return JobDesk(job, _session(job, ledger, progress=progress)), is_new
 
 
-def _opening(book: BookPlan, said: SaidDay) -> dict[str, Any]:
+def _opening_terms(book: BookPlan, word: SaidDay) -> dict[str, Any]:
     """Return how the ledger of a job is opened."""
     return {
         "witness": book.witness,
         "only_writer": book.only_writer,
-        "on": said.on,
-        "catch_up": said.catch_up,
+        "on": word.on,
+        "catch_up": word.catch_up,
     }
 
 

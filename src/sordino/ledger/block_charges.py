@@ -90,12 +90,12 @@ def _periods_over(
     log: Log, blocks: Blocks, newest: str | None, by: tuple[datetime, SaidDay]
 ) -> tuple[str, ...]:
     """Return the periods that are over and not open; a clock in doubt opens none."""
-    now, said = by
-    if said.on is not None:
-        now = datetime.combine(said.on, time(), UTC)
+    now, word = by
+    if word.on is not None:
+        now = datetime.combine(word.on, time(), UTC)
     if blocks.start is None or not blocks.due(now, newest):
         return ()
-    return blocks.due(trusted_time(log, by[0], said, blocks.every), newest)
+    return blocks.due(trusted_time(log, by[0], word, blocks.every), newest)
 
 
 def places_of(log: Log, names: Iterable[str]) -> list[int]:

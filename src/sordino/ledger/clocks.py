@@ -66,10 +66,10 @@ def days_ahead(log: Log, now: datetime) -> int:
     return ahead.days if ahead > _FORBORNE else 0
 
 
-def trusted_time(log: Log, now: datetime, said: SaidDay, every: str) -> datetime:
+def trusted_time(log: Log, now: datetime, word: SaidDay, every: str) -> datetime:
     """Return the time by which periods are over, or refuse a clock that is in doubt."""
     newest = newest_time(log)
-    if said.on is None and days_ahead(log, now):
+    if word.on is None and days_ahead(log, now):
         raise InvalidParameter(
             "on",
             None,
@@ -79,16 +79,16 @@ def trusted_time(log: Log, now: datetime, said: SaidDay, every: str) -> datetime
             "Nothing was charged: say --on DATE, or sd.Ledger.at(path, "
             f"on=datetime.date({now.year}, {now.month}, {now.day})).",
         )
-    today = now if said.on is None else datetime.combine(said.on, time(), UTC)
+    today = now if word.on is None else datetime.combine(word.on, time(), UTC)
     leapt = leapt_over(every, newest.date(), today.date())
-    doubted = said.on is None and bool(leapt) and said.is_unsynchronised()
-    if not said.catch_up and (len(leapt) >= _LEAP or doubted):
+    doubted = word.on is None and bool(leapt) and word.is_unsynchronised()
+    if not word.catch_up and (len(leapt) >= _LEAP or doubted):
         unsure = ", and says itself that it is not synchronised" if doubted else ""
         raise InvalidParameter(
             "catch_up",
             False,
             f"must be said: since the newest record, of {newest:%Y-%m-%d}, the clock "
-            f"has leapt over {_listed(leapt)} to {today:%Y-%m-%d}{unsure}",
+            f"has leapt over {_periods_text(leapt)} to {today:%Y-%m-%d}{unsure}",
             "Nothing was charged: if that is the day, say --catch-up, or "
             "sd.Ledger.at(path, catch_up=True).",
         )
@@ -102,10 +102,10 @@ def leapt_over(every: str, newest: date, today: date) -> list[str]:
     return list(islice(names, _LONGEST))[1:-1]
 
 
-def _listed(periods: list[str]) -> str:
+def _periods_text(periods: list[str]) -> str:
     """Return one or two periods by name, more by the first and the last.
 
-    >>> _listed(["2026-12"]), _listed(["2026-12", "2027-01", "2027-02"])
+    >>> _periods_text(["2026-12"]), _periods_text(["2026-12", "2027-01", "2027-02"])
     ('2026-12', '3 periods, 2026-12 to 2027-02')
     """
     if len(periods) < 3:

@@ -48,7 +48,7 @@ _MAC_NAME: Final = 72
 """Where the name of a kind stands in that of macOS, with 64-bit inodes."""
 
 
-def kind_of(path: Path) -> str | None:
+def file_system_of(path: Path) -> str | None:
     """Return the kind of file system that a path lies on; None if none can be told."""
     answer = ctypes.create_string_buffer(_ROOM)
     try:

@@ -17,8 +17,7 @@ is refused. The format and what it cannot promise are in docs/ledger-format.md.
 b'42'
 """
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
@@ -29,13 +28,12 @@ from sordino.errors import SessionMoved
 from sordino.ledger import (
     backup,
     claims,
-    clocks,
     closure,
     earmarks,
     obedience,
     paid_answers,
 )
-from sordino.ledger.block_charges import division, open_blocks
+from sordino.ledger.block_charges import division
 from sordino.ledger.charge_records import (
     find_entry,
     list_entries,
@@ -54,9 +52,8 @@ from sordino.ledger.entries import (
     check_name,
     entry_for_analyst,
 )
-from sordino.ledger.exposure import Block, Exposure, list_blocks, worst_exposure
 from sordino.ledger.handle import Handle
-from sordino.ledger.kept_texts import AbstractKeeping
+from sordino.ledger.kept_days import AbstractCalendar
 from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
 from sordino.ledger.opening import (
@@ -74,18 +71,12 @@ from sordino.losses.base import Budget, Loss
 if TYPE_CHECKING:
     from sordino.release.release import Release
 
-_LOG = logging.getLogger("sordino")
-_AHEAD = (
-    "the newest record of the ledger %s lies %d days after the clock of this machine: "
-    "one of two clocks was wrong. Until a person says which day it is (--on DATE, or "
-    "sd.Ledger.at(path, on=...)), no block opens and nothing that is due is made."
-)
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
 @hides("files_of", "folder_beside", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
 @final
-class Ledger(AbstractKeeping):
+class Ledger(AbstractCalendar):
     """Charges against a limit, and the answers that were paid for.
 
     A handle belongs to the process that opened it: a fork, a pickle or a copy of it
@@ -96,19 +87,17 @@ class Ledger(AbstractKeeping):
         self,
         guarded: Handle,
         clock: Callable[[], datetime],
-        said: SaidDay = UNSAID,
+        word: SaidDay = UNSAID,
     ) -> None:
         """Take over a checked store; make ledgers by `at` and `in_memory`."""
         self._guarded = guarded
         self._clock = clock
-        self._said = said
+        self._said = word
         opened = guarded.use(lambda log: log.first_record().fields)
         self.identity: str = opened["identity"]
         self.about: str = opened["about"]
         self.division: Blocks | None = guarded.use(division)
-        self.days_ahead: int = guarded.use(lambda log: clocks.days_ahead(log, clock()))
-        if self.days_ahead:
-            _LOG.warning(_AHEAD, guarded.title, self.days_ahead)
+        self._warn_of_clock()
 
     @classmethod
     def at(  # noqa: PLR0913 by keyword, and most are left out
@@ -141,12 +130,12 @@ class Ledger(AbstractKeeping):
         periods, by the day `on`, or if `catch_up` says that they have passed.
         """
         terms = LedgerTerms.of(limit, about, witness, signer, world, blocks)
-        said = SaidDay(on, catch_up, terms.world.is_unsynchronised)
+        word = SaidDay(on, catch_up, terms.world.is_unsynchronised)
         if not only_writer:
             refuse_doubtful_locks(path, terms)
         if create:
             make_file(path, terms)
-        return cls(open_file(path, terms), terms.world.clock, said)
+        return cls(open_file(path, terms), terms.world.clock, word)
 
     @classmethod
     def in_memory(
@@ -208,39 +197,6 @@ class Ledger(AbstractKeeping):
         self._guarded.use(
             lambda log: claims.allot(log, name, recorded, self._when(log))
         )
-
-    def open_blocks(
-        self, names: Sequence[str] = (), *, whole: bool = False
-    ) -> tuple[str, ...]:
-        """Open the periods that are over and some names; return all that are open.
-
-        A session does it. `whole` is the block of tables without blocks.
-        """
-        return self._guarded.use(
-            lambda log: open_blocks(
-                log, names, (self._clock(), self._said), whole=whole
-            )
-        )
-
-    def trusted_day(self, every: str) -> date:
-        """Return the day by which periods are over, or refuse a clock in doubt.
-
-        `every` is the kind of period, such as "month".
-        """
-        return self._guarded.use(
-            lambda log: clocks.trusted_time(log, self._clock(), self._said, every)
-        ).date()
-
-    def blocks(self) -> tuple[Block, ...]:
-        """Return the blocks that are open, with what each was charged."""
-        return self._guarded.look(list_blocks)
-
-    def exposure(self, window: int, blocks: int | None = None) -> Exposure:
-        """Return what people of so many neighbouring blocks lost, at most.
-
-        With `blocks`, those of them who are in no more than so many.
-        """
-        return self._guarded.look(lambda log: worst_exposure(log, window, blocks))
 
     def holds(self, claim: Claim) -> bool:
         """Say whether the key of a claim has an answer, which then costs nothing."""
@@ -437,7 +393,3 @@ class Ledger(AbstractKeeping):
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled", "ledger")
-
-    def _when(self, log: Log) -> str:
-        """Return the time as it is recorded: it never goes back."""
-        return clocks.time_after(log, self._clock()).isoformat()

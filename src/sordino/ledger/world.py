@@ -34,8 +34,8 @@ def _is_unsynchronised() -> bool:
         return False
     try:
         # zeros: the first field says that nothing is to be set
-        asked = ctypes.create_string_buffer(_TIMEX_ROOM)
-        return int(ctypes.CDLL(None).adjtimex(asked)) == _TIME_ERROR
+        answer = ctypes.create_string_buffer(_TIMEX_ROOM)
+        return int(ctypes.CDLL(None).adjtimex(answer)) == _TIME_ERROR
     except (OSError, AttributeError):
         return False
 
@@ -84,7 +84,7 @@ class Disk:
     sync: Callable[[int], None] = _sync
     cut: Callable[[int, int], None] = _truncate
     lock: Callable[[int], None] = _lock
-    kind: Callable[[Path], str | None] = file_system.kind_of
+    kind: Callable[[Path], str | None] = file_system.file_system_of
 
 
 @final

@@ -117,15 +117,15 @@ def test_a_kind_is_asked_of_the_system_and_never_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is told of folders and files; of what is not there, or by no function, not."""
-    kind = file_system.kind_of(tmp_path)
+    kind = file_system.file_system_of(tmp_path)
     file = tmp_path / "file"
     file.touch()
     assert kind
-    assert file_system.kind_of(file) == kind
-    assert file_system.kind_of(tmp_path / "gone") is None
-    assert file_system.kind_of(Path("/proc")) not in LOCAL
+    assert file_system.file_system_of(file) == kind
+    assert file_system.file_system_of(tmp_path / "gone") is None
+    assert file_system.file_system_of(Path("/proc")) not in LOCAL
     monkeypatch.setattr(file_system, "_statfs", lambda: None)
-    assert file_system.kind_of(tmp_path) is None
+    assert file_system.file_system_of(tmp_path) is None
 
 
 @pytest.fixture
