@@ -292,7 +292,7 @@ def test_one_row_never_decides_whether_there_is_an_answer() -> None:
         "CASE WHEN i = 0 THEN 1000 ELSE i - 1 END AS x FROM range(50) t(i)"
     )
     for text, whole in failing.items():
-        relation = connection.sql(f"SELECT {text} AS y FROM r")
+        relation = connection.table("r").project(f"{text} AS y")
         cells = open_source(relation, {}).source.read([0]).column(0)
         got = len(cells) - cells.null_count
         kept = rows_of(connection.sql(f"FROM r WHERE ({text}) IS NOT NULL"))
@@ -316,10 +316,8 @@ def test_a_view_that_says_something_else_is_refused_before_the_charge(
     """The text that is run is the one that was judged."""
     connection = duckdb.connect()
     for name in ("r", "other"):
-        connection.execute(
-            f"CREATE TABLE {name} AS SELECT i AS id, i AS x, 'a' AS s, [i] AS l "
-            "FROM range(9) t(i)"
-        )
+        rows = "SELECT i AS id, i AS x, 'a' AS s, [i] AS l FROM range(9) t(i)"
+        connection.sql(rows).create(name)
     connection.execute("CREATE VIEW v AS SELECT * FROM r WHERE x < 3")
     for source in ((connection, "v"), connection.table("v")):
         connection.execute("CREATE OR REPLACE VIEW v AS SELECT * FROM r WHERE x < 3")

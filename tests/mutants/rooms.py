@@ -145,6 +145,14 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "clocks": Room(
+        ("ledger/clocks.py", "ledger/file_system.py"),
+        (
+            "tests/unit/ledger/test_clocks_of_ledgers.py",
+            "tests/unit/ledger/test_places_of_ledgers.py",
+        ),
+        0.2,
+    ),
     "sums": Room(
         ("arrays.py", "engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
         (
@@ -167,6 +175,7 @@ ROOMS: Final[dict[str, Room]] = {
     "server": Room(
         ("engines/postgres/*.py",),
         (
+            "tests/unit/engines/test_postgres_beliefs.py",
             "tests/unit/engines/test_postgres_bounds.py",
             "tests/unit/engines/test_postgres_moments.py",
             "tests/unit/engines/test_postgres_failures.py",
