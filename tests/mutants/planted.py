@@ -18,6 +18,7 @@ from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
+from tests.mutants.planted_views import PLANTED_VIEWS
 from tests.mutants.planted_waiting import PLANTED_WAITING
 from tests.mutants.planting import Planted
 
@@ -376,6 +377,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_PICTURES,
     *PLANTED_POLICY,
     *PLANTED_UNITS,
+    *PLANTED_VIEWS,
     *PLANTED_WAITING,
     *PLANTED_CLOCKS,
     Planted(

@@ -55,6 +55,10 @@ class AbstractEngine(ABC):
         """
 
     @abstractmethod
+    def computed(self, table: str) -> str:
+        """Return why a row of a table may depend on more than one row, or nothing."""
+
+    @abstractmethod
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
 
