@@ -199,23 +199,20 @@ def test_formats_and_options_are_kept(tmp_path: Path, read: Callable[..., Any]) 
         assert wrong == {}, kind
 
 
-def test_what_cannot_be_taken_apart_is_refused(
+def test_files_that_may_be_left_out_are_refused(
     tmp_path: Path, read: Callable[..., Any]
 ) -> None:
-    """By its class; and files that are read with leave to lose some."""
+    """Whoever answers for the table; what is given as values needs nobody."""
     users, path = users_session(), nan_file(tmp_path)
-    hidden = {"ignoreCorruptFiles": True}
     refused = {
-        "binaryFile": read(path, form="binaryFile"),
-        "RDD": users.createDataFrame(
-            users.range(9).rdd.zipWithIndex(), "a struct<id:bigint>, b bigint"
-        ),
-        "ignoreCorruptFiles": read(path, **hidden),
+        "ignoreCorruptFiles": read(path, ignoreCorruptFiles=True),
         "ignoreMissingFiles": read(path, SECOND, ignoremissingfiles="TRUE"),
     }
     for name, frame in refused.items():
-        with pytest.raises(InvalidParameter, match=f"(?i){name}"):
-            spark_session(frame)
+        with pytest.raises(InvalidParameter, match=f"is read with {name}"):
+            sd.Session(
+                {"t": sd.PrivateTable(frame, sd.AddOneRow(), vouched_by="A")}, EXACT
+            )
     given = users.createDataFrame([(1, 2.0), (2, 3.0)], "id int, x double")
     assert counted(given) == 2
 

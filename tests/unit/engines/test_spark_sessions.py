@@ -21,7 +21,7 @@ from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.spark import spark_frames
 from sordino.engines.spark.settings import PINS, session_beside
 from sordino.engines.spark.spark_frames import AbstractFrameSource
-from sordino.errors import EngineUnavailable
+from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.query.nodes import Source
 from tests.lying_file import believes, write_lying_file
 from tests.spark_failing_cell import CELL, MARK
@@ -174,7 +174,7 @@ def test_a_table_that_is_dropped_is_told_before_the_charge(tmp_path: Path) -> No
 
 
 def test_a_source_of_the_session_is_read_like_any_other() -> None:
-    """One that somebody wrote in Python, by `spark.read.format`: bounded and exact."""
+    """One written in Python, by `spark.read.format`: somebody has to answer for it."""
     users_session()
     from pyspark.sql.datasource import (  # noqa: PLC0415 only where Spark runs
         DataSource,
@@ -209,9 +209,14 @@ def test_a_source_of_the_session_is_read_like_any_other() -> None:
     users.dataSource.register(Visits)
     exact = sd.PureDP(10**6)
     frame = users.read.format("visits").load()
-    session = spark_session(frame, sd.AddRowsWithID("id"), exact.times(Fraction(9)))
+    with pytest.raises(InvalidParameter, match="reads by PythonTable"):
+        spark_session(frame)
+    table = sd.PrivateTable(frame, sd.AddRowsWithID("id"), vouched_by="the registrar")
+    session = sd.Session({"t": table}, exact.times(Fraction(9)))
     query = sd.table("t").enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
     assert session.release(query, exact)["n"].to_pylist() == [24]
+    assert session.release(query, exact)["n"].to_pylist() == [24]  # of kept rows
+    assert "the registrar answers for how its rows are made" in session.describe()
 
 
 def test_an_inspection_fetches_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
