@@ -24,7 +24,7 @@ from sordino.engines.spark import (
     taken_apart,
 )
 from sordino.engines.spark.settings import session_beside
-from sordino.engines.spark.taken_apart import Kind
+from sordino.engines.spark.taken_apart import LeafKind
 from sordino.errors import EngineUnavailable, InvalidParameter
 from tests.spark_here import users_session
 from tests.unit.engines.test_spark_sessions import spark_session
@@ -283,23 +283,10 @@ def test_a_frame_means_what_it_means_to_its_owner(
         sd.Session(tables, EXACT)
 
 
-def test_each_belt_is_needed(
-    tmp_path: Path, read: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without leaves of ours, or their columns in expressions, a plan is refused.
-
-    Without a look at plans either, Spark believes what is said of files.
-    """
-    path, name = nan_file(tmp_path), lying_table(tmp_path)
-    users = users_session()
-    first, second = (read(path, kind).where("x > 5") for kind in (FIRST, SECOND))
-
-    def of_values(leaf: Any) -> Kind:
-        kind = taken_apart.kind_of(leaf)
-        return Kind.VALUES if kind is Kind.SECOND_FILES else kind
-
+def in_buckets_of(frame: Any) -> Callable[..., Any]:
+    """Return what makes a relation of ours that keeps the buckets of a frame's."""
     relation: Any = rebuilding._Rebuilding._relation
-    bucketed = users.table(name)._jdf.queryExecution().analyzed().collectLeaves()
+    bucketed = frame._jdf.queryExecution().analyzed().collectLeaves()
     buckets = bucketed.apply(0).relation().bucketSpec()
 
     def in_buckets(self: Any, *described: Any) -> Any:
@@ -314,18 +301,36 @@ def test_each_belt_is_needed(
             self._session,
         )
 
+    return in_buckets
+
+
+def test_each_belt_is_needed(
+    tmp_path: Path, read: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without leaves of ours, or their columns in expressions, a plan is refused.
+
+    Without a look at plans either, Spark believes what is said of files.
+    """
+    path, name = nan_file(tmp_path), lying_table(tmp_path)
+    users = users_session()
+    first, second = (read(path, kind).where("x > 5") for kind in (FIRST, SECOND))
+
+    def of_values(leaf: Any) -> LeafKind:
+        kind = taken_apart.leaf_kind(leaf)
+        return LeafKind.VALUES if kind is LeafKind.SECOND_FILES else kind
+
     def bare(self: Any, leaf: Any, ours: Any) -> Any:
         del self, leaf
         return ours
 
     belts: dict[str, tuple[Any, str, Any, Any]] = {
-        "not ours": (spark_frames, "rebuilt", lambda plan, _: plan, first),
+        "not ours": (spark_frames, "rebuilt_plan", lambda plan, _: plan, first),
         "a filter": (rebuilding._Rebuilding, "_opaque_columns", bare, first),
-        "BatchScan": (rebuilding, "kind_of", of_values, second),
+        "BatchScan": (rebuilding, "leaf_kind", of_values, second),
         "a bucket": (
             rebuilding._Rebuilding,
             "_relation",
-            in_buckets,
+            in_buckets_of(users.table(name)),
             users.table(name),
         ),
     }
@@ -335,7 +340,7 @@ def test_each_belt_is_needed(
             with pytest.raises(EngineUnavailable, match=problem):
                 counted(frame)
     with monkeypatch.context() as off:
-        off.setattr(spark_frames, "rebuilt", lambda plan, _: plan)
+        off.setattr(spark_frames, "rebuilt_plan", lambda plan, _: plan)
         off.setattr(database, "refuse_belief", lambda *_, **__: None)
         assert counted(first) == counted(second) == 0
         assert counted(users.table(name)) > 50

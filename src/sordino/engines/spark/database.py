@@ -18,7 +18,7 @@ from sordino.engines.spark.cluster import (
 )
 from sordino.engines.spark.dialect import SPARK
 from sordino.engines.spark.executed_plans import refuse_belief
-from sordino.engines.spark.java_plans import analysed, frame_of_plan
+from sordino.engines.spark.java_plans import analysed_plan, frame_of_plan
 from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import (
     BELIEF,
@@ -146,7 +146,7 @@ class Spark(AbstractDatabase):
             rows = self._kept[name].union(rows)
             self.destroy(name)
         self._kept[name] = rows.persist()
-        plan = analysed(self._kept[name])
+        plan = analysed_plan(self._kept[name])
         frame_of_plan(self._connect_once(), plan).createOrReplaceTempView(name)
 
     def destroy(self, name: str) -> None:
@@ -220,7 +220,7 @@ class Spark(AbstractDatabase):
         bound = {f"p{n}": as_spark(value) for n, value in enumerate(values, 1)}
         frame = session.sql(statement.text, args=bound or None)
         if self._running is not None:
-            frame = frame_of_plan(self._running, analysed(frame))
+            frame = frame_of_plan(self._running, analysed_plan(frame))
         refuse_belief(frame, answered_for=self._answered_for)
         return frame
 

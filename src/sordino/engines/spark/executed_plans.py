@@ -58,8 +58,9 @@ def _problem(leaf: Any, *, answered_for: bool) -> str:
         case "FileSourceScanExec":
             return _problem_of_files(leaf)
         case "RDDScanExec":
-            told = class_of(leaf.outputPartitioning()) not in _NO_PLACE
-            return "the places of rows are taken for known" if told else ""
+            if class_of(leaf.outputPartitioning()) in _NO_PLACE:
+                return ""
+            return "the places of rows are taken for known"
         case name if name in _VALUES or answered_for:
             return ""
         case name:

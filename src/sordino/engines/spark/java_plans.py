@@ -31,6 +31,6 @@ def frame_of_plan(session: Any, plan: Any) -> Any:
     return DataFrame(rows, session)
 
 
-def analysed(frame: Any) -> Any:
+def analysed_plan(frame: Any) -> Any:
     """Return the plan of a frame as it was analysed when the frame was made."""
     return frame._jdf.queryExecution().analyzed()  # noqa: SLF001 the way into Java

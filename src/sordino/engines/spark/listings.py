@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from sordino.engines.spark.java_plans import class_of, nodes
-from sordino.engines.spark.taken_apart import Kind, kind_of, options_of
+from sordino.engines.spark.taken_apart import LeafKind, leaf_kind, options_of
 from sordino.errors import EngineFailure
 
 
@@ -41,10 +41,10 @@ def _listed_files(plan: Any) -> Iterator[tuple[Any, Mapping[str, str]]]:
     """Yield the lists of files of a plan and how they were read, in subqueries too."""
     for leaf in nodes(plan):
         match class_of(leaf):
-            case "LogicalRelation" if kind_of(leaf) is Kind.FILES:
-                yield leaf.relation().location(), options_of(leaf, Kind.FILES)
-            case "DataSourceV2Relation" if kind_of(leaf) is Kind.SECOND_FILES:
-                options = options_of(leaf, Kind.SECOND_FILES)
+            case "LogicalRelation" if leaf_kind(leaf) is LeafKind.FILES:
+                yield leaf.relation().location(), options_of(leaf, LeafKind.FILES)
+            case "DataSourceV2Relation" if leaf_kind(leaf) is LeafKind.SECOND_FILES:
+                options = options_of(leaf, LeafKind.SECOND_FILES)
                 yield leaf.table().fileIndex(), options
             case _:
                 pass

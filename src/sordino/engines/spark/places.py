@@ -14,8 +14,8 @@ from typing import Any, Final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.spark.java_plans import analysed, frame_of_plan
-from sordino.engines.spark.rebuilding import rebuilt
+from sordino.engines.spark.java_plans import analysed_plan, frame_of_plan
+from sordino.engines.spark.rebuilding import rebuilt_plan
 from sordino.engines.spark.spark_frames import AbstractFrameSource
 from sordino.sources.arrow_kinds import is_list
 from sordino.sources.base import AbstractSource, internal
@@ -119,5 +119,7 @@ def _read(session: Any, source: ParquetSource) -> Any:
             kind = from_arrow_type(arrow, prefer_timestamp_ntz=True)
             schema = schema.add(name, kind)
             names.append(f"c{place}")
-    listed = session.read.schema(schema).parquet(*source.paths)
-    return frame_of_plan(session, rebuilt(analysed(listed), session)).toDF(*names)
+    files = session.read.schema(schema).parquet(*source.paths)
+    return frame_of_plan(session, rebuilt_plan(analysed_plan(files), session)).toDF(
+        *names
+    )

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 from py4j.java_gateway import JavaObject, is_instance_of
 
 from sordino.engines.spark.java_plans import class_of, members
-from sordino.engines.spark.taken_apart import Kind, kind_of, options_of
+from sordino.engines.spark.taken_apart import LeafKind, leaf_kind, options_of
 
 MARK: Final = "sordino"
 """An option of each relation of ours, never the same.
@@ -32,7 +32,7 @@ _SUBQUERIES: Final = frozenset({
 """Expressions with a plan inside; others would be found in the executed plan."""
 
 
-def rebuilt(plan: Any, reading: Any) -> Any:
+def rebuilt_plan(plan: Any, reading: Any) -> Any:
     """Return the plan over leaves that are read in a session of ours."""
     new = _Rebuilding(reading).plan(plan)
     new.setAnalyzed()  # it is: our session is not to decide anew what it means
@@ -69,12 +69,12 @@ class _Rebuilding:
 
     def _leaf(self, leaf: Any) -> Any:
         """Return what is read instead of a leaf."""
-        match kind_of(leaf):
-            case Kind.FILES:
+        match leaf_kind(leaf):
+            case LeafKind.FILES:
                 return self._opaque_columns(leaf, self._of_files(leaf))
-            case Kind.SECOND_FILES:
+            case LeafKind.SECOND_FILES:
                 return self._opaque_columns(leaf, self._of_second_files(leaf))
-            case Kind.ROWS:
+            case LeafKind.ROWS:
                 return self._opaque_columns(leaf, leaf)
             case _:
                 return leaf
@@ -94,7 +94,9 @@ class _Rebuilding:
         """Return files of the second kind as ones of the first, and as ours."""
         table = leaf.table()
         index = table.fileIndex()
-        options = self._helpers.toScalaMap(dict(options_of(leaf, Kind.SECOND_FILES)))
+        options = self._helpers.toScalaMap(
+            dict(options_of(leaf, LeafKind.SECOND_FILES))
+        )
         nothing = self._array("Class", ()), self._array("Object", ())
         form = table.fallbackFileFormat().getDeclaredConstructor(nothing[0])
         schemas = index.partitionSchema(), table.dataSchema()
@@ -131,17 +133,19 @@ class _Rebuilding:
         """
         new = ours.newInstance()
         names = leaf.schema().fieldNames()
-        there = zip(names, members(new.output()), members(leaf.output()), strict=True)
+        columns_there = zip(
+            names, members(new.output()), members(leaf.output()), strict=True
+        )
         columns = [
             self._alias(
                 self._opaque(column),
                 name,
-                known_as.exprId(),
+                before.exprId(),
                 self._nothing,
                 self._none,
                 self._nothing,
             )
-            for name, column, known_as in there
+            for name, column, before in columns_there
         ]
         return self._project(self._seq(columns), new)
 
@@ -150,7 +154,7 @@ class _Rebuilding:
         if self._is_a("catalyst.expressions.Expression", part):
             return self._expression(part)
         if self._is_a("scala.collection.immutable.Seq", part):
-            return self._seq([self._part(one) for one in members(part)])
+            return self._seq([self._part(member) for member in members(part)])
         if self._is_a("scala.Some", part):
             return self._gateway.jvm.scala.Option.apply(self._part(part.get()))
         return part
@@ -174,11 +178,11 @@ class _Rebuilding:
 
     def _array(self, kind: str, values: Iterable[Any]) -> Any:
         """Return an array of Java's."""
-        listed = list(values)
+        items = list(values)
         array = self._gateway.new_array(
-            getattr(self._gateway.jvm.java.lang, kind), len(listed)
+            getattr(self._gateway.jvm.java.lang, kind), len(items)
         )
-        for place, value in enumerate(listed):
+        for place, value in enumerate(items):
             array[place] = value
         return array
 

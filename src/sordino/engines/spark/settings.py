@@ -85,12 +85,11 @@ def reading_session(owners: Any) -> Any:
     return ours
 
 
-def differing_setting(one: Any, other: Any) -> str:
+def differing_setting(session: Any, other: Any) -> str:
     """Return a setting by which frames may mean other things, "" if there is none."""
-    held, asked = (dict(_settings(session)) for session in (one, other))
-    names = (name for name in {*held, *asked} if not name.startswith(_KEPT))
-    apart = (name for name in names if held.get(name) != asked.get(name))
-    return min(apart, default="")
+    first, second = (dict(_settings(session)) for session in (session, other))
+    names = (name for name in {*first, *second} if not name.startswith(_KEPT))
+    return min((n for n in names if first.get(n) != second.get(n)), default="")
 
 
 def _settings(session: Any) -> Any:

@@ -16,9 +16,9 @@ from typing import Any, Final, final
 import pyarrow as pa
 
 from sordino.engines.spark.cluster import STOPPED, is_stopped
-from sordino.engines.spark.java_plans import analysed, frame_of_plan
+from sordino.engines.spark.java_plans import analysed_plan, frame_of_plan
 from sordino.engines.spark.listings import list_anew, refuse_other_files
-from sordino.engines.spark.rebuilding import rebuilt
+from sordino.engines.spark.rebuilding import rebuilt_plan
 from sordino.engines.spark.settings import reading_session
 from sordino.engines.spark.steadiness import refuse_unsteady
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
@@ -48,7 +48,7 @@ class AbstractFrameSource(AbstractSource):
 
     def plan(self) -> Any:
         """Return the plan of the rows, over leaves that are read in that session."""
-        return rebuilt(analysed(self.frame()), self.running)
+        return rebuilt_plan(analysed_plan(self.frame()), self.running)
 
     def check(self) -> None:
         """Refuse a table that is gone, or has other columns: they have places."""
@@ -56,7 +56,7 @@ class AbstractFrameSource(AbstractSource):
         session = frame.sparkSession
         if is_stopped(session) or fields_of_frame(frame)[0] != self.fields:
             raise EngineFailure
-        refuse_other_files(session, analysed(frame))
+        refuse_other_files(session, analysed_plan(frame))
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""

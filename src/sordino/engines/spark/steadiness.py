@@ -16,7 +16,7 @@ first; for what is not known somebody has to answer.
 
 from typing import Any, Final
 
-from sordino.engines.spark.java_plans import analysed, class_of, members, nodes
+from sordino.engines.spark.java_plans import analysed_plan, class_of, members, nodes
 from sordino.engines.spark.taken_apart import unknown_leaf
 from sordino.errors import InvalidParameter
 
@@ -148,7 +148,7 @@ def refuse_unsteady(frame: Any) -> str:
     """
     if frame.isStreaming:
         raise _unsteady_refusal("is a stream")
-    plan = analysed(frame)
+    plan = analysed_plan(frame)
     if not plan.deterministic():
         raise _unsteady_refusal("is computed with rand(), uuid() or the like")
     reasons = [_refuse_node(node) for node in nodes(plan)]
@@ -168,8 +168,9 @@ def _refuse_node(node: Any) -> str:
                 raise _choice_refusal("texts that are alike by their collation")
     parts = members(node.expressions())
     reasons = [_refuse_expression(part, node) for part in parts]
-    known = "" if name in _NODES else f"is computed by {name}, whose rows are unknown"
-    return known or next(filter(None, reasons), "")
+    if name not in _NODES:
+        reasons = [f"is computed by {name}, whose rows are unknown"]
+    return next(filter(None, reasons), "")
 
 
 def _refuse_expression(expression: Any, node: Any) -> str:
@@ -210,12 +211,12 @@ def _is_list(expression: Any) -> bool:
 def _refuse_window(function: Any, specification: Any, *, node: Any) -> None:
     """Refuse what a window picks among rows that its order does not tell apart."""
     total = class_of(function) == "AggregateExpression"
-    named = function.children().apply(0) if total else function
-    if class_of(named) in _RANKS:
+    value = function.children().apply(0) if total else function
+    if class_of(value) in _RANKS:
         return
-    steady = class_of(named) in _TOTALS and _is_of_ranges(specification)
+    steady = class_of(value) in _TOTALS and _is_of_ranges(specification)
     if not steady and not _has_no_ties(specification, node):
-        raise _choice_refusal(f"{named.prettyName()}() of a window")
+        raise _choice_refusal(f"{value.prettyName()}() of a window")
 
 
 def _is_of_ranges(specification: Any) -> bool:
@@ -228,8 +229,8 @@ def _is_of_ranges(specification: Any) -> bool:
 
 def _has_no_ties(specification: Any, node: Any) -> bool:
     """Tell whether rows that a window takes for alike agree in all their columns."""
-    told = specification.references()
-    return all(told.contains(column) for column in members(node.child().output()))
+    columns = specification.references()
+    return all(columns.contains(column) for column in members(node.child().output()))
 
 
 def _is_partial(node: Any) -> bool:

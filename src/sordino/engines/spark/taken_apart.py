@@ -11,13 +11,14 @@
 
 from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Any, Final
+from typing import Any, Final, final
 
 from sordino.engines.spark.java_plans import class_of, members
 from sordino.errors import InvalidParameter
 
 
-class Kind(Enum):
+@final
+class LeafKind(Enum):
     """What a leaf of a plan reads."""
 
     FILES = auto()
@@ -56,19 +57,19 @@ _NARROW: Final = frozenset({"MapPartitionsRDD", "PythonRDD"})
 _HIDING: Final = ("ignoreCorruptFiles", "ignoreMissingFiles")
 
 
-def kind_of(leaf: Any) -> Kind:
+def leaf_kind(leaf: Any) -> LeafKind:
     """Return what kind of rows a leaf of a plan reads."""
     match class_of(leaf):
         case name if name in _VALUES:
-            return Kind.VALUES
+            return LeafKind.VALUES
         case "LogicalRDD" if not leaf.isStreaming() and _are_steady(leaf.rdd()):
-            return Kind.ROWS
+            return LeafKind.ROWS
         case "LogicalRelation" if _is_of_files(leaf.relation()):
-            return Kind.FILES
+            return LeafKind.FILES
         case "DataSourceV2Relation" if leaf.table().getClass().getName() in _TABLES:
-            return Kind.SECOND_FILES
+            return LeafKind.SECOND_FILES
         case _:
-            return Kind.UNKNOWN
+            return LeafKind.UNKNOWN
 
 
 def _is_of_files(relation: Any) -> bool:
@@ -92,13 +93,13 @@ def _are_steady(rdd: Any) -> bool:
     return narrow and _are_steady(before[0].rdd())
 
 
-def options_of(leaf: Any, kind: Kind) -> Mapping[str, str]:
+def options_of(leaf: Any, kind: LeafKind) -> Mapping[str, str]:
     """Return the options with which files are read, by their names in lower case."""
-    if kind is Kind.FILES:
+    if kind is LeafKind.FILES:
         options = leaf.relation().options()
         names = list(members(options.keys().toSeq()))
         return {name.lower(): options.apply(name) for name in names}
-    if kind is Kind.SECOND_FILES:
+    if kind is LeafKind.SECOND_FILES:
         merged = leaf.table().mergedOptions(leaf.options()).asCaseSensitiveMap()
         return {name.lower(): merged[name] for name in merged}
     return {}
@@ -109,8 +110,8 @@ def unknown_leaf(leaf: Any) -> str:
 
     Files of which some may be left out are refused.
     """
-    kind = kind_of(leaf)
-    if kind is Kind.UNKNOWN:
+    kind = leaf_kind(leaf)
+    if kind is LeafKind.UNKNOWN:
         return f"reads by {_reader(leaf)}, and what that believes of rows is not known"
     options = options_of(leaf, kind)
     for name in _HIDING:

@@ -22,7 +22,7 @@ from sordino.engines.spark.folders import (
     write_new_file,
     written_files,
 )
-from sordino.engines.spark.java_plans import analysed, frame_of_plan
+from sordino.engines.spark.java_plans import analysed_plan, frame_of_plan
 from sordino.engines.spark.written_numbers import measure_files
 from sordino.engines.sql.answer_tables import answer_schema
 from sordino.engines.sql.group_totals import KEYS, PLACE
@@ -82,13 +82,13 @@ class SparkWorkers(AbstractWorkers):
 
         totals = self._frame_of(statement, salt)
         if question.keys is not None:
-            keys = analysed(self._session.table(KEYS))
+            keys = analysed_plan(self._session.table(KEYS))
             totals = _with_every_key(frame_of_plan(totals.sparkSession, keys), totals)
         count = self._count_parts()
         by = totals.columns[: len(question.by)]
         parts = totals.repartition(count, *by)
         blocks = parts.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK_2)
-        settled = frame_of_plan(self._session, analysed(blocks))
+        settled = frame_of_plan(self._session, analysed_plan(blocks))
         return SparkSpread(settled, answer_schema(question), self._quiet)
 
     def _count_parts(self) -> int:
