@@ -51,7 +51,7 @@ class Instance:
         self.rehearsals: set[int] = set()
         """What ran here on tables without rows: for whomever, it says no more."""
         self.plans: dict[int, tuple[str, ...]] = {}
-        """The plans of texts that read files, by their marks: as written and as told."""
+        """The plans of texts that read files, by their marks."""
         self.spoiled = bool(paths) or alone
         """Whether another session may not have it: something may be left in it that
         nobody can see, or the connection that holds it was asked.
