@@ -48,8 +48,8 @@ PLANTED_PLANS: Final[tuple[Planted, ...]] = (
     Planted(
         "plans",
         _PLANS,
-        "if not _below(node) and set(details) - _ASKED:",
-        'if not _below(node) and "Filters" in details:',
+        "if not _children(node) and set(details) - _ASKED:",
+        'if not _children(node) and "Filters" in details:',
         "filters of another name overlooked at a file",
     ),
     Planted(

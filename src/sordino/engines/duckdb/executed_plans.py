@@ -184,7 +184,7 @@ def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
         node, seen = left.pop()
         if not seen:
             left.append((node, True))
-            left += [(below, False) for below in reversed(_below(node))]
+            left += [(below, False) for below in reversed(_children(node))]
             continue
         kind = _kind(node)
         if kind and (kind, last) != (_WINDOW, _WINDOW):
@@ -192,7 +192,7 @@ def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
         last = kind or last
 
 
-def _below(node: Mapping[str, Any]) -> list[Any]:
+def _children(node: Mapping[str, Any]) -> list[Any]:
     """Return the nodes right below one, of which a leaf that ran says nothing."""
     return list(node.get("children", ()))
 
@@ -205,7 +205,7 @@ def _kind(node: Mapping[str, Any]) -> str:
         return ""
     if name in _JOINS:
         return _join(str(details["Join Type"]))
-    if not _below(node) and set(details) - _ASKED:
+    if not _children(node) and set(details) - _ASKED:
         return f"{name}, asked for more than columns"
     if name == "READ_PARQUET" and details.get("Projections"):
         return f"{name}, its columns chosen by an optimiser"
