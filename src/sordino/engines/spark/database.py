@@ -17,7 +17,6 @@ from sordino.engines.spark.cluster import (
     started_session,
 )
 from sordino.engines.spark.dialect import SPARK
-from sordino.engines.spark.executed_plans import refuse_belief
 from sordino.engines.spark.java_plans import analysed_plan, frame_of_plan
 from sordino.engines.spark.places import frame_of, view_read_of, without_named_parts
 from sordino.engines.spark.settings import (
@@ -29,6 +28,7 @@ from sordino.engines.spark.settings import (
 )
 from sordino.engines.spark.silence import JavaLogs, hush_logs
 from sordino.engines.spark.spark_frames import AbstractFrameSource, FrameSource
+from sordino.engines.spark.spark_plans import refuse_belief
 from sordino.engines.spark.workers import SparkWorkers
 from sordino.engines.sql.database import AbstractDatabase
 from sordino.engines.sql.leaves import KEPT
