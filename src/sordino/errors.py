@@ -244,8 +244,10 @@ class LedgerDamaged(SordinoError, RuntimeError):
         """Say which ledger, what is wrong, and what may be done."""
         super().__init__(
             f"the ledger {path} is not to be trusted: {problem}. Nothing more is "
-            "charged to it or answered from it. Restore the newest copy, and until "
-            "then count the whole budget as spent."
+            "charged to it or answered from it. Keep the file as it is, count the "
+            "whole budget as spent, and make no other ledger of the same data. A copy "
+            "put in its place forgets what was charged since; sordino ledger restore, "
+            "with its witness, forgets nothing."
         )
 
 

@@ -107,6 +107,18 @@ class Ledger(AbstractKeeping):
         return cls(open_file(path, terms), terms.world.clock)
 
     @classmethod
+    def read(
+        cls, path: Any, *, witness: Any = None, world: World | None = None
+    ) -> Self:
+        """Open a ledger, or a backup of one, to look at it.
+
+        It needs no right to write: nothing is cut, marked or recorded, and whatever
+        would write is refused. What it says can be asked while others charge.
+        """
+        terms = LedgerTerms.of_reader(witness, world)
+        return cls(open_file(path, terms), terms.world.clock)
+
+    @classmethod
     def in_memory(
         cls,
         limit: "Limit | Budget",
@@ -141,6 +153,7 @@ class Ledger(AbstractKeeping):
     def backup(self, path: Any) -> None:
         """Write a whole copy to a new file; others may charge meanwhile.
 
+        It is read by `read` and made a ledger by `restore`; nothing is charged to it.
         What is charged after it is known to the witness only: see `restore`.
         """
         place = backup.free_path(path)

@@ -108,7 +108,7 @@ class _Walk:
 
     def charge(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the sums are those of the charges, and within the limits."""
-        key = fields["key"]
+        key = fields.get("key")
         known = {DATASET, *fields["charges"]} <= set(self.limits)
         sound = known and key not in self.keys
         sound = sound and _says_what_it_was(fields)
