@@ -144,6 +144,8 @@ def test_every_example_runs(
 ) -> None:
     """Examples of the page end well, within 80 columns where people read."""
     assert folder
+    if example.startswith("ledger free"):  # what the example before it set aside
+        assert main(next(one for one in EXAMPLES if "earmark" in one).split()) == 0
     assert main(example.split()) == 0
     said = capsys.readouterr()
     assert not said.err
@@ -250,9 +252,91 @@ def test_a_ledger_is_copied_restored_and_closed(
     assert "set aside" in capsys.readouterr().out
 
 
+def test_shares_of_a_budget(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Allotted, lowered, set aside and freed as by Python, and told as JSON."""
+
+    def told(*words: str) -> dict[str, Any]:
+        assert main(["ledger", words[0], "clinic.ledger", *words[1:], "--json"]) == 0
+        return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
+
+    allotted = told("allot", "bob", "--epsilon", "0.2", "--delta", "0")
+    assert (allotted["schema"], allotted["budget"]) == ("sordino.budget/1", "bob")
+    lowered = told("lower", "bob", "--epsilon", "0.1", "--delta", "0", "--why", "less")
+    assert "epsilon=1/10" in lowered["limit"]
+    aside = told("earmark", "census", "--epsilon", "0.05", "--budget", "bob")
+    assert list(aside["set aside"]) == ["census"]
+    with sd.Ledger.read("clinic.ledger") as ledger:
+        assert ledger.remaining("bob") == sd.ApproxDP("0.05", 0)
+        assert [one.why for one in ledger.entries()] == [
+            (entry["key"] and WHY) or "\x1b[31m[red]two\nlines"
+            for entry in told("history")["releases"]
+        ]
+        seen = told("history", "--analyst", "bob")["releases"]
+        assert [entry["key"] for entry in seen] == [None, None]
+    assert main(["ledger", "free", "clinic.ledger", "census"]) == 0
+    capsys.readouterr()
+    assert main(["ledger", "show", "clinic.ledger"]) == 0
+    assert "set aside" not in capsys.readouterr().out
+    assert folder
+
+
+@pytest.mark.parametrize("witnessed", [False, True], ids=["alone", "witnessed"])
+def test_looking_leaves_a_ledger_as_it_is(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    witnessed: bool,  # noqa: FBT001 a parameter of the test
+) -> None:
+    """Commands that look open no file to write, and work where nobody may write."""
+    path, *more = folder / "clinic.ledger", *[]
+    if witnessed:
+        given: Any = {"create": True, "witness": folder / "clinic.seen"}
+        sd.Ledger.at(path, **given).close()
+        more = ["--witness", "clinic.seen"]
+    with path.open("ab") as file:
+        file.write(b'{"number":9,"kind"')  # a line that a crash has cut short
+    before = {one: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    written = []
+
+    def watch(event: str, values: tuple[Any, ...]) -> None:
+        if watching and event == "open" and str(values[0]).startswith(str(path)[:-6]):
+            written.extend([values] if values[2] & (os.O_WRONLY | os.O_RDWR) else [])
+
+    watching = True
+    sys.addaudithook(watch)
+    answers = [
+        main([*words.split(), *more])
+        for words in (
+            "ledger show clinic.ledger",
+            "ledger show clinic.ledger --json",
+            "ledger history clinic.ledger",
+            "ledger verify clinic.ledger",
+            "ledger answer clinic.ledger 2026-11",
+            "ledger export clinic.ledger",
+            "ledger backup clinic.ledger another.backup",
+            "report clinic.ledger",
+            "risk clinic.ledger",
+            "policy show clinic.ledger",
+            "verify visits.csv --ledger clinic.ledger",
+        )
+    ]
+    watching = False
+    assert answers == [*[0] * 9, answers[9], 1], capsys.readouterr().err
+    assert written == []
+    assert before == {one: one.read_bytes() for one in before}
+
+
 REFUSED: dict[str, tuple[str, str]] = {
     "a missing ledger": ("show gone.ledger", "PATH must be a file, got 'gone.ledger'"),
     "a folder": ("verify .", "PATH must be a file"),
+    "no budget": ("allot clinic.ledger bob", "the budget must be given"),
+    "a risk set aside": (
+        "earmark clinic.ledger x --advantage 0.1",
+        "amount must be a loss",
+    ),
+    "a limit that is raised": (
+        "lower clinic.ledger ana --epsilon 1 --delta 0",
+        "not above it",
+    ),
     "another file": ("verify clinic.toml", "must be a ledger of Sordino"),
     "a missing witness": (
         "show clinic.ledger --witness gone",

@@ -114,7 +114,7 @@ class FileStore(AbstractStore):
         at = self._last_mark.end
         point = record.kind if self._role == "ledger" else f"witness {record.kind}"
         reached(f"{point}: begun")
-        self._file.write([self._file.read(lines.end - at, at)], at)
+        self._file.write([self._untold_lines()], at)
         self._file.write(file_format.record_lines(record, answer), lines.end)
         reached(f"{point}: written")
         if lasting:
@@ -227,9 +227,20 @@ class FileStore(AbstractStore):
         lines = self._whole_lines
         at = self._last_mark.end
         if self._told and lines.end > at and not self._reading:
-            self._file.write([self._file.read(lines.end - at, at)], at)
+            self._file.write([self._untold_lines()], at)
             self._file.disk.sync(self._file.handle)
             self._advance()
+
+    def _untold_lines(self) -> bytes:
+        """Return the lines behind the newest mark, read twice: they are written again.
+
+        What a disk says once, and not the second time, would be damage from then on.
+        """
+        lines, at = self._whole_lines, self._last_mark.end
+        told, again = (self._file.read(lines.end - at, at) for _ in range(2))
+        if told != again or len(told) != lines.end - at:
+            raise lines.damage("its newest lines are read as others each time")
+        return told
 
     def _advance(self) -> None:
         """Mark the end as durable, in the block that the newest mark is not in."""
