@@ -10,6 +10,48 @@ _FOLDER: Final = "src/sordino/engines/postgres"
 PLANTED_SERVER: Final[tuple[Planted, ...]] = (
     Planted(
         "server",
+        f"{_FOLDER}/server.py",
+        '    "constraint_exclusion": "off",\n',
+        "",
+        "a view whose rows a false CHECK hides",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/server.py",
+        '    "enable_indexscan": "off",\n',
+        "",
+        "a view that is read by an index",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/server_tables.py",
+        "_opaque(column.item()) if column.declared else column.item()",
+        "column.item()",
+        "groups by a primary key that comes twice",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/database.py",
+        "hidden = all(table.is_hidden for table, _ in tables)",
+        "hidden = True",
+        "a key believed that was declared since",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/plans.py",
+        "if not (known and whole and _are_pinned(settings)):",
+        "if not known:",
+        "settings that are not read back",
+    ),
+    Planted(
+        "server",
+        f"{_FOLDER}/database.py",
+        "if hidden and self._scan_counts(*written) == sum(expected, Counter()):",
+        "if hidden:",
+        "a plan that nobody reads",
+    ),
+    Planted(
+        "server",
         f"{_FOLDER}/dialect.py",
         'return sql.function("hashint8extended", inner, _salt())',
         "return inner",

@@ -159,6 +159,7 @@ ROOMS: Final[dict[str, Room]] = {
     "server": Room(
         ("engines/postgres/*.py",),
         (
+            "tests/unit/engines/test_postgres_beliefs.py",
             "tests/unit/engines/test_postgres_bounds.py",
             "tests/unit/engines/test_postgres_moments.py",
             "tests/unit/engines/test_postgres_failures.py",

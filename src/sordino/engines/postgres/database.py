@@ -1,5 +1,6 @@
 """A PostgreSQL server as a database: statements and rows on their way."""
 
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import starmap
@@ -7,16 +8,18 @@ from typing import Any, Final, final
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from sordino.engines.postgres.bound_arrays import bound_array, unnested_arrays
 from sordino.engines.postgres.dialect import NUL, POSTGRES
+from sordino.engines.postgres.plans import other_plan, reads_whole, scanned_tables
 from sordino.engines.postgres.refusals import NO_PLACE, ServerRefusal
 from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.server_tables import TableOfServer
 from sordino.engines.sql.database import AbstractDatabase, MomentPassed
 from sordino.engines.sql.group_totals import KEYS
 from sordino.engines.sql.kept_tables import NoPlace
-from sordino.engines.sql.leaves import KEPT
+from sordino.engines.sql.leaves import KEPT, SOURCE, Handed
 from sordino.engines.sql.statements import Statement
 from sordino.errors import EngineUnavailable
 from sordino.sampling.bits import Bits
@@ -145,7 +148,7 @@ class Postgres(AbstractDatabase):
     def keep(self, name: str, statement: Statement, salt: int) -> None:
         """Insert the rows: a transaction that only reads may do that here."""
         place = self._kept[name]
-        text, values = self._whole(statement, salt, f"INSERT INTO {place} SELECT q.*")
+        text, values = self._plan(statement, salt, f"INSERT INTO {place} SELECT q.*")
         self._known.change(text, values)
         self._filled.add(place)
 
@@ -177,7 +180,7 @@ class Postgres(AbstractDatabase):
             return self.batches(statement, salt).read_all()
         names = [f"a{place}" for place in range(len(statement.kinds))]
         arrays = ", ".join(f"array_agg({column})" for column in _leaving(statement))
-        text, bound = self._whole(statement, salt, f"SELECT {arrays}")
+        text, bound = self._plan(statement, salt, f"SELECT {arrays}")
         (row,) = self._known.rows(text, bound)
         columns = [
             pa.array(values or [], kind)
@@ -189,7 +192,7 @@ class Postgres(AbstractDatabase):
         """Return the rows of a statement, read as they are asked for."""
         names = [f"a{place}" for place in range(len(statement.kinds))]
         form = pa.schema(list(zip(names, statement.kinds, strict=True)))
-        text, values = self._whole(
+        text, values = self._plan(
             statement, salt, f"SELECT {', '.join(_leaving(statement))}"
         )
 
@@ -226,6 +229,45 @@ class Postgres(AbstractDatabase):
             )
         return self._server
 
+    def refuse_other_plan(self, statement: Statement, salt: int) -> None:
+        """Refuse it if a table of the server would not be read as a whole."""
+        planned = statement.empty_copy(_is_of_server)
+        for part in filter(_is_of_server, planned.handed):
+            part.source.check()
+        self._plan(planned, salt, "SELECT q.*")
+
+    def _plan(
+        self, statement: Statement, salt: int, select: str
+    ) -> tuple[str, list[Any]]:
+        """Return what is run, and its values, of which the plan is as it is written.
+
+        A fence, behind which nothing is known of rows, stands before tables of which
+        something was declared since they were opened, or which a plan leaves out: with
+        it, they can be left out only because nothing is asked of them.
+        """
+        written = self._whole(statement, salt, select)
+        tables = [
+            (part.source, part.source.scans(part.places))
+            for part in statement.handed
+            if isinstance(part.source, TableOfServer)
+        ]
+        if not tables:
+            return written
+        expected = [scans for _, scans in tables]
+        hidden = all(table.is_hidden for table, _ in tables)
+        if hidden and self._scan_counts(*written) == sum(expected, Counter()):
+            return written
+        fenced = self._whole(_with_fences(statement), salt, select)
+        if reads_whole(self._scan_counts(*fenced), expected):
+            return fenced
+        raise other_plan()
+
+    def _scan_counts(self, text: str, values: list[Any]) -> Counter[str]:
+        """Return the tables of others that a statement would read."""
+        ours = {place.rpartition(".")[2] for place in self._kept.values()}
+        scanned = scanned_tables(self._known, text, values)
+        return Counter({name: n for name, n in scanned.items() if name not in ours})
+
     def _whole(
         self, statement: Statement, salt: int, select: str
     ) -> tuple[str, list[Any]]:
@@ -247,6 +289,22 @@ class Postgres(AbstractDatabase):
             values += [bound_array(leaf.combine_chunks()) for leaf in table.columns]
         handed = f"WITH {', '.join(parts)} " if parts else ""
         return f"{handed}{select} FROM ({statement.text}) AS q", values
+
+
+def _is_of_server(part: Handed) -> bool:
+    """Tell whether rows lie in a table of the server."""
+    return isinstance(part.source, TableOfServer)
+
+
+def _with_fences(statement: Statement) -> Statement:
+    """Return a statement in whose plan nothing is known of the rows of a table."""
+    tree = statement.tree.copy()
+    for node in tree.find_all(exp.Subquery):
+        if SOURCE in node.meta:
+            node.set("this", node.this.offset(0))
+    return Statement.of(
+        statement.dialect, statement.kinds, tree, statement.values, statement.handed
+    )
 
 
 def _kept_type(kind: str) -> str:

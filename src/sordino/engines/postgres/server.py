@@ -49,10 +49,23 @@ _SETTINGS: Final = {
     "debug_print_plan": "off",
 }
 """For each transaction: what names mean, how literals are read, what is logged."""
+PINS: Final = {
+    "constraint_exclusion": "off",
+    "enable_partition_pruning": "off",
+    "enable_indexscan": "off",
+    "enable_indexonlyscan": "off",
+    "enable_bitmapscan": "off",
+    "enable_tidscan": "off",
+    "enable_seqscan": "on",
+    "cursor_tuple_fraction": "1",
+}
+"""For statements that read rows: tables are read from their first row to their last."""
 _BEGIN: Final = "; ".join([
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY NOT DEFERRABLE",
     *(f"SET LOCAL {name} TO {value}" for name, value in _SETTINGS.items()),
 ])
+_PIN: Final = "; ".join(f"SET LOCAL {name} TO {value}" for name, value in PINS.items())
+_UNPIN: Final = "; ".join(f"SET LOCAL {name} TO DEFAULT" for name in PINS)
 
 
 @final
@@ -68,6 +81,7 @@ class Server:
         self._connection: psycopg.Connection[Row] | None = None
         self._end: weakref.finalize[..., Any] | None = None
         self._begun = False
+        self._pinned = False
 
     def is_at(self, other: "Server") -> bool:
         """Tell whether another has the same address."""
@@ -117,6 +131,7 @@ class Server:
     def _begin(self) -> None:
         """Begin, over a new connection where one was lost between questions."""
         self.connect()
+        self._pinned = False
         try:
             self.command(_BEGIN)
         except ServerRefusal:
@@ -131,6 +146,18 @@ class Server:
     def begin_anew(self) -> None:
         """Give the transaction another moment; what it saw and held is let go."""
         self.command(f"ROLLBACK; {_BEGIN}")
+        self._pinned = False
+
+    def pin(self, *, pinned: bool = True) -> None:
+        """Have what follows in this transaction read tables as a whole, or as usual."""
+        if pinned is not self._pinned:
+            self.command(_PIN if pinned else _UNPIN)
+            self._pinned = pinned
+
+    def catalogue_rows(self, text: str, values: Sequence[Any]) -> list[Row]:
+        """Return rows of the catalogue, which is large and read by its indexes."""
+        self.pin(pinned=False)
+        return self.rows(text, values)
 
     def rows(self, text: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return the rows of a statement, in the binary form of each value."""

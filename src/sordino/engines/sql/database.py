@@ -102,6 +102,10 @@ class AbstractDatabase(ABC):
         """Run a statement of no rows in the way in which its rows will be kept."""
         self.table(statement, salt)
 
+    def refuse_other_plan(self, statement: Statement, salt: int) -> None:
+        """Refuse a statement that would not run as it is written; no row is read."""
+        del statement, salt
+
     @cached_property
     def rehearsals(self) -> set[int]:
         """What ran on tables without rows in this database, by its mark."""

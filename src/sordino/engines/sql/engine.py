@@ -235,6 +235,7 @@ class SQLEngine(AbstractEngine):
         self._make(empty, None if keys is None else keys.slice(0, 0))
         self._database.hand_parts(empty.last)
         trial(empty.last, self._salt)
+        self._database.refuse_other_plan(run.last, self._salt)
         self._database.forget()
         self._database.rehearsals.add(run.mark)
 

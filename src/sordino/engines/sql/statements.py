@@ -71,7 +71,7 @@ class Statement:
             run = tree.copy()
             for key in list(_salts(run)):
                 key.replace(dialect.placeholder(len(values) + 1))
-        text = run.sql(dialect.name, copy=False)
+        text = dialect.text(run)
         bound, types = tuple(values), tuple(kinds) or (pa.int64(),)
         return cls(dialect, types, tree, text, bound, keyed, tuple(handed))
 
@@ -92,14 +92,27 @@ class Statement:
         """Tell whether the database reads a source of it by itself."""
         return any(part.in_place for part in self.handed)
 
-    def empty_copy(self) -> "Statement":
-        """Return the statement over tables that have the columns, but no rows."""
-        handed = tuple(part.empty_copy() for part in self.handed)
+    @property
+    def reads_files(self) -> bool:
+        """Tell whether the database reads files of a source by itself."""
+        return any(part.in_place and part.source.paths for part in self.handed)
+
+    def empty_copy(
+        self, spared: Callable[[Handed], bool] = lambda _: False
+    ) -> "Statement":
+        """Return the statement over tables that have the columns, but no rows.
+
+        Those that are spared are read as they are.
+        """
+        read = {part.name for part in self.handed if spared(part)}
+        handed = tuple(
+            part if part.name in read else part.empty_copy() for part in self.handed
+        )
         if not self.in_place:
             return replace(self, handed=handed)
         tree = self.tree.copy()
         for node in list(tree.walk()):
-            if SOURCE in node.meta:
+            if SOURCE in node.meta and node.meta[SOURCE] not in read:
                 node.replace(handed_table(node.meta[SOURCE]))
         return self.of(self.dialect, self.kinds, tree, self.values, handed)
 
