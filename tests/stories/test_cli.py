@@ -287,7 +287,7 @@ def test_looking_leaves_a_ledger_as_it_is(
     witnessed: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
     """Commands that look open no file to write, and work where nobody may write."""
-    path, *more = folder / "clinic.ledger", *[]
+    path, more = folder / "clinic.ledger", list[str]()
     if witnessed:
         given: Any = {"create": True, "witness": folder / "clinic.seen"}
         sd.Ledger.at(path, **given).close()
@@ -295,7 +295,7 @@ def test_looking_leaves_a_ledger_as_it_is(
     with path.open("ab") as file:
         file.write(b'{"number":9,"kind"')  # a line that a crash has cut short
     before = {one: one.read_bytes() for one in folder.iterdir() if one.is_file()}
-    written = []
+    written: list[object] = []
 
     def watch(event: str, values: tuple[Any, ...]) -> None:
         if watching and event == "open" and str(values[0]).startswith(str(path)[:-6]):

@@ -262,7 +262,7 @@ LEDGER_COMMANDS: Final = (
     ),
     LedgerCommand(
         "lower",
-        shares.lower_limit,
+        shares.lower_budget,
         "Lower the limit of a budget; none is ever raised.",
         "sordino ledger lower clinic.ledger ana --epsilon 0.05 --delta 0",
         _lower,

@@ -21,15 +21,15 @@ from sordino.losses.headline import headline
 def allot_budget(arguments: argparse.Namespace) -> None:
     """Give somebody a budget of their own, under that of the dataset."""
     limit = _limit(arguments)
-    with _opened(arguments) as ledger:
+    with _open_to_change(arguments) as ledger:
         ledger.allot(arguments.budget, limit)
         _tell(arguments, ledger, f"{arguments.budget} has {limit.stated}.")
 
 
-def lower_limit(arguments: argparse.Namespace) -> None:
+def lower_budget(arguments: argparse.Namespace) -> None:
     """Lower the limit of a budget."""
     limit = _limit(arguments)
-    with _opened(arguments) as ledger:
+    with _open_to_change(arguments) as ledger:
         ledger.lower(arguments.budget, limit, who=arguments.who, why=arguments.why)
         _tell(arguments, ledger, f"{arguments.budget} has now {limit.stated}.")
 
@@ -37,7 +37,7 @@ def lower_limit(arguments: argparse.Namespace) -> None:
 def earmark_part(arguments: argparse.Namespace) -> None:
     """Set a part of a budget aside."""
     amount: Any = _budget(arguments)
-    with _opened(arguments) as ledger:
+    with _open_to_change(arguments) as ledger:
         ledger.earmark(
             arguments.name,
             amount,
@@ -50,12 +50,12 @@ def earmark_part(arguments: argparse.Namespace) -> None:
 
 def free_part(arguments: argparse.Namespace) -> None:
     """Give back what is left of what was set aside."""
-    with _opened(arguments) as ledger:
+    with _open_to_change(arguments) as ledger:
         ledger.free(arguments.name, who=arguments.who, why=arguments.why)
     say(f"What was left of {arguments.name} can be spent again.")
 
 
-def _opened(arguments: argparse.Namespace) -> Ledger:
+def _open_to_change(arguments: argparse.Namespace) -> Ledger:
     """Return the ledger, which is written to."""
     return open_ledger(arguments, read_signer(arguments.signer))
 
@@ -82,9 +82,9 @@ def _tell(arguments: argparse.Namespace, ledger: Ledger, sentence: str) -> None:
             "limit": ledger.limit(arguments.budget).stated,
             "left": headline(left),
             "set aside": {
-                one.name: headline(one.left)
-                for one in ledger.earmarks()
-                if arguments.budget in {DATASET, one.budget}
+                earmark.name: headline(earmark.left)
+                for earmark in ledger.earmarks()
+                if arguments.budget in {DATASET, earmark.budget}
             },
         }
         write_object("budget", facts)

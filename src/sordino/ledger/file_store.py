@@ -237,10 +237,10 @@ class FileStore(AbstractStore):
         What a disk says once, and not the second time, would be damage from then on.
         """
         lines, at = self._whole_lines, self._last_mark.end
-        told, again = (self._file.read(lines.end - at, at) for _ in range(2))
-        if told != again or len(told) != lines.end - at:
+        first, second = (self._file.read(lines.end - at, at) for _ in range(2))
+        if first != second or len(first) != lines.end - at:
             raise lines.damage("its newest lines are read as others each time")
-        return told
+        return first
 
     def _advance(self) -> None:
         """Mark the end as durable, in the block that the newest mark is not in."""

@@ -262,8 +262,8 @@ def _check(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that is not whole, or not the one that is meant."""
     refuse_overspent(log)
     _refuse_other(log, terms)
-    told = terms.reading or terms.witness is None
-    if not told and log.newest_about("witness") is None:
+    has_new_witness = terms.witness is not None and not terms.reading
+    if has_new_witness and log.newest_about("witness") is None:
         log.add("witnessed", {"when": terms.world.clock().isoformat()})
 
 

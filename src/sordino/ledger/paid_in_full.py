@@ -19,7 +19,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.guarantees import Guarantees
-from sordino.numbers import INFINITE, Extended, sqrt
+from sordino.numbers import INFINITE, Exact, Extended, sqrt
 
 Rules: TypeAlias = Iterable[tuple[AbstractFilter, Charge]]
 """Filters, and what was charged by each."""
@@ -42,23 +42,22 @@ def pays_what_it_says(fields: dict[str, Any], rules: Rules) -> bool:
     budget that is no loss, or one put together, is taken for its guarantees alone.
     """
     try:
-        known = Guarantees(**{
-            name: _number(text) for name, text in fields["known"].items()
-        })
-        asked = _budget(fields["asked"])
+        numbers: Any = {name: _number(text) for name, text in fields["known"].items()}
+        known = Guarantees(**numbers)
+        budget = _budget(fields["asked"])
     except (ArithmeticError, InvalidParameter, TypeError, ValueError):
         return False
-    return all(_is_enough(rule, paid, (asked, known)) for rule, paid in rules)
+    return all(_is_enough(rule, paid, (budget, known)) for rule, paid in rules)
 
 
 def _is_enough(
     rule: AbstractFilter, paid: Charge, stated: tuple[Loss | None, Guarantees]
 ) -> bool:
     """Say whether a charge is at least that of a budget and of guarantees."""
-    asked, known = stated
-    due = rule.charge_within(asked, known)
+    budget, known = stated
+    due = rule.charge_within(budget, known)
     if due is None:  # of a budget that cannot be read back
-        return asked is None
+        return budget is None
     return all(map(_reaches, paid.amounts, due.amounts))
 
 
@@ -85,7 +84,7 @@ def _number(text: str) -> Extended:
     match = _NUMBER.fullmatch(text)
     if match is None or len(match[1]) // len(_ROOT) != len(match[3]):
         raise ValueError("no number is written so")
-    value: Extended = Fraction(match[2])
+    value: Exact = Fraction(match[2])
     for _ in match[3]:
         value = sqrt(value)
     return value

@@ -9,8 +9,9 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -94,7 +95,7 @@ def test_a_disk_that_lies_once_raises_no_alarm(
     lie: str,
 ) -> None:
     """Whatever it lies about: what it says afterwards is believed, from the first."""
-    wrong = []
+    wrong: list[object] = []
     for k in itertools.count(1):
         path = folder / f"{k}.ledger"
         witness = folder / f"{k}.witness" if witnessed else None
@@ -166,12 +167,12 @@ def test_a_release_from_any_depth(tmp_path: Path, first: int, step: int) -> None
     other.verify()
 
 
-def _frames() -> object:
+def _frames() -> Iterator[FrameType]:
     """Yield the frames that are on the stack."""
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         yield frame
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
 
 
 def test_what_nests_too_deeply_is_told_by_its_brackets() -> None:

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ LIMITS = [
 ]
 TOGETHER = compose([sd.PureDP("0.1"), sd.GaussianDP("1/7")])
 """As a budget it is not read back: what is known of the loss counts alone."""
-LOSSES = [
+LOSSES: list[Any] = [
     sd.PureDP("0.1"),
     sd.PureDP("sqrt(2)/3"),
     sd.ApproxDP("1/3", "1e-9"),
@@ -37,7 +38,12 @@ LOSSES = [
     TOGETHER,
     sd.PureDP(0),
 ]
-BUDGETS = [*LOSSES, sd.Advantage("0.2"), sd.PureDP("1.5"), sd.ApproxDP(2, "1e-3")]
+BUDGETS: list[Any] = [
+    *LOSSES,
+    sd.Advantage("0.2"),
+    sd.PureDP("1.5"),
+    sd.ApproxDP(2, "1e-3"),
+]
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.stated)
@@ -61,7 +67,7 @@ def test_what_a_ledger_charges_is_enough(limit: Limit) -> None:
         for place, amount in enumerate(paid.amounts):
             if amount == 0 or amount == float("inf"):
                 continue
-            less = list(paid.amounts)
+            less: list[Any] = list(paid.amounts)
             less[place] = amount * (1 - Fraction(1, 10**6))
             short = type(paid)(paid.coordinates, tuple(less))
             if pays_what_it_says(fields, [(limit.rule, short)]):
