@@ -244,10 +244,9 @@ class LedgerDamaged(SordinoError, RuntimeError):
     def __init__(self, path: object, problem: str) -> None:
         """Say which ledger, what is wrong, and what may be done."""
         super().__init__(
-            f"the ledger {path} is not to be trusted: {problem}. Nothing more is "
-            "charged to it or answered from it. Keep the file, count the whole budget "
-            "as spent, and make no other ledger of the same data: an older copy "
-            "forgets charges. With its witness, sordino ledger restore forgets none."
+            f"the ledger {path} is not to be trusted: {problem}. Keep the file, count "
+            "the whole budget as spent, and make no other ledger of the same data: "
+            "older copies forget charges. Restored by a witness, it forgets none."
         )
 
 

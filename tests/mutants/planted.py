@@ -10,6 +10,7 @@ from typing import Final
 
 from tests.mutants.planted_alarms import PLANTED_ALARMS
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
+from tests.mutants.planted_clocks import PLANTED_CLOCKS
 from tests.mutants.planted_files import PLANTED_FILES
 from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_pictures import PLANTED_PICTURES
@@ -348,13 +349,6 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "budgets",
-        "src/sordino/ledger/claims.py",
-        "    if committed is not None:\n        return committed\n",
-        "",
-        "second answer may overwrite",
-    ),
-    Planted(
-        "budgets",
         "src/sordino/budgets/filters.py",
         "place = 0 if isinstance(budget, self.own) else 1",
         "place = 1",
@@ -385,6 +379,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_POLICY,
     *PLANTED_UNITS,
     *PLANTED_WAITING,
+    *PLANTED_CLOCKS,
     Planted(
         "joins",
         "src/sordino/query/per_id.py",

@@ -179,7 +179,12 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
 def open_ledger(arguments: argparse.Namespace, signer: Any = None) -> Ledger:
     """Return the ledger at a path, to be changed."""
     _refuse_missing(arguments.path)
-    return Ledger.at(arguments.path, witness=arguments.witness, signer=signer)
+    return Ledger.at(
+        arguments.path,
+        witness=arguments.witness,
+        signer=signer,
+        only_writer=vars(arguments).get("only_writer", False),
+    )
 
 
 def read_ledger(arguments: argparse.Namespace) -> Ledger:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from sordino.cli import keeping, ledger, shares
+from sordino.cli import budget_shares, keeping, ledger
 from sordino.cli.budget_options import add_budget_options
-from sordino.cli.signer_option import add_signer_option
+from sordino.cli.signer_option import add_only_writer_option, add_signer_option
 from sordino.ledger.entries import DATASET
 
 EXAMPLE: Final = "sordino ledger verify clinic.ledger"
@@ -130,6 +130,7 @@ def _source(parser: argparse.ArgumentParser) -> None:
         help="what `backup` wrote",
     )
     add_signer_option(parser, "the private key of a signed ledger")
+    add_only_writer_option(parser)
 
 
 def _budget(parser: argparse.ArgumentParser) -> None:
@@ -143,6 +144,7 @@ def _remark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--who", default="", metavar="WHO", help="who does it")
     parser.add_argument("--why", default="", metavar="WHY", help="what for")
     add_signer_option(parser, "the private key of a signed ledger")
+    add_only_writer_option(parser)
 
 
 def _limit(parser: argparse.ArgumentParser) -> None:
@@ -168,6 +170,7 @@ def _share(parser: argparse.ArgumentParser) -> None:
     """Add whose budget, how much, and who signs."""
     _limit(parser)
     add_signer_option(parser, "the private key of a signed ledger")
+    add_only_writer_option(parser)
 
 
 def _lower(parser: argparse.ArgumentParser) -> None:
@@ -255,28 +258,28 @@ LEDGER_COMMANDS: Final = (
     ),
     LedgerCommand(
         "allot",
-        shares.allot_budget,
+        budget_shares.allot_budget,
         "Give an analyst a budget of their own, under that of the dataset.",
         "sordino ledger allot clinic.ledger bob --epsilon 0.1 --delta 1e-7",
         _share,
     ),
     LedgerCommand(
         "lower",
-        shares.lower_budget,
+        budget_shares.lower_budget,
         "Lower the limit of a budget; none is ever raised.",
         "sordino ledger lower clinic.ledger ana --epsilon 0.05 --delta 0",
         _lower,
     ),
     LedgerCommand(
         "earmark",
-        shares.earmark_part,
+        budget_shares.earmark_part,
         "Set a part of a budget aside for what is planned.",
         "sordino ledger earmark clinic.ledger census --epsilon 0.1",
         _part,
     ),
     LedgerCommand(
         "free",
-        shares.free_part,
+        budget_shares.free_part,
         "Give back what is left of what was set aside.",
         "sordino ledger free clinic.ledger census",
         _name,

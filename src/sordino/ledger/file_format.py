@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Self, TypeAlias, final
 
-from sordino.ledger.records import Record, hash_bytes, read_json
+from sordino.ledger.records import Record, hash_bytes, parse_json
 
 FORMAT: Final = 2
 BLOCK: Final = 4096
@@ -142,7 +142,7 @@ def _pad(text: str) -> bytes:
 def _object(text: bytes) -> dict[str, Any]:
     """Return the JSON object of a line, an empty one where there is none."""
     try:
-        content = read_json(text.decode("ascii"))
+        content = parse_json(text.decode("ascii"))
     except ValueError:
         return {}
     return content if isinstance(content, dict) else {}

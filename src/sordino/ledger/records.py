@@ -84,7 +84,7 @@ class Record:
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Return the body as a dictionary; of a hostile body anything may come."""
-        read: dict[str, Any] = read_json(self.body)
+        read: dict[str, Any] = parse_json(self.body)
         return read
 
     @property
@@ -98,12 +98,12 @@ class Record:
         return Head(self.number, self.hash)
 
 
-def read_json(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Return what JSON says; text that nests too deeply is a `ValueError`.
 
     So a `RecursionError` is of who calls, never of the text.
 
-    >>> read_json('{"charge":[3,"]"]}')
+    >>> parse_json('{"charge":[3,"]"]}')
     {'charge': [3, ']']}
     """
     if text.count("[") + text.count("{") > DEEPEST and _nests_deeper(text):

@@ -23,7 +23,7 @@ from sordino.errors import (
     SordinoError,
 )
 from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.records import DEEPEST, NOTHING, Record, read_json
+from sordino.ledger.records import DEEPEST, NOTHING, Record, parse_json
 from sordino.ledger.world import Disk
 from sordino.losses.base import PureDP
 from tests.ledgers import LIMIT, claim
@@ -178,12 +178,12 @@ def _frames() -> Iterator[FrameType]:
 def test_what_nests_too_deeply_is_told_by_its_brackets() -> None:
     """A RecursionError is never of the text: it is of who calls, and goes through."""
     deep = "[" * DEEPEST + "]" * DEEPEST
-    assert read_json(deep.replace("[]", "[1]"))
-    assert read_json('"' + "[" * 10**5 + '"') == "[" * 10**5
-    assert read_json("[" + ",".join(["[]"] * 10**4) + "]")
+    assert parse_json(deep.replace("[]", "[1]"))
+    assert parse_json('"' + "[" * 10**5 + '"') == "[" * 10**5
+    assert parse_json("[" + ",".join(["[]"] * 10**4) + "]")
     for text in (f"[{deep}]", "[" * 10**6, '{"a":' * 10**5, '["\\"",' + deep + "]"):
         with pytest.raises(ValueError, match="nests too deeply"):
-            read_json(text)
+            parse_json(text)
     hostile = Record.successor(NOTHING, "leased", {})
     with pytest.raises(ValueError, match="nests too deeply"):
         _ = Record(1, "leased", '{"a":' + f"[{deep}]" + "}", "", hostile.hash).fields
