@@ -6,6 +6,7 @@ stack: whoever asks is answered or refused, and no whole ledger is not to be tru
 
 import itertools
 import os
+import shutil
 import signal
 import sys
 from collections import Counter
@@ -26,7 +27,7 @@ from sordino.ledger.ledger import Ledger, World
 from sordino.ledger.records import DEEPEST, NOTHING, Record, parse_json
 from sordino.ledger.world import Disk
 from sordino.losses.base import PureDP
-from tests.ledgers import LIMIT, claim
+from tests.ledgers import LIMIT, Failing, claim
 
 QUERY = sd.table("visits").agg(n=sd.count())
 HUNDREDTH = PureDP("0.01")
@@ -221,3 +222,54 @@ def test_a_signal_handler_that_asks_is_refused(tmp_path: Path, kind: str) -> Non
     assert all("in use in this very thread" in refusal for refusal in heard)
     assert ledger.reserve(claim("a")).answer == b"42"
     assert ledger.remaining() == PureDP("0.9")
+
+
+def test_a_handle_goes_on_with_the_same_file_alone(folder: Path) -> None:
+    """Meanwhile replaced, put back in place, or gone: the next call says so."""
+
+    def failed(name: str) -> tuple[Path, Ledger]:
+        path = folder / name
+        Ledger.at(path, LIMIT, create=True).close()
+        shutil.copy(path, folder / f"{name} before")
+        failing = Failing(2, acts=frozenset({"sync"}))
+        ledger = Ledger.at(path, world=failing.world)
+        ledger.reserve(claim("first"))
+        with pytest.raises(LedgerUnavailable):
+            ledger.reserve(claim("second"))
+        return path, ledger
+
+    path, ledger = failed("replaced")
+    path.with_name("replaced before").rename(path)
+    with pytest.raises(LedgerDamaged, match="moved or replaced"):
+        ledger.spent()
+    path, ledger = failed("put back")
+    path.write_bytes(path.with_name("put back before").read_bytes())
+    with pytest.raises(LedgerDamaged, match="put back"):
+        ledger.spent()
+    path, ledger = failed("gone")
+    path.unlink()
+    with pytest.raises(LedgerDamaged, match="moved or replaced"):
+        ledger.spent()
+
+
+@pytest.mark.parametrize("file", ["witness", "ledger"])
+@pytest.mark.parametrize("point", ["filled", "named", "durable"])
+def test_a_kill_while_both_are_made(tmp_path: Path, file: str, point: str) -> None:
+    """At whatever point the first start ends, the next one opens the ledger."""
+
+    def die(reached: str) -> None:
+        if reached == f"create {file}: {point}":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def start(world: World) -> Ledger:
+        path, witness = tmp_path / "a", tmp_path / "w"
+        return Ledger.at(path, LIMIT, create=True, witness=witness, world=world)
+
+    child = os.fork()
+    if child == 0:
+        start(World(reached=die))
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+    with start(World()) as ledger:
+        assert ledger.spent() == PureDP(0)
+        assert ledger.verify().records == 3

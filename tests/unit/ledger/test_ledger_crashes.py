@@ -7,7 +7,6 @@ import errno
 import fcntl
 import os
 import random
-import shutil
 import signal
 import time
 from collections import Counter
@@ -18,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from sordino.errors import LedgerDamaged, LedgerUnavailable, SordinoError
+from sordino.errors import LedgerUnavailable, SordinoError
 from sordino.ledger.ledger import Claim, Ledger, World
 from sordino.losses.base import PureDP
 from tests.ledgers import (
@@ -327,34 +326,6 @@ def test_a_handle_goes_on_once_the_disk_does(folder: Path) -> None:
     with Ledger.at(path) as other:
         assert other.verify() == ledger.verify()
     ledger.close()
-
-
-def test_a_handle_goes_on_with_the_same_file_alone(folder: Path) -> None:
-    """Meanwhile replaced, put back in place, or gone: the next call says so."""
-
-    def failed(name: str) -> tuple[Path, Ledger]:
-        path = folder / name
-        Ledger.at(path, LIMIT, create=True).close()
-        shutil.copy(path, folder / f"{name} before")
-        failing = Failing(2, acts=frozenset({"sync"}))
-        ledger = Ledger.at(path, world=failing.world)
-        ledger.reserve(claim("first"))
-        with pytest.raises(LedgerUnavailable):
-            ledger.reserve(claim("second"))
-        return path, ledger
-
-    path, ledger = failed("replaced")
-    path.with_name("replaced before").rename(path)
-    with pytest.raises(LedgerDamaged, match="moved or replaced"):
-        ledger.spent()
-    path, ledger = failed("put back")
-    path.write_bytes(path.with_name("put back before").read_bytes())
-    with pytest.raises(LedgerDamaged, match="put back"):
-        ledger.spent()
-    path, ledger = failed("gone")
-    path.unlink()
-    with pytest.raises(LedgerDamaged, match="moved or replaced"):
-        ledger.spent()
 
 
 @pytest.mark.parametrize("size", [10, 9000])

@@ -148,29 +148,6 @@ def test_a_witness_without_a_charge_is_taken_over(both: tuple[Path, Path]) -> No
     charged(path, witness, "a")
 
 
-@pytest.mark.parametrize("file", ["witness", "ledger"])
-@pytest.mark.parametrize("point", ["filled", "named", "durable"])
-def test_a_kill_while_both_are_made(tmp_path: Path, file: str, point: str) -> None:
-    """At whatever point the first start ends, the next one opens the ledger."""
-
-    def die(reached: str) -> None:
-        if reached == f"create {file}: {point}":
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def start(world: World) -> Ledger:
-        path, witness = tmp_path / "a", tmp_path / "w"
-        return Ledger.at(path, LIMIT, create=True, witness=witness, world=world)
-
-    child = os.fork()
-    if child == 0:
-        start(World(reached=die))
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
-    with start(World()) as ledger:
-        assert ledger.spent() == PureDP(0)
-        assert ledger.verify().records == 3
-
-
 def test_a_witness_may_come_later(tmp_path: Path) -> None:
     """Asked for with `create`, an old ledger gets one, and handles without it end."""
     path, witness = tmp_path / "a", tmp_path / "w"
