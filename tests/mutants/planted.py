@@ -20,7 +20,6 @@ from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
-from tests.mutants.planted_views import PLANTED_VIEWS
 from tests.mutants.planted_waiting import PLANTED_WAITING
 from tests.mutants.planting import Planted
 
@@ -381,7 +380,6 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_PLANS,
     *PLANTED_POLICY,
     *PLANTED_UNITS,
-    *PLANTED_VIEWS,
     *PLANTED_WAITING,
     *PLANTED_CLOCKS,
     Planted(
