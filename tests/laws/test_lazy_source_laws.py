@@ -4,7 +4,6 @@ Conditions are compared with the values, over an honest file with NaN and over o
 lies; whatever is not of one row is refused when a session is opened.
 """
 
-import struct
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -14,40 +13,15 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
 from sordino.engines.doors import open_source
+from sordino.engines.duckdb.consistent_functions import ROW_FUNCTIONS
 from sordino.engines.duckdb.relations import of_relation
-from sordino.engines.duckdb.row_functions import ROW_FUNCTIONS
 from sordino.errors import EngineUnavailable, InvalidParameter
-from tests.liars import Lie, lied
-
-NAN: Final = [float("nan")] * 500
-FAR: Final = struct.pack("<d", 50.0)
-BUDGET: Final = sd.PureDP(10**9)
-"""The noise of it is none."""
-
-
-def _files(folder: Path) -> Mapping[str, tuple[Path, np.ndarray[Any, Any]]]:
-    """Return files and what is in them: neighbours with NaN, and one that lies."""
-    made = {}
-    for name, values in {
-        "honest": [*NAN, 1.0, 2.0, 3.0],
-        "honest, one row more": [*NAN, 1.0, 2.0, 3.0, 150.0],
-        "lying": [*NAN, 1.0, 2.0, 3.0, 150.0, 2e9],
-    }.items():
-        path = folder / f"{name}.parquet"
-        cells = np.asarray(values)
-        pq.write_table(pa.table({"x": pa.array(cells, from_pandas=False)}), path)
-        made[name] = path, cells
-    path = made["lying"][0]
-    assert lied(path, {0: Lie(FAR, FAR, 0)})
-    return made
-
+from tests.lazy_sources import BUDGET, count, nan_files, rows_of
 
 Holds: TypeAlias = Callable[[Any], Any]
 SQL: Final[Mapping[str, Holds]] = {
@@ -69,20 +43,6 @@ FRAMES: Final[Mapping[str, tuple[Callable[[], pl.Expr], Holds]]] = {
 }
 
 
-def count(source: Any, **options: Any) -> int:
-    """Return how many rows a session of a source counts."""
-    table = sd.PrivateTable(source, protects=sd.AddOneRow(), **options)
-    session = sd.Session({"t": table}, BUDGET, engine="memory")
-    release = session.release(sd.table("t").agg(n=sd.count()), sd.PureDP(10**6))
-    return int(release["n"].to_pylist()[0])
-
-
-def rows_of(source: Any) -> int | str:
-    """Return how many rows are read of a source that makes each of one row."""
-    opened = open_source(source, {}).source
-    return opened.computed or int(opened.read([0]).num_rows)
-
-
 def _ways(path: Path, connection: Any, condition: str) -> Mapping[str, Any]:
     """Return a condition on a file in all forms of DuckDB."""
     text = f"FROM '{path}' WHERE {condition}"
@@ -99,7 +59,7 @@ def _ways(path: Path, connection: Any, condition: str) -> Mapping[str, Any]:
 @pytest.mark.parametrize("named", ["honest", "honest, one row more", "lying"])
 def test_conditions_see_values(named: str, tmp_path: Path) -> None:
     """Relations, views, views of views and lazy frames have what the cells say."""
-    path, cells = _files(tmp_path)[named]
+    path, cells = nan_files(tmp_path)[named]
     connection, frame, asked = duckdb.connect(), pl.scan_parquet(path), []
     for condition, holds in SQL.items():
         for way, source in _ways(path, connection, condition).items():
@@ -215,8 +175,8 @@ def test_what_is_of_one_row_is_read() -> None:
         source = of_relation(relation, {})
         cells = source.read(range(len(source.fields))).to_pylist()
         got = sorted(str(tuple(row.values())) for row in cells)
-        if source.computed or got != sorted(map(str, relation.fetchall())):
-            other.append((text, source.computed))
+        if source.doubt or got != sorted(map(str, relation.fetchall())):
+            other.append((text, source.doubt))
     assert not other
 
 
@@ -241,7 +201,7 @@ def test_what_is_not_of_one_row_is_refused_or_answered_for() -> None:
     assert count(registered, vouched_by="A. Weber") == 1
 
 
-def test_parameters_frames_and_files(tmp_path: Path) -> None:
+def test_parameters_frames_andnan_files(tmp_path: Path) -> None:
     """What a text does not say, or types by folders and rows, is refused as well."""
     folder = tmp_path / "k=1"
     folder.mkdir()
@@ -341,75 +301,6 @@ def test_who_answers_is_told() -> None:
     for nobody in (" ", 7):
         with pytest.raises(InvalidParameter, match="vouched_by"):
             sd.PrivateTable(relation, sd.AddOneRow(), vouched_by=nobody)  # type: ignore[arg-type]
-
-
-LAZY: Final[Mapping[str, tuple[Callable[[pl.LazyFrame], pl.LazyFrame], str]]] = {
-    "head": (lambda at: at.head(3), "takes some rows"),
-    "tail": (lambda at: at.tail(3), "takes some rows"),
-    "sort": (lambda at: at.sort("x"), "order of rows"),
-    "group_by": (lambda at: at.group_by("x").agg(pl.len()), "group_by"),
-    "unique": (lambda at: at.unique(), "equal rows"),
-    "join": (lambda at: at.join(at, on="x"), "joins"),
-    "row index": (lambda at: at.with_row_index(), "row_index"),
-    "aggregate": (lambda at: at.filter(pl.col("x") > pl.col("x").mean()), "'Agg'"),
-    "window": (lambda at: at.select(pl.col("x").sum().over("x")), "'Over'"),
-    "shift": (lambda at: at.select(pl.col("x").shift(1)), "'Shift'"),
-    "sample": (lambda at: at.select(pl.col("x").shuffle()), "'Random'"),
-    "strict cast": (lambda at: at.select(pl.col("x").cast(pl.Int8)), "strict=False"),
-    "reverse": (lambda at: at.reverse(), "'Reverse'"),
-    "values": (lambda at: at.with_columns(pl.Series("k", [1] * 503)), "'Literal'"),
-    "Python": (lambda at: at.map_batches(lambda frame: frame), "Python"),
-}
-
-
-def test_lazy_frames_are_judged_before_they_are_collected(tmp_path: Path) -> None:
-    """What is of one row is read; the rest is refused, or somebody answers for it."""
-    path, other = _files(tmp_path)["honest"][0], []
-    frame = pl.scan_parquet(path)
-    for name, (make, word) in LAZY.items():
-        try:
-            count(make(frame))
-            other.append((name, "taken"))
-        except InvalidParameter as refusal:
-            if word not in str(refusal):
-                other.append((name, str(refusal)))
-    assert not other
-    assert count(frame.head(3), vouched_by="A. Weber") == 3
-    x = pl.col("x")
-    made = frame.with_columns(x.cast(pl.Int64, strict=False).alias("i"), pl.lit(1))
-    renamed = pl.concat([made, made]).rename({"i": "j"}).drop("x").drop_nulls()
-    assert count(renamed) == 6
-    assert count(pl.LazyFrame({"x": [1, 2]}).filter(x > 1)) == 1
-
-
-def test_a_filtered_data_set_is_refused(tmp_path: Path) -> None:
-    """A filter of Arrow is pushed to the footers; one of the session sees values."""
-    path, cells = _files(tmp_path)["lying"]
-    whole = ds.dataset(path)
-    for filtered in (
-        whole.filter(pc.field("x") > 100),
-        ds.dataset(pa.table({"x": [1.0]})).filter(pc.field("x") > 0),
-    ):
-        with pytest.raises(InvalidParameter, match="filtered by Arrow"):
-            count(filtered)
-    table = sd.PrivateTable(whole, protects=sd.AddOneRow())
-    session = sd.Session({"t": table}, BUDGET)
-    far = sd.table("t").filter(sd.col("x") > 100).agg(n=sd.count())
-    expected = [int(((cells > 100) | np.isnan(cells)).sum())]
-    got = session.release(far, sd.PureDP(10**6))["n"].to_pylist()
-    assert got in (expected, [int((cells > 100).sum())])
-    assert count(ds.dataset([whole, whole])) == 2 * len(cells)
-
-
-def test_an_order_that_a_frame_claims_is_not_believed() -> None:
-    """Polars' mark of sorted values stays behind: DuckDB and memory see cells."""
-    frame = pl.DataFrame({"x": [9, 1, 5]}).with_columns(pl.col("x").set_sorted())
-    for source in (frame, frame.lazy()):
-        assert count(source) == 3
-        table = sd.PrivateTable(source, protects=sd.AddOneRow())
-        session = sd.Session({"t": table}, BUDGET)
-        below = sd.table("t").filter(sd.col("x") < 6).agg(n=sd.count())
-        assert session.release(below, sd.PureDP(10**6))["n"].to_pylist() == [2]
 
 
 def test_listed_functions_are_consistent() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.planted_alarms import PLANTED_ALARMS
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
 from tests.mutants.planted_clocks import PLANTED_CLOCKS
 from tests.mutants.planted_files import PLANTED_FILES
@@ -19,7 +20,6 @@ from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
-from tests.mutants.planted_views import PLANTED_VIEWS
 from tests.mutants.planted_waiting import PLANTED_WAITING
 from tests.mutants.planting import Planted
 
@@ -351,8 +351,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "budgets",
         "src/sordino/budgets/filters.py",
-        "        if isinstance(budget, self.own):\n            candidates.reverse()\n",
-        "",
+        "place = 0 if isinstance(budget, self.own) else 1",
+        "place = 1",
         "charged by loss, not as asked",
     ),
     Planted(
@@ -370,6 +370,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "the left tail is drawn as if it were farther",
     ),
     *PLANTED_REPORTS,
+    *PLANTED_ALARMS,
     *PLANTED_BLOCKS,
     *PLANTED_LABELS,
     *PLANTED_SERVER,
@@ -379,7 +380,6 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_PLANS,
     *PLANTED_POLICY,
     *PLANTED_UNITS,
-    *PLANTED_VIEWS,
     *PLANTED_WAITING,
     *PLANTED_CLOCKS,
     Planted(

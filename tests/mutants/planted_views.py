@@ -21,15 +21,15 @@ PLANTED_VIEWS: Final[tuple[Planted, ...]] = (
     Planted(
         "views",
         _RELATIONS,
-        "            same = self._judged() == self._text\n",
+        "            same = self._judge() == self._text\n",
         "            same = True\n",
         "a view that was replaced is not noticed",
     ),
     Planted(
         "views",
         _JUDGE,
-        '        return f"TRY({self._judged(expression)})"\n',
-        "        return self._judged(expression)\n",
+        '        return f"TRY({self._judge_text(expression)})"\n',
+        "        return self._judge_text(expression)\n",
         "one cell decides whether there is an answer",
     ),
     Planted(
@@ -56,7 +56,7 @@ PLANTED_VIEWS: Final[tuple[Planted, ...]] = (
     Planted(
         "views",
         _FRAMES,
-        '        self.computed = next(_reasons(frame), "")\n',
+        '        self.doubt = next(_reasons(frame), "")\n',
         "",
         "a lazy frame that is not judged",
     ),

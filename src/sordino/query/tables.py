@@ -62,7 +62,7 @@ class PrivateTable:
             protects=protects,
             columns=read_columns(columns),
             blocks=None if blocks is None else _validate.text(blocks=blocks),
-            vouched_by=_named(vouched_by),
+            vouched_by=_check_name(vouched_by),
         )
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class PrivateTable:
         return f"PrivateTable(protects={self.protects!r}{blocks}{by})"
 
 
-def _named(vouched_by: str | None) -> str | None:
+def _check_name(vouched_by: str | None) -> str | None:
     """Return who answers for a source: somebody, in words that can be shown."""
     if vouched_by is not None and not _validate.text(vouched_by=vouched_by).strip():
         raise InvalidParameter(

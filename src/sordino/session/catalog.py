@@ -140,7 +140,7 @@ class Catalog(AbstractCatalog):
         Where a row is computed of others, one row of a person changes many. A public
         table protects nobody.
         """
-        reason = self.engine.computed(name)
+        reason = self.engine.doubt(name)
         if isinstance(table, PublicTable) or (not reason and table.vouched_by is None):
             return ""
         if table.vouched_by is None:

@@ -64,7 +64,7 @@ class DatasetSource(AbstractSource):
         self._dataset = dataset
         self.fields = fields_of(dataset.schema)
         if _is_filtered(dataset):
-            self.computed = (
+            self.doubt = (
                 "is filtered by Arrow, which believes what files say of their rows"
             )
 

@@ -44,7 +44,7 @@ class AbstractSource(ABC):
     declared: Mapping[str, Column] = {}
     """What the source says of its columns, beside what the table says."""
 
-    computed: str = ""
+    doubt: str = ""
     """Why a row of it may depend on more than one row, or be believed of; none: ""."""
 
     reading: Callable[[str], AbstractExpression] | None = None

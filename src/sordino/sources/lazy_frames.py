@@ -82,10 +82,10 @@ class LazyFrameSource(AbstractSource):
     def __init__(self, frame: Any) -> None:
         """Read what the frame does; take its rows if each is made of one row."""
         self._frame = frame
-        self.computed = next(_reasons(frame), "")
+        self.doubt = next(_reasons(frame), "")
         empty = frame.collect_schema().to_frame()
         self.fields = table_of_frame(empty).fields
-        if not self.computed:
+        if not self.doubt:
             self.fields = self._rows.fields
 
     @cached_property
@@ -132,37 +132,37 @@ def _reasons(frame: Any) -> Iterator[str]:
 
 def _of_step(step: Any) -> Iterator[str]:
     """Yield what is not known to make each row of one row."""
-    name, said = _named(step)
-    name = _path(said["function"]) if name == "MapFunction" else name
+    name, content = _split_node(step)
+    name = _path(content["function"]) if name == "MapFunction" else name
     match name:
         case "DataFrameScan":
             pass
         case "Scan":
-            yield from _of_scan(said)
+            yield from _of_scan(content)
         case "IR" | "Union":  # a plan that was looked at before, or several
-            yield from chain(*map(_of_step, said.get("inputs") or [said["dsl"]]))
+            yield from chain(*map(_of_step, content.get("inputs") or [content["dsl"]]))
         case _ if name not in _INPUTS:
             yield _WHY.get(name, f"has a step that is not known here ({show(name)})")
         case _:
             for place in _INPUTS[name]:
-                yield from _of_expressions(said[place])
-            yield from _of_step(said["input"])
+                yield from _of_expressions(content[place])
+            yield from _of_step(content["input"])
 
 
-def _of_scan(said: dict[str, Any]) -> Iterator[str]:
+def _of_scan(content: dict[str, Any]) -> Iterator[str]:
     """Yield what of a scan is more than the rows of Parquet files."""
-    kind, _ = _named(said["scan_type"])
-    source, paths = _named(said["sources"])
+    kind, _ = _split_node(content["scan_type"])
+    source, paths = _split_node(content["sources"])
     if kind != "Parquet" or source != "Paths":
         yield f"reads {show(kind)}, and not Parquet files by their paths"
         return
-    options = said["unified_scan_args"]
+    options = content["unified_scan_args"]
     for name in _UNSAID:
         if options[name] is not None:
             yield f"reads Parquet files with {name}"
     enabled = options["hive_options"]["enabled"]
-    whole = all(Path(one["inner"]).suffix == ".parquet" for one in paths)
-    folder = any(Path(one["inner"]).is_dir() for one in paths)
+    whole = all(Path(path["inner"]).suffix == ".parquet" for path in paths)
+    folder = any(Path(path["inner"]).is_dir() for path in paths)
     if enabled or (enabled is None and (folder or not whole)):
         yield "takes columns from names of folders (say hive_partitioning=False)"
 
@@ -170,27 +170,27 @@ def _of_scan(said: dict[str, Any]) -> Iterator[str]:
 def _of_expressions(trees: Any) -> Iterator[str]:
     """Yield what of an expression, or of several, is not known to be of one row."""
     for tree in trees if isinstance(trees, list) else [trees]:
-        name, said = _named(tree)
+        name, content = _split_node(tree)
         match name:
             case "Column" | "Selector":
                 continue
-            case "Literal" if _named(said)[0] in {"Dyn", "Scalar"}:
+            case "Literal" if _split_node(content)[0] in {"Dyn", "Scalar"}:
                 continue
-            case "Cast" if said["options"] != "NonStrict":
+            case "Cast" if content["options"] != "NonStrict":
                 yield "has a cast that can fail for a row (say strict=False)"
-            case "Function" if not _is_of_one_row(said):
-                called = show(_path(said["function"]))
+            case "Function" if not _is_of_one_row(content):
+                called = show(_path(content["function"]))
                 yield f"has {called}, which is not known to be of one row"
             case _ if name not in _PARTS:
                 yield f"has {show(name)}, which is not known to be of one row"
                 continue
         for place in _PARTS[name]:
-            yield from _of_expressions(said[place])
+            yield from _of_expressions(content[place])
 
 
 def _is_of_one_row(call: dict[str, Any]) -> bool:
     name, rest = _path(call["function"]), call["input"][1:]
-    constant = all(_named(one)[0] == "Literal" for one in rest)
+    constant = all(_split_node(argument)[0] == "Literal" for argument in rest)
     return name in _FUNCTIONS or (name in _OF_CONSTANTS and constant)
 
 
@@ -200,14 +200,14 @@ def _path(function: Any) -> str:
     >>> _path("Abs"), _path({"Boolean": {"IsIn": {"nulls_equal": False}}})
     ('Abs', 'Boolean.IsIn')
     """
-    family, member = _named(function)
+    family, member = _split_node(function)
     inside = isinstance(member, str) or family in {"Boolean", "StringExpr"}
-    return f"{family}.{_named(member)[0]}" if inside else family
+    return f"{family}.{_split_node(member)[0]}" if inside else family
 
 
-def _named(tree: Any) -> tuple[str, Any]:
-    """Return the name of a part of a plan, and what is said of it."""
+def _split_node(tree: Any) -> tuple[str, Any]:
+    """Return the name of a part of a plan, and what is content of it."""
     if isinstance(tree, dict) and len(tree) == 1:
-        ((name, said),) = tree.items()
-        return name, said
+        ((name, content),) = tree.items()
+        return name, content
     return str(tree), None

@@ -8,7 +8,7 @@
 The optimiser is off for that cursor alone, so that nothing is believed that a file says
 of itself; the connection of the user keeps its settings, and nothing is made in it.
 Only the columns that are needed are read. The text that is run is the one that was
-found to make each row of one row (`row_by_row`). Another one says so (`computed`), and
+found to make each row of one row (`row_by_row`). Another one says so (`doubt`), and
 is read as it is, where somebody answers for it.
 """
 
@@ -70,10 +70,10 @@ class RelationSource(AbstractSource):
         self._own = own_names(connection) if whose else (none, none)
         self.fields = _fields(relation)
         try:
-            self._text = self._judged()
+            self._text = self._judge()
         except NotByRow as reason:
-            self._text, self.computed = self._asked, str(reason)
-        self._alone = bool(self.computed) and whose and not self._is_seen()
+            self._text, self.doubt = self._asked, str(reason)
+        self._alone = bool(self.doubt) and whose and not self._is_seen()
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""
@@ -82,8 +82,8 @@ class RelationSource(AbstractSource):
 
     def check(self) -> None:
         """Refuse what is gone, has other columns, or says something else by now."""
-        if not self.computed:
-            same = self._judged() == self._text
+        if not self.doubt:
+            same = self._judge() == self._text
         else:
             same = _fields(self._read_from()) == self.fields
         if not same:
@@ -112,21 +112,22 @@ class RelationSource(AbstractSource):
         except (NotByRow, duckdb.Error):
             return False
 
-    def _judged(self) -> str:
+    def _judge(self) -> str:
         """Return the text that makes each row of one row, or raise NotByRow."""
         cursor = self._cursor()
         try:
             text = RowByRow(
                 _parser().cursor(), UserNames(cursor, *self._own)
             ).statement(self._asked)
-            steps, asked = _steps(cursor, text), _steps(cursor, self._asked)
+            steps = _steps(cursor, text)
+            scans = _scans(_steps(cursor, self._asked))
             other = _fields(cursor.sql(text)) != self.fields
         except duckdb.Error:
             # no word of DuckDB's own, which may quote a constant
             raise NotByRow(
                 "says what a row does not have, or what its connection alone knows"
             ) from None
-        if other or _scans(steps) != _scans(asked):
+        if other or _scans(steps) != scans:
             raise NotByRow(
                 "reads other columns or tables by another cursor, or names of folders"
             )
@@ -169,13 +170,13 @@ def _parser() -> duckdb.DuckDBPyConnection:
 def _steps(cursor: Any, text: str) -> list[dict[str, Any]]:
     """Return the steps by which a text would be run."""
     ((_, plan),) = cursor.execute(f"EXPLAIN (FORMAT json) {text}").fetchall()
-    return [step for root in json.loads(plan) for step in _beneath(root)]
+    return [step for root in json.loads(plan) for step in _walk_plan(root)]
 
 
-def _beneath(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _walk_plan(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield step
     for child in step["children"]:
-        yield from _beneath(child)
+        yield from _walk_plan(child)
 
 
 def _scans(steps: list[dict[str, Any]]) -> set[str]:

@@ -22,8 +22,8 @@ from typing import Any, Final, TypeAlias, final
 import duckdb
 from sqlglot import exp
 
-from sordino.engines.duckdb.row_functions import ROW_FUNCTIONS
-from sordino.engines.duckdb.user_names import NamedView, UserNames
+from sordino.engines.duckdb.consistent_functions import ROW_FUNCTIONS
+from sordino.engines.duckdb.user_names import NamedView, UserNames, have_one_type
 from sordino.errors import show
 
 Part: TypeAlias = dict[str, Any]
@@ -67,6 +67,7 @@ _WHY: Final = {
 }
 
 
+@final
 class NotByRow(Exception):
     """Why a row of a text may depend on more than one row."""
 
@@ -83,7 +84,7 @@ class RowByRow:
 
     def statement(self, text: str) -> str:
         """Return a text as such a statement, or raise NotByRow."""
-        return self._query(self._parsed(text), {}, None)
+        return self._query(self._parse(text), {}, None)
 
     def _query(self, node: Part, known: Mapping[str, str], home: Any) -> str:
         """Return a query with all names in their places."""
@@ -98,8 +99,12 @@ class RowByRow:
             if modifier["type"] != "ORDER_MODIFIER":
                 raise _because(modifier["type"])
         if node["type"] == "SELECT_NODE":
-            return _short(self._select(node, known, home))
-        return _short(self._union(node, known, home))
+            text = self._select(node, known, home)
+        else:
+            text = self._union(node, known, home)
+        if len(text) > _LONGEST:
+            raise NotByRow("is too long when its views are written in their places")
+        return text
 
     def _union(self, node: Part, known: Mapping[str, str], home: Any) -> str:
         """Return the rows of several queries, none of whose cells is cast for it."""
@@ -107,9 +112,9 @@ class RowByRow:
         if joined is None or node["setop_all"] is not True:
             raise _because(node["type"])
         _refuse_others(node, {*_EVERY, "setop_type", "setop_all", "children"})
-        parts = [f"({self._query(one, known, home)})" for one in node["children"]]
+        parts = [f"({self._query(child, known, home)})" for child in node["children"]]
         columns = [self.names.columns_of(part) for part in parts]
-        if not _agree(columns, by_name=node["setop_type"] == "UNION_BY_NAME"):
+        if not have_one_type(columns, by_name=node["setop_type"] == "UNION_BY_NAME"):
             raise NotByRow("joins columns of other types (UNION ALL): cast them first")
         return f" {joined} ".join(parts)
 
@@ -118,27 +123,27 @@ class RowByRow:
         if node["aggregate_handling"] != "STANDARD_HANDLING":
             raise _because("group_expressions")
         items = ", ".join(map(self._item, node["select_list"]))
-        table = self._from(node["from_table"], known, home)
+        table = self._from_clause(node["from_table"], known, home)
         where = node["where_clause"]
-        kept = "" if where is None else f" WHERE {self._tried(where)}"
-        return f"SELECT {items}{table}{kept}"
+        condition = "" if where is None else f" WHERE {self._try_text(where)}"
+        return f"SELECT {items}{table}{condition}"
 
     def _item(self, item: Part) -> str:
         """Return a column under the name that it has."""
         if item["class"] in _BARE:
-            return self._judged(item)
+            return self._judge_text(item)
         bare = {**item, "alias": ""}
         name = _quoted(item["alias"] or self._text(bare))
         if item["class"] == "FUNCTION" and item["function_name"] == "unnest":
             (listed,) = _arguments(item)
-            return f"unnest({self._tried(listed)}) AS {name}"
-        return f"{self._tried(bare)} AS {name}"
+            return f"unnest({self._try_text(listed)}) AS {name}"
+        return f"{self._try_text(bare)} AS {name}"
 
-    def _tried(self, expression: Part) -> str:
+    def _try_text(self, expression: Part) -> str:
         """Return an expression that is missing where it fails."""
-        return f"TRY({self._judged(expression)})"
+        return f"TRY({self._judge_text(expression)})"
 
-    def _judged(self, expression: Part) -> str:
+    def _judge_text(self, expression: Part) -> str:
         """Return the text of an expression of one row."""
         for part in _parts(expression):
             if part["class"] not in _CLASSES:
@@ -170,7 +175,7 @@ class RowByRow:
         if name in self.names.functions:
             raise NotByRow(f"calls {show(name)}, which its connection has redefined")
 
-    def _from(self, table: Part, known: Mapping[str, str], home: Any) -> str:
+    def _from_clause(self, table: Part, known: Mapping[str, str], home: Any) -> str:
         """Return FROM with what stands there."""
         if table["type"] == "EMPTY":
             return ""
@@ -188,88 +193,92 @@ class RowByRow:
             case "BASE_TABLE":
                 path = {"schema_name", "table_name", "catalog_name", "qualified_name"}
                 _refuse_others(table, allowed | path)
-                return self._named(table, known, home), table["table_name"]
+                return self._resolve_name(table, known, home), table["table_name"]
             case "SUBQUERY":
                 _refuse_others(table, {*allowed, "subquery"})
                 return self._query(table["subquery"]["node"], known, home), "subquery"
             case "EXPRESSION_LIST":
                 _refuse_others(table, {*allowed, "values"})
-                rows = (", ".join(map(self._judged, row)) for row in table["values"])
+                rows = (
+                    ", ".join(map(self._judge_text, row)) for row in table["values"]
+                )
                 return f"VALUES {', '.join(f'({row})' for row in rows)}", "valueslist"
             case "TABLE_FUNCTION":
                 _refuse_others(table, {*allowed, "function", "with_ordinality"})
                 if table["with_ordinality"] != "WITHOUT_ORDINALITY":
                     raise NotByRow("numbers its rows (WITH ORDINALITY)")
                 call = table["function"]
-                return self._made(call), call["function_name"]
+                return self._call_text(call), call["function_name"]
         raise _because(table["type"])
 
-    def _named(self, table: Part, known: Mapping[str, str], home: Any) -> str:
+    def _resolve_name(self, table: Part, known: Mapping[str, str], home: Any) -> str:
         """Return what a name means: a part of the text, a view, a table or a file."""
         name = table["table_name"]
         qualifiers = [
-            one for one in (table["catalog_name"], table["schema_name"]) if one
+            name for name in (table["catalog_name"], table["schema_name"]) if name
         ]
         if not qualifiers and name.casefold() in known:
             return known[name.casefold()]
-        found = self.names.find(qualifiers, name, home)
-        if isinstance(found, NamedView):
-            if found in self.open_views:
+        named = self.names.find(qualifiers, name, home)
+        if isinstance(named, NamedView):
+            if named in self.open_views:
                 raise NotByRow("is a view of itself")
-            inner = RowByRow(self.parser, self.names, (*self.open_views, found))
-            text = inner._query(self._parsed(found.text), {}, found.home)
-            return _as_columns(text, found.columns)
-        if found is None and not qualifiers and name.casefold().endswith(".parquet"):
+            inner = RowByRow(self.parser, self.names, (*self.open_views, named))
+            text = inner._query(self._parse(named.text), {}, named.home)
+            return _as_columns(text, named.columns)
+        if named is None and not qualifiers and name.casefold().endswith(".parquet"):
             return self._files([name], {})
-        if found is None:
+        if named is None:
             raise NotByRow(
                 f"reads {show(name)}, which other cursors of its connection do not see "
                 "as a table, a view or a Parquet file: hand over a frame, or a "
                 "temporary table made permanent, itself"
             )
-        return _columns_of(found.columns, found.path)
+        return _columns_of(named.columns, named.path)
 
-    def _made(self, call: Part) -> str:
+    def _call_text(self, call: Part) -> str:
         """Return rows that a function makes of constants: Parquet files, or a range."""
         name = call["function_name"].casefold()
         _refuse_others(call, {*_NAMED, *_CALLED})
         if name in self.names.functions:
             raise NotByRow(f"calls {show(name)}, which its connection has redefined")
         if name in _RANGES:
-            listed = ", ".join(self._judged(_constant(one)) for one in _arguments(call))
+            listed = ", ".join(
+                self._judge_text(_constant(value)) for value in _arguments(call)
+            )
             return f"FROM {name}({listed})"
         if name not in _PARQUET or not call["arguments"]:
             raise NotByRow(
                 f"reads {show(name)}, whose rows cannot be read one by one here (text "
                 "files are handed over as sd.Csv)"
             )
-        first, *options = (_option(one) for one in call["arguments"])
+        first, *options = (_option(argument) for argument in call["arguments"])
         return self._files(_paths(first[1]), dict(options))
 
     def _files(self, paths: list[str], options: dict[str, Part]) -> str:
         """Return the columns of Parquet files, and nothing that their folders say."""
-        said = []
+        settings = []
         for name, value in options.items():
-            text = self._judged(_constant(value))
+            text = self._judge_text(_constant(value))
             if name in {"file_row_number", "hive_partitioning"}:
                 if text.casefold() != "false":
                     raise NotByRow(f"reads Parquet files with {name}")
             elif name in _OPTIONS:
-                said.append(f"{name} := {text}")
+                settings.append(f"{name} := {text}")
             else:
                 raise NotByRow(f"reads Parquet files with {show(name)}")
-        said.append("hive_partitioning := false")
+        settings.append("hive_partitioning := false")
         listed = ", ".join(exp.Literal.string(path).sql("duckdb") for path in paths)
-        call = f"read_parquet([{listed}], {', '.join(said)})"
+        call = f"read_parquet([{listed}], {', '.join(settings)})"
         if not self.names.are_alike(f"[{listed}]"):
             raise NotByRow("reads Parquet files whose columns or types differ")
         return _columns_of([name for name, _ in self.names.columns_of(call)], call)
 
-    def _parsed(self, text: str) -> Part:
+    def _parse(self, text: str) -> Part:
         """Return what a text says, or refuse one that is not one query."""
-        asked = "SELECT json_serialize_sql(?::VARCHAR)"
-        ((said,),) = self.parser.execute(asked, [text]).fetchall()
-        tree = json.loads(said)
+        query = "SELECT json_serialize_sql(?::VARCHAR)"
+        ((tree_text,),) = self.parser.execute(query, [text]).fetchall()
+        tree = json.loads(tree_text)
         if tree["error"] or len(tree["statements"]) != 1:
             raise NotByRow("is no query of one statement")
         node: Part = tree["statements"][0]["node"]
@@ -279,10 +288,10 @@ class RowByRow:
         """Return the text of an expression, which is read as the same again."""
         node = {**_ONE_CELL, "select_list": [expression]}
         tree = {"error": False, "statements": [{"node": node, "named_param_map": []}]}
-        asked = "SELECT json_deserialize_sql(?::JSON)"
-        ((text,),) = self.parser.execute(asked, [json.dumps(tree)]).fetchall()
-        again = self._parsed(text)["select_list"]
-        if [_without_places(one) for one in again] != [_without_places(expression)]:
+        query = "SELECT json_deserialize_sql(?::JSON)"
+        ((text,),) = self.parser.execute(query, [json.dumps(tree)]).fetchall()
+        again = self._parse(text)["select_list"]
+        if [_without_places(item) for item in again] != [_without_places(expression)]:
             raise NotByRow("has an expression that cannot be written anew")
         return str(text).removeprefix("SELECT ")
 
@@ -316,11 +325,11 @@ def _parts(value: Any) -> Iterator[Part]:
     if isinstance(value, dict):
         if "class" in value:
             yield value
-        for one in value.values():
-            yield from _parts(one)
+        for member in value.values():
+            yield from _parts(member)
     if isinstance(value, list):
-        for one in value:
-            yield from _parts(one)
+        for member in value:
+            yield from _parts(member)
 
 
 def _refuse_others(node: Part, allowed: set[str]) -> None:
@@ -330,23 +339,15 @@ def _refuse_others(node: Part, allowed: set[str]) -> None:
             raise _because(name)
 
 
-def _agree(parts: list[tuple[tuple[str, str], ...]], *, by_name: bool) -> bool:
-    """Tell whether the columns that are put together have the same types."""
-    if not by_name:
-        return len({tuple(kind for _, kind in columns) for columns in parts}) == 1
-    said = {(name.casefold(), kind) for columns in parts for name, kind in columns}
-    return len(said) == len({name for name, _ in said})
-
-
 def _because(name: str) -> NotByRow:
     return NotByRow(_WHY.get(name, f"has a step that is not known here ({name})"))
 
 
 def _arguments(call: Part) -> list[Part]:
     """Return the arguments of a call, none of which has a name."""
-    if any(one["name"] for one in call["arguments"]):
+    if any(argument["name"] for argument in call["arguments"]):
         raise NotByRow(f"calls {show(call['function_name'])} with named arguments")
-    return [one["expression"] for one in call["arguments"]]
+    return [argument["expression"] for argument in call["arguments"]]
 
 
 def _option(argument: Part) -> tuple[str, Part]:
@@ -368,15 +369,15 @@ def _paths(value: Part) -> list[str]:
     listed = [value]
     if value["class"] == "FUNCTION" and value["function_name"] == "list_value":
         listed = _arguments(value)
-    return [str(_constant(one)["literal"]["text"]) for one in listed]
+    return [str(_constant(item)["literal"]["text"]) for item in listed]
 
 
 def _without_places(value: Any) -> Any:
     if isinstance(value, dict):
-        kept = (item for item in value.items() if item[0] not in _PLACES)
-        return {name: _without_places(one) for name, one in kept}
+        members = (item for item in value.items() if item[0] not in _PLACES)
+        return {name: _without_places(member) for name, member in members}
     if isinstance(value, list):
-        return [_without_places(one) for one in value]
+        return [_without_places(item) for item in value]
     return value
 
 
@@ -390,12 +391,6 @@ def _columns_of(names: Any, table: str) -> str:
     """Return a table of its columns, and of nothing that is not one of them."""
     listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
     return f"{exp.select(*listed).sql('duckdb')} FROM {table}"
-
-
-def _short(text: str) -> str:
-    if len(text) > _LONGEST:
-        raise NotByRow("is too long when its views are written in their places")
-    return text
 
 
 def _quoted(name: str) -> str:

@@ -83,23 +83,23 @@ class UserNames:
         self, qualifiers: Sequence[str], name: str, home: Home | None
     ) -> NamedTable | NamedView | None:
         """Return what stands under a name, or None if nothing does for certain."""
-        found = self.cursor.execute(_NAMED, [name]).fetchall()
-        wanted = {one.casefold() for one in qualifiers}
+        rows = self.cursor.execute(_NAMED, [name]).fetchall()
+        wanted = {part.casefold() for part in qualifiers}
         if wanted:
             near = [
-                one for one in found if wanted <= {part.casefold() for part in one[:2]}
+                row for row in rows if wanted <= {part.casefold() for part in row[:2]}
             ]
         else:
             here = home or self.cursor.execute(_HOME).fetchall()[0]
-            near = [one for one in found if one[:2] == here] or found
+            near = [row for row in rows if row[:2] == here] or rows
         if len(near) != 1 or name.casefold() in self.hidden:
             return None
         database, schema, exact, text = near[0]
         columns = self.cursor.execute(_COLUMNS, [database, schema, exact]).fetchall()
         names = tuple(column for column, _ in columns)
         if text is not None:
-            said = _VIEW.fullmatch(text.strip())
-            return said and NamedView(said[1], (database, schema), names)
+            view = _VIEW.fullmatch(text.strip())
+            return view and NamedView(view[1], (database, schema), names)
         stored = (database,) in self.cursor.execute(_OURS).fetchall()
         # What another database hands over, and what a generated column computes, is
         # not seen here.
@@ -117,6 +117,14 @@ class UserNames:
         """Tell whether Parquet files have the same columns: else a cast could fail."""
         ((forms,),) = self.cursor.execute(_FORMS.format(files)).fetchall()
         return bool(forms == 1)
+
+
+def have_one_type(parts: list[tuple[tuple[str, str], ...]], *, by_name: bool) -> bool:
+    """Tell whether the columns that are put together have the same types."""
+    if not by_name:
+        return len({tuple(kind for _, kind in columns) for columns in parts}) == 1
+    pairs = {(name.casefold(), kind) for columns in parts for name, kind in columns}
+    return len(pairs) == len({name for name, _ in pairs})
 
 
 def own_names(

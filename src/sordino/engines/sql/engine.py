@@ -122,10 +122,6 @@ class SQLEngine(AbstractEngine):
         """Return the columns of a table that lie as another type: cells can be lost."""
         return lookup(self._tables, table).lossy
 
-    def computed(self, table: str) -> str:
-        """Return why a row of a table may depend on more than one row, or nothing."""
-        return lookup(self._tables, table).source.computed
-
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
         return lookup(self._tables, table).unusable
