@@ -204,7 +204,7 @@ def test_what_is_not_known_needs_somebody_who_answers(tmp_path: Path) -> None:
     users = users_session()
     frame = users.range(9)
     for of_many, said in (
-        (frame.mapInArrow(iter, "id bigint"), "MapInArrow"),
+        (frame.mapInArrow(lambda batches: batches, "id bigint"), "MapInArrow"),
         (frame.rdd.toDF(), "an RDD of rows that were computed"),
         (users.read.format("binaryFile").load(str(tmp_path)), "BinaryFileFormat"),
     ):
