@@ -318,6 +318,22 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "alarms": Room(
+        (
+            *("ledger/handle.py", "ledger/file_store.py", "ledger/opening.py"),
+            *("ledger/witnessed_store.py", "ledger/paid_in_full.py"),
+        ),
+        (
+            "tests/unit/ledger/test_ledger_alarms.py",
+            "tests/unit/ledger/test_ledger_interrupts.py",
+            "tests/unit/ledger/test_ledger_reading.py",
+            "tests/unit/ledger/test_ledger_witness.py",
+            "tests/unit/ledger/test_ledger_forgery.py",
+            "tests/unit/ledger/test_ledger_crashes.py",
+            "tests/unit/ledger/test_file_store.py",
+        ),
+        0.2,
+    ),
     "budgets": Room(
         ("budgets/*.py",),
         (
