@@ -295,6 +295,7 @@ def test_sources_of_duckdb_are_left_alone() -> None:
     assert user.sql("SELECT view_name FROM duckdb_views()").fetchall() == views
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_long_lists_are_searched_by_halves() -> None:
     """For any type and any number of values, an entry is found as in memory."""
