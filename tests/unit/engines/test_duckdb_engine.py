@@ -317,9 +317,11 @@ def test_long_lists_are_searched_by_halves() -> None:
         for name, mixed in (("i", []), ("i", [2.0**53]), ("x", []), ("s", []))
         for count in (3, 64, 65, 200)
     }
-    marks = {name: sd.when(there).then(1).otherwise(0) for name, there in found.items()}
+    marks: dict[str, Any] = {
+        name: sd.when(there).then(1).otherwise(0) for name, there in found.items()
+    }
     keys = sd.KeySet.from_dict({"n": list(range(8))})
-    sums = {name: sd.sum(name, 0, 1) for name in found}
+    sums: dict[str, Any] = {name: sd.sum(name, 0, 1) for name in found}
     request = sd.table("t").with_columns(**marks).group_by(keys).agg(**sums)
     answers = []
     for engine in ("duckdb", "memory"):
