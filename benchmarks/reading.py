@@ -23,24 +23,13 @@ LATE: Final = sd.table("t").filter(sd.col("seen").year() > 1990).agg(n=sd.count(
 
 @contextmanager
 def believing() -> Generator[None]:
-    """Read files as DuckDB does by itself: plain columns, every optimiser."""
-    from sordino.engines.duckdb import connection  # noqa: PLC0415 only these rows need it
-    from sordino.engines.duckdb.dialect import DuckDBDialect  # noqa: PLC0415
-    from sordino.engines.duckdb.file_reading import alias_columns, file_call  # noqa: PLC0415
-
-    def in_place(_: Any, source: Any, places: Any) -> Any:
-        del places
-        if not source.paths:
-            return None
-        return alias_columns(
-            file_call("read_parquet", source.paths, {}), len(source.fields)
-        )
+    """Read files as DuckDB does by itself: with its optimiser, looking at no plan."""
+    from sordino.engines.duckdb import connection, database, file_reading  # noqa: PLC0415 only these rows need it
 
     with (
-        patch.object(DuckDBDialect, "in_place", in_place),
-        patch.object(DuckDBDialect, "opaque", lambda _, column, __: column),
-        patch.object(connection, "_disabled", lambda _: "top_n_window_elimination"),
-        patch("sordino.engines.duckdb.engine.refuse_belief", lambda: None),
+        patch.dict(connection._SETTINGS, enable_optimizer="true"),  # noqa: SLF001
+        patch.object(database, "runs_as_written", lambda *_: True),
+        patch.object(file_reading, "_OPTIONS", {}),
     ):
         yield
 

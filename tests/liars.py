@@ -1,21 +1,14 @@
 """Parquet files whose footers lie: what a file says of itself is no fact.
 
-    python -m tests.liars src/sordino/engines/canary.parquet    # writes the canary anew
-
 A footer is a struct of Thrift's compact protocol. `lied` walks through it and writes
 other bytes of the same length over bounds and null counts, for any writer.
 """
 
-import math
 import struct
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 Place: TypeAlias = tuple[int, ...]
 Found: TypeAlias = tuple[Place, int, int]
@@ -154,28 +147,3 @@ def bloom_filters(path: Path) -> list[int]:
                     number = number << 7 | byte & 127
                 places.append(number >> 1)
     return places
-
-
-def write_canary(path: Path) -> None:
-    """Write the file that the shipped canary asks about (engines/canary.py)."""
-    nan = math.nan
-    x = [1.0, 2.0, 3.0, 4.0, 5.0, 1e9, nan, 1e9, nan, 1e9, nan]
-    rows = pa.table({
-        "x": pa.array(x, pa.float64(), from_pandas=False),
-        "i": [1, 2, 3, 4, 5, 10**9, 10**9, 10**9, 5, 5, 5],
-        "n": [1, 1, 1, 1, 1, *[None] * 6],
-        "s": ["a", "b", "c", "d", "e", "z", "z", "z", "e", "e", "e"],
-        "k": [1] * 11,
-    })
-    pq.write_table(rows.replace_schema_metadata(None), path, store_schema=False)
-    lies = {
-        0: Lie(high=struct.pack("<d", 5.0)),
-        1: Lie(high=struct.pack("<q", 5)),
-        2: Lie(nulls=0),
-        3: Lie(high=b"e"),
-    }
-    lied(path, lies)
-
-
-if __name__ == "__main__":
-    write_canary(Path(sys.argv[1]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
+from tests.mutants.planted_clocks import PLANTED_CLOCKS
 from tests.mutants.planted_files import PLANTED_FILES
 from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_pictures import PLANTED_PICTURES
@@ -347,13 +348,6 @@ PLANTED: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "budgets",
-        "src/sordino/ledger/claims.py",
-        "    if committed is not None:\n        return committed\n",
-        "",
-        "second answer may overwrite",
-    ),
-    Planted(
-        "budgets",
         "src/sordino/budgets/filters.py",
         "        if isinstance(budget, self.own):\n            candidates.reverse()\n",
         "",
@@ -383,6 +377,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_POLICY,
     *PLANTED_UNITS,
     *PLANTED_WAITING,
+    *PLANTED_CLOCKS,
     Planted(
         "joins",
         "src/sordino/query/per_id.py",

@@ -84,4 +84,11 @@ PLANTED_BLOCKS: Final[tuple[Planted, ...]] = (
         "return words()",
         "an answer about one month, given again as that of another",
     ),
+    Planted(
+        "budgets",
+        "src/sordino/ledger/claims.py",
+        "    if committed is not None:\n        return committed\n",
+        "",
+        "second answer may overwrite",
+    ),
 )

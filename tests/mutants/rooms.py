@@ -137,6 +137,14 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "clocks": Room(
+        ("ledger/clocks.py", "ledger/file_system.py"),
+        (
+            "tests/unit/ledger/test_clocks_of_ledgers.py",
+            "tests/unit/ledger/test_places_of_ledgers.py",
+        ),
+        0.2,
+    ),
     "sums": Room(
         ("arrays.py", "engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
         (

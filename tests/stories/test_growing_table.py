@@ -76,8 +76,10 @@ def test_a_year_costs_a_person_what_was_told_beforehand(
         clock.day = day
         if month in {5, 6}:
             continue
-        prices = {name: told("price", name) for name in ("wards", "quarter")}
-        lines = logged("--due", "--on", f"{day}")
+        prices = {
+            name: told("price", name, "--catch-up") for name in ("wards", "quarter")
+        }
+        lines = logged("--due", "--on", f"{day}", "--catch-up")
         assert all(line["loss"] == [prices[line["release"]]["loss"]] for line in lines)
         assert prices["wards"]["one_person"]["most"] == year["person"]["most"]
         made += [(line["release"], line["period"]) for line in lines]

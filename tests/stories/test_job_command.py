@@ -110,8 +110,18 @@ def test_missed_periods_are_told_and_not_made_up_for(folder: Path) -> None:
         entry.when.date(), entry.when.date() + timedelta(100)
     )
     _, *months = (day for day, _ in zip(starts, range(4), strict=False))
-    code, out, err = ran("release", "--due", "--on", f"{months[-1]}", "--json")
-    assert code == 0
+    code, out, err = ran("release", "--due", "--on", f"{months[-1]}")
+    assert (code, "catch_up must be said" in err) == (1, True)
+    assert len(charged()) == 1
+    code, out, err = ran(*(
+        "release",
+        "--due",
+        "--on",
+        f"{months[-1]}",
+        "--catch-up",
+        "--json",
+    ))
+    assert code == 0, err
     assert [json.loads(line)["period"] for line in out.splitlines()] == [
         f"{months[-1]:%Y-%m}"
     ]

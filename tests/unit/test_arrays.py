@@ -114,7 +114,7 @@ def test_a_reader_is_read_whole() -> None:
             read.append(number)
             yield pa.record_batch([pa.array([number] * 10)], schema=schema)
 
-    database = DuckDB({"threads": 1}, vetting=lambda: None)
+    database = DuckDB({"threads": 1})
     database.hand("s0", pa.RecordBatchReader.from_batches(schema, batches()))
     connection = database._connect()
     text = "SELECT count(*) FROM s0 AS t WHERE t.c0 = 3 AND t.c0 < 4"

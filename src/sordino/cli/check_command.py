@@ -4,10 +4,12 @@ import argparse
 from typing import Final
 
 from sordino.cli.job_options import (
+    add_clock_options,
     add_job_options,
     given_job,
     given_path,
     named_releases,
+    said_day,
 )
 from sordino.cli.prices import price_facts, print_price
 from sordino.cli.terminal import say, write, write_object
@@ -27,13 +29,15 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     parser.set_defaults(run=check_job)
     add_job_options(parser, "releases of it (all)")
+    add_clock_options(parser)
 
 
 def check_job(arguments: argparse.Namespace) -> None:
     """Print what a job would do."""
     _refuse_undecided(arguments)
     job, names = given_job(arguments)
-    desk, day = open_to_look(job), today()
+    desk = open_to_look(job, said_day(arguments))
+    day = arguments.on or today()
     outlook = look_ahead(desk, day)
     prices = {}
     for plan in named_releases(desk, names):

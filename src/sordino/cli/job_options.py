@@ -1,12 +1,14 @@
 """What commands on a job have in common: which file it is, and which releases."""
 
 import argparse
+from datetime import date
 from pathlib import Path
 
 from sordino.job.job import Job, read_job
 from sordino.job.job_desk import JobDesk
 from sordino.job.job_file import find_job
 from sordino.job.planned_release import PlannedRelease
+from sordino.ledger.clocks import SaidDay
 
 
 def add_job_options(parser: argparse.ArgumentParser, names: str) -> None:
@@ -24,6 +26,26 @@ def add_job_options(parser: argparse.ArgumentParser, names: str) -> None:
         help="the job file, if it is not the only one here",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one a line")
+
+
+def add_clock_options(parser: argparse.ArgumentParser) -> None:
+    """Add what a person says of the day."""
+    parser.add_argument(
+        "--on",
+        type=_day,
+        metavar="DATE",
+        help="the day that it is, whose periods are meant (today, by UTC)",
+    )
+    parser.add_argument(
+        "--catch-up",
+        action="store_true",
+        help="periods have passed since the newest record of the ledger",
+    )
+
+
+def said_day(arguments: argparse.Namespace) -> SaidDay:
+    """Return what a person says of the day."""
+    return SaidDay(arguments.on, arguments.catch_up)
 
 
 def given_path(arguments: argparse.Namespace) -> Path:
@@ -50,3 +72,13 @@ def named_releases(desk: JobDesk, names: list[str]) -> list[PlannedRelease]:
     """Return the named releases, or all of them; refuse unknown names."""
     named = [desk.job.release(name) for name in names]
     return named or list(desk.job.releases.values())
+
+
+def _day(text: str) -> date:
+    """Return a date; argparse refuses anything else."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a date such as 2026-11-30, got {text!r}"
+        ) from None

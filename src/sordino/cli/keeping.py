@@ -48,6 +48,7 @@ def restore_ledger(arguments: argparse.Namespace) -> None:
         arguments.path,
         witness=arguments.witness,
         signer=read_signer(arguments.signer),
+        only_writer=arguments.only_writer,
     ) as ledger:
         left = ledger.remaining()
     say(f"{arguments.path} is restored, and every charge counts.")

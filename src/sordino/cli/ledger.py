@@ -164,7 +164,12 @@ def open_ledger(arguments: argparse.Namespace, signer: Any = None) -> Ledger:
         raise InvalidParameter(
             "PATH", str(arguments.path), "must be a file", "Name the file of a ledger."
         )
-    return Ledger.at(arguments.path, witness=arguments.witness, signer=signer)
+    return Ledger.at(
+        arguments.path,
+        witness=arguments.witness,
+        signer=signer,
+        only_writer=vars(arguments).get("only_writer", False),
+    )
 
 
 def _count_text(count: int, what: str) -> str:

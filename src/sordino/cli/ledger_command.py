@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, final
 
 from sordino.cli import keeping, ledger
-from sordino.cli.signer_option import add_signer_option
+from sordino.cli.signer_option import add_only_writer_option, add_signer_option
 
 EXAMPLE: Final = "sordino ledger verify clinic.ledger"
 WHAT: Final = (
@@ -127,6 +127,7 @@ def _source(parser: argparse.ArgumentParser) -> None:
         help="what `backup` wrote",
     )
     add_signer_option(parser, "the private key of a signed ledger")
+    add_only_writer_option(parser)
 
 
 def _budget(parser: argparse.ArgumentParser) -> None:
@@ -135,6 +136,7 @@ def _budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
     parser.add_argument("--why", default="", metavar="WHY", help="what for")
     add_signer_option(parser, "the private key of a signed ledger")
+    add_only_writer_option(parser)
 
 
 def _count(text: str) -> int:

@@ -15,7 +15,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sordino.cli.ledger import open_ledger
-from sordino.cli.signer_option import add_signer_option, read_signer
+from sordino.cli.signer_option import (
+    add_only_writer_option,
+    add_signer_option,
+    read_signer,
+)
 from sordino.cli.terminal import say, write
 from sordino.errors import InvalidParameter
 from sordino.policy.signed import ENDING, Policy
@@ -133,6 +137,7 @@ def _add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("policy", type=Path, metavar="FILE", help="the policy")
     parser.add_argument("--who", default="", metavar="WHO", help="who says so")
     add_signer_option(parser, "the private key of a signed ledger")
+    add_only_writer_option(parser)
 
 
 def _add_text(parser: argparse.ArgumentParser) -> None:

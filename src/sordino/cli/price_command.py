@@ -4,7 +4,13 @@ import argparse
 from fractions import Fraction
 from typing import Final
 
-from sordino.cli.job_options import add_job_options, given_job, named_releases
+from sordino.cli.job_options import (
+    add_clock_options,
+    add_job_options,
+    given_job,
+    named_releases,
+    said_day,
+)
 from sordino.cli.prices import price_facts, print_price
 from sordino.cli.terminal import say, write_object
 from sordino.errors import InvalidJob, show
@@ -24,6 +30,7 @@ def add_price_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     parser.set_defaults(run=print_prices)
     add_job_options(parser, "releases of it (all)")
+    add_clock_options(parser)
     parser.add_argument(
         "--within",
         action="append",
@@ -36,10 +43,10 @@ def add_price_arguments(parser: argparse.ArgumentParser) -> None:
 def print_prices(arguments: argparse.Namespace) -> None:
     """Print what releases would cost."""
     job, names = given_job(arguments)
-    desk = open_to_look(job)
+    desk = open_to_look(job, said_day(arguments))
     wanted = dict(map(_column_and_width, arguments.within))
     for plan in named_releases(desk, names):
-        near = desk.in_newest(plan, today())
+        near = desk.in_newest(plan, arguments.on or today())
         price = near.price(plan)
         needed = {
             column: headline(least_budget(near, plan, column, width))

@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from sordino.cli.exit_codes import INTERRUPTED, REFUSED, SPENT
-from sordino.cli.job_options import add_job_options, given_job
+from sordino.cli.job_options import (
+    add_clock_options,
+    add_job_options,
+    given_job,
+    said_day,
+)
 from sordino.cli.prices import print_price
 from sordino.cli.terminal import (
     confirm,
@@ -54,12 +59,7 @@ def add_release_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="those with a schedule that were not made in this period",
     )
-    parser.add_argument(
-        "--on",
-        type=_day,
-        metavar="DATE",
-        help="the day whose periods are meant (today, by UTC)",
-    )
+    add_clock_options(parser)
     parser.add_argument(
         "--yes", action="store_true", help="do not ask, also on a terminal"
     )
@@ -77,7 +77,12 @@ def make_releases(arguments: argparse.Namespace) -> int:
             raise InvalidJob(
                 "--key", "names a period, and --due makes what is due", "Say one."
             )
-    desk, is_new = open_to_release(job, progress=is_terminal(sys.stderr))
+    desk, is_new = open_to_release(
+        job,
+        said_day(arguments),
+        due=arguments.due,
+        progress=is_terminal(sys.stderr),
+    )
     if is_new:
         place = path_text(job.ledger.path)
         note(f"a new ledger, with nothing spent, was made at {place}")
@@ -207,13 +212,3 @@ def _rest_text(desk: JobDesk, published: Published) -> str:
     if entry is None or not entry.blocks:
         return headline(desk.session.remaining)
     return left_text(left_in(ledger.blocks(), entry.blocks))
-
-
-def _day(text: str) -> date:
-    """Return a date; argparse refuses anything else."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be a date such as 2026-11-30, got {text!r}"
-        ) from None

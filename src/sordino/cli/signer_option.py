@@ -16,6 +16,16 @@ def add_signer_option(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--signer", type=Path, metavar="PEM", help=what)
 
 
+def add_only_writer_option(parser: argparse.ArgumentParser) -> None:
+    """Add the promise that stands in for locks that may not hold."""
+    parser.add_argument(
+        "--only-writer",
+        action="store_true",
+        help="no other process opens the ledger meanwhile, so that its disk need not "
+        "hold locks",
+    )
+
+
 def read_signer(path: Path | None) -> Any:
     """Return the private key in a PEM file."""
     if path is None:

@@ -6,7 +6,12 @@ from typing import Final
 
 from sordino.cli.budget_options import add_budget_options, given_budget
 from sordino.cli.exit_codes import REFUSED
-from sordino.cli.job_options import add_job_options, given_job
+from sordino.cli.job_options import (
+    add_clock_options,
+    add_job_options,
+    given_job,
+    said_day,
+)
 from sordino.cli.prices import price_facts, print_price
 from sordino.cli.terminal import (
     confirm,
@@ -34,6 +39,7 @@ def add_sql_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     parser.set_defaults(run=ask_in_sql)
     add_job_options(parser, "a SELECT statement (- for standard input)")
+    add_clock_options(parser)
     add_budget_options(parser)
     parser.add_argument(
         "--like",
@@ -58,7 +64,7 @@ def ask_in_sql(arguments: argparse.Namespace) -> int:
     """Print a question, its price, or its answer."""
     job, words = given_job(arguments)
     plan = _plan(job, words, arguments)
-    looking = open_to_look(job)
+    looking = open_to_look(job, said_day(arguments))
     wording = read_wording(looking.session, plan, job.folder)
     if wording.budget is None:
         write(repr(wording.requests))
@@ -107,7 +113,9 @@ def _confirm_price(
 
 def _release(job: Job, plan: PlannedRelease, arguments: argparse.Namespace) -> None:
     """Charge the question and print its answer."""
-    desk, is_new = open_to_release(job, progress=is_terminal(sys.stderr))
+    desk, is_new = open_to_release(
+        job, said_day(arguments), progress=is_terminal(sys.stderr)
+    )
     if is_new:
         place = path_text(job.ledger.path)
         note(f"a new ledger, with nothing spent, was made at {place}")

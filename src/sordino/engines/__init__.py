@@ -8,5 +8,5 @@
 | `sql/` | what SQL engines share: plan, statements, script, rehearsal, answer |
 | `duckdb/` | a dialect and a database: all that is particular about one engine |
 | `row_functions` | Python functions of rows, which no database computes |
-| `failures`, `canary`, `watching` | failures told, belief found out, progress shown |
+| `failures`, `watching` | failures told, progress shown |
 """

@@ -19,7 +19,7 @@ from sordino.settings.toml_file import read_text, read_toml
 _TABLES: Final = ("schema", "tables", "public", "ledger", "engine", "releases")
 _LEDGER: Final = (
     *("path", "limit", "counting", "reserve", "blocks"),
-    *("witness", "create", "analyst", "who", "policy"),
+    *("witness", "create", "only_writer", "analyst", "who", "policy"),
 )
 _ENGINE: Final = ("name", "memory_limit", "threads")
 _VERSION: Final = 1
@@ -37,6 +37,8 @@ class BookPlan:
     witness: Path | None
     create: bool
     """Whether one that is missing is made, with nothing spent."""
+    only_writer: bool
+    """Whether no other process opens it meanwhile, so that its locks do not matter."""
     analyst: str | None
     who: str
     policy: Path | None
@@ -106,6 +108,7 @@ def _book(root: Section, folder: Path) -> BookPlan:
         read_division(section),
         folder / witness if witness else None,
         create=section.truth("create", default=True),
+        only_writer=section.truth("only_writer", default=False),
         analyst=analyst or None,
         who=section.text("who", ""),
         policy=folder / policy if policy else None,

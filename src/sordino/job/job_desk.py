@@ -11,7 +11,7 @@ from typing import Any, cast, final
 
 from sordino.budgets.table_blocks import WHOLE
 from sordino.errors import InvalidJob
-from sordino.job.job import Job
+from sordino.job.job import BookPlan, Job
 from sordino.job.outputs import (
     output_paths,
     record_files,
@@ -21,6 +21,7 @@ from sordino.job.outputs import (
 )
 from sordino.job.planned_release import PlannedRelease
 from sordino.job.questions import AskedRelease, read_question
+from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.world import World
 from sordino.planning.batch import Batch
@@ -181,7 +182,7 @@ def _refuse_several(plan: PlannedRelease) -> None:
         )
 
 
-def open_to_look(job: Job) -> JobDesk:
+def open_to_look(job: Job, word: SaidDay = UNSAID) -> JobDesk:
     """Open a job for prices: its ledger if there is one, else one that is forgotten.
 
     A ledger in a file obeys the policy that it has: looking changes nothing.
@@ -191,7 +192,8 @@ def open_to_look(job: Job) -> JobDesk:
         return JobDesk(job, _session(job, _forgotten_ledger(job)))
     if book.policy is not None:
         Policy.read(book.policy)
-    desk = JobDesk(job, _session(job, Ledger.at(book.path, witness=book.witness)))
+    ledger = Ledger.at(book.path, **_opening_terms(book, word))
+    desk = JobDesk(job, _session(job, ledger))
     if book.blocks is None or _open_periods(desk.session):
         return desk
     return JobDesk(job, _session(job, _forgotten_ledger(job)))
@@ -220,8 +222,13 @@ def _forgotten_ledger(job: Job) -> Ledger:
     return ledger
 
 
-def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]:
-    """Open a job for releases; tell whether its ledger is a new one."""
+def open_to_release(
+    job: Job, word: SaidDay = UNSAID, *, due: bool = False, progress: bool = False
+) -> tuple[JobDesk, bool]:
+    """Open a job for releases; tell whether its ledger is a new one.
+
+    What is `due` is found by the clock, which must then be beyond doubt.
+    """
     book = job.ledger
     is_new = not book.path.exists()
     if is_new and not book.create:
@@ -237,10 +244,32 @@ def open_to_release(job: Job, *, progress: bool = False) -> tuple[JobDesk, bool]
         create=is_new,
         about=protection_text(job.tables) if is_new else "",
         blocks=book.blocks if is_new else None,
-        witness=book.witness,
+        **_opening_terms(book, word),
     )
+    if due:
+        _refuse_doubtful_clock(job, ledger)
     _adopt(job, ledger)
     return JobDesk(job, _session(job, ledger, progress=progress)), is_new
+
+
+def _opening_terms(book: BookPlan, word: SaidDay) -> dict[str, Any]:
+    """Return how the ledger of a job is opened."""
+    return {
+        "witness": book.witness,
+        "only_writer": book.only_writer,
+        "on": word.on,
+        "catch_up": word.catch_up,
+    }
+
+
+def _refuse_doubtful_clock(job: Job, ledger: Ledger) -> None:
+    """Refuse a clock that contradicts the ledger, or leaps over periods.
+
+    It is asked before anything is recorded, which would hide the leap.
+    """
+    schedules = [plan.schedule for plan in job.releases.values() if plan.schedule]
+    for every in dict.fromkeys(schedule.calendar.every for schedule in schedules):
+        ledger.trusted_day(every)
 
 
 def today() -> date:

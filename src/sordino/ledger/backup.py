@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -78,12 +79,13 @@ def _restore(
             store.title, "it does not belong to the history of its witness"
         )
     missing = [(record, b"") for record in witness.read(after.number + 1)]
-    head = missing[-1][0].head if missing else after
+    newest = missing[-1][0] if missing else next(store.read(after.number))
     seals = seals_of(store, terms)
     for seen in (store, witness):
         Log(seen, seals).refuse_unsigned(next(seen.read(seen.head.number)))
-    fields = {"after": after.number, "when": terms.world.clock().isoformat()}
-    last = seals.sign(Record.successor(head, "restored", fields))
+    when = max(terms.world.clock(), datetime.fromisoformat(newest.fields["when"]))
+    fields = {"after": after.number, "when": when.isoformat()}
+    last = seals.sign(Record.successor(newest.head, "restored", fields))
     return [*_contents(store), *missing, (last, b"")]
 
 

@@ -5,6 +5,7 @@ order of opening, in runs of neighbours with the same sum after it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, time
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
@@ -12,6 +13,7 @@ from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.budgets.table_blocks import MOST, WHOLE, Blocks
 from sordino.errors import BudgetExceeded, InvalidParameter, UnknownName
+from sordino.ledger.clocks import SaidDay, time_after, trusted_time
 from sordino.ledger.entries import DATASET, Claim
 from sordino.ledger.log import Log
 
@@ -35,7 +37,7 @@ def block_names(log: Log) -> tuple[str, ...]:
 
 
 def open_blocks(
-    log: Log, named: Sequence[str], now: Any, *, whole: bool
+    log: Log, named: Sequence[str], by: tuple[datetime, SaidDay], *, whole: bool
 ) -> tuple[str, ...]:
     """Open the periods that are over, and some names; return all that are open.
 
@@ -61,7 +63,7 @@ def open_blocks(
     periods = [name for name in names if name != WHOLE]
     newest = periods[-1] if periods else None
     due = [WHOLE] if whole and WHOLE not in names else []
-    due += blocks.due(now, newest) if blocks.start is not None else ()
+    due += _periods_over(log, blocks, newest, by)
     due += [name for name in wanted if name not in names]
     if len(names) + len(due) > MOST:
         raise InvalidParameter(
@@ -77,11 +79,23 @@ def open_blocks(
                 "blocks": due,
                 "first": len(names),
                 "limit": limit.fields,
-                "when": now.isoformat(),
+                "when": time_after(log, by[0]).isoformat(),
             },
         )
         return (*names, *due)
     return names
+
+
+def _periods_over(
+    log: Log, blocks: Blocks, newest: str | None, by: tuple[datetime, SaidDay]
+) -> tuple[str, ...]:
+    """Return the periods that are over and not open; a clock in doubt opens none."""
+    now, word = by
+    if word.on is not None:
+        now = datetime.combine(word.on, time(), UTC)
+    if blocks.start is None or not blocks.due(now, newest):
+        return ()
+    return blocks.due(trusted_time(log, by[0], word, blocks.every), newest)
 
 
 def places_of(log: Log, names: Iterable[str]) -> list[int]:

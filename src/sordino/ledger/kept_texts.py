@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sordino.ledger import obedience, paid_answers, publications
 from sordino.ledger.handle import Handle
+from sordino.ledger.log import Log
 from sordino.ledger.publications import FileFacts, Publication
 from sordino.policy.signed import Policy
 
@@ -32,7 +33,9 @@ class AbstractKeeping(ABC):
 
     def obey(self, policy: Policy, *, who: str = "") -> None:
         """Obey a policy that was read."""
-        self._guarded.use(lambda log: obedience.adopt(log, policy, who, self._when()))
+        self._guarded.use(
+            lambda log: obedience.adopt(log, policy, who, self._when(log))
+        )
 
     @property
     def obeys(self) -> bool:
@@ -49,7 +52,7 @@ class AbstractKeeping(ABC):
         Returns its SHA-256, which charges name (`Claim.job`, `sd.Session(job=...)`).
         """
         return self._guarded.use(
-            lambda log: publications.describe(log, text, who, self._when())
+            lambda log: publications.describe(log, text, who, self._when(log))
         )
 
     def description(self, sha256: str) -> str:
@@ -60,13 +63,13 @@ class AbstractKeeping(ABC):
         """Record that a file was made of the answer of a key, by the file's SHA-256."""
         facts = FileFacts.of(path)
         self._guarded.use(
-            lambda log: publications.publish(log, key, facts, who, self._when())
+            lambda log: publications.publish(log, key, facts, who, self._when(log))
         )
 
     def publish_of(self, charge: int, file: FileFacts, *, who: str = "") -> None:
         """Do the same of the answer of a charge, which may have no key."""
         self._guarded.use(
-            lambda log: publications.publish_of(log, charge, file, who, self._when())
+            lambda log: publications.publish_of(log, charge, file, who, self._when(log))
         )
 
     def files_of(self, key: str) -> "tuple[str, FilesAnswer] | None":
@@ -92,5 +95,5 @@ class AbstractKeeping(ABC):
         return self._guarded.use(lambda log: publications.find_publication(log, facts))
 
     @abstractmethod
-    def _when(self) -> str:
+    def _when(self, log: Log) -> str:
         """Return the time as it is recorded."""

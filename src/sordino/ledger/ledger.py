@@ -17,16 +17,23 @@ is refused. The format and what it cannot promise are in docs/ledger-format.md.
 b'42'
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
 from sordino._completion import hides
 from sordino.budgets.limits import Limit
 from sordino.budgets.table_blocks import Blocks
 from sordino.errors import SessionMoved
-from sordino.ledger import backup, claims, closure, earmarks, obedience, paid_answers
-from sordino.ledger.block_charges import division, open_blocks
+from sordino.ledger import (
+    backup,
+    claims,
+    closure,
+    earmarks,
+    obedience,
+    paid_answers,
+)
+from sordino.ledger.block_charges import division
 from sordino.ledger.charge_records import (
     find_entry,
     list_entries,
@@ -34,6 +41,7 @@ from sordino.ledger.charge_records import (
     rest_of,
     spent_of,
 )
+from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.entries import (
     DATASET,
@@ -44,12 +52,17 @@ from sordino.ledger.entries import (
     check_name,
     entry_for_analyst,
 )
-from sordino.ledger.exposure import Block, Exposure, list_blocks, worst_exposure
 from sordino.ledger.handle import Handle
-from sordino.ledger.kept_texts import AbstractKeeping
+from sordino.ledger.kept_days import AbstractCalendar
 from sordino.ledger.ledger_page import ledger_page
 from sordino.ledger.log import Log
-from sordino.ledger.opening import LedgerTerms, make_file, make_in_memory, open_file
+from sordino.ledger.opening import (
+    LedgerTerms,
+    make_file,
+    make_in_memory,
+    open_file,
+    refuse_doubtful_locks,
+)
 from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified, verify
 from sordino.ledger.world import World
@@ -63,21 +76,28 @@ __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 @hides("files_of", "folder_beside", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
 @final
-class Ledger(AbstractKeeping):
+class Ledger(AbstractCalendar):
     """Charges against a limit, and the answers that were paid for.
 
     A handle belongs to the process that opened it: a fork, a pickle or a copy of it
     refuses. Threads may share one, and processes may open one file each.
     """
 
-    def __init__(self, guarded: Handle, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        guarded: Handle,
+        clock: Callable[[], datetime],
+        word: SaidDay = UNSAID,
+    ) -> None:
         """Take over a checked store; make ledgers by `at` and `in_memory`."""
         self._guarded = guarded
         self._clock = clock
+        self._said = word
         opened = guarded.use(lambda log: log.first_record().fields)
         self.identity: str = opened["identity"]
         self.about: str = opened["about"]
         self.division: Blocks | None = guarded.use(division)
+        self._warn_of_clock()
 
     @classmethod
     def at(  # noqa: PLR0913 by keyword, and most are left out
@@ -91,6 +111,9 @@ class Ledger(AbstractKeeping):
         signer: Any = None,
         blocks: Blocks | None = None,
         world: World | None = None,
+        only_writer: bool = False,
+        on: date | None = None,
+        catch_up: bool = False,
     ) -> Self:
         """Open the ledger in a file.
 
@@ -100,11 +123,19 @@ class Ledger(AbstractKeeping):
         file, kept elsewhere, by which a ledger that was put back is found out: given
         when it is made, it is needed ever after. So is `signer`, an Ed25519 private key
         that signs every record, to whoever charges. The limit of `blocks` is of each.
+
+        On a file system whose locks may not reach every writer it is refused, unless
+        whoever says `only_writer` sees to it that no other process opens it meanwhile.
+        Blocks open by the clock; where that contradicts the ledger, or has leapt over
+        periods, by the day `on`, or if `catch_up` says that they have passed.
         """
         terms = LedgerTerms.of(limit, about, witness, signer, world, blocks)
+        word = SaidDay(on, catch_up, terms.world.is_unsynchronised)
+        if not only_writer:
+            refuse_doubtful_locks(path, terms)
         if create:
             make_file(path, terms)
-        return cls(open_file(path, terms), terms.world.clock)
+        return cls(open_file(path, terms), terms.world.clock, word)
 
     @classmethod
     def in_memory(
@@ -117,7 +148,8 @@ class Ledger(AbstractKeeping):
     ) -> Self:
         """Return a ledger that ends with the process: for trying out."""
         terms = LedgerTerms.of(limit, about, None, None, world, blocks)
-        return cls(make_in_memory(terms), terms.world.clock)
+        forgotten = SaidDay(catch_up=True)  # it ends with the process, as does the leap
+        return cls(make_in_memory(terms), terms.world.clock, forgotten)
 
     @classmethod
     def restore(
@@ -128,6 +160,7 @@ class Ledger(AbstractKeeping):
         witness: Any,
         signer: Any = None,
         world: World | None = None,
+        only_writer: bool = False,
     ) -> Self:
         """Make a ledger of a backup and of what its witness saw after it; open it.
 
@@ -135,6 +168,8 @@ class Ledger(AbstractKeeping):
         that were stored after it are lost, and their keys are refused.
         """
         terms = LedgerTerms.of(None, "", witness, signer, world)
+        if not only_writer:
+            refuse_doubtful_locks(path, terms)
         backup.restore_copy(copy, path, terms)
         return cls(open_file(path, terms), terms.world.clock)
 
@@ -159,29 +194,9 @@ class Ledger(AbstractKeeping):
         """
         check_name(name=name)
         recorded = limit if isinstance(limit, Limit) else Limit.of(limit)
-        self._guarded.use(lambda log: claims.allot(log, name, recorded, self._when()))
-
-    def open_blocks(
-        self, names: Sequence[str] = (), *, whole: bool = False
-    ) -> tuple[str, ...]:
-        """Open the periods that are over and some names; return all that are open.
-
-        A session does it. `whole` is the block of tables without blocks.
-        """
-        return self._guarded.use(
-            lambda log: open_blocks(log, names, self._clock(), whole=whole)
+        self._guarded.use(
+            lambda log: claims.allot(log, name, recorded, self._when(log))
         )
-
-    def blocks(self) -> tuple[Block, ...]:
-        """Return the blocks that are open, with what each was charged."""
-        return self._guarded.look(list_blocks)
-
-    def exposure(self, window: int, blocks: int | None = None) -> Exposure:
-        """Return what people of so many neighbouring blocks lost, at most.
-
-        With `blocks`, those of them who are in no more than so many.
-        """
-        return self._guarded.look(lambda log: worst_exposure(log, window, blocks))
 
     def holds(self, claim: Claim) -> bool:
         """Say whether the key of a claim has an answer, which then costs nothing."""
@@ -199,14 +214,14 @@ class Ledger(AbstractKeeping):
         lower = limit if isinstance(limit, Limit) else Limit.of(limit)
         remark = Remark(who, why)
         self._guarded.use(
-            lambda log: closure.lower_limit(log, name, lower, remark, self._when())
+            lambda log: closure.lower_limit(log, name, lower, remark, self._when(log))
         )
 
     def close_budget(self, name: str, *, who: str = "", why: str = "") -> None:
         """Let nothing more be charged to a budget, for ever; answers stay."""
         remark = Remark(who, why)
         self._guarded.use(
-            lambda log: closure.close_for_ever(log, name, remark, self._when())
+            lambda log: closure.close_for_ever(log, name, remark, self._when(log))
         )
 
     def earmark(
@@ -225,14 +240,14 @@ class Ledger(AbstractKeeping):
         """
         part, remark = (amount, budget), Remark(who, why)
         self._guarded.use(
-            lambda log: earmarks.earmark(log, name, part, remark, self._when())
+            lambda log: earmarks.earmark(log, name, part, remark, self._when(log))
         )
 
     def free(self, name: str, *, who: str = "", why: str = "") -> None:
         """Give back what is left of what was set aside."""
         remark = Remark(who, why)
         self._guarded.use(
-            lambda log: earmarks.free_earmark(log, name, remark, self._when())
+            lambda log: earmarks.free_earmark(log, name, remark, self._when(log))
         )
 
     def earmarks(self) -> tuple[Earmark, ...]:
@@ -246,18 +261,19 @@ class Ledger(AbstractKeeping):
         it was lost, the right to compute it once more. What is refused is not charged.
         """
         return self._guarded.use(
-            lambda log: claims.reserve(log, self.identity, claim, self._when())
+            lambda log: claims.reserve(log, self.identity, claim, self._when(log))
         )
 
     def begin(self, ticket: Ticket) -> None:
         """Have an answer computed by this ticket alone, and never again (`claims`)."""
         claimed = (self.identity, ticket)
-        self._guarded.use(lambda log: claims.begin(log, claimed, self._when()))
+        self._guarded.use(lambda log: claims.begin(log, claimed, self._when(log)))
 
     def refuse_unlawful(self, claim: Claim) -> None:
         """Refuse a claim that the policy does not allow; nothing is charged."""
-        when = self._when()
-        self._guarded.use(lambda log: obedience.counted_part(log, claim, when))
+        self._guarded.use(
+            lambda log: obedience.counted_part(log, claim, self._when(log))
+        )
 
     def store(self, ticket: Ticket, answer: bytes) -> bytes:
         """Store an answer, durably, and return the one that may leave.
@@ -267,7 +283,9 @@ class Ledger(AbstractKeeping):
         """
         claims.refuse_large_answer(answer)
         return self._guarded.use(
-            lambda log: claims.store(log, self.identity, (ticket, answer), self._when())
+            lambda log: claims.store(
+                log, self.identity, (ticket, answer), self._when(log)
+            )
         )
 
     def answer(self, key: str, budget: str = DATASET) -> "Release":
@@ -294,7 +312,9 @@ class Ledger(AbstractKeeping):
 
     def what_if(self, claim: Claim) -> Loss:
         """Return what would be left, or refuse as `reserve`; nothing is charged."""
-        return self._guarded.use(lambda log: remaining_after(log, claim, self._when()))
+        return self._guarded.use(
+            lambda log: remaining_after(log, claim, self._when(log))
+        )
 
     def limit(self, budget: str = DATASET) -> Limit:
         """Return the limit of the dataset, or of a name."""
@@ -373,7 +393,3 @@ class Ledger(AbstractKeeping):
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""
         raise SessionMoved("copied or pickled", "ledger")
-
-    def _when(self) -> str:
-        """Return the time as it is recorded."""
-        return self._clock().isoformat()

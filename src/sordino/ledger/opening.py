@@ -14,9 +14,11 @@ from sordino.budgets.table_blocks import Blocks
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_creation
 from sordino.ledger.block_charges import division
+from sordino.ledger.clocks import time_after
 from sordino.ledger.entries import DATASET, check_unicode
 from sordino.ledger.file_format import FORMAT
 from sordino.ledger.file_store import FileStore
+from sordino.ledger.file_system import is_local
 from sordino.ledger.handle import Handle
 from sordino.ledger.log import Log
 from sordino.ledger.memory_store import MemoryStore
@@ -109,6 +111,27 @@ def make_file(path: Any, terms: LedgerTerms) -> None:
     file_creation.create_file(place, terms.world, "ledger", contents)
 
 
+def refuse_doubtful_locks(path: Any, terms: LedgerTerms) -> None:
+    """Refuse a file system on which a lock may not keep every other writer out."""
+    for name, place in (
+        ("ledger", file_creation.locate_file(path)),
+        ("witness", terms.witness),
+    ):
+        if place is None:
+            continue
+        kind = terms.world.disk.kind(place if place.exists() else place.parent)
+        if not is_local(kind):
+            raise InvalidParameter(
+                name,
+                str(place),
+                f"must lie on a disk of this machine, and it lies on {kind}, where "
+                "locks may not keep other writers out",
+                "Choose another folder: sordino doctor FOLDER tries one. Or promise "
+                "that no other process opens it meanwhile: sd.Ledger.at(path, "
+                "only_writer=True), [ledger] only_writer = true, or --only-writer.",
+            )
+
+
 def make_in_memory(terms: LedgerTerms) -> Handle:
     """Make a ledger in memory, and say once that it ends with the process."""
     _say_once()
@@ -187,7 +210,8 @@ def _check(log: Log, terms: LedgerTerms) -> None:
     refuse_overspent(log)
     _refuse_other(log, terms)
     if terms.witness is not None and log.newest_about("witness") is None:
-        log.add("witnessed", {"when": terms.world.clock().isoformat()})
+        when = time_after(log, terms.world.clock())
+        log.add("witnessed", {"when": when.isoformat()})
 
 
 def _first_records(terms: LedgerTerms) -> list[Record]:

@@ -1,19 +1,43 @@
 """What a ledger asks of the world; tests put a worse one in its place."""
 
+import ctypes
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import final
+from pathlib import Path
+from typing import Final, final
+
+from sordino.ledger import file_system
 
 if sys.platform != "win32":
     import fcntl
+
+_TIME_ERROR: Final = 5
+"""What adjtimex(2) returns of a clock that is not synchronised."""
+_TIMEX_ROOM: Final = 1024
+"""Bytes for what it answers: more than any system writes."""
 
 
 def _now() -> datetime:
     """Return the time."""
     return datetime.now(UTC)
+
+
+def _is_unsynchronised() -> bool:
+    """Tell whether the system says that its clock is not held against others.
+
+    Where it cannot be asked, it does not say so.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        # zeros: the first field says that nothing is to be set
+        answer = ctypes.create_string_buffer(_TIMEX_ROOM)
+        return int(ctypes.CDLL(None).adjtimex(answer)) == _TIME_ERROR
+    except (OSError, AttributeError):
+        return False
 
 
 def _pass(point: str) -> None:
@@ -60,6 +84,7 @@ class Disk:
     sync: Callable[[int], None] = _sync
     cut: Callable[[int, int], None] = _truncate
     lock: Callable[[int], None] = _lock
+    kind: Callable[[Path], str | None] = file_system.file_system_of
 
 
 @final
@@ -70,5 +95,6 @@ class World:
     clock: Callable[[], datetime] = _now
     disk: Disk = field(default_factory=Disk)
     reached: Callable[[str], None] = _pass
+    is_unsynchronised: Callable[[], bool] = _is_unsynchronised
     patience: float = 30.0
     """Seconds to wait for other processes."""

@@ -19,7 +19,6 @@ from sordino.conformance import short_plans as plans
 from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
 from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.duckdb.optimisers import HARMLESS
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.sql.engine import SQLEngine
 from sordino.errors import EngineFailure, InvalidParameter, UnknownName
@@ -127,17 +126,17 @@ def test_settings_are_locked(tmp_path: Path) -> None:
     read = "FROM duckdb_settings() SELECT value WHERE name = $1"
     for name, value in {
         "enable_external_access": "false",
+        "enable_optimizer": "false",
         "lock_configuration": "true",
         "preserve_insertion_order": "false",
         "threads": "3",
         "TimeZone": "UTC",
     }.items():
         assert connection.sql(read, params=[name]).fetchall() == [(value,)]
-    off = connection.sql(read, params=["disabled_optimizers"]).fetchall()[0][0]
-    assert BELIEVING | {"top_n_window_elimination"} <= set(off.split(","))
-    assert not set(off.split(",")) & HARMLESS
-    with pytest.raises(duckdb.Error, match="locked"):
-        connection.execute("SET disabled_optimizers = ''")
+    for scope in ("", "SESSION", "GLOBAL"):
+        for cursor in (connection, connection.cursor()):
+            with pytest.raises(duckdb.Error, match="locked"):
+                cursor.execute(f"SET {scope} enable_optimizer = true")
     with pytest.raises(duckdb.PermissionException):
         connection.sql("FROM read_parquet($1)", params=[str(other)]).fetchall()
     with pytest.raises(duckdb.PermissionException):

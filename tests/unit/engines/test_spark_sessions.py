@@ -17,13 +17,13 @@ import pytest
 import sordino as sd
 from sordino.conformance.example_tables import comparable_answer
 from sordino.conformance.short_plans import bound_rows, whole_question
-from sordino.engines import canary
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.engines.spark import spark_frames
 from sordino.engines.spark.settings import PINS, session_beside
 from sordino.engines.spark.spark_frames import AbstractFrameSource
 from sordino.errors import EngineUnavailable
 from sordino.query.nodes import Source
+from tests.lying_file import believes, write_lying_file
 from tests.spark_failing_cell import CELL, MARK
 from tests.spark_here import engine_beside, users_session
 
@@ -278,13 +278,7 @@ def test_settings_are_ours() -> None:
     assert ours.sql("SELECT try_add(1, 1)").first()[0] == 2
 
 
-def test_files_are_not_believed() -> None:
+def test_files_are_not_believed(tmp_path: Path) -> None:
     """A file with false bounds and null counts is read by its values."""
-    engine = engine_beside()
-    with canary.canary_path() as path:
-        lying = Source("lying", engine.open("lying", str(path), {}))
-        far = {
-            name: Source(name, engine.open(name, canary.far_values(name), {}))
-            for name in canary.FAR
-        }
-        assert not canary.believes(engine, lying, far)
+    path = write_lying_file(tmp_path / "lying.parquet")
+    assert not believes(engine_beside(), path)

@@ -7,7 +7,6 @@ from typing import Any, Final
 import duckdb
 from sqlglot import exp
 
-from sordino.engines.duckdb.optimisers import HARMLESS
 from sordino.errors import EngineFailure
 
 _SETTINGS: Final = {
@@ -15,7 +14,9 @@ _SETTINGS: Final = {
     "python_enable_replacements": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
+    "enable_optimizer": "false",
 }
+"""Without its optimiser DuckDB runs what is written (docs/adr/0225)."""
 _LAST: Final = (
     ("TimeZone", exp.Literal.string("UTC")),
     ("enable_external_access", exp.false()),
@@ -34,13 +35,11 @@ def locked_connection(
     connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **limited})
     _set_progress(connection, progress)
     allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
-    disabled = exp.Literal.string(_unknown_optimisers(connection))
-    first = (("allowed_paths", allowed), ("disabled_optimizers", disabled))
-    for name, value in (*first, *_LAST):
+    for name, value in (("allowed_paths", allowed), *_LAST):
         _make_setting(connection, name, value)
-    setting = "SELECT current_setting('disabled_optimizers')"
-    ((setting_now,),) = connection.sql(setting).fetchall()
-    if set(setting_now.split(",")) != set(disabled.this.split(",")):
+    setting = "SELECT current_setting('enable_optimizer')"
+    ((optimises,),) = connection.cursor().execute(setting).fetchall()
+    if str(optimises).lower() != _SETTINGS["enable_optimizer"]:
         raise EngineFailure
     return connection
 
@@ -72,9 +71,3 @@ def draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:
     query = "SELECT current_setting('enable_progress_bar')"
     ((shown,),) = connection.sql(query).fetchall()
     return bool(shown)
-
-
-def _unknown_optimisers(connection: duckdb.DuckDBPyConnection) -> str:
-    """Return the optimisers of this version that are not known to be harmless."""
-    named = {name for (name,) in connection.sql("FROM duckdb_optimizers()").fetchall()}
-    return ",".join(sorted(named - HARMLESS))

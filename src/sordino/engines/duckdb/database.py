@@ -1,5 +1,6 @@
 """A DuckDB of the session's own, in memory, which opens no file but the sources'."""
 
+import logging
 import weakref
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -9,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from sordino.engines.duckdb.dialect import DUCKDB
+from sordino.engines.duckdb.executed_plans import INSERT, runs_as_written, written_plan
 from sordino.engines.duckdb.instance import Instance, leave_instance, take_instance
 from sordino.engines.duckdb.looks import Looks
 from sordino.engines.sql.database import AbstractDatabase
@@ -19,8 +21,14 @@ from sordino.engines.watching import watch
 from sordino.schema import Schema
 from sordino.sources.base import AbstractSource
 
+_LOG: Final = logging.getLogger("sordino")
 _BATCH: Final = 10_000
 _INTERRUPTED: Final = "Query interrupted"
+
+
+@final
+class OtherPlan(Exception):
+    """The plan of a statement that reads files is not the one that was written."""
 
 
 @final
@@ -33,15 +41,10 @@ class DuckDB(AbstractDatabase):
         self,
         limits: Mapping[str, Any],
         *,
-        vetting: Callable[[], None],
         progress: bool = False,
     ) -> None:
-        """Say how it is set; the database is there when it is asked.
-
-        `vetting` is asked before a file is admitted, and refuses what believes files.
-        """
+        """Say how it is set; the database is there when it is asked."""
         self._limits = limits
-        self._vetting = vetting
         self._progress = progress
         self._paths: dict[str, None] = {}
         self._instance: Instance | None = None
@@ -53,7 +56,6 @@ class DuckDB(AbstractDatabase):
     def admit(self, source: AbstractSource) -> None:
         """Let the next connection read the files of a source, too."""
         if source.paths:
-            self._vetting()
             self._paths |= dict.fromkeys(source.paths)
             self.close()
 
@@ -100,7 +102,9 @@ class DuckDB(AbstractDatabase):
     def keep(self, name: str, statement: Statement, salt: int) -> None:
         """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
-        self._connect().execute(text, statement.parameters(salt))
+        values = statement.parameters(salt)
+        self._refuse_other_plan(statement, text, values, INSERT)
+        self._connect().execute(text, values)
 
     def portions(
         self, recipe: Recipe, writes: Statements, salt: int
@@ -144,8 +148,9 @@ class DuckDB(AbstractDatabase):
         return isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
 
     def is_stuck(self, error: Exception) -> bool:
-        """Tell whether DuckDB stopped: it does at a text that is not UTF-8."""
-        return isinstance(error, duckdb.Error) and not self.is_short(error)
+        """Tell whether DuckDB stopped, as at a text that is not UTF-8, or never ran."""
+        stops = (duckdb.Error, OtherPlan)
+        return isinstance(error, stops) and not self.is_short(error)
 
     def close(self) -> None:
         """Leave the database, and what was kept and spilled is no more."""
@@ -158,7 +163,29 @@ class DuckDB(AbstractDatabase):
     def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
         """Return the rows of a statement, not read yet."""
         values = statement.parameters(salt)
+        self._refuse_other_plan(statement, statement.text, values)
         return self._connect().sql(statement.text, params=values)
+
+    def _refuse_other_plan(
+        self, statement: Statement, text: str, values: list[Any], *last: str
+    ) -> None:
+        """Refuse to read files by a plan that is not the one that was written.
+
+        Each text is looked at once, before it runs for the first time.
+        """
+        mark, known = hash(text), self._there().plans
+        if mark in known or not statement.reads_files:
+            return
+        written = (*written_plan(statement.tree), *last)
+        if not runs_as_written(self._connect(), written, text, values):
+            _LOG.warning(
+                "DuckDB %s plans another statement than the one that was written, so "
+                "the rows of files are handed over to it: %s",
+                duckdb.__version__,
+                text,
+            )
+            raise OtherPlan
+        known.add(mark)
 
     def _percent(self) -> float:
         """Return how far the running statement is, or less than 0 if none is."""

@@ -15,6 +15,7 @@ from sordino.engines.duckdb import (
     sql_numbers,
     sql_text,
 )
+from sordino.engines.duckdb.nested_text import nested_text
 from sordino.engines.duckdb.sql_numbers import size_of_double
 from sordino.engines.sql import pieces as sql
 from sordino.engines.sql.dialect import SALT, AbstractDialect
@@ -60,6 +61,10 @@ class DuckDBDialect(AbstractDialect):
         """Return $n."""
         return exp.Parameter(this=exp.Literal.number(number))
 
+    def text(self, tree: exp.Select) -> str:
+        """Return the text in which parts stand where they are read."""
+        return nested_text(tree)
+
     def in_place(
         self, source: AbstractSource, places: Sequence[int]
     ) -> exp.Expression | None:
@@ -67,28 +72,8 @@ class DuckDBDialect(AbstractDialect):
         return file_reading.in_place(source, places)
 
     def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return a column as values of ours, of which no statistics are believed."""
-        return self.normalise(self.opaque(column, arrow), arrow)
-
-    def opaque(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return TRY(column): for any value the value itself.
-
-        It cannot raise, and statistics do not pass through it: no condition over it
-        is simplified, or pushed to where row groups are skipped (docs/adr/0068).
-        Integers and truths stay bare, for TRY would unpack their dictionaries: what
-        honest files say of them is so, and no optimiser that would read it runs. Texts
-        it would copy, so that it stands for those alone that are long or missing: what
-        is unknown of one branch is unknown of both.
-        """
-        exact = (pa.types.is_integer(arrow), pa.types.is_boolean(arrow))
-        if any(exact):
-            return column
-        tried = function("TRY", column.copy())
-        texts = (pa.types.is_string(arrow), pa.types.is_large_string(arrow))
-        if not any(texts):
-            return tried
-        short = function("strlen", column.copy()) <= _whole(LONGEST)
-        return exp.Case().when(short, column).else_(tried)
+        """Return a column as values of ours."""
+        return self.normalise(column, arrow)
 
     def normalise(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a value of an Arrow type as one of ours."""

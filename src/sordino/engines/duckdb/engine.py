@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from sordino import _validate
 from sordino.engines.door import Settings
-from sordino.engines.duckdb.belief import refuse_belief
 from sordino.engines.duckdb.database import DuckDB
 from sordino.engines.sql.engine import SQLEngine
 from sordino.engines.sql.room import Room
@@ -56,5 +55,5 @@ def duckdb_engine(
     [{'ward': 'a', 'total 0': 2}, {'ward': 'b', 'total 0': 1}]
     """
     limits = {"memory_limit": memory_limit, "threads": threads}
-    database = DuckDB(limits, vetting=refuse_belief, progress=progress)
+    database = DuckDB(limits, progress=progress)
     return SQLEngine(database, Room(), salt=salt, parts=parts)

@@ -50,6 +50,8 @@ class Instance:
         self._places: set[str] = set()
         self.rehearsals: set[int] = set()
         """What ran here on tables without rows: for whomever, it says no more."""
+        self.plans: set[int] = set()
+        """Texts that read files, and run as they are written."""
         self.spoiled = bool(paths) or alone
         """Whether another session may not have it: something may be left in it that
         nobody can see, or the connection that holds it was asked.

@@ -121,6 +121,10 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
             raise refusal(self.name, operation.name, self.absent[operation.name])
         return self.entries[operation]
 
+    def text(self, tree: exp.Select) -> str:
+        """Return the text of a statement."""
+        return tree.sql(self.name, copy=False)
+
     @abstractmethod
     def placeholder(self, number: int) -> Sql:
         """Return what stands for the n-th bound value, from 1 on."""

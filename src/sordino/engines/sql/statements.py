@@ -71,7 +71,7 @@ class Statement:
             run = tree.copy()
             for key in list(_salts(run)):
                 key.replace(dialect.placeholder(len(values) + 1))
-        text = run.sql(dialect.name, copy=False)
+        text = dialect.text(run)
         bound, types = tuple(values), tuple(kinds) or (pa.int64(),)
         return cls(dialect, types, tree, text, bound, keyed, tuple(handed))
 
@@ -91,6 +91,11 @@ class Statement:
     def in_place(self) -> bool:
         """Tell whether the database reads a source of it by itself."""
         return any(part.in_place for part in self.handed)
+
+    @property
+    def reads_files(self) -> bool:
+        """Tell whether the database reads files of a source by itself."""
+        return any(part.in_place and part.source.paths for part in self.handed)
 
     def empty_copy(
         self, spared: Callable[[Handed], bool] = lambda _: False

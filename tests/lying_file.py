@@ -1,22 +1,16 @@
-"""A file that lies about itself, and questions that tell whether an engine believes it.
+"""A small file that lies about itself, and questions that tell whether it is believed.
 
-A Parquet file states bounds and null counts of its columns. Honest writers leave NaN
-out of the bounds, so an engine that reasons from them moves a count of one row by
-thousands (docs/adr/0068). The barrier against that rests on how one version of an
-engine plans; the canary asks, through the very leaf that private tables are read by.
-
-`canary.parquet` is made by `python -m tests.liars`: 11 rows, whose footer says that no
-x, i or s is above "5", 5 or "e", and that no n is missing.
+Its footer says that no x, i or s is above "5", 5 or "e", and that no n is missing.
 """
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from importlib.resources import as_file, files
+import struct
+from collections.abc import Iterator
 from math import nan
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sordino.engines.base import AbstractEngine
 from sordino.expressions.base import AbstractExpression
@@ -24,16 +18,30 @@ from sordino.expressions.language import col, lit, when
 from sordino.query.nodes import AbstractNode, Filter, Join, Source
 from sordino.query.question import Distinct, Question, Total
 from sordino.schema import Schema
+from tests.liars import Lie, lied
 
 FAR: Final = {"x": [1e9, nan], "i": [10**9, 7], "s": ["z", "y"]}
 """Values beyond the bounds that the file states, to be joined with."""
 
 
-@contextmanager
-def canary_path() -> Generator[Path]:
-    """Give the path of the file."""
-    with as_file(files("sordino.engines") / "canary.parquet") as path:
-        yield path
+def write_lying_file(path: Path) -> Path:
+    """Write the file, and return its path."""
+    x = [1.0, 2.0, 3.0, 4.0, 5.0, 1e9, nan, 1e9, nan, 1e9, nan]
+    rows = pa.table({
+        "x": pa.array(x, pa.float64(), from_pandas=False),
+        "i": [1, 2, 3, 4, 5, 10**9, 10**9, 10**9, 5, 5, 5],
+        "n": [1, 1, 1, 1, 1, *[None] * 6],
+        "s": ["a", "b", "c", "d", "e", "z", "z", "z", "e", "e", "e"],
+    })
+    pq.write_table(rows, path)
+    lies = {
+        0: Lie(high=struct.pack("<d", 5.0)),
+        1: Lie(high=struct.pack("<q", 5)),
+        2: Lie(nulls=0),
+        3: Lie(high=b"e"),
+    }
+    assert lied(path, lies)
+    return path
 
 
 def far_values(name: str) -> pa.Table:
@@ -41,8 +49,10 @@ def far_values(name: str) -> pa.Table:
     return pa.table({name: pa.array(FAR[name], from_pandas=False)})
 
 
-def believes(engine: AbstractEngine, lying: Source, far: dict[str, Source]) -> bool:
+def believes(engine: AbstractEngine, path: Path) -> bool:
     """Tell whether an engine answers by what the file says of itself."""
+    lying = Source("lying", engine.open("lying", path, {}))
+    far = {name: Source(name, engine.open(name, far_values(name), {})) for name in FAR}
     return any(
         [count.as_py() for (count,) in engine.answer(question).columns] != right
         for question, right in _questions(lying, far)
