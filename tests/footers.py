@@ -98,7 +98,7 @@ def _written(kind: int, value: Any) -> bytes:
     if kind == _DOUBLE:
         return bytes(value)
     if kind == _BINARY:
-        return _varint(len(value)) + value
+        return _varint(len(value)) + bytes(value)
     if kind in (_LIST, _SET):
         return _written_list(*value)
     return _written_struct(value)

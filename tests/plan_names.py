@@ -27,7 +27,8 @@ def names_seen() -> dict[str, bool]:
     kind_of_node = executed_plans._kind
 
     def told(node: Mapping[str, Any]) -> str:
-        kind, name = kind_of_node(node), str(node["name"]).strip()
+        kind, details = kind_of_node(node), node["extra_info"]
+        name = str(details.get("Function") or node.get("name") or node["type"]).strip()
         seen[name] = seen.get(name, True) and not kind.startswith(name)
         return kind
 

@@ -27,7 +27,7 @@ from sordino.conformance import short_plans as plans
 from sordino.conformance.example_tables import Sources, comparable_answer
 from sordino.conformance.short_plans import question_of, whole_question
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import connection, database
+from sordino.engines.duckdb import connection, executed_plans
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory.engine import MemoryEngine
 from sordino.errors import SordinoError
@@ -262,7 +262,7 @@ def test_the_lies_are_believed_elsewhere(
     own = WAYS["DuckDB's own reader"]
     told = [("constant", None)]
     assert moved(own, tmp_path, told, 6) == {}  # its plans are other than is written
-    monkeypatch.setattr(database, "runs_as_written", lambda *_: True)
+    monkeypatch.setattr(executed_plans, "_is_written", lambda *_: True)
     assert moved(own, tmp_path, told, 6)
 
 
