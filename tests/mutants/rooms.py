@@ -120,6 +120,18 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "views": Room(
+        (
+            *("engines/duckdb/relations.py", "engines/duckdb/row_by_row.py"),
+            *("engines/duckdb/user_names.py", "sources/lazy_frames.py"),
+        ),
+        (
+            "tests/laws/test_frame_plan_laws.py",
+            "tests/laws/test_lazy_source_laws.py",
+            "tests/unit/sources/test_sources.py",
+        ),
+        0.2,
+    ),
     "kept": Room(
         (
             "query/kept_plans.py",
