@@ -66,7 +66,7 @@ class Spark(AbstractDatabase):
         """Refuse files of this machine where others would have to read them."""
         if isinstance(source, AbstractFrameSource):
             self._run_beside(source)
-            self._answered_for |= bool(source.computed)
+            self._answered_for |= bool(source.doubt)
         if not source.paths:
             return
         master = run_uncharged(lambda: self._connect_once().sparkContext.master)

@@ -106,7 +106,7 @@ class FrameSource(AbstractFrameSource):
         """Ask for the types of the columns, and for no row."""
         if is_stopped(frame.sparkSession):
             raise EngineUnavailable(STOPPED)
-        self.computed = refuse_unsteady(frame)
+        self.doubt = refuse_unsteady(frame)
         self._frame = frame
         self.running = reading_session(frame.sparkSession)
         self._plan: Any = None
@@ -139,7 +139,7 @@ class TableOfSession(AbstractFrameSource):
         self._session = session
         self._name = name
         self.running = reading_session(session)
-        self.computed = refuse_unsteady(session.table(name))
+        self.doubt = refuse_unsteady(session.table(name))
         self.fields, self.unsaid = fields_of_frame(self.frame())
         self.view = f"table{next(_NUMBERS)}"
 
@@ -151,7 +151,7 @@ class TableOfSession(AbstractFrameSource):
     def frame(self) -> Any:
         """Return it as it is now."""
         table = self._session.table(self._name)
-        if refuse_unsteady(table) and not self.computed:
+        if refuse_unsteady(table) and not self.doubt:
             raise EngineFailure  # it was a table that nobody had to answer for
         return table
 
