@@ -62,8 +62,8 @@ def other_views(folder: Path) -> Iterator[Path]:
     points = dict.fromkeys(point for _, point in _mounts())
     for view in (point.joinpath(*tail) for point in points for tail in tails):
         with suppress(OSError, ValueError):
-            told = (view / _SEEN).read_text(encoding="ascii")
-            if told == folder.name and view != folder:
+            mark_text = (view / _SEEN).read_text(encoding="ascii")
+            if mark_text == folder.name and view != folder:
                 yield view
 
 
@@ -74,7 +74,7 @@ def _mounts() -> list[tuple[str, Path]]:
     except OSError:
         return []
     fields = [line.split(" ") for line in lines]
-    return [(_plain(one[3]), Path(_plain(one[4]))) for one in fields if len(one) > 4]
+    return [(_plain(row[3]), Path(_plain(row[4]))) for row in fields if len(row) > 4]
 
 
 def _plain(text: str) -> str:
@@ -90,7 +90,7 @@ def _try_locks(folder: Path, views: list[Path]) -> str:
     for first, second in product(ways, ways):
         with (first / _SEEN).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            if _ended(partial(_is_kept_out, second / _SEEN)) != _GOOD:
+            if _run(partial(_is_kept_out, second / _SEEN)) != _GOOD:
                 return f"NOT held between {first.parent} and {second.parent}"
     for way in ways:
         if not _is_freed_by_death(folder / _SEEN, way / _SEEN):
@@ -117,7 +117,7 @@ def _is_freed_by_death(here: Path, there: Path) -> bool:
             os.kill(os.getpid(), signal.SIGKILL)
         return _BAD
 
-    _ended(die)
+    _run(die)
     deadline = time.monotonic() + 1
     with here.open("rb") as file:
         while time.monotonic() < deadline:
@@ -133,14 +133,14 @@ def _try_writers(folder: Path, views: list[Path]) -> str:
     for number, view in enumerate((folder, *views)):
         name = f"two{number}"
         _make(folder / name)
-        told = [folder / f"told{number}{who}" for who in "ab"]
+        tallies = [folder / f"told{number}{who}" for who in "ab"]
         pair = [
-            _begun(partial(_charge_on, place / name, file))
-            for place, file in zip((folder, view), told, strict=True)
+            _start(partial(_charge_on, place / name, file))
+            for place, file in zip((folder, view), tallies, strict=True)
         ]
         codes = [_code(child) for child in pair]
-        answers = sum(file.stat().st_size for file in told if file.exists())
-        paid = _paid(folder / name)
+        answers = sum(file.stat().st_size for file in tallies if file.exists())
+        paid = _count_charges(folder / name)
         if codes != [_GOOD, _GOOD] or not answers == paid <= _CHARGES:
             return (
                 f"NOT held apart by {folder.parent} and {view.parent}: {answers} "
@@ -149,56 +149,56 @@ def _try_writers(folder: Path, views: list[Path]) -> str:
     return f"ok, by {1 + len(views)} of {1 + len(views)} ways"
 
 
-def _charge_on(path: Path, told: Path, world: World | None = None) -> int:
+def _charge_on(path: Path, tally: Path, world: World | None = None) -> int:
     """Charge until nothing is left or the time is over, and tell each answer."""
     deadline = time.monotonic() + _SECONDS / 2
-    told.touch()
+    tally.touch()
     with Ledger.at(path, only_writer=True, world=world) as ledger:
         try:
             while time.monotonic() < deadline:
-                _charge(ledger, told)
+                _charge(ledger, tally)
         except BudgetExceeded:
             return _GOOD
     return _GOOD
 
 
-def _charge(ledger: Ledger, told: Path) -> None:
+def _charge(ledger: Ledger, tally: Path) -> None:
     """Charge one answer, and tell that it was given."""
     name = f"{os.getpid()} {time.monotonic_ns()}"
     claim = Claim(request="trial", asked=_PART, loss=_PART, key=name)
     ledger.store(ledger.reserve(claim), b"answer")
-    with told.open("ab") as file:
+    with tally.open("ab") as file:
         file.write(b".")
 
 
 def _try_failures(folder: Path) -> str:
     """Say whether each charge lasts though its process is killed, or its disk fails."""
     begun, tried = time.monotonic(), 0
-    path, told = folder / "failing", folder / "told"
+    path, tally = folder / "failing", folder / "told"
     _make(path)
-    told.touch()
+    tally.touch()
     for step in range(_STEPS):
         for fault in (_kill, partial(_fail, errno.EIO), partial(_fail, errno.ENOSPC)):
             if time.monotonic() - begun > _SECONDS:
                 break
-            _ended(partial(_charge_once, path, told, _failing(step, fault)))
+            _run(partial(_charge_once, path, tally, _world_that_fails(step, fault)))
             tried += 1
-            if _paid(path) < told.stat().st_size:
+            if _count_charges(path) < tally.stat().st_size:
                 return f"NOT whole: a charge is lost, after {tried} kills and faults"
-            if _paid(path) >= _CHARGES:
+            if _count_charges(path) >= _CHARGES:
                 path.unlink()
-                told.write_bytes(b"")
+                tally.write_bytes(b"")
                 _make(path)
     return f"ok, {tried} tried"
 
 
-def _charge_once(path: Path, told: Path, world: World) -> int:
+def _charge_once(path: Path, tally: Path, world: World) -> int:
     """Charge one answer on a disk that may fail."""
     with (
         suppress(LedgerUnavailable),
         Ledger.at(path, only_writer=True, world=world) as ledger,
     ):
-        _charge(ledger, told)
+        _charge(ledger, tally)
     return _GOOD
 
 
@@ -212,7 +212,7 @@ def _fail(number: int) -> None:
     raise OSError(number, "tried")
 
 
-def _failing(step: int, fault: Callable[[], None]) -> World:
+def _world_that_fails(step: int, fault: Callable[[], None]) -> World:
     """Return a world in which one step on the disk is done by half, and fails."""
     steps = count()
     real = Disk()
@@ -236,7 +236,7 @@ def _make(path: Path) -> None:
     Ledger.at(path, PureDP(1), create=True, only_writer=True).close()
 
 
-def _paid(path: Path) -> int:
+def _count_charges(path: Path) -> int:
     """Return how many charges a ledger holds, which is verified."""
     with Ledger.at(path, only_writer=True) as ledger:
         ledger.verify()
@@ -251,7 +251,7 @@ def _result_of(trial: Callable[[], str]) -> str:
         return f"NOT here: {type(error).__name__}"
 
 
-def _begun(act: Callable[[], int]) -> int:
+def _start(act: Callable[[], int]) -> int:
     """Return the number of a child that acts, and ends with what the act returns."""
     child = os.fork()
     if child:
@@ -267,15 +267,15 @@ def _code(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _ended(act: Callable[[], int]) -> int:
+def _run(act: Callable[[], int]) -> int:
     """Return how a child ended that acted."""
-    return _code(_begun(act))
+    return _code(_start(act))
 
 
 def main(words: list[str]) -> None:
     """Print what a trial of a folder found, as JSON."""
-    found: dict[str, Any] = try_place(Path(words[0]))
-    sys.stdout.write(json.dumps(found))
+    results: dict[str, Any] = try_place(Path(words[0]))
+    sys.stdout.write(json.dumps(results))
 
 
 if __name__ == "__main__":

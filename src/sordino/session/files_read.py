@@ -34,6 +34,6 @@ def _patterns(source: Any) -> list[Any]:
     """Return the paths and patterns of a source; what is not of files is refused."""
     place = source.path if isinstance(source, Csv) else source
     listed = place if isinstance(place, list) else [place]
-    if not all(isinstance(one, (str, PurePath)) for one in listed):
+    if not all(isinstance(path, (str, PurePath)) for path in listed):
         raise TypeError
     return listed

@@ -191,6 +191,7 @@ def test_a_doctor_says_that_locks_hold_here(tmp_path: Path) -> None:
     assert ran("doctor", str(tmp_path / "gone"))[0] == 1
 
 
+@pytest.mark.slow
 def test_a_trial_finds_what_does_not_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +204,6 @@ def test_a_trial_finds_what_does_not_hold(
     monkeypatch.setattr(place_trial, "_is_freed_by_death", lambda *_: False)
     monkeypatch.setattr(place_trial, "_is_kept_out", lambda _: 0)
     assert place_trial._try_locks(folder, []).startswith("NOT let go of")
-    monkeypatch.setattr(place_trial, "_paid", lambda _: -1)
+    monkeypatch.setattr(place_trial, "_count_charges", lambda _: -1)
     assert place_trial._try_failures(folder).startswith("NOT whole")
     assert place_trial._try_writers(folder, []).startswith("NOT held apart")
