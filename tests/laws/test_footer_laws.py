@@ -221,7 +221,7 @@ def moved(
         try:
             table = way.decoded(path)
             found = answers(way.engine(), way.source(path), wanted)
-        except (OSError, SordinoError):
+        except (OSError, SordinoError, pl.exceptions.PolarsError):
             continue
         known = right.setdefault(marked(table), {})
         asked = set(found) - set(known)
