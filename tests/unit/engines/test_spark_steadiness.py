@@ -103,6 +103,14 @@ def test_a_table_is_read_as_it_is_now(tmp_path: Path) -> None:
     users.sql("DROP TABLE nightly")
 
 
+def _with_window(text: str) -> Callable[[Any], Any]:
+    return lambda frame: frame.selectExpr("*", f"{text} AS x")
+
+
+def _with_total(text: str) -> Callable[[Any], Any]:
+    return lambda frame: frame.groupBy("k").agg(_column(text))
+
+
 UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
     "rand": lambda frame: frame.selectExpr("id", "rand() AS x"),
     "uuid": lambda frame: frame.selectExpr("uuid() AS x"),
@@ -115,7 +123,7 @@ UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
     "first of a group": lambda frame: frame.groupBy("k").agg({"id": "first"}),
     "any of a group": lambda frame: _any_value(frame),
     **{
-        name: lambda frame, text=text: frame.selectExpr("*", f"{text} AS x")
+        name: _with_window(text)
         for name, text in {
             "first of a window": "first(id) OVER (PARTITION BY k ORDER BY k)",
             "nth of a window": "nth_value(id, 2) OVER (PARTITION BY k ORDER BY k)",
@@ -125,7 +133,7 @@ UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
         }.items()
     },
     **{
-        name: lambda frame, text=text: frame.groupBy("k").agg(_column(text))
+        name: _with_total(text)
         for name, text in {
             "greatest by another": "max_by(id, k)",
             "least by another": "min_by(id, k)",
