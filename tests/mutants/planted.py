@@ -11,6 +11,7 @@ from typing import Final
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
 from tests.mutants.planted_clocks import PLANTED_CLOCKS
 from tests.mutants.planted_files import PLANTED_FILES
+from tests.mutants.planted_jobs import PLANTED_JOBS
 from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_pictures import PLANTED_PICTURES
 from tests.mutants.planted_policy import PLANTED_POLICY
@@ -378,6 +379,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_UNITS,
     *PLANTED_WAITING,
     *PLANTED_CLOCKS,
+    *PLANTED_JOBS,
     Planted(
         "joins",
         "src/sordino/query/per_id.py",

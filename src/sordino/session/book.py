@@ -106,6 +106,8 @@ class Book:
     """What it is a part of, if it is one of a partition."""
     unwritten: dict[int, Write] = field(default_factory=dict)
     """What writes answers of charges into folders, that could not be written yet."""
+    charged: set[int] = field(default_factory=set)
+    """The numbers of the charges that this session made."""
 
     @property
     def promise(self) -> Loss:
@@ -196,6 +198,8 @@ class Book:
         if self.whole is not None and not is_paid:
             self.whole.refuse_newer_policy()  # to prepare may take a while
         ticket = self.ledger.reserve(self._describe_job(claim))
+        if ticket.fence == 1 and ticket.answer is None:
+            self.charged.add(ticket.number)
         provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
             return Paid(ticket.answer, provenance, ticket.number)
