@@ -22,7 +22,7 @@ import pytest
 import sordino as sd
 from sordino.conformance.example_tables import comparable_answer
 from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import connection, database, file_reading
+from sordino.engines.duckdb import connection, executed_plans, file_reading
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.engine import duckdb_engine
 from sordino.engines.memory.engine import MemoryEngine
@@ -279,7 +279,7 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(connection._SETTINGS, "enable_optimizer", "true")
     windows = "top_n_window_elimination"
     monkeypatch.setitem(connection._SETTINGS, "disabled_optimizers", windows)
-    monkeypatch.setattr(database, "runs_as_written", lambda *_: True)
+    monkeypatch.setattr(executed_plans, "_is_written", lambda *_: True)
     monkeypatch.setattr(file_reading, "_OPTIONS", {})
 
 

@@ -14,6 +14,7 @@ from tests.mutants.planted_files import PLANTED_FILES
 from tests.mutants.planted_jobs import PLANTED_JOBS
 from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_pictures import PLANTED_PICTURES
+from tests.mutants.planted_plans import PLANTED_PLANS
 from tests.mutants.planted_policy import PLANTED_POLICY
 from tests.mutants.planted_reports import PLANTED_REPORTS
 from tests.mutants.planted_server import PLANTED_SERVER
@@ -375,6 +376,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_STATISTICS,
     *PLANTED_FILES,
     *PLANTED_PICTURES,
+    *PLANTED_PLANS,
     *PLANTED_POLICY,
     *PLANTED_UNITS,
     *PLANTED_WAITING,

@@ -173,6 +173,18 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "plans": Room(
+        (
+            *("engines/duckdb/executed_plans.py", "engines/duckdb/nested_text.py"),
+            *("engines/duckdb/connection.py", "engines/duckdb/file_reading.py"),
+        ),
+        (
+            "tests/unit/engines/test_duckdb_plans.py",
+            "tests/unit/engines/test_duckdb_engine.py",
+            "tests/laws/test_liar_laws.py",
+        ),
+        0.2,
+    ),
     "server": Room(
         ("engines/postgres/*.py",),
         (

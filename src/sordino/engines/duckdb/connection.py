@@ -17,12 +17,21 @@ _SETTINGS: Final = {
     "enable_optimizer": "false",
 }
 """Without its optimiser DuckDB runs what is written (docs/adr/0225)."""
+PROFILING: Final = "SET enable_profiling = 'no_output'"
+"""Has a cursor tell by which plan a statement ran; it is told to nobody else."""
 _LAST: Final = (
     ("TimeZone", exp.Literal.string("UTC")),
+    (
+        "allowed_configs",
+        exp.Array(expressions=[exp.Literal.string("enable_profiling")]),
+    ),
     ("enable_external_access", exp.false()),
     ("lock_configuration", exp.true()),
 )
-"""Settings that are made once the database is there, in this order."""
+"""Settings that are made once the database is there, in this order.
+
+Profiling is set by each cursor, and says nothing of how anything runs.
+"""
 _OF_CURSORS: Final = ("TimeZone",)
 """Settings that a cursor has of its own, unless they are made for all of them."""
 

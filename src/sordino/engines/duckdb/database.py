@@ -10,7 +10,12 @@ import duckdb
 import pyarrow as pa
 
 from sordino.engines.duckdb.dialect import DUCKDB
-from sordino.engines.duckdb.executed_plans import INSERT, runs_as_written, written_plan
+from sordino.engines.duckdb.executed_plans import (
+    INSERT,
+    ran_as_written,
+    runs_as_written,
+    written_plan,
+)
 from sordino.engines.duckdb.instance import Instance, leave_instance, take_instance
 from sordino.engines.duckdb.looks import Looks
 from sordino.engines.sql.database import AbstractDatabase
@@ -29,6 +34,17 @@ _INTERRUPTED: Final = "Query interrupted"
 @final
 class OtherPlan(Exception):
     """The plan of a statement that reads files is not the one that was written."""
+
+
+def _other_plan(text: str) -> OtherPlan:
+    """Return the failure, which is told to developers."""
+    _LOG.warning(
+        "DuckDB %s plans another statement than the one that was written, so the rows "
+        "of files are handed over to it: %s",
+        duckdb.__version__,
+        text,
+    )
+    return OtherPlan()
 
 
 @final
@@ -105,6 +121,7 @@ class DuckDB(AbstractDatabase):
         values = statement.parameters(salt)
         self._refuse_other_plan(statement, text, values, INSERT)
         self._connect().execute(text, values)
+        self._refuse_other_run(text)
 
     def portions(
         self, recipe: Recipe, writes: Statements, salt: int
@@ -137,7 +154,9 @@ class DuckDB(AbstractDatabase):
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         """Return the rows of a statement."""
-        return self._run(statement, salt).to_arrow_table()
+        rows = self._run(statement, salt).to_arrow_table()
+        self._refuse_other_run(statement.text)
+        return rows
 
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
         """Return the rows of a statement, read as they are asked for."""
@@ -174,18 +193,21 @@ class DuckDB(AbstractDatabase):
         Each text is looked at once, before it runs for the first time.
         """
         mark, known = hash(text), self._there().plans
-        if mark in known or not statement.reads_files:
-            return
-        written = (*written_plan(statement.tree), *last)
-        if not runs_as_written(self._connect(), written, text, values):
-            _LOG.warning(
-                "DuckDB %s plans another statement than the one that was written, so "
-                "the rows of files are handed over to it: %s",
-                duckdb.__version__,
-                text,
-            )
-            raise OtherPlan
-        known.add(mark)
+        if statement.reads_files and mark not in known:
+            written = (*written_plan(statement.tree), *last)
+            if not runs_as_written(self._connect(), written, text, values):
+                raise _other_plan(text)
+            known[mark] = written
+
+    def _refuse_other_run(self, text: str) -> None:
+        """Refuse what was made of files by another plan than the one that was written.
+
+        Rows that are read as they are asked for are not there yet: of them the plan was
+        looked at before.
+        """
+        written = self._there().plans.get(hash(text))
+        if written is not None and not ran_as_written(self._connect(), written):
+            raise _other_plan(text)
 
     def _percent(self) -> float:
         """Return how far the running statement is, or less than 0 if none is."""

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 
 import duckdb
 
-from sordino.engines.duckdb.connection import draws_bars, locked_connection
+from sordino.engines.duckdb.connection import PROFILING, draws_bars, locked_connection
 from sordino.engines.sql.room import Room
 
 _LEFT: Final = """
@@ -50,8 +50,8 @@ class Instance:
         self._places: set[str] = set()
         self.rehearsals: set[int] = set()
         """What ran here on tables without rows: for whomever, it says no more."""
-        self.plans: set[int] = set()
-        """Texts that read files, and run as they are written."""
+        self.plans: dict[int, tuple[str, ...]] = {}
+        """The plans of texts that read files, by their marks."""
         self.spoiled = bool(paths) or alone
         """Whether another session may not have it: something may be left in it that
         nobody can see, or the connection that holds it was asked.
@@ -59,11 +59,11 @@ class Instance:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of which questions are asked."""
-        first, self._first = self._first, None
-        if first is not None:
-            return first
-        cursor = self._home.cursor()
-        self._cursors.append(cursor)
+        cursor, self._first = self._first, None
+        if cursor is None:
+            cursor = self._home.cursor()
+            self._cursors.append(cursor)
+        cursor.execute(PROFILING)
         return cursor
 
     def spoil(self) -> None:
