@@ -32,7 +32,7 @@ PLANTED_JOBS: Final[tuple[Planted, ...]] = (
     Planted(
         "jobs",
         "src/sordino/job/outputs.py",
-        "    for path in filter(Path.is_symlink, (*paths, *map(_beside, paths))):\n",
+        "    for path in filter(Path.is_symlink, (*paths, *map(_label_path, paths))):\n",
         "    for path in ():\n",
         "a link in the place of an output that is found after the charge",
     ),

@@ -75,12 +75,12 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = command_parser({named}).parse_args(line)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        with _telling(arguments):
+        with _show_log(arguments):
             return _run(arguments)
 
 
 @contextmanager
-def _telling(arguments: argparse.Namespace) -> Generator[None]:
+def _show_log(arguments: argparse.Namespace) -> Generator[None]:
     """Show with --verbose what is logged, on standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

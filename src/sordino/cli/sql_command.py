@@ -24,7 +24,7 @@ from sordino.cli.terminal import (
     write,
     write_object,
 )
-from sordino.errors import InvalidJob, InvalidQuery, InvalidSQL
+from sordino.errors import InvalidJob, SordinoError
 from sordino.job.job import Job
 from sordino.job.job_desk import JobDesk, open_to_look, open_to_release
 from sordino.job.planned_release import PlannedRelease, question_in_sql
@@ -74,17 +74,23 @@ def add_sql_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def ask_in_sql(arguments: argparse.Namespace) -> int:
+    """Ask a question; a refusal that speaks Python is told in options, too."""
+    try:
+        return _ask(arguments)
+    except SordinoError as error:
+        if ".enforce(" in str(error):
+            note(_HINT)
+        raise
+
+
+def _ask(arguments: argparse.Namespace) -> int:
     """Print a question, its price, or its answer."""
     job, words = given_job(arguments)
     if arguments.who is not None:
         job = replace(job, ledger=replace(job.ledger, who=arguments.who))
     plan = _plan(job, words, arguments)
     looking = open_to_look(job, said_day(arguments))
-    try:
-        wording = read_wording(looking.session, plan, job)
-    except (InvalidQuery, InvalidSQL):
-        note(_HINT)
-        raise
+    wording = read_wording(looking.session, plan, job)
     if wording.budget is None:
         write(repr(wording.requests))
         return 0

@@ -141,7 +141,7 @@ class JobDesk:
         releases = self.answers(plan, question, key)
         files = write_outputs(releases, stem, plan.formats)
         record_files(self.session.ledger, key, files, self.job.ledger.who)
-        return self._published(plan, period, releases, tuple(files))
+        return self._note_published(plan, period, releases, tuple(files))
 
     def release_files(
         self, plan: PlannedRelease, period: str, question: AskedRelease
@@ -158,9 +158,9 @@ class JobDesk:
             why=plan.why,
             confidence=plan.confidence,
         )
-        return self._published(plan, period, {"": written}, (written.folder,))
+        return self._note_published(plan, period, {"": written}, (written.folder,))
 
-    def _published(
+    def _note_published(
         self,
         plan: PlannedRelease,
         period: str,

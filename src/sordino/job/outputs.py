@@ -43,7 +43,7 @@ def output_paths(
 
 def refuse_taken(ledger: Ledger, key: str, paths: list[Path]) -> None:
     """Refuse to write over a link, or over what the ledger has of another key."""
-    for path in filter(Path.is_symlink, (*paths, *map(_beside, paths))):
+    for path in filter(Path.is_symlink, (*paths, *map(_label_path, paths))):
         raise InvalidJob(str(path), LINK, "Take it away, or name another folder.")
     for path in paths:
         known = ledger.publication(path) if path.is_file() else None
@@ -78,11 +78,11 @@ def path_of(stem: Path, name: str, kind: str) -> Path:
 
 def record_files(ledger: Ledger, key: str, paths: list[Path], who: str) -> None:
     """Let the ledger know what was published: files, and labels beside them."""
-    for path in (*paths, *filter(Path.is_file, map(_beside, paths))):
+    for path in (*paths, *filter(Path.is_file, map(_label_path, paths))):
         ledger.publish(key, path, who=who)
 
 
-def _beside(path: Path) -> Path:
+def _label_path(path: Path) -> Path:
     """Return where the label of a file would lie beside it."""
     return path.with_name(path.name + BESIDE)
 
