@@ -32,7 +32,7 @@ PLANTED_JOBS: Final[tuple[Planted, ...]] = (
     Planted(
         "jobs",
         "src/sordino/job/outputs.py",
-        "    for path in filter(Path.is_symlink, (*paths, *map(_label_path, paths))):\n",
+        "    for path in filter(Path.is_symlink, (*paths, *map(_label_path, paths))):\n",  # noqa: E501 as it stands
         "    for path in ():\n",
         "a link in the place of an output that is found after the charge",
     ),
