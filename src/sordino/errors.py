@@ -19,6 +19,7 @@
     ├── LedgerUnavailable  (RuntimeError) a ledger that could not be written to
     ├── AnswerLost         (RuntimeError) a charged answer that nobody may compute again
     ├── AnswerTooLarge     (RuntimeError) a charged answer that lies in files alone
+    ├── EntropyUnavailable (RuntimeError) a system that gives no random bits
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
 and one warning, WeakBudget (UserWarning), of what is accepted and protects nobody.
@@ -243,9 +244,9 @@ class LedgerDamaged(SordinoError, RuntimeError):
     def __init__(self, path: object, problem: str) -> None:
         """Say which ledger, what is wrong, and what may be done."""
         super().__init__(
-            f"the ledger {path} is not to be trusted: {problem}. Nothing more is "
-            "charged to it or answered from it. Restore the newest copy, and until "
-            "then count the whole budget as spent."
+            f"the ledger {path} is not to be trusted: {problem}. Keep the file, count "
+            "the whole budget as spent, and make no other ledger of the same data: "
+            "older copies forget charges. Restored by a witness, it forgets none."
         )
 
 
@@ -306,6 +307,11 @@ class EngineFailure(SordinoError, RuntimeError):
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without arguments."""
         return type(self), ()
+
+
+@final
+class EntropyUnavailable(SordinoError, RuntimeError):
+    """A system that gave no random bits, so that nothing was drawn."""
 
 
 @final

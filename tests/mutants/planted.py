@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.planted_alarms import PLANTED_ALARMS
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
 from tests.mutants.planted_clocks import PLANTED_CLOCKS
 from tests.mutants.planted_files import PLANTED_FILES
@@ -351,8 +352,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "budgets",
         "src/sordino/budgets/filters.py",
-        "        if isinstance(budget, self.own):\n            candidates.reverse()\n",
-        "",
+        "place = 0 if isinstance(budget, self.own) else 1",
+        "place = 1",
         "charged by loss, not as asked",
     ),
     Planted(
@@ -370,6 +371,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
         "the left tail is drawn as if it were farther",
     ),
     *PLANTED_REPORTS,
+    *PLANTED_ALARMS,
     *PLANTED_BLOCKS,
     *PLANTED_LABELS,
     *PLANTED_SERVER,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.mutants.planted_views import PLANTED_VIEWS
 from tests.mutants.planting import Planted
 
 _PLANS: Final = "src/sordino/engines/duckdb/executed_plans.py"
@@ -66,4 +67,5 @@ PLANTED_PLANS: Final[tuple[Planted, ...]] = (
         'part.args.get("materialized") is not None',
         "every step of a plan stored",
     ),
+    *PLANTED_VIEWS,
 )

@@ -120,6 +120,18 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "views": Room(
+        (
+            *("engines/duckdb/relations.py", "engines/duckdb/row_by_row.py"),
+            *("engines/duckdb/user_names.py", "sources/lazy_frames.py"),
+        ),
+        (
+            "tests/laws/test_frame_plan_laws.py",
+            "tests/laws/test_lazy_source_laws.py",
+            "tests/unit/sources/test_sources.py",
+        ),
+        0.2,
+    ),
     "kept": Room(
         (
             "query/kept_plans.py",
@@ -324,6 +336,22 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/session/test_in_blocks.py",
             "tests/laws/test_block_laws.py",
             "tests/laws/test_cover_laws.py",
+        ),
+        0.2,
+    ),
+    "alarms": Room(
+        (
+            *("ledger/handle.py", "ledger/file_store.py", "ledger/opening.py"),
+            *("ledger/witnessed_store.py", "ledger/paid_in_full.py"),
+        ),
+        (
+            "tests/unit/ledger/test_ledger_alarms.py",
+            "tests/unit/ledger/test_ledger_interrupts.py",
+            "tests/unit/ledger/test_ledger_reading.py",
+            "tests/unit/ledger/test_ledger_witness.py",
+            "tests/unit/ledger/test_ledger_forgery.py",
+            "tests/unit/ledger/test_ledger_crashes.py",
+            "tests/unit/ledger/test_file_store.py",
         ),
         0.2,
     ),

@@ -144,6 +144,8 @@ def test_every_example_runs(
 ) -> None:
     """Examples of the page end well, within 80 columns where people read."""
     assert folder
+    if example.startswith("ledger free"):  # what the example before it set aside
+        assert main(next(one for one in EXAMPLES if "earmark" in one).split()) == 0
     assert main(example.split()) == 0
     said = capsys.readouterr()
     assert not said.err
@@ -253,6 +255,15 @@ def test_a_ledger_is_copied_restored_and_closed(
 REFUSED: dict[str, tuple[str, str]] = {
     "a missing ledger": ("show gone.ledger", "PATH must be a file, got 'gone.ledger'"),
     "a folder": ("verify .", "PATH must be a file"),
+    "no budget": ("allot clinic.ledger bob", "the budget must be given"),
+    "a risk set aside": (
+        "earmark clinic.ledger x --advantage 0.1",
+        "amount must be a loss",
+    ),
+    "a limit that is raised": (
+        "lower clinic.ledger ana --epsilon 1 --delta 0",
+        "not above it",
+    ),
     "another file": ("verify clinic.toml", "must be a ledger of Sordino"),
     "a missing witness": (
         "show clinic.ledger --witness gone",

@@ -62,23 +62,29 @@ class AbstractFilter(ABC):
         reveals nothing; else the loss is charged, or the budget if the loss has no
         guarantee in those terms.
         """
-        if Charge(self.coordinates, self._amounts(loss.guarantees)) == self.zero:
-            return self.zero
-        candidates = [
-            bound.guarantees for bound in (loss, budget) if isinstance(bound, Loss)
-        ]
-        if isinstance(budget, self.own):
-            candidates.reverse()
-        for guarantees in candidates:
-            charge = Charge(self.coordinates, self._amounts(guarantees))
-            if self.holds(_finite_part(charge)):
-                return charge
+        charge = self.charge_within(budget, loss.guarantees)
+        if charge is not None:
+            return charge
         raise InvalidParameter(
             "budget",
             budget,
             f"buys a release that cannot be counted against the limit {self.promise!r}",
             "Ask for a budget of the same kind as the limit.",
         )
+
+    def charge_within(self, budget: Budget | None, known: Guarantees) -> Charge | None:
+        """Return what a release with such guarantees is charged, None if unknown."""
+        if Charge(self.coordinates, self._amounts(known)) == self.zero:
+            return self.zero
+        candidates = [known]
+        if isinstance(budget, Loss):
+            place = 0 if isinstance(budget, self.own) else 1
+            candidates.insert(place, budget.guarantees)
+        for guarantees in candidates:
+            charge = Charge(self.coordinates, self._amounts(guarantees))
+            if self.holds(_finite_part(charge)):
+                return charge
+        return None
 
     def accept(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:
         """Return what is charged in fact, and the sum after it; or refuse.

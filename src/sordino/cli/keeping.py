@@ -6,7 +6,7 @@ Nothing is charged. A budget that was closed stays closed.
 import argparse
 from typing import TYPE_CHECKING
 
-from sordino.cli.ledger import open_ledger
+from sordino.cli.ledger import open_ledger, read_ledger
 from sordino.cli.signer_option import read_signer
 from sordino.cli.terminal import say, write
 from sordino.errors import InvalidParameter
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def show_answer(arguments: argparse.Namespace) -> None:
     """Show the paid answer of a key, or write it as CSV."""
-    with open_ledger(arguments) as ledger:
+    with read_ledger(arguments) as ledger:
         several = ledger.answers(arguments.key)
     if arguments.name is not None:
         several = {"": _pick(several, arguments.name)}
@@ -35,9 +35,10 @@ def show_answer(arguments: argparse.Namespace) -> None:
 
 def back_up_ledger(arguments: argparse.Namespace) -> None:
     """Write a whole copy to a new file."""
-    with open_ledger(arguments) as ledger:
+    with read_ledger(arguments) as ledger:
         ledger.backup(arguments.copy)
     say(f"{arguments.copy} holds all of {arguments.path}, answers included.")
+    say("It can be read and restored; nothing is charged to it.")
     say("What is charged after this stands in the ledger and its witness only.")
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,7 @@ def show_ledger(arguments: argparse.Namespace) -> None:
     if arguments.json:
         _write_facts(arguments)
         return
-    with open_ledger(arguments) as ledger:
+    with read_ledger(arguments) as ledger:
         facts = [("ledger", str(arguments.path)), ("for", ledger.about)]
         policy = ledger.policy()
         if policy is not None:
@@ -64,7 +65,7 @@ def show_ledger(arguments: argparse.Namespace) -> None:
 
 def _write_facts(arguments: argparse.Namespace) -> None:
     """Write the same as JSON."""
-    with open_ledger(arguments) as ledger:
+    with read_ledger(arguments) as ledger:
         budgets = {
             name: {
                 "limit": limit.stated,
@@ -76,7 +77,25 @@ def _write_facts(arguments: argparse.Namespace) -> None:
         facts = {"for": ledger.about, "budgets": budgets} | block_facts(ledger)
         entries = ledger.entries()
     last = entries[max(len(entries) - arguments.last, 0) :]
-    releases = [
+    write_object("ledger", facts | {"releases": _facts_of(last)})
+
+
+def show_history(arguments: argparse.Namespace) -> None:
+    """Show all releases, or as much of them as an analyst may see."""
+    with read_ledger(arguments) as ledger:
+        entries = ledger.history(arguments.analyst)
+    if arguments.json:
+        facts = {"analyst": arguments.analyst, "releases": _facts_of(entries)}
+        write_object("history", facts)
+        return
+    write(_count_text(len(entries), "release"))
+    for entry in entries:
+        text_table(_release(entry))
+
+
+def _facts_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return what is said of releases as JSON."""
+    return [
         {
             "record": entry.number,
             "when": entry.when.isoformat(),
@@ -86,14 +105,13 @@ def _write_facts(arguments: argparse.Namespace) -> None:
             "asked": entry.asked,
             "answered": entry.answered,
         }
-        for entry in last
+        for entry in entries
     ]
-    write_object("ledger", facts | {"releases": releases})
 
 
 def verify_ledger(arguments: argparse.Namespace) -> None:
     """Hold every record and every answer of a ledger against what it follows from."""
-    with open_ledger(arguments) as ledger:
+    with read_ledger(arguments) as ledger:
         verdict = ledger.verify()
     if arguments.json:
         write_object("verified", asdict(verdict))
@@ -112,7 +130,7 @@ def verify_ledger(arguments: argparse.Namespace) -> None:
 def export_ledger(arguments: argparse.Namespace) -> None:
     """Write a ledger as lines of JSON, or as an entry of the public registry."""
     answers = {} if arguments.answers is None else _answers(arguments.answers)
-    with open_ledger(arguments) as ledger:
+    with read_ledger(arguments) as ledger:
         if arguments.format == "jsonl":
             lines = list(json_lines(ledger))
         else:
@@ -159,17 +177,28 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
 
 
 def open_ledger(arguments: argparse.Namespace, signer: Any = None) -> Ledger:
-    """Return the ledger at a path."""
-    if not arguments.path.is_file():
-        raise InvalidParameter(
-            "PATH", str(arguments.path), "must be a file", "Name the file of a ledger."
-        )
+    """Return the ledger at a path, to be changed."""
+    _refuse_missing(arguments.path)
     return Ledger.at(
         arguments.path,
         witness=arguments.witness,
         signer=signer,
         only_writer=vars(arguments).get("only_writer", False),
     )
+
+
+def read_ledger(arguments: argparse.Namespace) -> Ledger:
+    """Return the ledger at a path, or a backup, to be looked at."""
+    _refuse_missing(arguments.path)
+    return Ledger.read(arguments.path, witness=arguments.witness)
+
+
+def _refuse_missing(path: Path) -> None:
+    """Refuse a path at which there is no file."""
+    if not path.is_file():
+        raise InvalidParameter(
+            "PATH", str(path), "must be a file", "Name the file of a ledger."
+        )
 
 
 def _count_text(count: int, what: str) -> str:

@@ -1,7 +1,7 @@
 """The commands of `sordino ledger`, and their arguments.
 
->>> [command.name for command in LEDGER_COMMANDS]
-['show', 'verify', 'answer', 'backup', 'restore', 'close', 'export']
+>>> [command.name for command in LEDGER_COMMANDS][:6]
+['show', 'history', 'verify', 'answer', 'backup', 'restore']
 """
 
 import argparse
@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, final
 
-from sordino.cli import keeping, ledger
+from sordino.cli import budget_shares, keeping, ledger
+from sordino.cli.budget_options import add_budget_options
 from sordino.cli.signer_option import add_only_writer_option, add_signer_option
+from sordino.ledger.entries import DATASET
 
 EXAMPLE: Final = "sordino ledger verify clinic.ledger"
 WHAT: Final = (
     "Look at a ledger: what was spent, by whom, whether it is whole, and what was "
-    "answered; copy, restore and close. Nothing is charged."
+    "answered; copy and restore it; share its budget and close it. Nothing is charged."
 )
 
 
@@ -131,12 +133,75 @@ def _source(parser: argparse.ArgumentParser) -> None:
 
 
 def _budget(parser: argparse.ArgumentParser) -> None:
-    """Add which budget, who closes it and why, and who signs."""
+    """Add which budget, who changes it and why, and who signs."""
     parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
-    parser.add_argument("--who", default="", metavar="WHO", help="who closes it")
+    _remark(parser)
+
+
+def _remark(parser: argparse.ArgumentParser) -> None:
+    """Add who does it and why, and who signs."""
+    parser.add_argument("--who", default="", metavar="WHO", help="who does it")
     parser.add_argument("--why", default="", metavar="WHY", help="what for")
     add_signer_option(parser, "the private key of a signed ledger")
     add_only_writer_option(parser)
+
+
+def _limit(parser: argparse.ArgumentParser) -> None:
+    """Add of which budget, how much, and how it is counted."""
+    parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
+    add_budget_options(parser)
+    parser.add_argument(
+        "--counting",
+        choices=("asked", "concentrated", "gaussian"),
+        default="asked",
+        help="what is added up (asked)",
+    )
+    parser.add_argument(
+        "--reserve",
+        default=0,
+        metavar="N",
+        help="the part of delta kept for releases over unknown keys (0)",
+    )
+    _json(parser)
+
+
+def _share(parser: argparse.ArgumentParser) -> None:
+    """Add whose budget, how much, and who signs."""
+    _limit(parser)
+    add_signer_option(parser, "the private key of a signed ledger")
+    add_only_writer_option(parser)
+
+
+def _lower(parser: argparse.ArgumentParser) -> None:
+    """Add of which budget, to how much, who and why."""
+    _limit(parser)
+    _remark(parser)
+
+
+def _part(parser: argparse.ArgumentParser) -> None:
+    """Add what is planned, of which budget, and how much."""
+    _name(parser)
+    add_budget_options(parser)
+    parser.add_argument(
+        "--budget", default=DATASET, metavar="NAME", help="whose budget (dataset)"
+    )
+    _json(parser)
+
+
+def _name(parser: argparse.ArgumentParser) -> None:
+    """Add which earmark, who and why."""
+    parser.add_argument("name", metavar="EARMARK", help="what is planned")
+    _remark(parser)
+
+
+def _analyst(parser: argparse.ArgumentParser) -> None:
+    """Add as whose."""
+    _json(parser)
+    parser.add_argument(
+        "--analyst",
+        metavar="NAME",
+        help="only as much as who has this budget may see",
+    )
 
 
 def _count(text: str) -> int:
@@ -154,6 +219,13 @@ LEDGER_COMMANDS: Final = (
         "are any), and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
         _last,
+    ),
+    LedgerCommand(
+        "history",
+        ledger.show_history,
+        "List every release, or as much of each as an analyst may see.",
+        "sordino ledger history clinic.ledger --analyst ana",
+        _analyst,
     ),
     LedgerCommand(
         "verify",
@@ -182,6 +254,34 @@ LEDGER_COMMANDS: Final = (
         "Make a ledger of a copy and of what its witness saw after it.",
         "sordino ledger restore wards.ledger --copy wards.backup --witness wards.seen",
         _source,
+    ),
+    LedgerCommand(
+        "allot",
+        budget_shares.allot_budget,
+        "Give an analyst a budget of their own, under that of the dataset.",
+        "sordino ledger allot clinic.ledger bob --epsilon 0.1 --delta 1e-7",
+        _share,
+    ),
+    LedgerCommand(
+        "lower",
+        budget_shares.lower_budget,
+        "Lower the limit of a budget; none is ever raised.",
+        "sordino ledger lower clinic.ledger ana --epsilon 0.05 --delta 0",
+        _lower,
+    ),
+    LedgerCommand(
+        "earmark",
+        budget_shares.earmark_part,
+        "Set a part of a budget aside for what is planned.",
+        "sordino ledger earmark clinic.ledger census --epsilon 0.1",
+        _part,
+    ),
+    LedgerCommand(
+        "free",
+        budget_shares.free_part,
+        "Give back what is left of what was set aside.",
+        "sordino ledger free clinic.ledger census",
+        _name,
     ),
     LedgerCommand(
         "close",

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from sordino.cli.ledger import open_ledger
+from sordino.cli.ledger import open_ledger, read_ledger
 from sordino.cli.signer_option import (
     add_only_writer_option,
     add_signer_option,
@@ -88,7 +88,7 @@ def adopt_file(arguments: argparse.Namespace) -> None:
 
 def show_policy(arguments: argparse.Namespace) -> None:
     """Show the policy that a ledger obeys, word for word or by its rules."""
-    with open_ledger(arguments) as ledger:
+    with read_ledger(arguments) as ledger:
         policy = ledger.policy()
     if policy is None:
         say(f"{arguments.path} obeys no policy.")

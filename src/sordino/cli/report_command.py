@@ -55,7 +55,7 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
 def write_report(arguments: argparse.Namespace) -> None:
     """Write the report, and say where it lies."""
     path, witness = _place(arguments)
-    with Ledger.at(path, witness=witness) as ledger:
+    with Ledger.read(path, witness=witness) as ledger:
         title = arguments.title or path.name
         write_text(arguments.out, ledger_report(ledger, title, arguments.language))
         releases = len(ledger.entries())

@@ -70,7 +70,7 @@ def _loss(arguments: argparse.Namespace) -> Loss:
             "sordino risk", "needs a budget or a ledger", "Try --epsilon 1."
         )
     if budget is None:
-        with Ledger.at(arguments.path, witness=arguments.witness) as ledger:
+        with Ledger.read(arguments.path, witness=arguments.witness) as ledger:
             return ledger.first_limit().rule.promise
     if not isinstance(budget, Loss):
         raise InvalidJob(

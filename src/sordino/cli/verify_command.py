@@ -102,11 +102,11 @@ def _ledger(arguments: argparse.Namespace) -> Ledger:
     if arguments.ledger is not None:
         return named_ledger(arguments.ledger, arguments.witness)
     book = read_job(find_job(Path.cwd())).ledger
-    return Ledger.at(book.path, witness=arguments.witness or book.witness)
+    return Ledger.read(book.path, witness=arguments.witness or book.witness)
 
 
 def named_ledger(path: Path, witness: Path | None) -> Ledger:
     """Return the ledger that `--ledger` names."""
     if not path.is_file():
         raise InvalidJob("--ledger", "must be a file", "Name that of a ledger.")
-    return Ledger.at(path, witness=witness)
+    return Ledger.read(path, witness=witness)

@@ -15,6 +15,7 @@ from sordino.engines.failures import no_workers_refusal, run_uncharged
 from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.query.question import Question
 from sordino.schema import Column, Schema
+from sordino.sources.base import Opened, lookup
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 class AbstractEngine(ABC):
     """Holds the tables of one session."""
+
+    _tables: dict[str, Opened]
 
     @abstractmethod
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
@@ -53,6 +56,10 @@ class AbstractEngine(ABC):
 
         The same rows are the same table, but for where its chunks begin and end.
         """
+
+    def doubt(self, table: str) -> str:
+        """Return why a row of a table may depend on more than one row, or nothing."""
+        return lookup(self._tables, table).source.doubt
 
     @abstractmethod
     def unusable(self, table: str) -> Mapping[str, str]:

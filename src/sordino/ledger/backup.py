@@ -1,5 +1,6 @@
 """Copies of a ledger, and how one becomes the ledger again, no charge forgotten."""
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
@@ -9,6 +10,7 @@ from typing import Any
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_creation
 from sordino.ledger.file_creation import Contents
+from sordino.ledger.file_format import Role
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.log import Log
 from sordino.ledger.opening import LedgerTerms, seals_of
@@ -28,33 +30,34 @@ def free_path(path: Any) -> Path:
 
 
 def write_copy(log: Log, place: Path) -> None:
-    """Write all that a ledger holds to a new file."""
-    _create(place, World(), _contents(log.store))
+    """Write all that a ledger holds to a new file, which is never charged."""
+    _create(place, World(), "backup", _contents(log.store))
 
 
 def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
     """Make a ledger of a copy and of what its witness saw after it."""
-    source, place = file_creation.locate_file(copy, "copy"), free_path(path)
+    source = file_creation.locate_file(copy, "copy", os.R_OK)
+    place = free_path(path)
     file_creation.refuse_missing(source, "copy", "Look for it.")
     if terms.witness is None:
         raise InvalidParameter(
             "witness",
             None,
             "must be given: only it knows what was charged after the copy was made",
-            "Without one, count the whole budget as spent; the copy can be opened to "
-            "read its answers.",
+            "Without one, count the whole budget as spent; sd.Ledger.read reads the "
+            "answers of the copy.",
         )
     file_creation.refuse_missing(terms.witness, "witness", "Look for it.")
     file_creation.refuse_same(source, terms.witness)
     try:
         with (
-            closing(FileStore(source, terms.world)) as store,
+            closing(FileStore(source, terms.world, reading=True)) as store,
             closing(FileStore(terms.witness, terms.world, "witness")) as witness,
         ):
             contents = store.transact(
                 lambda: witness.transact(lambda: _restore(store, witness, terms))
             )
-            _create(place, terms.world, contents)
+            _create(place, terms.world, "ledger", contents)
     except OSError:
         raise LedgerUnavailable(
             source, "could not be read", "Check the disk and the permissions."
@@ -89,9 +92,9 @@ def _restore(
     return [*_contents(store), *missing, (last, b"")]
 
 
-def _create(place: Path, world: World, contents: Contents) -> None:
+def _create(place: Path, world: World, role: Role, contents: Contents) -> None:
     """Make a file under a name that must still be free."""
-    if not file_creation.create_file(place, world, "ledger", contents):
+    if not file_creation.create_file(place, world, role, contents):
         raise InvalidParameter(
             "path", str(place), "must not exist yet", "Choose another name."
         )

@@ -115,7 +115,7 @@ def entry_of(
         when=datetime.fromisoformat(fields["when"]),
         who=fields["who"],
         why=fields["why"],
-        key=fields["key"],
+        key=fields.get("key"),
         budget=fields["budget"],
         asked=fields["asked"],
         loss=fields["loss"],

@@ -53,7 +53,7 @@ def begin(log: Log, claimed: tuple[str, Ticket], when: str) -> None:
         return
     charged = log.record(ticket.number).fields
     if log.newest_about(f"lease {ticket.number}") is not None:
-        raise AnswerLost(str(charged["key"]))
+        raise AnswerLost(str(charged.get("key")))
     leased = {"charge": ticket.number, "fence": 2, "who": charged["who"], "when": when}
     log.add("leased", leased)
 
@@ -173,7 +173,7 @@ def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:
     if (
         charged is None
         or charged.kind != "charged"
-        or ticket.keyed != (charged.fields["key"] is not None)
+        or ticket.keyed != (charged.fields.get("key") is not None)
     ):
         raise InvalidParameter(
             "ticket",

@@ -38,7 +38,9 @@ def create_file(path: Path, world: World, role: Role, contents: Contents) -> boo
                 Path(name).unlink()
 
 
-def locate_file(path: Any, name: str = "ledger") -> Path:
+def locate_file(
+    path: Any, name: str = "ledger", wanted: int = os.R_OK | os.W_OK
+) -> Path:
     """Return where a file is or shall be, refusing what can hold none."""
     if sys.platform == "win32":
         raise LedgerUnavailable(path, "needs the locks of POSIX", "Use Linux or macOS.")
@@ -58,10 +60,9 @@ def locate_file(path: Any, name: str = "ledger") -> Path:
         raise _refusal(
             name, path, "must be a regular file", f'Try {name}="clinic.{name}".'
         )
-    if not os.access(place if exists else place.parent, os.R_OK | os.W_OK):
-        raise _refusal(
-            name, path, "must be readable and writable", "Check its permissions."
-        )
+    if not os.access(place if exists else place.parent, wanted):
+        rights = "readable and writable" if wanted & os.W_OK else "readable"
+        raise _refusal(name, path, f"must be {rights}", "Check its permissions.")
     return place
 
 

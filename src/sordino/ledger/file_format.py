@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Self, TypeAlias, final
 
-from sordino.ledger.records import Record, hash_bytes
+from sordino.ledger.records import Record, hash_bytes, parse_json
 
 FORMAT: Final = 2
 BLOCK: Final = 4096
@@ -24,7 +24,7 @@ LARGEST: Final = 1 << 30
 """Bytes that an answer may have."""
 LONGEST: Final = 1 << 26
 """Bytes that a line may have."""
-Role: TypeAlias = Literal["ledger", "witness"]
+Role: TypeAlias = Literal["ledger", "witness", "backup"]
 _PIECE_START: Final = b'{"piece":'
 _SQLITE: Final = b"SQLite format 3\0"
 
@@ -142,7 +142,7 @@ def _pad(text: str) -> bytes:
 def _object(text: bytes) -> dict[str, Any]:
     """Return the JSON object of a line, an empty one where there is none."""
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = parse_json(text.decode("ascii"))
+    except ValueError:
         return {}
     return content if isinstance(content, dict) else {}

@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import final
+from typing import Final, final
 
-from sordino.errors import InvalidParameter, LedgerDamaged
+from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_format
 from sordino.ledger.file_format import BLOCK, MARKS, Header, Mark, Role
 from sordino.ledger.file_lines import Lines
-from sordino.ledger.locked_file import LockedFile
+from sordino.ledger.locked_file import MOVED, LockedFile
 from sordino.ledger.migration import migrate
 from sordino.ledger.records import Head, Record
 from sordino.ledger.store import AbstractStore, Result
@@ -23,15 +23,34 @@ if sys.platform != "win32":
     import fcntl
 
 
+_REMEDIES: Final = {
+    "backup": "It is never charged. Read it with sd.Ledger.read(path); with the "
+    "witness of its ledger, sd.Ledger.restore makes a ledger of it."
+}
+"""What to do with a file of another role."""
+
+
 @final
 class FileStore(AbstractStore):
     """The file of a ledger, or of a witness, which keeps no bytes of answers."""
 
-    def __init__(self, path: Path, world: World, role: Role = "ledger") -> None:
-        """Open a file that exists; it is read by the first transaction."""
-        self._file = LockedFile(path, world)
+    def __init__(
+        self,
+        path: Path,
+        world: World,
+        role: Role = "ledger",
+        *,
+        reading: bool = False,
+    ) -> None:
+        """Open a file that exists; it is read by the first transaction.
+
+        Who only reads needs no right to write, and may read a backup, too.
+        """
+        self._file = LockedFile(path, world, reading=reading)
         self._world = world
         self._role: Role = role
+        self._reading = reading
+        self._known: Mark | None = None
         self._header: Header | None = None
         self._lines: Lines | None = None
         self._mark: Mark | None = None
@@ -47,6 +66,11 @@ class FileStore(AbstractStore):
     def durable(self) -> bool:
         """Say that it outlives the process."""
         return True
+
+    @property
+    def is_backup(self) -> bool:
+        """Say whether the file is a copy of a ledger, made by `backup`."""
+        return self._found_header().role == "backup"
 
     @property
     def head(self) -> Head:
@@ -78,12 +102,19 @@ class FileStore(AbstractStore):
         Lines that are whole but not known to be durable may be lost to the disk though
         they can be read, if an fsync failed: so they are written again.
         """
+        if self._reading:
+            raise InvalidParameter(
+                self._role,
+                self.title,
+                "was opened to be read, and this would write to it",
+                "Open the ledger with sd.Ledger.at(path); a backup is never charged.",
+            )
         lines, reached = self._whole_lines, self._world.reached
         lines.index.refuse_strays(record)
         at = self._last_mark.end
         point = record.kind if self._role == "ledger" else f"witness {record.kind}"
         reached(f"{point}: begun")
-        self._file.write([self._file.read(lines.end - at, at)], at)
+        self._file.write([self._untold_lines()], at)
         self._file.write(file_format.record_lines(record, answer), lines.end)
         reached(f"{point}: written")
         if lasting:
@@ -120,6 +151,22 @@ class FileStore(AbstractStore):
         if (fresh.end, fresh.index.head) != (lines.end, lines.index.head):
             raise lines.damage("it was changed after it was read")
 
+    def reopen(self) -> "FileStore":
+        """Return the same file, to be read anew; a moved or replaced one is refused."""
+        self._file.close()
+        path, role = self._file.path, self._role
+        try:
+            fresh = FileStore(path, self._world, role, reading=self._reading)
+        except FileNotFoundError:
+            raise LedgerDamaged(path, MOVED) from None
+        try:
+            self._file.refuse_replaced(fresh._file.handle)
+        except BaseException:
+            fresh.close()
+            raise
+        fresh._known = self._mark or self._known
+        return fresh
+
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
@@ -128,7 +175,9 @@ class FileStore(AbstractStore):
     def _whole_lines(self) -> Lines:
         """Return the lines, as the newest transaction saw them."""
         if self._lines is None:
-            raise LedgerDamaged(self.title, "its lines were not read to their end")
+            raise LedgerUnavailable(
+                self.title, "was not read to its end", "Ask once more."
+            )
         return self._lines
 
     @property
@@ -155,7 +204,11 @@ class FileStore(AbstractStore):
             raise lines.damage(f"record {following} is not what was written")
         if mark != self._mark and self._hash_of(lines, mark.number) != mark.hash:
             raise lines.damage(f"record {mark.number} is not the one that was written")
-        if lines.end < size:  # cut short by a crash: nobody was told of it
+        known = self._known
+        if known is not None and self._hash_of(lines, known.number) != known.hash:
+            raise lines.damage(f"it was put back: record {known.number} is gone")
+        self._known = None
+        if lines.end < size and not self._reading:  # cut short by a crash, never told
             self._file.disk.cut(self._file.handle, lines.end)
         self._mark = mark
         self._lines = lines
@@ -173,10 +226,21 @@ class FileStore(AbstractStore):
         """Make durable what can be read, before anything that was read is told."""
         lines = self._whole_lines
         at = self._last_mark.end
-        if self._told and lines.end > at:
-            self._file.write([self._file.read(lines.end - at, at)], at)
+        if self._told and lines.end > at and not self._reading:
+            self._file.write([self._untold_lines()], at)
             self._file.disk.sync(self._file.handle)
             self._advance()
+
+    def _untold_lines(self) -> bytes:
+        """Return the lines behind the newest mark, read twice: they are written again.
+
+        What a disk says once, and not the second time, would be damage from then on.
+        """
+        lines, at = self._whole_lines, self._last_mark.end
+        first, second = (self._file.read(lines.end - at, at) for _ in range(2))
+        if first != second or len(first) != lines.end - at:
+            raise lines.damage("its newest lines are read as others each time")
+        return first
 
     def _advance(self) -> None:
         """Mark the end as durable, in the block that the newest mark is not in."""
@@ -229,16 +293,31 @@ class FileStore(AbstractStore):
         if self._header is None:
             block = self._file.read(BLOCK, 0)
             if file_format.is_format_1(block) and self._role == "ledger":
+                self._refuse_reading()
                 migrate(self._file, self._world)
                 block = self._file.read(BLOCK, 0)
+            backup: tuple[Role, ...] = ("backup",) if self._reading else ()
             self._header = _refuse_stranger(
-                self._file.path, Header.read(block), self._role
+                self._file.path, Header.read(block), (self._role, *backup)
             )
         return self._header
 
+    def _refuse_reading(self) -> None:
+        """Refuse to migrate a file that was opened to be read."""
+        if self._reading:
+            raise InvalidParameter(
+                "ledger",
+                self.title,
+                "has format 1, and to be read it must be migrated, which writes to it",
+                "Open it once with sd.Ledger.at(path), and then read it.",
+            )
 
-def _refuse_stranger(path: Path, header: Header | None, role: Role) -> Header:
+
+def _refuse_stranger(
+    path: Path, header: Header | None, roles: tuple[Role, ...]
+) -> Header:
     """Refuse the file of another program, of a later format, or of another role."""
+    role = roles[0]
     wrong = remedy = ""
     if header is None:
         wrong, remedy = (
@@ -249,11 +328,9 @@ def _refuse_stranger(path: Path, header: Header | None, role: Role) -> Header:
         newest = file_format.FORMAT
         wrong = f"has format {header.format}, and this version reads up to {newest}"
         remedy = "Update Sordino."
-    elif header.role != role:
-        wrong, remedy = (
-            f"must be a {role}, and this is a {header.role}",
-            "Name the other file.",
-        )
+    elif header.role not in roles:
+        wrong = f"must be a {role}, and this is a {header.role}"
+        remedy = _REMEDIES.get(str(header.role), "Name the other file.")
     if header is None or wrong:
         raise InvalidParameter(role, str(path), wrong, remedy)
     return header

@@ -1,7 +1,7 @@
-"""Who may use a ledger: one process, one thread at a time, and nobody after a failure.
+"""Who may use a ledger: one process, and one thread at a time.
 
-After an error of the disk a handle is of no more use: what became of the last write is
-known only when the file is opened again.
+After an error of the disk nobody knows what became of the last write: the file is then
+opened anew, and read from its first line. So it is before anybody hears "damaged".
 """
 
 import os
@@ -16,14 +16,14 @@ from sordino.errors import (
     SessionMoved,
 )
 from sordino.ledger.log import Log
-from sordino.ledger.records import NOTHING, Head
+from sordino.ledger.records import NOTHING, Head, Record
 from sordino.ledger.signatures import Seals
 from sordino.ledger.store import AbstractStore, Result
 
 
 @final
 class Handle:
-    """A store, the process that it belongs to, and whether it failed."""
+    """A store, the process that it belongs to, and whether it must be opened anew."""
 
     def __init__(
         self, store: AbstractStore, seals: Seals, *, witnessed: bool = False
@@ -32,10 +32,14 @@ class Handle:
         self._store = store
         self._witnessed = witnessed
         self._seals = seals
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._process = os.getpid()
-        self._failure: str | None = None
+        self._busy = False
+        self._end: str | None = None
+        """Why nothing more is done with it, for ever."""
+        self._stale = False
         self._signed: Head = NOTHING
+        self._added: list[Record] = []
 
     @property
     def title(self) -> str:
@@ -48,14 +52,14 @@ class Handle:
         return self._store.durable
 
     def knows(self, subject: str) -> bool:
-        """Say whether there was a record about a subject when this last looked."""
-        return self._run(lambda: self._store.newest(subject) > 0)
+        """Say whether there is a record about a subject."""
+        return self.use(lambda log: log.store.newest(subject) > 0)
 
     def use(self, act: Callable[[Log], Result]) -> Result:
         """Run an act on the log while nobody appends to it.
 
         When this returns, the disk has what was added. When it fails for the disk, the
-        disk may have it, and the handle is of no more use.
+        disk may have it, and the file is opened anew by who asks next.
         """
         return self._run(lambda: self._store.transact(lambda: act(self._log())))
 
@@ -72,7 +76,8 @@ class Handle:
         """Let go of the store; a handle that was closed refuses."""
         self.refuse_strangers()
         with self._lock:
-            self._failure = "is closed"
+            self._refuse_reentry()
+            self._end = "is closed"
             self._store.close()
 
     def refuse_strangers(self) -> None:
@@ -85,21 +90,64 @@ class Handle:
         raise SessionMoved("copied or pickled", "ledger")
 
     def _run(self, act: Callable[[], Result]) -> Result:
-        """Run an act, and give the handle up if the store fails."""
+        """Run an act; what was given up before is opened anew first.
+
+        A signal handler that comes in between is refused: it would wait for the thread
+        that it interrupts.
+        """
         self.refuse_strangers()
         with self._lock:
-            if self._failure is not None:
-                raise self._unavailable(self._failure)
+            self._refuse_reentry()
+            if self._end is not None:
+                raise self._unavailable(self._end)
             try:
-                result = act()  # kept first: an interruption here lets the lock go
+                self._busy = True
+                self._added = []
+                if self._stale:
+                    self._reopen()
+                result = self._try(act)  # kept first: an interruption lets the lock go
             except LedgerDamaged:
-                self._give_up()
+                self._end = "was found damaged before, and this handle has ended"
+                self._store.close()
                 raise
             except OSError:
                 self.refuse_strangers()  # a fork in the middle has closed the file
-                self._give_up()
+                self._stale = True
+                self._store.close()
                 raise self._unavailable("could not be read or written") from None
+            finally:
+                self._busy = False
             return result
+
+    def _try(self, act: Callable[[], Result]) -> Result:
+        """Run an act; where it says "damaged", only a fresh look may say so."""
+        try:
+            return act()
+        except LedgerDamaged:
+            self.refuse_strangers()
+        added = bool(self._added)
+        self._reopen()
+        if not added:
+            return act()
+        self._store.transact(self._log)
+        raise self._unavailable("was read back as another than it is now")
+
+    def _reopen(self) -> None:
+        """Open the store anew, to be read from its first record."""
+        self._stale, self._signed = True, NOTHING
+        self._store = self._store.reopen()
+        self._stale = False
+
+    def _refuse_reentry(self) -> None:
+        """Refuse to begin while this very thread is at work here."""
+        if self._busy:
+            raise LedgerUnavailable(
+                self.title,
+                "is in use in this very thread, which a signal handler or a finalizer "
+                "has interrupted",
+                "Ask when the call that was interrupted has returned; nothing was "
+                "charged by this one.",
+            )
 
     def _log(self) -> Log:
         """Return the log, witnessed and its newest record signed as they must be."""
@@ -110,23 +158,17 @@ class Handle:
                 "must be given: this ledger was made with a witness",
                 "Open it with sd.Ledger.at(path, witness=...).",
             )
-        log = Log(self._store, self._seals)
+        log = Log(self._store, self._seals, self._added)
         if log.head != self._signed:
             log.refuse_unsigned(log.record(log.head.number))
             self._signed = log.head
         return log
-
-    def _give_up(self) -> None:
-        """Use this handle no more."""
-        self._failure = "failed before, and this handle is of no more use"
-        self._store.close()
 
     def _unavailable(self, problem: str) -> LedgerUnavailable:
         """Return the refusal of a ledger that cannot be used now."""
         return LedgerUnavailable(
             self.title,
             problem,
-            "Check the disk and the permissions, then open it again and ask with the "
-            "same "
-            "key; a charge may have been made.",
+            "Check the disk and the permissions, then ask again with the same key; a "
+            "charge may have been made.",
         )

@@ -138,6 +138,14 @@ class Ledger(AbstractCalendar):
         return cls(open_file(path, terms), terms.world.clock, word)
 
     @classmethod
+    def read(
+        cls, path: Any, *, witness: Any = None, world: World | None = None
+    ) -> Self:
+        """Open a ledger, or a backup, to look: whatever would write is refused."""
+        terms = LedgerTerms.of_reader(witness, world)
+        return cls(open_file(path, terms), terms.world.clock)
+
+    @classmethod
     def in_memory(
         cls,
         limit: "Limit | Budget",
@@ -174,10 +182,7 @@ class Ledger(AbstractCalendar):
         return cls(open_file(path, terms), terms.world.clock)
 
     def backup(self, path: Any) -> None:
-        """Write a whole copy to a new file; others may charge meanwhile.
-
-        What is charged after it is known to the witness only: see `restore`.
-        """
+        """Write a whole copy to a new file: it is read and restored, never charged."""
         place = backup.free_path(path)
         self._guarded.look(lambda log: backup.write_copy(log, place))
 

@@ -17,6 +17,7 @@ from typing import Final, final
 from sordino.errors import LedgerDamaged, LedgerUnavailable
 from sordino.ledger.world import World
 
+MOVED: Final = "it was moved or replaced while it was in use"
 _LONG: Final = 0.004
 """Seconds that who has just come sleeps between two tries for the lock."""
 _SHORT: Final = 0.0003
@@ -35,11 +36,13 @@ class LockedFile:
     `handle`, in the same frame, so that no signal can come between.
     """
 
-    def __init__(self, path: Path, world: World) -> None:
-        """Open a file that exists."""
+    def __init__(self, path: Path, world: World, *, reading: bool = False) -> None:
+        """Open a file that exists; who only reads shares the lock with readers."""
         self.path = path
         self.disk = world.disk
-        self.handle = os.open(path, os.O_RDWR)
+        self.handle = os.open(path, os.O_RDONLY if reading else os.O_RDWR)
+        self._lock = self.disk.share if reading else self.disk.lock
+        self._status = os.fstat(self.handle)
         self._patience = world.patience
         self._waited = -math.inf
         self._end = weakref.finalize(self, _close, self.handle, os.getpid())
@@ -82,15 +85,17 @@ class LockedFile:
                 rest, at = rest[written:], at + written
 
     def refuse_replaced(self, handle: int | None = None) -> None:
-        """Refuse where the path, or what was opened by it, is another file."""
+        """Refuse where the path, or what was opened by it, is another file.
+
+        So is one of the same number on the disk, if this file was let go meanwhile:
+        who opens it anew holds its records against those that were there.
+        """
         try:
             status = self.path.stat() if handle is None else os.fstat(handle)
         except FileNotFoundError:
             status = None
-        if status is None or not os.path.samestat(status, os.fstat(self.handle)):
-            raise LedgerDamaged(
-                self.path, "it was moved or replaced while it was in use"
-            )
+        if status is None or not os.path.samestat(status, self._status):
+            raise LedgerDamaged(self.path, MOVED)
 
     def close(self) -> None:
         """Let go of the file, and of the lock."""
@@ -107,7 +112,7 @@ class LockedFile:
     def _take_lock(self) -> bool:
         """Take the lock if it is free."""
         try:
-            self.disk.lock(self.handle)
+            self._lock(self.handle)
         except BlockingIOError:
             return False
         return True

@@ -1,7 +1,7 @@
 """What a ledger says, and how something is added to it: one transaction of a store."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from sordino.budgets.charge import Charge
@@ -13,12 +13,15 @@ from sordino.errors import (
     LedgerDamaged,
     UnknownName,
 )
-from sordino.ledger.records import Head, Record, hash_bytes
+from sordino.ledger.record_kinds import is_sound
+from sordino.ledger.records import DEEPEST, Head, Record, hash_bytes
 from sordino.ledger.signatures import Seals
 from sordino.ledger.store import AbstractStore
 
 LONGEST: Final = 1 << 24
 """Letters of a body: a line of a file is a good deal longer at most."""
+_ROOM: Final = 40
+"""Calls between here and where a new record is read back from the disk, and more."""
 
 
 @final
@@ -28,6 +31,8 @@ class Log:
 
     store: AbstractStore
     seals: Seals
+    added: list[Record] = field(default_factory=list)
+    """What was added, or begun to be."""
 
     @property
     def head(self) -> Head:
@@ -131,6 +136,14 @@ class Log:
                 f"must be written in at most {LONGEST} letters",
                 "Ask for less at once, or with shorter names.",
             )
+        if not _can_be_read_back(record):
+            raise InvalidParameter(
+                "claim",
+                kind,
+                f"must nest at most {DEEPEST} brackets in its record",
+                "Ask for less at once.",
+            )
+        self.added.append(record)
         self.store.append(record, answer, lasting=lasting)
         return record
 
@@ -143,7 +156,7 @@ class Log:
         if hash_bytes(answer) == record.fields["sha256"]:
             return answer
         if not answer and self.is_left_behind(record.number):
-            raise AnswerLost(str(self.record(charge).fields["key"]))
+            raise AnswerLost(str(self.record(charge).fields.get("key")))
         raise self.damage(f"the answer {record.number} is not what was stored")
 
     def has_answer(self, subject: str) -> bool:
@@ -166,3 +179,11 @@ class Log:
     def damage(self, problem: str) -> LedgerDamaged:
         """Return the refusal of this ledger."""
         return LedgerDamaged(self.store.title, problem)
+
+
+def _can_be_read_back(record: Record, calls: int = _ROOM) -> bool:
+    """Say, from so many calls further down, whether a record is one of its kind.
+
+    Where Python has no room for that, it says so before anything is written.
+    """
+    return _can_be_read_back(record, calls - 1) if calls else is_sound(record)

@@ -1,8 +1,9 @@
 """Opening a ledger: the one that is meant, unspent only where it is made."""
 
 import logging
-from collections.abc import Generator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from sordino.ledger import file_creation
 from sordino.ledger.block_charges import division
 from sordino.ledger.clocks import time_after
 from sordino.ledger.entries import DATASET, check_unicode
+from sordino.ledger.file_creation import Contents
 from sordino.ledger.file_format import FORMAT
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.file_system import is_local
@@ -24,7 +26,7 @@ from sordino.ledger.log import Log
 from sordino.ledger.memory_store import MemoryStore
 from sordino.ledger.records import NOTHING, Record
 from sordino.ledger.signatures import Seals
-from sordino.ledger.store import AbstractStore
+from sordino.ledger.store import AbstractStore, Result
 from sordino.ledger.verification import refuse_overspent
 from sordino.ledger.witnessed_store import WitnessedStore
 from sordino.ledger.world import World
@@ -48,6 +50,8 @@ class LedgerTerms:
     seals: Seals
     world: World
     blocks: Blocks | None = None
+    reading: bool = False
+    """Whether the ledger is looked at, and nothing written."""
 
     @classmethod
     def of(
@@ -73,6 +77,19 @@ class LedgerTerms:
             blocks=read_blocks(blocks, stated),
         )
 
+    @classmethod
+    def of_reader(cls, witness: Any, world: World | None) -> Self:
+        """Return the terms of who only looks."""
+        place = file_creation.locate_file
+        return cls(
+            limit=None,
+            about="",
+            witness=None if witness is None else place(witness, "witness", os.R_OK),
+            seals=Seals(),
+            world=world or World(),
+            reading=True,
+        )
+
 
 def read_blocks(blocks: Any, limit: Limit | None) -> Blocks | None:
     """Return blocks, refusing those whose limits would not add up."""
@@ -95,20 +112,54 @@ def read_blocks(blocks: Any, limit: Limit | None) -> Blocks | None:
     return blocks
 
 
+def look_twice(look: Callable[[], Result]) -> Result:
+    """Return what a look at files returns; "damaged" only if a second says so, too."""
+    try:
+        return look()
+    except LedgerDamaged:
+        pass
+    return look()
+
+
 def make_file(path: Any, terms: LedgerTerms) -> None:
     """Make a ledger, unless there is one; its witness is made before it."""
-    place = file_creation.locate_file(path)
-    witness = terms.witness
+    look_twice(lambda: _make_file(file_creation.locate_file(path), terms))
+
+
+def _make_file(place: Path, terms: LedgerTerms) -> None:
+    """Make a ledger of its first records, or of those that a witness has already.
+
+    A witness without a charge is left where a crash came between it and its ledger:
+    nothing was spent, and nothing else is lost, because it has every record.
+    """
+    witness, world = terms.witness, terms.world
     if place.exists():
         if witness is not None and not witness.exists():
-            _add_witness(place, witness, terms.world)
+            _add_witness(place, witness, world)
         return
-    if witness is not None and witness.exists():
-        raise LedgerDamaged(path, f"it is gone, and its witness {witness} is there")
-    contents = [(record, b"") for record in _first_records(terms)]
-    if witness is not None:
-        file_creation.create_file(witness, terms.world, "witness", contents)
-    file_creation.create_file(place, terms.world, "ledger", contents)
+    contents: Contents
+    if witness is None:
+        contents = [(record, b"") for record in _first_records(terms)]
+    else:
+        if not witness.exists():
+            first = [(record, b"") for record in _first_records(terms)]
+            file_creation.create_file(witness, world, "witness", first)
+        contents = _contents_without_charges(place, witness, world)
+    file_creation.create_file(place, world, "ledger", contents)
+
+
+def _contents_without_charges(place: Path, witness: Path, world: World) -> Contents:
+    """Return what a witness has; where it saw a charge, its ledger is gone."""
+    with (
+        _refuse_failures(witness),
+        closing(FileStore(witness, world, "witness")) as seen,
+    ):
+        seen.transact(lambda: None)
+        if seen.numbers("charged"):
+            raise LedgerDamaged(
+                place, f"it is gone, and its witness {witness} is there"
+            )
+        return [(record, b"") for record in seen.read(1)]
 
 
 def refuse_doubtful_locks(path: Any, terms: LedgerTerms) -> None:
@@ -143,7 +194,13 @@ def make_in_memory(terms: LedgerTerms) -> Handle:
 
 def open_file(path: Any, terms: LedgerTerms) -> Handle:
     """Open a ledger and check it."""
-    place = file_creation.locate_file(path)
+    return look_twice(lambda: _open_file(path, terms))
+
+
+def _open_file(path: Any, terms: LedgerTerms) -> Handle:
+    """Open a ledger and check it, once."""
+    wanted = os.R_OK if terms.reading else os.R_OK | os.W_OK
+    place = file_creation.locate_file(path, wanted=wanted)
     file_creation.refuse_missing(
         place,
         "ledger",
@@ -155,7 +212,8 @@ def open_file(path: Any, terms: LedgerTerms) -> Handle:
     try:
         with _refuse_failures(place):
             seals = store.transact(lambda: seals_of(store, terms))
-        opened = Handle(store, seals, witnessed=terms.witness is not None)
+        alone = terms.witness is None and not _is_backup(store)
+        opened = Handle(store, seals, witnessed=not alone)
         opened.use(lambda log: _check(log, terms))
     except BaseException:
         store.close()
@@ -165,17 +223,35 @@ def open_file(path: Any, terms: LedgerTerms) -> Handle:
 
 def _open_store(place: Path, terms: LedgerTerms) -> AbstractStore:
     """Return the store of a ledger, with its witness if one was named."""
-    store = FileStore(place, terms.world)
+    reading = terms.reading
+    store = FileStore(place, terms.world, reading=reading)
     if terms.witness is None:
         return store
     try:
         file_creation.refuse_missing(terms.witness, "witness", "Look for it.")
         file_creation.refuse_same(place, terms.witness)
-        witness = FileStore(terms.witness, terms.world, "witness")
+        _refuse_backup(store, terms.witness)
+        witness = FileStore(terms.witness, terms.world, "witness", reading=reading)
     except BaseException:
         store.close()
         raise
-    return WitnessedStore(store, witness)
+    return WitnessedStore(store, witness, reading=reading)
+
+
+def _is_backup(store: AbstractStore) -> bool:
+    """Say whether this is a copy, which is behind its witness and is only read."""
+    return isinstance(store, FileStore) and store.is_backup
+
+
+def _refuse_backup(store: FileStore, witness: Path) -> None:
+    """Refuse a witness beside a backup."""
+    if store.is_backup:
+        raise InvalidParameter(
+            "witness",
+            str(witness),
+            "cannot be held against a backup, which is older than what it saw",
+            "Leave it out to read the backup, or restore it: sd.Ledger.restore.",
+        )
 
 
 def _add_witness(place: Path, witness: Path, world: World) -> None:
@@ -209,7 +285,8 @@ def _check(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that is not whole, or not the one that is meant."""
     refuse_overspent(log)
     _refuse_other(log, terms)
-    if terms.witness is not None and log.newest_about("witness") is None:
+    has_new_witness = terms.witness is not None and not terms.reading
+    if has_new_witness and log.newest_about("witness") is None:
         when = time_after(log, terms.world.clock())
         log.add("witnessed", {"when": when.isoformat()})
 

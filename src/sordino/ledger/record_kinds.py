@@ -45,7 +45,10 @@ class Kind:
 
 
 def is_sound(record: Record) -> bool:
-    """Say whether a record of a known kind says what such a record must say."""
+    """Say whether a record of a known kind says what such a record must say.
+
+    A `RecursionError` goes through: it tells of the caller's stack, not of the record.
+    """
     kind = KINDS[record.kind]
     try:
         fields: Any = record.fields
@@ -54,7 +57,7 @@ def is_sound(record: Record) -> bool:
             and all(check(fields.get(name)) for name, check in kind.shape.items())
             and kind.sound(fields)
         )
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
 
 
@@ -191,7 +194,7 @@ def _of_file(fields: Fields) -> tuple[str, ...]:
 
 def _of_charge(fields: Fields) -> tuple[str, ...]:
     """Return the subjects of a charge: its key, its earmark, the sums it makes."""
-    key, earmark = fields["key"], fields.get("earmark")
+    key, earmark = fields.get("key"), fields.get("earmark")
     subjects = [f"spent {name}" for name in fields["spent"]]
     for first, last, _ in fields.get("blocks") or ():
         subjects += [f"sum {place}" for place in range(first, last + 1)]

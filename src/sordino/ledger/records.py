@@ -18,6 +18,10 @@ from typing import Any, Final, NamedTuple, Self, final
 
 __all__ = ["NOTHING", "Head", "Record", "hash_bytes", "replace"]
 
+DEEPEST: Final = 500
+"""Brackets within brackets: what a request nests, in fewer calls than Python allows."""
+_TEXT: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_BRACKET: Final = re.compile(r"[\[\]{}]")
 _LINE: Final = re.compile(
     r'\{"number":([1-9][0-9]{0,17}),"kind":"([a-z]{1,32})",'
     r'"previous":"([0-9a-f]{64}|)","hash":"([0-9a-f]{64})",'
@@ -80,7 +84,7 @@ class Record:
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Return the body as a dictionary; of a hostile body anything may come."""
-        read: dict[str, Any] = json.loads(self.body)
+        read: dict[str, Any] = parse_json(self.body)
         return read
 
     @property
@@ -92,6 +96,29 @@ class Record:
     def head(self) -> Head:
         """Return the head of a log that ends here."""
         return Head(self.number, self.hash)
+
+
+def parse_json(text: str) -> Any:
+    """Return what JSON says; text that nests too deeply is a `ValueError`.
+
+    So a `RecursionError` is of who calls, never of the text.
+
+    >>> parse_json('{"charge":[3,"]"]}')
+    {'charge': [3, ']']}
+    """
+    if text.count("[") + text.count("{") > DEEPEST and _nests_deeper(text):
+        raise ValueError("it nests too deeply")
+    return json.loads(text)
+
+
+def _nests_deeper(text: str) -> bool:
+    """Say whether brackets outside of texts stand within more than DEEPEST others."""
+    depth = 0
+    for bracket in _BRACKET.finditer(_TEXT.sub("", text)):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def seal(previous: str, number: int, kind: str, body: str) -> str:

@@ -78,6 +78,13 @@ class AbstractStore(ABC):
         """Refuse the store unless all of it is what was appended."""
 
     @abstractmethod
+    def reopen(self) -> "AbstractStore":
+        """Return the same store, to be read anew from its first record; close this one.
+
+        Another in its place, or one without a record that was durable, is refused.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of it."""
 

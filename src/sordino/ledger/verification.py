@@ -12,6 +12,7 @@ from sordino.ledger.closure import is_below
 from sordino.ledger.entries import DATASET
 from sordino.ledger.log import Log
 from sordino.ledger.obeyed import PolicyWalk
+from sordino.ledger.paid_in_full import Rules, pays_what_it_says
 from sordino.ledger.records import Record, hash_bytes
 from sordino.words import matches_fingerprint
 
@@ -108,10 +109,11 @@ class _Walk:
 
     def charge(self, record: Record, fields: dict[str, Any]) -> bool:
         """Say whether the sums are those of the charges, and within the limits."""
-        key = fields["key"]
+        key = fields.get("key")
         known = {DATASET, *fields["charges"]} <= set(self.limits)
         sound = known and key not in self.keys
         sound = sound and _says_what_it_was(fields)
+        sound = sound and pays_what_it_says(fields, self._rules(fields))
         sound = sound and fields.get("job") in {None, *self.described}
         for name in fields["charges"] if sound else ():
             limit = self.limits[name]
@@ -209,6 +211,16 @@ class _Walk:
                 return False
             left[budget_name] = rest
         return True
+
+    def _rules(self, fields: dict[str, Any]) -> Rules:
+        """Return by what rule each amount of a charge was counted, and the amount."""
+        charges = fields["charges"] | (
+            {} if fields.get("each") is None else {DATASET: fields["each"]}
+        )
+        return [
+            (self.limits[name].rule, self.log.read_charge(self.limits[name], texts))
+            for name, texts in charges.items()
+        ]
 
     def _read_charge(self, name: str, texts: dict[str, Any]) -> "Charge":
         """Return the amounts of a budget."""

@@ -16,10 +16,13 @@ from sordino.ledger.store import AbstractStore, Result
 class WitnessedStore(AbstractStore):
     """A store whose records are appended to a second one too, without the answers."""
 
-    def __init__(self, store: AbstractStore, witness: AbstractStore) -> None:
-        """Take over both."""
+    def __init__(
+        self, store: AbstractStore, witness: AbstractStore, *, reading: bool = False
+    ) -> None:
+        """Take over both; who only reads tells the witness nothing."""
         self._store = store
         self._witness = witness
+        self._reading = reading
 
     @property
     def title(self) -> str:
@@ -74,6 +77,16 @@ class WitnessedStore(AbstractStore):
         self._store.verify()
         self._witness.verify()
 
+    def reopen(self) -> "WitnessedStore":
+        """Return both, to be read anew."""
+        self._witness.close()  # even where the store refuses
+        store = self._store.reopen()
+        try:
+            return WitnessedStore(store, self._witness.reopen(), reading=self._reading)
+        except BaseException:
+            store.close()
+            raise
+
     def close(self) -> None:
         """Let go of both."""
         self._store.close()
@@ -96,5 +109,5 @@ class WitnessedStore(AbstractStore):
                 self.title,
                 f"its history was forked: its witness saw another record {seen.number}",
             )
-        for record in self._store.read(seen.number + 1):
+        for record in () if self._reading else self._store.read(seen.number + 1):
             self._witness.append(record)

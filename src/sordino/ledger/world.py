@@ -74,6 +74,11 @@ def _lock(handle: int) -> None:
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def _share(handle: int) -> None:
+    """Lock the file together with other readers, or raise BlockingIOError."""
+    fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
 @final
 @dataclass(frozen=True)
 class Disk:
@@ -84,6 +89,7 @@ class Disk:
     sync: Callable[[int], None] = _sync
     cut: Callable[[int, int], None] = _truncate
     lock: Callable[[int], None] = _lock
+    share: Callable[[int], None] = _share
     kind: Callable[[Path], str | None] = file_system.file_system_of
 
 

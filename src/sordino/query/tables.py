@@ -23,6 +23,11 @@ class PrivateTable:
     session has a budget of its own (`sd.Blocks`). Whoever names it vouches that it
     never changes for a row.
 
+    `vouched_by` says who answers for a source that computes its rows: a view with an
+    aggregate, a window, a join or a LIMIT, a function of its own. Sordino cannot see
+    that one row of a person changes no other row of it, so such a source is refused
+    unless somebody does. `session.describe()` shows who.
+
     >>> import sordino as sd
     >>> sd.PrivateTable({"age": [34, 51]}, protects=sd.AddOneRow())
     PrivateTable(protects=AddOneRow())
@@ -32,6 +37,7 @@ class PrivateTable:
     protects: AbstractUnit
     columns: Mapping[str, Column]
     blocks: str | None
+    vouched_by: str | None
 
     def __init__(
         self,
@@ -40,6 +46,7 @@ class PrivateTable:
         columns: Mapping[str, Any] | None = None,
         *,
         blocks: str | None = None,
+        vouched_by: str | None = None,
     ) -> None:
         """Check what is declared; the source is opened by a session."""
         if not isinstance(protects, AbstractUnit):
@@ -55,12 +62,26 @@ class PrivateTable:
             protects=protects,
             columns=read_columns(columns),
             blocks=None if blocks is None else _validate.text(blocks=blocks),
+            vouched_by=_check_name(vouched_by),
         )
 
     def __repr__(self) -> str:
         """Show whom it protects, and nothing of what it holds."""
         blocks = "" if self.blocks is None else f", blocks={self.blocks!r}"
-        return f"PrivateTable(protects={self.protects!r}{blocks})"
+        by = "" if self.vouched_by is None else f", vouched_by={self.vouched_by!r}"
+        return f"PrivateTable(protects={self.protects!r}{blocks}{by})"
+
+
+def _check_name(vouched_by: str | None) -> str | None:
+    """Return who answers for a source: somebody, in words that can be shown."""
+    if vouched_by is not None and not _validate.text(vouched_by=vouched_by).strip():
+        raise InvalidParameter(
+            "vouched_by",
+            vouched_by,
+            "must say who answers for the source",
+            'Try vouched_by="A. Weber, who wrote the view".',
+        )
+    return vouched_by
 
 
 @final

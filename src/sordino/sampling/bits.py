@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.base import CipherContext
 from numpy.typing import NDArray
 
+from sordino.errors import EntropyUnavailable
+
 _KEY_BYTES = 32
 _SECRET_BYTES = 64
 _COUNTER_BYTES = 16
@@ -47,7 +49,7 @@ class Bits:
         """Return independent uniform 64-bit words in a new writable array."""
         size = 8 * count
         if size < _SHORT:
-            return np.frombuffer(bytearray(os.urandom(size)), np.uint64)
+            return np.frombuffer(bytearray(_random_bytes(size)), np.uint64)
         # Older ciphers ask for fifteen bytes of room beyond the output.
         room = np.empty(count + 2, np.uint64)
         target = room.view(np.uint8).data
@@ -59,11 +61,11 @@ class Bits:
 
     def word(self, size: int) -> int:
         """Return one uniform integer of `size` bytes."""
-        return int.from_bytes(os.urandom(size), "little")
+        return int.from_bytes(_random_bytes(size), "little")
 
     def _start(self) -> CipherContext:
         """Key the stream from the operating system."""
-        seed = os.urandom(_KEY_BYTES + _COUNTER_BYTES)
+        seed = _random_bytes(_KEY_BYTES + _COUNTER_BYTES)
         key, counter = seed[:_KEY_BYTES], seed[_KEY_BYTES:]
         self._stream = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
         return self._stream
@@ -73,6 +75,19 @@ class Bits:
         raise TypeError("random bits cannot be pickled or copied: draw fresh ones")
 
 
+def _random_bytes(size: int) -> bytes:
+    """Return bytes of the operating system; that it has none is told as such."""
+    try:
+        return os.urandom(size)
+    except (OSError, NotImplementedError):
+        pass
+    raise EntropyUnavailable(
+        "the operating system gave no random bits, so no noise was drawn. What was "
+        "charged stays charged: see why getrandom fails here, and ask again with the "
+        "same key."
+    )
+
+
 def fresh_secret() -> bytes:
     """Return a secret for `KeyedBits`, from the operating system."""
-    return os.urandom(_SECRET_BYTES)
+    return _random_bytes(_SECRET_BYTES)

@@ -24,6 +24,7 @@ from sordino.policy.signed import Policy
 from sordino.policy.usage import Usage
 from sordino.release.files_answer import WrittenFile
 from sordino.release.provenance import LedgerRecord, Provenance
+from sordino.session.call_guard import probe_room
 from sordino.session.identity import TABLES, Identity
 
 _LOG = logging.getLogger("sordino")
@@ -197,7 +198,9 @@ class Book:
         ready = None if is_paid else self._ready(claim, prepare)
         if self.whole is not None and not is_paid:
             self.whole.refuse_newer_policy()  # to prepare may take a while
-        ticket = self.ledger.reserve(self._describe_job(claim))
+        described = self._describe_job(claim)
+        probe_room()
+        ticket = self.ledger.reserve(described)
         if ticket.fence == 1 and ticket.answer is None:
             self.charged.add(ticket.number)
         provenance = Provenance(identity.words, record=self._record(ticket))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from sordino.errors import InvalidQuery
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_ROOM: Final = 200
+"""Calls: more than any engine needs from the charge to the answer that is stored."""
 
 
 def guard_call(method: Callable[P, T]) -> Callable[P, T]:
@@ -19,8 +21,8 @@ def guard_call(method: Callable[P, T]) -> Callable[P, T]:
       each place, and a warning that some program has made an error would come after
       the charge, of private numbers.
     - Where Python has no room for calls left, that is said. Plans and expressions have
-      few enough steps for any ordinary depth, and what runs after a charge needs less
-      room than what runs before it.
+      few enough steps for any ordinary depth; room for what runs after a charge is
+      tried before it (`probe_room`).
     """
 
     @wraps(method)
@@ -37,3 +39,12 @@ def guard_call(method: Callable[P, T]) -> Callable[P, T]:
         )
 
     return called
+
+
+def probe_room(calls: int = _ROOM) -> None:
+    """Raise a RecursionError unless Python has room for so many nested calls.
+
+    It is asked right before a charge: what is charged has room to be answered.
+    """
+    if calls:
+        probe_room(calls - 1)

@@ -111,6 +111,7 @@ class Catalog(AbstractCatalog):
         """Open the source of a table and make it known."""
         self.refuse_known(name)
         schema = self.engine.open(name, table.source, table.columns)
+        vouched = self._refuse_computed(name, table)
         source = Source(name, schema)
         self.unusable[name] = self.engine.unusable(name)
         if isinstance(table, PublicTable):
@@ -128,8 +129,30 @@ class Catalog(AbstractCatalog):
             self.marks[name] = _marks_of(name, schema, table.protects)
             self.block_columns[name] = table.blocks
             public = "" if size is None else f"; {size:,} rows, which is public"
-            self.sentences[name] = f"private: protects {table.protects.whom}{public}"
+            self.sentences[name] = (
+                f"private: protects {table.protects.whom}{public}{vouched}"
+            )
             self.worded[name] = lambda: [_private_words(source, table)]
+
+    def _refuse_computed(self, name: str, table: PrivateTable | PublicTable) -> str:
+        """Return who answers for a source, or refuse one that nobody answers for.
+
+        Where a row is computed of others, one row of a person changes many. A public
+        table protects nobody.
+        """
+        reason = self.engine.doubt(name)
+        if isinstance(table, PublicTable) or (not reason and table.vouched_by is None):
+            return ""
+        if table.vouched_by is None:
+            raise InvalidParameter(
+                f"tables[{name!r}]",
+                type(table.source).__name__,
+                f"must make each row of one row, but it {reason}",
+                f"Hand over what it reads and ask in the session: sd.table({name!r})"
+                ".filter(...); or write its rows to a table; or say who answers for "
+                'it: sd.PrivateTable(..., vouched_by="...").',
+            )
+        return f"; {table.vouched_by} answers for how its rows are made"
 
     def refuse_other_sizes(self) -> None:
         """Refuse tables that have not as many rows any more as is taken for granted.

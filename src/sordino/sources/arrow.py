@@ -1,4 +1,4 @@
-"""Rows in memory: Arrow tables and data sets, and Polars frames.
+"""Rows in memory: Arrow tables and data sets, and eager Polars frames.
 
 A database is handed columns of our types, read value by value (`columns`).
 """
@@ -63,6 +63,10 @@ class DatasetSource(AbstractSource):
         """Keep the data set."""
         self._dataset = dataset
         self.fields = fields_of(dataset.schema)
+        if _is_filtered(dataset):
+            self.doubt = (
+                "is filtered by Arrow, which believes what files say of their rows"
+            )
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns."""
@@ -82,6 +86,15 @@ class DatasetSource(AbstractSource):
         return self._dataset.scanner(columns=columns, batch_size=ROWS)
 
 
+def _is_filtered(dataset: Any) -> bool:
+    """Tell whether a data set has a filter: its fragments are then refused."""
+    try:
+        next(iter(dataset.get_fragments()), None)
+    except ValueError:
+        return True
+    return False
+
+
 def handed_columns(
     batches: Iterable[pa.RecordBatch], fields: Fields, places: Sequence[int]
 ) -> pa.RecordBatchReader:
@@ -96,13 +109,17 @@ def fields_of(schema: pa.Schema) -> Fields:
 
 
 def of_polars(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of a Polars frame; a lazy one is collected."""
+    """Return a source of a Polars frame."""
     del declared
-    eager = frame.lazy().collect()
+    return table_of_frame(frame)
+
+
+def table_of_frame(frame: Any) -> TableSource:
+    """Return the values of a Polars frame, and nothing that it says of their order."""
     columns = [
-        _try_convert(column.to_arrow, len(column)) for column in eager.get_columns()
+        _try_convert(column.to_arrow, len(column)) for column in frame.get_columns()
     ]
-    return TableSource(pa.Table.from_arrays(columns, names=eager.columns))
+    return TableSource(pa.Table.from_arrays(columns, names=frame.columns))
 
 
 def _try_convert(convert: Callable[[], Any], length: int) -> Any:
@@ -127,6 +144,5 @@ FROM_ARROW: Final[dict[str, Callable[..., AbstractSource]]] = {
     ),
     "pyarrow.RecordBatchReader": of_batches,
     "polars.DataFrame": of_polars,
-    "polars.LazyFrame": of_polars,
 }
 """How the objects of each class become a source, by package and class."""

@@ -44,6 +44,9 @@ class AbstractSource(ABC):
     declared: Mapping[str, Column] = {}
     """What the source says of its columns, beside what the table says."""
 
+    doubt: str = ""
+    """Why a row of it may depend on more than one row, or be believed of; none: ""."""
+
     reading: Callable[[str], AbstractExpression] | None = None
     """How a column x of text is read as a declared type, where that is not a cast."""
 

@@ -18,6 +18,7 @@ from sordino.schema import Column
 from sordino.sources.arrow import FROM_ARROW
 from sordino.sources.base import AbstractSource, Opened
 from sordino.sources.csv import COMMAS, TABS, of_commas, of_csv, of_tabs
+from sordino.sources.lazy_frames import of_lazy_frame
 from sordino.sources.parquet import ENDINGS as PARQUET
 from sordino.sources.parquet import ParquetSource
 from sordino.sources.paths import find_files, have_endings
@@ -58,6 +59,7 @@ _FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]]
 _READERS: Final[dict[str, Reader]] = {
     **FROM_ARROW,
     **FROM_OBJECTS,
+    "polars.LazyFrame": of_lazy_frame,
     "builtins.str": _of_paths,
     "builtins.list": _of_paths,
     "pathlib.PurePath": _of_paths,

@@ -309,8 +309,8 @@ def test_making_a_ledger_may_fail(folder: Path) -> None:
     assert k > 8
 
 
-def test_a_handle_that_failed_is_of_no_more_use(folder: Path) -> None:
-    """After an error of the disk every further call refuses, without trying again."""
+def test_a_handle_goes_on_once_the_disk_does(folder: Path) -> None:
+    """After an error nothing is tried again by itself; who asks next opens it anew."""
     path = folder / "a"
     Ledger.at(path, LIMIT, create=True).close()
     failing = Failing(1, acts=frozenset({"sync"}))
@@ -318,11 +318,13 @@ def test_a_handle_that_failed_is_of_no_more_use(folder: Path) -> None:
     with pytest.raises(LedgerUnavailable, match="could not be read or written"):
         ledger.reserve(claim())
     assert failing.failed
-    failing.acts = frozenset({"read", "write", "sync", "cut", "lock"})
-    for act in (ledger.entries, ledger.remaining, lambda: ledger.reserve(claim())):
-        with pytest.raises(LedgerUnavailable, match="failed before"):
-            act()
     assert failing.count == 1
+    [charged] = ledger.entries()
+    assert not charged.answered
+    assert ledger.store(ledger.reserve(claim()), b"17") == b"17"
+    assert ledger.spent() == PureDP("0.1")
+    with Ledger.at(path) as other:
+        assert other.verify() == ledger.verify()
     ledger.close()
 
 

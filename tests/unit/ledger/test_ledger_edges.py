@@ -161,10 +161,10 @@ def test_a_file_that_changes_while_it_is_open_is_damaged(tmp_path: Path) -> None
 
 
 def test_a_store_is_read_within_a_transaction(tmp_path: Path) -> None:
-    """Before the first there are no lines, and no mark."""
+    """Before the first there are no lines, which is no damage, and no mark."""
     in_a_file(tmp_path).close()
     store = FileStore(tmp_path / "ledger", World())
-    with pytest.raises(LedgerDamaged, match="not read to their end"):
+    with pytest.raises(LedgerUnavailable, match="was not read to its end"):
         store.newest("key k")
     with pytest.raises(LedgerDamaged, match="has no mark"):
         _ = store._last_mark

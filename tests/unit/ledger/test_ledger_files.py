@@ -293,5 +293,5 @@ def test_a_handle_that_met_damage_ends(path: Path) -> None:
         CHEATS["an answer changed"](path)
         with pytest.raises(LedgerDamaged, match="answer"):
             ledger.reserve(claim("a"))
-        with pytest.raises(LedgerUnavailable, match="failed before"):
+        with pytest.raises(LedgerUnavailable, match="was found damaged before"):
             ledger.reserve(claim("new"))

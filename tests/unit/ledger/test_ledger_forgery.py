@@ -57,6 +57,22 @@ def forget_release(history: History) -> None:
     del history[2:4]
 
 
+def ask_for_more(history: History) -> None:
+    """Let the first release have asked for more than it was charged."""
+    history[2][1]["asked"] = "PureDP(epsilon=1/9)"
+
+
+def know_of_more(history: History) -> None:
+    """Let the first release have lost more than it was charged, in a risk's terms."""
+    history[2][1]["asked"] = "Advantage(most=1/10)"
+    history[2][1]["known"]["epsilon"] = "sqrt(1/99)"
+
+
+def know_nothing(history: History) -> None:
+    """Let nothing be known of what the first release lost."""
+    history[2][1]["known"] = {"epsilon": "1e999999999"}
+
+
 def raise_limit(history: History) -> None:
     """State the limit a second time."""
     history.insert(2, history[1])
@@ -99,6 +115,9 @@ FORGERIES = [
     charge_less,
     say_otherwise,
     say_nonsense,
+    ask_for_more,
+    know_of_more,
+    know_nothing,
     sum_less,
     forget_release,
     raise_limit,

@@ -87,7 +87,7 @@ def test_format_1_opens_and_goes_on(old: Path) -> None:
     with Ledger.at(old) as ledger:
         ledger.store(ledger.reserve(claimed("new")), b"new")
         ledger.backup(old.with_name("copy"))
-    with Ledger.at(old.with_name("copy")) as copy:
+    with Ledger.read(old.with_name("copy")) as copy:
         assert copy.spent() == ApproxDP("0.61", 0)
         assert copy.reserve(claimed("new")).answer == b"new"
         assert copy.verify().records == 17

@@ -70,7 +70,8 @@ class Interruption:
 
 
 def everything(ledger: Ledger, key: str | None) -> None:
-    """Charge, answer, and look."""
+    """Look, charge, answer, and look, as a session does."""
+    assert not ledger.obeys
     ledger.store(ledger.reserve(claim(key)), b"42")
     ledger.spent()
 
@@ -113,6 +114,7 @@ def test_an_interruption_at_any_place(
                 everything(handle, f"k{at}")
         except KeyboardInterrupt:
             interrupted += 1
+        assert not handle.obeys  # asked first of all when the same cell is run again
         other.reserve(claim(None))
         again = handle.reserve(claim(f"k{at}"))
         if again.answer is None:

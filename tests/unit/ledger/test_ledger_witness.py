@@ -72,7 +72,7 @@ def test_a_live_handle_is_compared_before_every_charge(
             had += 1
     with pytest.raises(LedgerDamaged, match="put back"):
         second.reserve(claim(None))
-    with pytest.raises(LedgerUnavailable, match="failed before"):
+    with pytest.raises(LedgerUnavailable, match="was found damaged before"):
         second.reserve(claim(None))
     assert had == 10
     with pytest.raises(LedgerDamaged, match="put back"):
@@ -125,11 +125,27 @@ def test_a_witness_is_not_left_out(both: tuple[Path, Path]) -> None:
 
 
 def test_a_ledger_that_is_gone_is_not_made_anew(both: tuple[Path, Path]) -> None:
-    """Where the witness is, and the ledger is not, no unspent one is made."""
+    """Where the witness saw a charge, no unspent ledger is made in its place."""
     path, witness = both
+    charged(path, witness, "a")
     path.unlink()
     with pytest.raises(LedgerDamaged, match="it is gone"):
         Ledger.at(path, LIMIT, create=True, witness=witness)
+
+
+def test_a_witness_without_a_charge_is_taken_over(both: tuple[Path, Path]) -> None:
+    """A crash before the ledger is made costs nothing; every record is there again."""
+    path, witness = both
+    with Ledger.at(path, witness=witness) as ledger:
+        ledger.allot("ana", TENTH)
+        before = ledger.records()
+    path.unlink()
+    with pytest.raises(InvalidParameter, match="differs from the limit"):
+        Ledger.at(path, PureDP(2), create=True, witness=witness)
+    with Ledger.at(path, LIMIT, create=True, witness=witness) as ledger:
+        assert ledger.records() == before
+        ledger.verify()
+    charged(path, witness, "a")
 
 
 def test_a_witness_may_come_later(tmp_path: Path) -> None:
@@ -212,18 +228,26 @@ def test_a_backup_is_a_whole_ledger(both: tuple[Path, Path]) -> None:
         with pytest.raises(InvalidParameter, match="must lie in a folder that exists"):
             ledger.backup(path / "x" / "y")
         before = ledger.records()
-    with Ledger.at(copy, witness=witness) as again:
+    for limit in (None, LIMIT):
+        with pytest.raises(InvalidParameter, match="this is a backup"):
+            Ledger.at(copy, limit, create=limit is not None, witness=witness)
+    with Ledger.read(copy) as again:
         assert again.records() == before
         assert again.reserve(claim("a")).answer == b"a"
         again.verify()
+        with pytest.raises(InvalidParameter, match="a backup is never charged"):
+            again.reserve(claim("new"))
+        again.backup(path.with_name("copy of a copy"))
+    with pytest.raises(InvalidParameter, match="older than what it saw"):
+        Ledger.read(copy, witness=witness)
 
 
 def test_a_ledger_in_memory_has_backups_too(tmp_path: Path) -> None:
-    """What was tried out may be kept: the copy is a ledger like any other."""
+    """What was tried out may be kept, and is read like any other backup."""
     with Ledger.in_memory(LIMIT) as ledger:
         ledger.store(ledger.reserve(claim()), b"17")
         ledger.backup(tmp_path / "kept")
-    with Ledger.at(tmp_path / "kept") as kept:
+    with Ledger.read(tmp_path / "kept") as kept:
         assert kept.reserve(claim()).answer == b"17"
         assert kept.verify().releases == 1
 
@@ -250,6 +274,7 @@ def test_a_restored_copy_counts_up_to_its_witness(both: tuple[Path, Path]) -> No
         assert ledger.store(retried, b"late") == b"late"
         assert ledger.verify().releases == 4
     charged(restored, witness, "c")
+    copy.write_bytes(copy.read_bytes().replace(b'"backup"', b'"ledger"', 1))
     with pytest.raises(LedgerDamaged, match="put back"):
         Ledger.at(copy, witness=witness)
 

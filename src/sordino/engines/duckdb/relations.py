@@ -2,20 +2,27 @@
 
 | handed over | how it is read, for each question |
 |---|---|
-| (connection, name of a table) | by a cursor of the connection, batch after batch |
-| a relation | as a whole: its connection can only do one thing at a time |
+| (connection, name of a table or view) | by a cursor of it, batch after batch |
+| a relation | the same, with the settings of the connection that made it |
 
-Only the columns that are needed are read. No setting of the connection is changed and
-nothing is made in it. Temporary tables are seen by their own connection alone: hand
-those over as a relation.
+The optimiser is off for that cursor alone, so that nothing is believed that a file says
+of itself; the connection of the user keeps its settings, and nothing is made in it.
+Only the columns that are needed are read. The text that is run is the one that was
+found to make each row of one row (`row_by_row`). Another one says so (`doubt`), and
+is read as it is, where somebody answers for it.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, final
 
+import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from sordino.engines.duckdb.row_by_row import NotByRow, RowByRow
+from sordino.engines.duckdb.user_names import UserNames, own_names
 from sordino.errors import EngineFailure
 from sordino.schema import Column
 from sordino.sources.arrow import fields_of, handed_columns
@@ -23,73 +30,167 @@ from sordino.sources.arrow_values import ROWS
 from sordino.sources.base import NOTHING, AbstractSource, internal
 from sordino.sources.paths import Fields
 
+_STEPS: Final = {
+    "COLUMN_DATA_SCAN",
+    "DUMMY_SCAN",
+    "FILTER",
+    "GENERATE_SERIES",
+    "PARQUET_SCAN",
+    "PROJECTION",
+    "RANGE",
+    "READ_PARQUET",
+    "SEQ_SCAN",
+    "UNION",
+    "UNNEST",
+}
+_SETTINGS: Final = """
+SELECT name, value FROM duckdb_settings()
+WHERE name NOT IN ('enable_optimizer', 'schema') AND name NOT LIKE '%progress%'
+AND name NOT LIKE '%profil%'
+"""
+
 
 @final
 class RelationSource(AbstractSource):
-    """A relation, read as a whole."""
+    """A relation, or a table or a view by its name, read batch after batch."""
 
     ours = True
 
-    def __init__(self, relation: Any) -> None:
-        """Ask for the types of the columns, and for no row."""
+    def __init__(self, relation: Any, connection: Any, *, whose: bool) -> None:
+        """Ask for the types of the columns, and for no row.
+
+        `whose`: whether the relation was made by the connection itself, with its
+        settings and its temporary tables.
+        """
         self._relation = relation
-        self.fields = _fields(relation)
-
-    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns."""
-        batches = self.read(places).to_batches(max_chunksize=ROWS)
-        return handed_columns(batches, self.fields, places)
-
-    def check(self) -> None:
-        """Refuse a relation of other columns, or of a connection that is closed."""
-        _refuse_other(self._relation, self.fields)
-
-    def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
-        self.check()
-        return _columns(self._relation, places).to_arrow_table()
-
-
-@final
-class TableOfConnection(AbstractSource):
-    """A table that a connection knows, read batch after batch."""
-
-    ours = True
-
-    def __init__(self, connection: Any, name: str) -> None:
-        """Ask for the types of the columns, and for no row."""
         self._connection = connection
-        self._name = name
-        self.fields = _fields(self._relation())
-
-    def _relation(self) -> Any:
-        return self._connection.cursor().table(self._name)
-
-    def check(self) -> None:
-        """Refuse a table that is gone, or has other columns."""
-        _refuse_other(self._relation(), self.fields)
+        self._asked = relation.sql_query()
+        self._settings = _settings_of(connection) if whose else {}
+        none: frozenset[str] = frozenset()
+        self._own = own_names(connection) if whose else (none, none)
+        self.fields = _fields(relation)
+        try:
+            self._text = self._judge()
+        except NotByRow as reason:
+            self._text, self.doubt = self._asked, str(reason)
+        self._alone = bool(self.doubt) and whose and not self._is_seen()
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
         """Return the columns, to be read once."""
         self.check()
         return handed_columns(self._reader(places), self.fields, places)
 
+    def check(self) -> None:
+        """Refuse what is gone, has other columns, or says something else by now."""
+        if not self.doubt:
+            same = self._judge() == self._text
+        else:
+            same = _fields(self._read_from()) == self.fields
+        if not same:
+            raise EngineFailure
+
     def read(self, places: Sequence[int]) -> pa.Table:
         """Return the columns."""
         return self._reader(places).read_all()
 
     def _reader(self, places: Sequence[int]) -> Any:
-        return _columns(self._relation(), places).to_arrow_reader(ROWS)
+        columns = _columns(self._read_from(), places)
+        if self._alone:  # its connection can only do one thing at a time
+            return columns.to_arrow_table().to_reader(ROWS)
+        return columns.to_arrow_reader(ROWS)
+
+    def _read_from(self) -> Any:
+        """Return the relation that is read: on a cursor, or where it alone exists."""
+        return self._relation if self._alone else self._cursor().sql(self._text)
+
+    def _is_seen(self) -> bool:
+        """Tell whether a cursor reads the same: no name of its connection alone."""
+        if any(self._own):
+            return False
+        try:
+            return _fields(self._cursor().sql(self._asked)) == self.fields
+        except (NotByRow, duckdb.Error):
+            return False
+
+    def _judge(self) -> str:
+        """Return the text that makes each row of one row, or raise NotByRow."""
+        cursor = self._cursor()
+        try:
+            text = RowByRow(
+                _parser().cursor(), UserNames(cursor, *self._own)
+            ).statement(self._asked)
+            steps = _steps(cursor, text)
+            scans = _scans(_steps(cursor, self._asked))
+            other = _fields(cursor.sql(text)) != self.fields
+        except duckdb.Error:
+            # no word of DuckDB's own, which may quote a constant
+            raise NotByRow(
+                "says what a row does not have, or what its connection alone knows"
+            ) from None
+        if other or _scans(steps) != scans:
+            raise NotByRow(
+                "reads other columns or tables by another cursor, or names of folders"
+            )
+        for step in steps:
+            if step["name"].strip() not in _STEPS or "Filters" in step["extra_info"]:
+                raise NotByRow(f"is planned with a step {step['name']}")
+        return text
+
+    def _cursor(self) -> Any:
+        """Return a cursor with the settings of the connection, and no optimiser."""
+        cursor = self._connection.cursor()
+        try:
+            for name, value in self._settings.items():
+                _make_setting(cursor, name, exp.Literal.string(value))
+            _make_setting(cursor, "enable_optimizer", exp.false())
+        except duckdb.Error:
+            raise NotByRow("has settings that no cursor can be given") from None
+        return cursor
+
+
+def _make_setting(cursor: Any, name: str, value: exp.Expression) -> None:
+    equal = exp.EQ(this=exp.column(name), expression=value)
+    item = exp.SetItem(this=equal, kind="SESSION")
+    cursor.execute(exp.Set(expressions=[item]).sql("duckdb"))
+
+
+def _settings_of(connection: Any) -> dict[str, str]:
+    """Return the settings in which a connection differs from a cursor of it."""
+    own = dict(connection.execute(_SETTINGS).fetchall())
+    fresh = dict(connection.cursor().execute(_SETTINGS).fetchall())
+    return {name: value for name, value in own.items() if value != fresh.get(name)}
+
+
+@cache
+def _parser() -> duckdb.DuckDBPyConnection:
+    """Return a database of our own that holds nothing."""
+    return duckdb.connect()
+
+
+def _steps(cursor: Any, text: str) -> list[dict[str, Any]]:
+    """Return the steps by which a text would be run."""
+    ((_, plan),) = cursor.execute(f"EXPLAIN (FORMAT json) {text}").fetchall()
+    return [step for root in json.loads(plan) for step in _walk_plan(root)]
+
+
+def _walk_plan(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield step
+    for child in step["children"]:
+        yield from _walk_plan(child)
+
+
+def _scans(steps: list[dict[str, Any]]) -> set[str]:
+    """Return the tables that are read, and whether something else is."""
+    leaves = (step for step in steps if not step["children"])
+    return {
+        step["extra_info"].get("Table", "")
+        for step in leaves
+        if step["name"].strip() != "CTE_SCAN"
+    }
 
 
 def _fields(relation: Any) -> Fields:
     return fields_of(relation.limit(0).to_arrow_table().schema)
-
-
-def _refuse_other(relation: Any, fields: Fields) -> None:
-    """Refuse a relation of other columns: they are found by their places."""
-    if _fields(relation) != fields:
-        raise EngineFailure
 
 
 def _columns(relation: Any, places: Sequence[int]) -> Any:
@@ -104,14 +205,14 @@ def _columns(relation: Any, places: Sequence[int]) -> Any:
 def of_relation(relation: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of a relation."""
     del declared
-    return RelationSource(relation)
+    return RelationSource(relation, relation._con, whose=True)  # noqa: SLF001 no other way
 
 
 def of_table(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of (connection, name of a table)."""
     del declared
     connection, name = pair
-    return TableOfConnection(connection, name)
+    return RelationSource(connection.cursor().table(name), connection, whose=False)
 
 
 READERS: Final = {

@@ -1,0 +1,76 @@
+"""What was charged is held against what was asked and known, by each limit's rule."""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+import sordino as sd
+from sordino.budgets.limits import Limit
+from sordino.errors import InvalidParameter
+from sordino.ledger.entries import Claim
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.paid_in_full import pays_what_it_says
+from sordino.losses.base import compose
+
+LIMITS = [
+    Limit.of(sd.PureDP(9)),
+    Limit.of(sd.ApproxDP(9, "0.5")),
+    Limit.of(sd.ZCDP(9)),
+    Limit.of(sd.ApproxZCDP(9, "0.5")),
+    Limit.of(sd.GaussianDP(9)),
+    Limit.of(sd.Advantage("0.9")),
+    Limit.of(sd.ApproxDP(9, "0.5"), "concentrated", reserve="0.1"),
+    Limit.of(sd.ApproxDP(9, "0.5"), "gaussian", reserve="0.1"),
+]
+TOGETHER = compose([sd.PureDP("0.1"), sd.GaussianDP("1/7")])
+"""As a budget it is not read back: what is known of the loss counts alone."""
+LOSSES: list[Any] = [
+    sd.PureDP("0.1"),
+    sd.PureDP("sqrt(2)/3"),
+    sd.ApproxDP("1/3", "1e-9"),
+    sd.ZCDP("0.01"),
+    sd.ZCDP("sqrt(3)/70"),
+    sd.ApproxZCDP("0.01", "1e-9"),
+    sd.GaussianDP("0.1"),
+    sd.GaussianDP("sqrt(2)/9"),
+    TOGETHER,
+    sd.PureDP(0),
+]
+BUDGETS: list[Any] = [
+    *LOSSES,
+    sd.Advantage("0.2"),
+    sd.PureDP("1.5"),
+    sd.ApproxDP(2, "1e-3"),
+]
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.stated)
+def test_what_a_ledger_charges_is_enough(limit: Limit) -> None:
+    """For any budget and loss that a rule counts: verify agrees, and not to less."""
+    wrong, counted = [], 0
+    for asked, loss in product(BUDGETS, LOSSES):
+        ledger = Ledger.in_memory(limit)
+        claim = Claim(request="1f", asked=asked, loss=loss)
+        try:
+            ledger.reserve(claim)
+        except (InvalidParameter, sd.errors.BudgetExceeded):
+            continue
+        counted += 1
+        ledger.verify()
+        if asked is TOGETHER:
+            continue
+        fields = ledger.records()[-1].fields
+        [entry] = ledger.entries()
+        paid = entry.charges["dataset"]
+        for place, amount in enumerate(paid.amounts):
+            if amount == 0 or amount == float("inf"):
+                continue
+            less: list[Any] = list(paid.amounts)
+            less[place] = amount * (1 - Fraction(1, 10**6))
+            short = type(paid)(paid.coordinates, tuple(less))
+            if pays_what_it_says(fields, [(limit.rule, short)]):
+                wrong.append((asked, loss, paid.coordinates[place]))
+    assert wrong == []
+    assert counted > 5
