@@ -1,6 +1,6 @@
 """Errors that once survived, or nearly did: each must be noticed by the fast tests.
 
-Each is a text in a file, and what is put in its place. `make mutants` says if it is gone.
+Each is a text in a file, and what takes its place. `make mutants` says if it is gone.
 """
 
 from __future__ import annotations
