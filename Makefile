@@ -10,6 +10,11 @@ PYRIGHT := .venv/.pyright
 BROWSER := .venv/.browser
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 PINS := requirements/pins.txt
+NEWEST := build/newest
+NEWEST_PIP := $(NEWEST)/bin/python -m pip --disable-pip-version-check --quiet install
+LIARS := $(wildcard tests/laws/test_footer_laws.py tests/laws/test_liar_laws.py \
+	tests/laws/test_lazy_source_laws.py tests/unit/engines/test_duckdb_plans.py \
+	tests/unit/engines/test_postgres_beliefs.py tests/unit/engines/test_spark_beliefs.py)
 COVERED := src/sordino/losses/*,src/sordino/curves/*,src/sordino/mechanisms/*,src/sordino/sampling/*,src/sordino/distributions/*,src/sordino/contribution.py,src/sordino/budgets/*,src/sordino/ledger/*
 # per cent of lines
 LEAST ?= 100
@@ -22,8 +27,8 @@ check fast test coverage: export PYTHONDONTWRITEBYTECODE :=
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help venv demo test lint check fast bench coverage audit mutants wheel pythons \
-	picture format clean
+.PHONY: help venv demo test lint check fast bench coverage audit night mutants wheel \
+	pythons picture format clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -64,6 +69,15 @@ coverage: $(READY)  ## fail if a line of COVERED is reached by no fast test
 
 audit: $(READY) $(BROWSER)  ## run the statistical tests alone, as long as a night allows
 	@SORDINO_PROFILE=night $(BIN)/python -m pytest --quiet -m slow
+
+night: $(READY)  ## ask the newest engines about files and tables that lie; name new steps of plans
+	@rm -rf $(NEWEST)
+	@$(BIN)/python -m venv $(NEWEST)
+	@$(NEWEST_PIP) -r $(PINS)
+	@$(NEWEST_PIP) --pre --upgrade duckdb polars pyarrow
+	@$(NEWEST_PIP) --no-build-isolation --no-deps -e .
+	@SORDINO_PROFILE=night $(NEWEST)/bin/python -m pytest --quiet $(LIARS)
+	@$(NEWEST)/bin/python -m tests.plan_names
 
 mutants: $(READY)  ## plant errors in a copy, print what no test notices; MINUTES=60 SEED=1
 	@nice $(BIN)/python -m tests.mutants --minutes $(MINUTES) --seed $(SEED) $(MORE)

@@ -48,8 +48,8 @@ PLANTED_ALARMS: Final[tuple[Planted, ...]] = (
     Planted(
         "alarms",
         "src/sordino/ledger/record_kinds.py",
-        "kind.sound(fields)\n        )\n    except ValueError:",
-        "kind.sound(fields)\n        )\n    except (ValueError, RecursionError):",
+        "    except (ValueError, OverflowError):  # of times",
+        "    except (ValueError, OverflowError, RecursionError):  # of times",
         "the caller's depth taken for the file's",
     ),
     Planted(

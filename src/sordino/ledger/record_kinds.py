@@ -10,7 +10,7 @@ and one in `verifying.py` that says what must have happened before it.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Final, TypeAlias, final
 
 from sordino.budgets.limits import Limit
@@ -57,7 +57,7 @@ def is_sound(record: Record) -> bool:
             and all(check(fields.get(name)) for name, check in kind.shape.items())
             and kind.sound(fields)
         )
-    except ValueError:
+    except (ValueError, OverflowError):  # of times that no calendar of UTC has
         return False
 
 
@@ -126,7 +126,10 @@ def are_block_names(value: Any) -> bool:
 
 def is_time(value: Any) -> bool:
     """Say whether this is a time of a known zone."""
-    return is_text(value) and datetime.fromisoformat(value).tzinfo is not None
+    if not is_text(value):
+        return False
+    when = datetime.fromisoformat(value)
+    return when.tzinfo is not None and when.astimezone(UTC) is not None
 
 
 def is_day(value: Any) -> bool:
@@ -213,7 +216,7 @@ def _is_whole_charge(fields: Fields) -> bool:
     return (
         set(fields["spent"])
         == set(fields["charges"])
-        == set(fields.get("rest") or fields["charges"])
+        == set(fields["charges"] if fields.get("rest") is None else fields["rest"])
         == counted
         and (fields.get("earmark") is None) == (fields.get("rest") is None)
         and (fields.get("each") is None if blocks is None else _is_divided(fields))
@@ -342,6 +345,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "described": Kind(
         {"sha256": is_hexadecimal, "text": is_text, "when": is_time, "who": is_text},
         lambda fields: (f"job {fields['sha256']}",),
+        lambda fields: hash_bytes(fields["text"].encode()) == fields["sha256"],
     ),
     "published": Kind(
         {

@@ -1,6 +1,7 @@
 """What is particular about DuckDB: its settings, its failures, its interruptions."""
 
 import gc
+import math
 import os
 import re
 import signal
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sordino as sd
 from sordino.conformance import short_plans as plans
 from sordino.conformance.short_plans import question_of
 from sordino.engines.base import AbstractEngine
@@ -291,3 +293,40 @@ def test_sources_of_duckdb_are_left_alone() -> None:
     assert user.sql("FROM duckdb_settings() ORDER BY name").fetchall() == settings
     assert user.sql("FROM duckdb_tables()").fetchall() == tables
     assert user.sql("SELECT view_name FROM duckdb_views()").fetchall() == views
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
+def test_long_lists_are_searched_by_halves() -> None:
+    """For any type and any number of values, an entry is found as in memory."""
+    held: dict[str, list[Any]] = {
+        "i": [None, 0, 1, -7, 2**53, 2**53 + 1, -(2**63), 2**63 - 1],
+        "x": [None, 0.0, -0.0, 0.5, math.nan, math.inf, -math.inf, 2.0**53],
+        "s": [None, "", "a", "b", "é", "\U0001f600", "aa", "z"],
+    }
+    others: dict[str, list[Any]] = {
+        "i": list(range(-90, 90, 2)),
+        "x": [place / 4 for place in range(-90, 90)],
+        "s": [chr(97 + place % 26) * (place // 26) for place in range(90)],
+    }
+    rows = pa.table({**held, "n": list(range(8))})
+    found = {
+        f"{name}{len(mixed)}of{count}": sd.col(name).is_in(
+            [*held[name][1::2], *mixed, *others[name]][:count]
+        )
+        for name, mixed in (("i", []), ("i", [2.0**53]), ("x", []), ("s", []))
+        for count in (3, 64, 65, 200)
+    }
+    marks: dict[str, Any] = {
+        name: sd.when(there).then(1).otherwise(0) for name, there in found.items()
+    }
+    keys = sd.KeySet.from_dict({"n": list(range(8))})
+    sums: dict[str, Any] = {name: sd.sum(name, 0, 1) for name in found}
+    request = sd.table("t").with_columns(**marks).group_by(keys).agg(**sums)
+    answers = []
+    for engine in ("duckdb", "memory"):
+        table = sd.PrivateTable(rows, protects=sd.AddOneRow())
+        session = sd.Session({"t": table}, sd.PureDP(10**9), engine=engine)
+        release = session.release(request, sd.PureDP(10**8))
+        answers.append({name: release[name].to_pylist() for name in found})
+    assert answers[0] == answers[1]

@@ -120,6 +120,26 @@ def test_a_disk_that_lies_once_raises_no_alarm(
     assert k > 40
 
 
+def test_what_was_added_is_not_added_again(folder: Path) -> None:
+    """A charge that was not read back as it is: refused, and charged once at most."""
+    outcomes = Counter[tuple[bool, int]]()
+    for k in itertools.count(1):
+        path = folder / f"{k}"
+        lying = Lying(0, LIES["a byte"])
+        with Ledger.at(path, LIMIT, create=True, world=lying.world) as ledger:
+            lying.at = lying.count + k
+            try:
+                ledger.reserve(claim(None))
+                given = True
+            except LedgerUnavailable:
+                given = False
+            outcomes[given, len(ledger.entries())] += 1
+            if lying.count < lying.at:
+                break
+    assert set(outcomes) <= {(True, 1), (False, 0), (False, 1)}
+    assert outcomes[False, 1] > 0
+
+
 def test_what_is_damaged_is_called_so_by_both_looks(folder: Path) -> None:
     """A lie that the disk keeps to is damage: the handle ends, a fresh one agrees."""
     path = folder / "a"
