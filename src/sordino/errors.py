@@ -325,8 +325,8 @@ class EngineUnavailable(SordinoError, RuntimeError):
 
     def __init__(self, problem: str, *, lasts: bool = False) -> None:
         """Say what the engine says, which is public, and if it lasts until cured."""
-        told = _trim(problem.rstrip("."))
-        super().__init__(f"the engine refuses: {told}. Nothing was charged.")
+        problem = _trim(problem.rstrip("."))
+        super().__init__(f"the engine refuses: {problem}. Nothing was charged.")
         self.lasts = int(lasts)
 
 
