@@ -1,6 +1,7 @@
 """A table that grows for a year, and the clock by which its blocks open."""
 
 import datetime as dt
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,9 +73,12 @@ class Visits:
             "days": number % 10,
         })
 
-    def write(self, folder: Path) -> None:
-        """Write the table anew, as a refresh does."""
-        pq.write_table(pa.Table.from_pylist(self.rows), folder / "visits.parquet")
+    def write(self, folder: Path, day: dt.date = dt.date(YEAR + 4, 1, 1)) -> None:
+        """Write the table anew, as a refresh does on a day."""
+        path = folder / "visits.parquet"
+        pq.write_table(pa.Table.from_pylist(self.rows), path)
+        when = dt.datetime.combine(day, dt.time(), dt.UTC).timestamp()
+        os.utime(path, (when, when))
 
     def count(self, month: int) -> int:
         """Return how many visits of a month there are now."""

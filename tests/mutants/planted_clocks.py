@@ -77,6 +77,20 @@ PLANTED_CLOCKS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "clocks",
+        "src/sordino/job/job_desk.py",
+        "        if files.newest >= datetime.combine(end, time(), UTC):\n",
+        "        if True:\n",
+        "a month charged whose files have not come",
+    ),
+    Planted(
+        "clocks",
+        "src/sordino/job/job_desk.py",
+        "    if due:\n        _refuse_doubtful_clock(job, ledger)\n",
+        "",
+        "what is due made by a clock in doubt",
+    ),
+    Planted(
+        "clocks",
         _LEDGER,
         "        if self.days_ahead:\n",
         "        if False:\n",

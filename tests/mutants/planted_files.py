@@ -46,7 +46,7 @@ PLANTED_FILES: Final[tuple[Planted, ...]] = (
         "files",
         "src/sordino/ledger/claims.py",
         '    if log.newest_about(f"lease {ticket.number}") is not None:\n'
-        '        raise AnswerLost(str(charged["key"]))\n',
+        '        raise AnswerLost(str(charged.get("key")))\n',
         "",
         "two tickets of a charge draw noise",
     ),

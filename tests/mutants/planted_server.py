@@ -116,8 +116,8 @@ PLANTED_SERVER: Final[tuple[Planted, ...]] = (
     Planted(
         "server",
         f"{_FOLDER}/table_facts.py",
-        "if not all(same for _, same in tables):",
-        "if not any(same for _, same in tables):",
+        "if not all(same for *_, same in tables):",
+        "if not any(same for *_, same in tables):",
         "a table below a view emptied without notice",
     ),
     Planted(

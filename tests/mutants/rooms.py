@@ -154,6 +154,8 @@ ROOMS: Final[dict[str, Room]] = {
         (
             "tests/unit/ledger/test_clocks_of_ledgers.py",
             "tests/unit/ledger/test_places_of_ledgers.py",
+            "tests/stories/test_growing_table.py",
+            "tests/stories/test_job_command.py",
         ),
         0.2,
     ),

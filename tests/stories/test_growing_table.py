@@ -128,6 +128,40 @@ def test_it_never_ends(tmp_path: Path, clock: Clock) -> None:
     assert january["charged"]
 
 
+def test_a_month_whose_files_have_not_come_is_not_spent(
+    tmp_path: Path, clock: Clock
+) -> None:
+    """`check` and `--due` say so; when it comes, or somebody insists, it is made."""
+    visits = grow(tmp_path, clock, 2)
+    due = ("wards", "--due", "--on", f"{clock.day}")
+    visits.write(tmp_path, dt.date(YEAR, 2, 28))
+    said = "wards: no file is newer than the end of 2026-02, 2026-03-01"
+    assert any(said in why for why in told("check", "--on", f"{clock.day}")["waiting"])
+    assert said in " ".join(ran("check", "--on", f"{clock.day}")[1].split())
+    code, out, err = ran("release", *due, "--json")
+    january, february = map(json.loads, out.splitlines())
+    assert (code, january["charged"], february["charged"]) == (4, True, False)
+    assert said in err
+    assert said in february["waiting"]
+    with sd.Ledger.at("clinic.ledger") as ledger:
+        assert [entry.key for entry in ledger.entries()] == ["wards/2026-01"]
+        assert ledger.verify()
+        files = ledger.records()[ledger.entries()[0].number - 1].fields["files"]
+    assert files == {"count": 1, "newest": "2026-02-28T00:00:00+00:00"}
+    visits.write(tmp_path, dt.date(YEAR, 3, 1))
+    assert [line["period"] for line in logged(*due)] == ["2026-02"]
+
+
+def test_a_month_without_new_files_is_made_by_who_insists(
+    tmp_path: Path, clock: Clock
+) -> None:
+    """What no file was written for may be what there is."""
+    grow(tmp_path, clock, 1).write(tmp_path, dt.date(YEAR, 1, 9))
+    due = ("wards", "--due", "--on", f"{clock.day}")
+    assert ran("release", *due)[0] == 4
+    assert logged(*due, "--even-without-new-files")[0]["charged"]
+
+
 def test_what_others_spent_does_not_stop_the_rest(tmp_path: Path, clock: Clock) -> None:
     """A due month whose block is spent is passed over, with code 3; others are made."""
     grow(tmp_path, clock, 3)

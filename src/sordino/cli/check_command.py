@@ -55,9 +55,10 @@ def check_job(arguments: argparse.Namespace) -> None:
     for plan in named_releases(desk, names):
         near = desk.in_newest(plan, day)
         prices[plan.name] = near.price(plan), near.session
+    waiting = [why for run in desk.due(day) if (why := desk.waits(*run))]
     if arguments.json:
         facts = {name: price_facts(*priced) for name, priced in prices.items()}
-        write_object("check", {"releases": facts} | outlook.facts)
+        write_object("check", {"releases": facts, "waiting": waiting} | outlook.facts)
         return
     write(f"{job.path.name}: {', '.join(job.releases) or 'no release yet'}")
     for holding in desk.session.describe().holdings:
@@ -68,6 +69,8 @@ def check_job(arguments: argparse.Namespace) -> None:
     write()
     for sentence in outlook.sentences:
         say(sentence)
+    for why in waiting:
+        say(f"{why}. Until then --due does not make it.")
     say("Nothing was charged, and nothing private is shown.")
 
 

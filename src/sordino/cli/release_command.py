@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
-from sordino.cli.exit_codes import INTERRUPTED, REFUSED, SPENT
+from sordino.cli.exit_codes import FAILED, INTERRUPTED, REFUSED, SPENT
 from sordino.cli.job_options import (
     add_clock_options,
     add_job_options,
@@ -65,6 +65,11 @@ def add_release_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_clock_options(parser)
     parser.add_argument(
+        "--even-without-new-files",
+        action="store_true",
+        help="make what is due, also of periods behind whose end no file was written",
+    )
+    parser.add_argument(
         "--yes", action="store_true", help="do not ask, also on a terminal"
     )
 
@@ -99,7 +104,7 @@ def make_releases(arguments: argparse.Namespace) -> int:
         for missed in missed_periods(desk, plan, day):
             note(f"{plan.name}: {missed} was never made, and is not made up for")
         ended = _make_release(desk, plan, period, arguments)
-        if ended not in {0, SPENT}:
+        if ended not in {0, SPENT, FAILED}:
             return ended
         code = max(code, ended)
     return code
@@ -114,10 +119,24 @@ def _tell_nothing(job: Job, *, as_json: bool) -> None:
         say("nothing is due" if scheduled else "no release here has a schedule")
 
 
+def _tell_waiting(
+    plan: PlannedRelease, period: str, waiting: str, *, as_json: bool
+) -> None:
+    """Say that a period is not made, because its rows have not come."""
+    note(f"{waiting}. It is not made, and not charged: --even-without-new-files does.")
+    if as_json:
+        facts = {"release": plan.name, "period": period, "key": plan.key(period)}
+        write_object("release", facts | {"charged": False, "waiting": waiting})
+
+
 def _make_release(
     desk: JobDesk, plan: PlannedRelease, period: str, arguments: argparse.Namespace
 ) -> int:
     """Make the release of a period; return how the command ends if not with it."""
+    waiting = desk.waits(plan, period) if arguments.due else ""
+    if waiting and not arguments.even_without_new_files:
+        _tell_waiting(plan, period, waiting, as_json=arguments.json)
+        return FAILED
     if not _confirm_price(desk, plan, period, asks=not arguments.yes):
         note("nothing was charged")
         return REFUSED

@@ -33,6 +33,7 @@ from sordino.query.request import Request
 from sordino.release.part_noise import refuse_whole
 from sordino.release.release import Release
 from sordino.release.released_files import ReleasedFiles
+from sordino.session.files_read import files_behind
 from sordino.session.identity import protection_text
 from sordino.session.session import Session
 
@@ -106,6 +107,23 @@ class JobDesk:
         """Tell whether the answer of a period is there."""
         entry = self.session.ledger.entry(plan.key(period))
         return entry is not None and entry.answered
+
+    def waits(self, plan: PlannedRelease, period: str) -> str:
+        """Return why the rows of a period that is over have not come, "" if they may.
+
+        It is told by the files alone: what is no file may have any rows.
+        """
+        files = files_behind(self.job.tables)
+        if plan.reading is None or files is None:
+            return ""
+        calendar = plan.reading.schedule
+        end = calendar.next_start(calendar.first_day(period))
+        if files.newest >= datetime.combine(end, time(), UTC):
+            return ""
+        return (
+            f"{plan.name}: no file is newer than the end of {period}, {end}: the "
+            f"newest of {files.count:,} is of {files.newest:%Y-%m-%d %H:%M} UTC"
+        )
 
     def due(self, day: date) -> Iterator[tuple[PlannedRelease, str]]:
         """Yield the releases with a schedule, and their periods, that have no answer.

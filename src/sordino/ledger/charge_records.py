@@ -47,6 +47,8 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     }
     if claim.job:
         fields["job"] = claim.job
+    if claim.files is not None:
+        fields["files"] = claim.files.fields
     if obeyed is not None:
         fields["policy"] = obeyed
     if claim.earmark is None:

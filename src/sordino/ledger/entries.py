@@ -38,6 +38,20 @@ class Remark:
 
 
 @final
+@dataclass(frozen=True)
+class FilesRead:
+    """How many files were read, and when the newest of them was written."""
+
+    count: int
+    newest: datetime
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return what is recorded of it."""
+        return {"count": self.count, "newest": self.newest.isoformat()}
+
+
+@final
 @dataclass(frozen=True, kw_only=True)
 class Claim:
     """A release that somebody wants to make: all of it is public.
@@ -64,6 +78,8 @@ class Claim:
     """The request in words that last, as canonical JSON (docs/ledger-format.md)."""
     job: str = ""
     """The SHA-256 of the text that it is made by, which the ledger has (`describe`)."""
+    files: FilesRead | None = None
+    """What is read, None where that is not files."""
     usages: Callable[[], tuple[Usage, ...]] = field(
         default=tuple, repr=False, compare=False
     )

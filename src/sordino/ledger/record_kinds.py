@@ -132,6 +132,15 @@ def is_time(value: Any) -> bool:
     return when.tzinfo is not None and when.astimezone(UTC) is not None
 
 
+def are_files(value: Any) -> bool:
+    """Say whether this is how many files were read, and the newest time of them."""
+    return (
+        isinstance(value, dict)
+        and is_count(value.get("count"))
+        and is_time(value.get("newest"))
+    )
+
+
 def is_day(value: Any) -> bool:
     """Say whether this is a day."""
     return is_text(value) and date.fromisoformat(value).isoformat() == value
@@ -270,6 +279,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "words": optional(is_verb),
             "earmark": optional(is_text),
             "job": optional(is_hexadecimal),
+            "files": optional(are_files),
             "rest": optional(are_amounts_by_budget),
             "policy": optional(is_counted),
         },

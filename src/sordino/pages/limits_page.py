@@ -4,11 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, final
 
+from sordino.display.formatting import format_key
 from sordino.pages.languages import Language
 from sordino.pages.markup import Html, tag
 from sordino.pages.odds import FALSE_ALARMS, Odds
 from sordino.pages.printed_odds import hundred_text
-from sordino.pages.request_words import cuts_of, joined_public, run_functions, units_of
+from sordino.pages.request_words import (
+    cuts_of,
+    joined_public,
+    run_functions,
+    units_of,
+    vouchers_of,
+)
 from sordino.pages.sections import section
 from sordino.pages.story import Story
 
@@ -45,7 +52,7 @@ def limits_page(language: Language, story: Story) -> Html:
 
 
 def list_omissions(story: Story) -> Iterator[Omission]:
-    """Yield the twelve lines, each with its state in a story."""
+    """Yield the thirteen lines, each with its state in a story."""
     in_ledger = story.accounts is not None
     yield Omission("ledgers", "unstated", "ledgers" if in_ledger else "releases")
     yield _growth(story)
@@ -53,6 +60,7 @@ def list_omissions(story: Story) -> Iterator[Omission]:
     yield Omission("groups", "applies", "groups")
     yield Omission("facts", "applies", "facts")
     yield _of_verb("functions", run_functions(story.questions))
+    yield _vouched(story)
     yield _of_verb("tables", joined_public(story.questions))
     yield Omission("looking", "unstated", "looking")
     yield _cut_off(story)
@@ -85,6 +93,14 @@ def _of_verb(name: str, occurs: bool | None) -> Omission:  # noqa: FBT001 a fact
     """Return how it stands with what a release may or may not have done."""
     state = "unstated" if occurs is None else "applies" if occurs else "absent"
     return Omission(name, state, f"{name}_{state}")
+
+
+def _vouched(story: Story) -> Omission:
+    """Return how it stands with rows that somebody's program makes of others."""
+    if vouchers_of(story.questions):
+        return Omission("vouched", "applies", "vouched_applies")
+    state = "unstated" if "" in story.questions else "absent"
+    return Omission("vouched", state, f"vouched_{state}")
 
 
 def _cut_off(story: Story) -> Omission:
@@ -133,4 +149,7 @@ def _explain(language: Language, story: Story, line: Omission) -> Html:
         )
     if line.meaning == "groups":
         return language.html("unpromised.means_of.groups_unbounded")
+    if line.meaning == "vouched_applies":
+        who = ", ".join(map(format_key, vouchers_of(story.questions)))
+        return language.html("unpromised.means_of.vouched_applies", who=who)
     return language.html(f"unpromised.means_of.{line.meaning}")

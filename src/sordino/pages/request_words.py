@@ -57,6 +57,17 @@ def units_of(words: Iterable[str]) -> dict[str, Verb]:
     return dict(sorted(units.items()))
 
 
+def vouchers_of(words: Iterable[str]) -> list[str]:
+    """Return who answers for how the rows of tables are made, each once."""
+    names = {
+        str(arguments["vouched_by"])
+        for text in words
+        for verb, arguments in verbs_of(text)
+        if verb == PRIVATE and "vouched_by" in arguments
+    }
+    return sorted(names)
+
+
 def cuts_of(words: str) -> list[Verb]:
     """Return what was cut off: rows beyond limits, and values beyond bounds."""
     cuts = []

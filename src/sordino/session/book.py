@@ -15,7 +15,7 @@ from sordino.budgets.charge import Charge
 from sordino.budgets.limits import Limit
 from sordino.engines.failures import run_charged
 from sordino.errors import EngineUnavailable, InvalidParameter, PolicyRefusal
-from sordino.ledger.entries import DATASET, Claim, Ticket, check_unicode
+from sordino.ledger.entries import DATASET, Claim, FilesRead, Ticket, check_unicode
 from sordino.ledger.exposure import Block
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
@@ -103,6 +103,8 @@ class Book:
     """The text that its releases are made by."""
     blocks: tuple[str, ...] | None = None
     """The blocks that are read, of those open when it was made; None without blocks."""
+    files: FilesRead | None = None
+    """What its releases read, None where that is not files."""
     whole: "Whole | None" = None
     """What it is a part of, if it is one of a partition."""
     unwritten: dict[int, Write] = field(default_factory=dict)
@@ -188,6 +190,7 @@ class Book:
             words=identity.words,
             blocks=priced.blocks,
             usages=priced.usages,
+            files=self.files,
             **details,
         )
         is_paid = self.ledger.holds(claim)

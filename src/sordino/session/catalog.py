@@ -285,6 +285,8 @@ def private_sources(tables: Any) -> list[Any]:
 def _private_words(source: Source, table: PrivateTable) -> Words:
     """Return the name, the types and the unit of a private table."""
     beside = {} if table.blocks is None else {"blocks": table.blocks}
+    if table.vouched_by is not None:
+        beside["vouched_by"] = table.vouched_by
     return call(
         "table",
         **beside,

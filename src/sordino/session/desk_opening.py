@@ -13,6 +13,7 @@ from sordino.ledger.opening import read_blocks
 from sordino.session.book import Terms, open_book
 from sordino.session.catalog import open_catalog, private_sources
 from sordino.session.desk import Desk
+from sordino.session.files_read import files_behind
 from sordino.session.identity import protection_text
 from sordino.session.open_blocks import keep_open_blocks, refuse_unfit_tables
 
@@ -34,6 +35,7 @@ def open_desk(
     division = book.ledger.division
     refuse_unfit_tables(catalog, division)
     book.adopt(terms.policy)
+    book = replace(book, files=files_behind(tables))
     if division is None:
         return Desk(holder, catalog, book)
     names = () if blocks is None else blocks.names

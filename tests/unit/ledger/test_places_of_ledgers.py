@@ -1,6 +1,7 @@
 """Where a ledger may lie: on a file system whose locks keep other writers out."""
 
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter
-from sordino.ledger import file_system, opening
+from sordino.ledger import file_system, opening, place_trial
 from sordino.ledger.ledger import Ledger, World
 from sordino.ledger.world import Disk
 from tests.jobs import JOB, fill_folder, ran
@@ -160,3 +161,49 @@ def test_a_real_mount_of_fuse_is_refused_at_opening(mounted: Path) -> None:
             attempt()
     assert [path.name for path in host.iterdir()] == ["a"]
     Ledger.at(mounted / "a", only_writer=True).close()
+
+
+@pytest.mark.slow
+def test_a_doctor_tries_the_very_folder(mounted: Path) -> None:
+    """Through FUSE, and through one mount beside the folder: locks do not hold."""
+    host = mounted.parent / "host"
+    code, out, err = ran("doctor", str(host), "--json")
+    assert code == 1, err
+    told = json.loads(out)
+    assert str(mounted) in told["mounts of it"]
+    assert told["locks"].startswith("NOT held between")
+    assert told["kills and faults"].startswith("ok, ")
+    assert json.loads(ran("doctor", str(mounted), "--json")[1])["file system"] == (
+        "NOT a disk of this machine: FUSE"
+    )
+    assert list(host.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_doctor_says_that_locks_hold_here(tmp_path: Path) -> None:
+    """On a disk of this machine, of which nothing is left behind."""
+    code, out, err = ran("doctor", str(tmp_path), "--json")
+    told = json.loads(out)
+    assert told["locks"].startswith("hold here"), told
+    assert told["two writers"].startswith("ok"), told
+    assert told["kills and faults"].startswith("ok, "), told
+    assert (code, err, list(tmp_path.iterdir())) == (0, "", [])
+    assert ran("doctor", str(tmp_path / "gone"))[0] == 1
+
+
+@pytest.mark.slow
+def test_a_trial_finds_what_does_not_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system whose locks keep nobody out, and one that loses what was synced."""
+    folder = tmp_path / "tried"
+    folder.mkdir()
+    (folder / "seen").write_text("tried", encoding="ascii")
+    monkeypatch.setattr(place_trial, "_is_kept_out", lambda _: 9)
+    assert place_trial._try_locks(folder, []).startswith("NOT held between")
+    monkeypatch.setattr(place_trial, "_is_freed_by_death", lambda *_: False)
+    monkeypatch.setattr(place_trial, "_is_kept_out", lambda _: 0)
+    assert place_trial._try_locks(folder, []).startswith("NOT let go of")
+    monkeypatch.setattr(place_trial, "_count_charges", lambda _: -1)
+    assert place_trial._try_failures(folder).startswith("NOT whole")
+    assert place_trial._try_writers(folder, []).startswith("NOT held apart")

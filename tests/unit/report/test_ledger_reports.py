@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import sordino as sd
@@ -149,6 +150,19 @@ def test_functions_and_public_tables_show() -> None:
     assert state_of(ledger, "functions") == "applies"
     assert state_of(ledger, "tables") == "applies"
     assert state_of(ledger, "split") == "applies"
+    assert state_of(ledger, "vouched") == "absent"
+
+
+def test_who_answers_for_a_view_is_named() -> None:
+    """In the report, of every release of such a table; names are texts of no markup."""
+    ledger = Ledger.in_memory(LIMIT)
+    connection = duckdb.connect()
+    view = connection.sql("SELECT 7 AS days FROM range(9) LIMIT 3")
+    table = sd.PrivateTable(view, sd.AddOneRow(), vouched_by="A. <b>Weber</b>")
+    session = sd.Session({"visits": table}, ledger=ledger)
+    session.release(sd.table("visits").agg(n=sd.count()), TENTH, key="v")
+    assert state_of(ledger, "vouched") == "applies"
+    assert "Who answers for it: A. <b>Weber</b>." in words_of_report(ledger)
 
 
 def test_a_witness_looks_after_old_copies(tmp_path: Path) -> None:
