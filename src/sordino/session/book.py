@@ -158,8 +158,7 @@ class Book:
         """Charge a request and return its answer; a known key returns what it had.
 
         `details` may hold key, why, plan and earmark. `prepare` refuses what cannot be
-        answered and returns what answers it: it is called before the charge, after the
-        policy, and not for an answer that is there.
+        answered and returns what does, before the charge; not where an answer is there.
         """
 
         def prepare_alone() -> Callable[[Turn], bytes]:
