@@ -273,3 +273,10 @@ def test_the_workflow_and_the_container_run(
     assert json.loads(orders["ENTRYPOINT"]) == ["sordino"]
     assert ran(*json.loads(orders["CMD"]))[0] == 0
     assert len(charged()) == 1
+
+
+def test_a_release_that_is_named_twice_is_charged_once(folder: Path) -> None:
+    """Of one run, too: the second time it is found."""
+    assert folder
+    lines = logged("wards", "wards", "--key", "x")
+    assert [line["charged"] for line in lines] == [True, False]

@@ -189,7 +189,9 @@ class JobDesk:
         key = plan.key(period)
         entry = self.session.ledger.entry(key)
         number = 0 if entry is None else entry.number
-        is_new = number in self.session._desk.book.charged  # noqa: SLF001 by its tickets
+        charged = self.session._desk.book.charged  # noqa: SLF001 by its tickets
+        is_new = number in charged
+        charged.discard(number)  # told once: to find it again in this run is no charge
         _LOG.info(
             "%s is %s as record %d", key, "charged" if is_new else "found", number
         )

@@ -49,8 +49,9 @@ def _open_beside(ledger: Path) -> int | None:
     """Return the file that is locked, None where there is none."""
     if sys.platform == "win32":
         return None
-    path = ledger.with_name(ledger.name + _BESIDE)
     try:
+        real = Path(os.path.realpath(ledger))  # one file, whatever link leads there
+        path = real.with_name(real.name + _BESIDE)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(path, flags, 0o600)
     except OSError:
