@@ -323,11 +323,11 @@ class EngineUnavailable(SordinoError, RuntimeError):
     sordino.errors.EngineUnavailable: the engine refuses: No space left on device. ...
     """
 
-    def __init__(self, problem: str) -> None:
-        """Say what the engine says: it has seen nothing but what is public."""
-        super().__init__(
-            f"the engine refuses: {_trim(problem.rstrip('.'))}. Nothing was charged."
-        )
+    def __init__(self, problem: str, *, lasts: bool = False) -> None:
+        """Say what the engine says, which is public, and if it lasts until cured."""
+        problem = _trim(problem.rstrip("."))
+        super().__init__(f"the engine refuses: {problem}. Nothing was charged.")
+        self.lasts = int(lasts)
 
 
 @final

@@ -1,7 +1,6 @@
 """Errors that once survived, or nearly did: each must be noticed by the fast tests.
 
-Each is a text that stands once in a file, and what is put in its place. When the text
-is gone, `make mutants` says so: write the same error anew.
+Each is a text in a file, and what takes its place. `make mutants` says if it is gone.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from tests.mutants.planted_alarms import PLANTED_ALARMS
 from tests.mutants.planted_blocks import PLANTED_BLOCKS
 from tests.mutants.planted_clocks import PLANTED_CLOCKS
 from tests.mutants.planted_files import PLANTED_FILES
+from tests.mutants.planted_jobs import PLANTED_JOBS
 from tests.mutants.planted_labels import PLANTED_LABELS
 from tests.mutants.planted_pictures import PLANTED_PICTURES
 from tests.mutants.planted_plans import PLANTED_PLANS
@@ -382,6 +382,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_UNITS,
     *PLANTED_WAITING,
     *PLANTED_CLOCKS,
+    *PLANTED_JOBS,
     Planted(
         "joins",
         "src/sordino/query/per_id.py",

@@ -159,6 +159,15 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
+    "jobs": Room(
+        ("job/outputs.py", "job/turns.py", "cli/quantities.py"),
+        (
+            "tests/stories/test_watched_jobs.py",
+            "tests/unit/engines/test_postgres_codes.py",
+            "tests/unit/release/test_exports.py",
+        ),
+        0.2,
+    ),
     "sums": Room(
         ("arrays.py", "engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
         (

@@ -94,10 +94,16 @@ def test_what_is_due_is_made_once_a_period(folder: Path) -> None:
     assert folder
     nights = ["2026-11-01", "2026-11-02", "2026-11-30", "2026-12-01"]
     made = [
-        [line["key"] for line in logged("--due", "--on", night)] for night in nights
+        [line.get("key", line.get("due")) for line in logged("--due", "--on", night)]
+        for night in nights
     ]
-    assert made == [["wards/2026-11"], [], [], ["wards/2026-12"]]
-    assert ran("release", "--due", "--on", "2026-12-02")[2] == "nothing is due\n"
+    assert made == [["wards/2026-11"], [0], [0], ["wards/2026-12"]]
+    told = ran("release", "--due", "--on", "2026-12-02")
+    assert told == (0, "nothing is due\n", "")
+    job = folder / "clinic.toml"
+    job.write_text(JOB.replace('schedule = "monthly"', ""))
+    told = ran("release", "--due", "--on", "2026-12-02")
+    assert told == (0, "no release here has a schedule\n", "")
 
 
 def test_missed_periods_are_told_and_not_made_up_for(folder: Path) -> None:
@@ -307,9 +313,17 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     ),
     "a folder that is none": (["release", "wards", "--out", "a\0b"], 2, "cannot be"),
     "no statement": (["sql", "--epsilon", "1"], 2, "needs one statement"),
-    "a statement that is none": (["sql", "SELEKT"], 2, "the statement"),
+    "a statement that is none": (["sql", "SELEKT"], 1, "SELEKT"),
     "no budget": (["risk"], 2, "needs a budget or a ledger"),
     "a budget with a ledger": (["risk", "x", "--epsilon", "1"], 2, "needs a budget or"),
+    "a confidence of no sense": (
+        ["check", "odd/tiny.toml"],
+        2,
+        "releases.wards.confidence",
+    ),
+    "odds at no share": (["risk", "--epsilon", "1", "--at", "1e-99999999"], 2, "--at"),
+    "a name of 200,000 parts": (["check", "odd/dots.toml"], 2, "more than 64 parts"),
+    "60,000 tables": (["check", "odd/wide.toml"], 2, "more than 4000 tables"),
     "a negative budget": (["risk", "--epsilon", "-1"], 2, "epsilon"),
 }
 
@@ -318,6 +332,12 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
 def test_what_is_not_understood_is_told(what: str, folder: Path) -> None:
     """In words, with the number of its kind; nothing is charged or made."""
     words, code, told = WRONG[what]
+    tiny = JOB.replace("keys =", "confidence = 1e-99999999\nkeys =")
+    (folder / "odd").mkdir()
+    (folder / "odd" / "tiny.toml").write_text(tiny)
+    (folder / "odd" / "dots.toml").write_text(".".join("a" * 200_000) + " = 1\n")
+    wide = "".join(f"[a{place}.b.c]\n" for place in range(60_000))
+    (folder / "odd" / "wide.toml").write_text(wide)
     ended, out, err = ran(*words)
     assert (ended, out) == (code, "")
     assert told in err

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import sordino as sd
 from tests.jobs import charged, fill_folder, logged, ran
 
 ROOT = Path(__file__).parent.parent.parent
@@ -41,17 +42,19 @@ def start(*words: str, **options: Any) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_two_schedulers_make_one_release(folder: Path) -> None:
-    """At the same time: one charge, and both have the same answer."""
+def test_six_schedulers_make_one_release(folder: Path) -> None:
+    """At the same time: one charge, one who says so, and all have the same answer."""
     assert folder
     ran("check")
     logged("ages")
-    both = [start("release", "wards", "--on", "2026-11-03", "--json") for _ in "ab"]
-    ended = [process.communicate(timeout=120) for process in both]
-    assert [process.returncode for process in both] == [0, 0], ended
+    words = "release", "wards", "--on", "2026-11-03", "--json"
+    runs = [start(*words) for _ in range(6)]
+    ended = [process.communicate(timeout=120) for process in runs]
+    assert [process.returncode for process in runs] == [0] * 6, ended
     lines = [json.loads(out) for out, _ in ended]
     assert {line["key"] for line in lines} == {"wards/2026-11"}
-    assert sorted(line["left"] for line in lines) == ["epsilon = 0.625"] * 2
+    assert sorted(line["charged"] for line in lines) == [False] * 5 + [True]
+    assert [line["left"] for line in lines] == ["epsilon = 0.625"] * 6
     assert charged() == ["ages/once", "wards/2026-11"]
     assert all(ran("verify", name)[0] == 0 for name in lines[0]["files"])
 
@@ -65,7 +68,10 @@ def waiting_program(folder: Path) -> Callable[[], bool]:
 
     def wait(row):
         Path({str(folder / "begun")!r}).touch()
-        time.sleep(60)
+        for _ in range(600):
+            if Path({str(folder / "done")!r}).exists():
+                break
+            time.sleep(0.1)
         return {{"longer": row["days"]}}
 
     def ages():
@@ -79,9 +85,11 @@ def waiting_program(folder: Path) -> Callable[[], bool]:
     return lambda: (folder / "begun").exists()
 
 
-def once(happens: Callable[[], bool], process: subprocess.Popen[str]) -> bool:
+def once(
+    happens: Callable[[], bool], process: subprocess.Popen[str], times: int = 1200
+) -> bool:
     """Wait until something happens, as long as the process lives."""
-    for _ in range(1200):
+    for _ in range(times):
         if happens() or process.poll() is not None:
             return happens()
         time.sleep(0.05)
@@ -100,6 +108,30 @@ def test_an_interrupted_release_leaves_the_ledger_sound(folder: Path) -> None:
     assert "it is charged (record" in err
     assert "Traceback" not in err
     assert charged() == ["ages/once"]
+
+
+def _leases() -> int:
+    """Return how many retries the ledger has given."""
+    with sd.Ledger.at("clinic.ledger") as ledger:
+        return sum(record.kind == "leased" for record in ledger.records())
+
+
+@pytest.mark.slow
+def test_a_second_run_leaves_the_retry_to_a_first_that_dies(folder: Path) -> None:
+    """Who waits takes no retry before, and goes on when the first is killed."""
+    begun = waiting_program(folder)
+    first = start("release", "ages", stdin=subprocess.DEVNULL)
+    assert once(begun, first), first.communicate()
+    waiting = start("release", "ages", "--json", stdin=subprocess.DEVNULL)
+    assert not once(lambda: False, waiting, times=100)
+    assert waiting.poll() is None, waiting.communicate()
+    assert _leases() == 0
+    (folder / "done").touch()
+    first.kill()
+    first.communicate()
+    out, err = waiting.communicate(timeout=120)
+    assert (waiting.returncode, json.loads(out)["charged"]) == (0, False), err
+    assert (charged(), _leases()) == (["ages/once"], 1)
 
 
 def typed(words: list[str], answer: str) -> tuple[int, str]:

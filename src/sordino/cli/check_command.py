@@ -1,6 +1,8 @@
 """What `sordino check` does: what a job would do and cost, before anything is read."""
 
 import argparse
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from sordino.cli.job_options import (
@@ -11,12 +13,14 @@ from sordino.cli.job_options import (
     named_releases,
     said_day,
 )
+from sordino.cli.metrics import metrics_text
 from sordino.cli.prices import price_facts, print_price
 from sordino.cli.terminal import say, write, write_object
 from sordino.cli.year_ahead import look_ahead
 from sordino.errors import InvalidJob
 from sordino.job.job import undecided_places
 from sordino.job.job_desk import open_to_look, today
+from sordino.release.whole_files import write_text
 
 EXAMPLE: Final = "sordino check clinic.toml"
 WHAT: Final = (
@@ -29,6 +33,12 @@ def add_check_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments, and what runs."""
     parser.set_defaults(run=check_job)
     add_job_options(parser, "releases of it (all)")
+    parser.add_argument(
+        "--metrics",
+        type=Path,
+        metavar="FILE",
+        help="write what a monitor reads, as OpenMetrics, to a file",
+    )
     add_clock_options(parser)
 
 
@@ -38,6 +48,8 @@ def check_job(arguments: argparse.Namespace) -> None:
     job, names = given_job(arguments)
     desk = open_to_look(job, said_day(arguments))
     day = arguments.on or today()
+    if arguments.metrics is not None:
+        write_text(arguments.metrics, metrics_text(desk, day, datetime.now(UTC)))
     outlook = look_ahead(desk, day)
     prices = {}
     for plan in named_releases(desk, names):

@@ -43,6 +43,11 @@ _CODES: Final[dict[type[BaseException], int]] = {
 
 
 def exit_code(error: SordinoError) -> int:
-    """Return the number of a refusal: that of the nearest kind it belongs to."""
+    """Return the number of a refusal: that of the nearest kind it belongs to.
+
+    An engine that refuses for good, such as one that lacks the table, does not mend.
+    """
+    if isinstance(error, EngineUnavailable) and error.lasts:
+        return REFUSED
     kinds = (kind for kind in type(error).__mro__ if kind in _CODES)
     return _CODES.get(next(kinds, SordinoError), REFUSED)

@@ -2,17 +2,14 @@
 
 import argparse
 import json
-from collections.abc import Iterator
-from itertools import starmap
 from typing import Any, Final
 
-from sordino.cli.terminal import write
-from sordino.constraints import (
-    AbstractConstraint,
-    MaxGroupsPerID,
-    MaxRowsPerGroupPerID,
-    MaxRowsPerID,
+from sordino.cli.limit_options import (
+    add_limit_options,
+    given_limits,
+    name_and_value,
 )
+from sordino.cli.terminal import write
 from sordino.session.inspection import inspect
 from sordino.sources.csv_format import Csv
 from sordino.units import AddRowsWithID
@@ -48,28 +45,12 @@ def add_inspect_arguments(parser: argparse.ArgumentParser) -> None:
         "--column",
         action="append",
         default=[],
-        type=_pair,
+        type=name_and_value,
         metavar="NAME=TYPE",
         help="a column and its type: i64, f64, text, bool, date or time",
     )
     parser.add_argument("--id", metavar="COLUMN", help="the column that marks people")
-    parser.add_argument(
-        "--max-rows-per-id",
-        action="append",
-        default=[],
-        type=_number,
-        metavar="N",
-        help="a limit to try",
-    )
-    for name in ("--max-groups-per-id", "--max-rows-per-group-per-id"):
-        parser.add_argument(
-            name,
-            action="append",
-            default=[],
-            type=_limit,
-            metavar="COLUMN=N",
-            help="a limit to try",
-        )
+    add_limit_options(parser, "a limit to try")
     for name, what in _DIALECT.items():
         parser.add_argument(f"--{name}", help=what)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -81,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         _source(arguments),
         protects=None if arguments.id is None else AddRowsWithID(arguments.id),
         columns=dict(arguments.column),
-        limits=list(_limits(arguments)),
+        limits=list(given_limits(arguments)),
     )
     text = (
         json.dumps(inspection.to_dict(), indent=2)
@@ -99,31 +80,3 @@ def _source(arguments: argparse.Namespace) -> Any:
         return arguments.paths
     signs = {name: _SIGNS.get(text, text) for name, text in dialect.items()}
     return Csv(arguments.paths, **signs)
-
-
-def _limits(arguments: argparse.Namespace) -> Iterator[AbstractConstraint]:
-    """Yield the limits to try."""
-    yield from map(MaxRowsPerID, arguments.max_rows_per_id)
-    yield from starmap(MaxGroupsPerID, arguments.max_groups_per_id)
-    yield from starmap(MaxRowsPerGroupPerID, arguments.max_rows_per_group_per_id)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    """Split NAME=VALUE in two; argparse refuses anything else."""
-    name, sign, value = text.rpartition("=")
-    if not sign:
-        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
-    return name, value
-
-
-def _number(text: str) -> int:
-    """Return a limit; argparse refuses anything else."""
-    if not text.isdecimal() or len(text) > 15:
-        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
-    return int(text)
-
-
-def _limit(text: str) -> tuple[str, int]:
-    """Return COLUMN=N in two."""
-    name, value = _pair(text)
-    return name, _number(value)

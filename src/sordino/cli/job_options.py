@@ -26,6 +26,9 @@ def add_job_options(parser: argparse.ArgumentParser, names: str) -> None:
         help="the job file, if it is not the only one here",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one a line")
+    parser.add_argument(
+        "--verbose", action="store_true", help="say on standard error what is done"
+    )
 
 
 def add_clock_options(parser: argparse.ArgumentParser) -> None:

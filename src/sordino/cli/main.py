@@ -7,13 +7,16 @@ A command's module is loaded when it is named, so the others cost no start.
 """
 
 import argparse
+import logging
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final, final
 
 from sordino.cli.exit_codes import FAILED, INTERRUPTED, exit_code
@@ -66,12 +69,31 @@ def main(words: Sequence[str] | None = None) -> int:
 
     A command that itself is a question returns 1 for no.
     """
+    _open_closed_streams()
     line = sys.argv[1:] if words is None else list(words)
     named = next((word for word in line if not word.startswith("-")), "")
     arguments = command_parser({named}).parse_args(line)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        return _run(arguments)
+        with _show_log(arguments):
+            return _run(arguments)
+
+
+@contextmanager
+def _show_log(arguments: argparse.Namespace) -> Generator[None]:
+    """Show with --verbose what is logged, on standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log, is_wanted = logging.getLogger("sordino"), vars(arguments).get("verbose")
+    before = log.level
+    if is_wanted:
+        log.setLevel(logging.INFO)
+        log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 def command_parser(named: set[str] | None = None) -> argparse.ArgumentParser:
@@ -105,11 +127,32 @@ def _run(arguments: argparse.Namespace) -> int:
         note("sordino: interrupted. What was charged is charged once: run it again.")
         return INTERRUPTED
     except BrokenPipeError:  # whoever reads has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
     except OSError as error:
-        note(f"sordino: the system refuses a path: {error.strerror}. Name another.")
+        problem = error.strerror
+        if error.filename is not None:
+            note(f"sordino: the system refuses a path: {problem}. Name another.")
+            return FAILED
+        _drop_output()
+        note(
+            f"sordino: standard output cannot be written to: {problem}. What was "
+            "charged is charged once: run it again."
+        )
         return FAILED
     return code
+
+
+def _open_closed_streams() -> None:
+    """Let a stream that the caller closed lead nowhere, and its number to no file."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 for good
+            setattr(sys, name, nowhere)
+
+
+def _drop_output() -> None:
+    """Let standard output lead nowhere: what is left in it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(message: Warning | str, *where: Any, **beside: Any) -> None:

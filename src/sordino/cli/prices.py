@@ -6,6 +6,7 @@ from typing import Any
 from sordino.budgets.touched import touched_text
 from sordino.cli.ledger_blocks import longest_exposure
 from sordino.cli.odds_text import odds, odds_sentence
+from sordino.cli.quantities import quantities
 from sordino.cli.terminal import say, text_table, write
 from sordino.display.formatting import format_spread
 from sordino.ledger.block_rows import in_a_row, left_in, left_text
@@ -67,6 +68,7 @@ def price_facts(price: Price | Batch, session: Session) -> dict[str, Any]:
             "within": error.half_width,
             "unit": error.unit,
             "confidence": str(single.request.confidence),
+            "confidence_number": float(single.request.confidence),
         }
         for title, single in _singles(price)
         for column, error in single.errors.items()
@@ -74,6 +76,7 @@ def price_facts(price: Price | Batch, session: Session) -> dict[str, Any]:
     left = left_in(session.ledger.blocks(), price.blocks)
     facts = {
         "loss": headline(price.loss, price.budget),
+        "loss_numbers": quantities(price.loss),
         "columns": columns,
         "odds": odds(price.loss),
     }

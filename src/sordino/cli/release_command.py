@@ -14,21 +14,25 @@ from sordino.cli.job_options import (
     said_day,
 )
 from sordino.cli.prices import print_price
+from sordino.cli.quantities import quantities
 from sordino.cli.terminal import (
     confirm,
     is_terminal,
     note,
     path_text,
+    say,
     tint,
     write,
     write_object,
 )
 from sordino.errors import BudgetExceeded, InvalidJob
+from sordino.job.job import Job
 from sordino.job.job_desk import JobDesk, Published, open_to_release, today
 from sordino.job.missed import missed_periods
 from sordino.job.planned_release import PlannedRelease, check_period
 from sordino.ledger.block_rows import left_in, left_text
 from sordino.losses.headline import headline
+from sordino.numbers import down
 
 EXAMPLE: Final = "sordino release clinic.toml wards --key 2026-11 --out published"
 WHAT: Final = (
@@ -94,7 +98,7 @@ def make_releases(arguments: argparse.Namespace) -> int:
     day = arguments.on or today()
     runs = _choose(desk, names, arguments, day)
     if not runs:
-        note("nothing is due")
+        _tell_nothing(job, as_json=arguments.json)
     code = 0
     for plan, period in runs:
         for missed in missed_periods(desk, plan, day):
@@ -104,6 +108,15 @@ def make_releases(arguments: argparse.Namespace) -> int:
             return ended
         code = max(code, ended)
     return code
+
+
+def _tell_nothing(job: Job, *, as_json: bool) -> None:
+    """Say that nothing is due, or that nothing ever will be."""
+    scheduled = sum(plan.schedule is not None for plan in job.releases.values())
+    if as_json:
+        write_object("release", {"due": 0, "scheduled": scheduled})
+    else:
+        say("nothing is due" if scheduled else "no release here has a schedule")
 
 
 def _tell_waiting(
@@ -219,15 +232,38 @@ def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
         "record": published.number,
         "charged": published.is_new,
         "loss": losses,
+        "loss_numbers": [
+            quantities(release.loss) for release in published.releases.values()
+        ],
         "left": _rest_text(desk, published),
+        "left_numbers": _rest_numbers(desk, published),
+        "limit_numbers": quantities(desk.session.budget),
+        "confidence_number": float(published.plan.confidence),
         "files": list(map(path_text, published.files)),
     }
 
 
 def _rest_text(desk: JobDesk, published: Published) -> str:
     """Return what is left of the budget, or of the blocks that were charged."""
-    ledger = desk.session.ledger
-    entry = ledger.entry(published.plan.key(published.period))
-    if entry is None or not entry.blocks:
+    blocks = _blocks_of(desk, published)
+    if not blocks:
         return headline(desk.session.remaining)
-    return left_text(left_in(ledger.blocks(), entry.blocks))
+    return left_text(left_in(desk.session.ledger.blocks(), blocks))
+
+
+def _rest_numbers(desk: JobDesk, published: Published) -> dict[str, Any]:
+    """Return the same as numbers; of blocks, those of each by its name."""
+    blocks = _blocks_of(desk, published)
+    if not blocks:
+        return quantities(desk.session.remaining, down)
+    return {
+        block.name: quantities(block.remaining, down)
+        for block in desk.session.ledger.blocks()
+        if block.name in blocks
+    }
+
+
+def _blocks_of(desk: JobDesk, published: Published) -> tuple[str, ...]:
+    """Return the blocks that a release was charged to, none without blocks."""
+    entry = desk.session.ledger.entry(published.plan.key(published.period))
+    return () if entry is None else entry.blocks

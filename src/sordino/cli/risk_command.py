@@ -8,7 +8,7 @@ from typing import Final
 from sordino.cli.budget_options import add_budget_options, given_budget
 from sordino.cli.odds_text import ALARMS
 from sordino.cli.terminal import say, text_table, write, write_object
-from sordino.errors import InvalidJob
+from sordino.errors import InvalidJob, SordinoError
 from sordino.ledger.ledger import Ledger
 from sordino.losses.base import Loss
 from sordino.losses.headline import headline
@@ -44,7 +44,7 @@ def add_risk_arguments(parser: argparse.ArgumentParser) -> None:
 def show_risk(arguments: argparse.Namespace) -> None:
     """Print the odds."""
     loss = _loss(arguments)
-    odds = {share: float(loss.tpr_at(share)) for share in arguments.at or ALARMS}
+    odds = {share: _odds_at(loss, share) for share in arguments.at or ALARMS}
     if arguments.json:
         facts = {
             "loss": headline(loss),
@@ -77,6 +77,14 @@ def _loss(arguments: argparse.Namespace) -> Loss:
             repr(budget), "is a risk already", "Give --epsilon, --rho or --mu."
         )
     return budget
+
+
+def _odds_at(loss: Loss, share: str | float) -> float:
+    """Return how often an attacker finds the person at a share of false alarms."""
+    try:
+        return float(loss.tpr_at(share))
+    except SordinoError as error:
+        raise InvalidJob("--at", f"is refused: {error}", "") from None
 
 
 def _percents(share: str | float) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import Final
 
 from sordino.cli.budget_options import add_budget_options, given_budget
@@ -12,7 +13,9 @@ from sordino.cli.job_options import (
     given_job,
     said_day,
 )
+from sordino.cli.limit_options import add_limit_options, given_limits
 from sordino.cli.prices import price_facts, print_price
+from sordino.cli.quantities import quantities
 from sordino.cli.terminal import (
     confirm,
     is_terminal,
@@ -21,17 +24,25 @@ from sordino.cli.terminal import (
     write,
     write_object,
 )
-from sordino.errors import InvalidJob
+from sordino.errors import InvalidJob, SordinoError
 from sordino.job.job import Job
 from sordino.job.job_desk import JobDesk, open_to_look, open_to_release
 from sordino.job.planned_release import PlannedRelease, question_in_sql
 from sordino.job.questions import read_wording
+from sordino.job.turns import turn_of
 from sordino.losses.headline import headline
+from sordino.numbers import down
+from sordino.release.release import Release
 
 EXAMPLE: Final = 'sordino sql clinic.toml "SELECT COUNT(*) FROM visits" --epsilon 0.1'
 WHAT: Final = (
     "Ask the tables of a job a question in SQL, charged to its ledger. With --price "
     "nothing is charged; without a budget the question is printed as Python."
+)
+
+_HINT: Final = (
+    "Here limits are said by --max-rows-per-id, --max-groups-per-id and "
+    "--max-rows-per-group-per-id, or taken by --like NAME; bounds by CLAMP in the text."
 )
 
 
@@ -46,8 +57,10 @@ def add_sql_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a release of the job, whose limits, bounds and keys hold here, too",
     )
+    add_limit_options(parser, "a limit on what one person contributes")
     parser.add_argument("--price", action="store_true", help="charge nothing")
     parser.add_argument("--key", metavar="KEY", help="under which the answer is kept")
+    parser.add_argument("--who", metavar="WHO", help="recorded with it")
     parser.add_argument("--why", default="", metavar="WHY", help="recorded with it")
     parser.add_argument(
         "--dialect",
@@ -61,11 +74,23 @@ def add_sql_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def ask_in_sql(arguments: argparse.Namespace) -> int:
+    """Ask a question; a refusal that speaks Python is told in options, too."""
+    try:
+        return _ask(arguments)
+    except SordinoError as error:
+        if ".enforce(" in str(error):
+            note(_HINT)
+        raise
+
+
+def _ask(arguments: argparse.Namespace) -> int:
     """Print a question, its price, or its answer."""
     job, words = given_job(arguments)
+    if arguments.who is not None:
+        job = replace(job, ledger=replace(job.ledger, who=arguments.who))
     plan = _plan(job, words, arguments)
     looking = open_to_look(job, said_day(arguments))
-    wording = read_wording(looking.session, plan, job.folder)
+    wording = read_wording(looking.session, plan, job)
     if wording.budget is None:
         write(repr(wording.requests))
         return 0
@@ -88,7 +113,9 @@ def _plan(job: Job, words: list[str], arguments: argparse.Namespace) -> PlannedR
     text = sys.stdin.read() if words == ["-"] else words[0]
     like = None if arguments.like is None else job.release(arguments.like)
     notes = {"dialect": arguments.dialect, "why": arguments.why}
-    return question_in_sql(text, given_budget(arguments), notes, like)
+    plan = question_in_sql(text, given_budget(arguments), notes, like)
+    limits = tuple(given_limits(arguments))
+    return replace(plan, limits=limits) if limits else plan
 
 
 def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
@@ -119,13 +146,29 @@ def _release(job: Job, plan: PlannedRelease, arguments: argparse.Namespace) -> N
     if is_new:
         place = path_text(job.ledger.path)
         note(f"a new ledger, with nothing spent, was made at {place}")
-    answers = desk.answers(plan, desk.question(plan), arguments.key)
+    answers = _answers(desk, plan, arguments.key)
     left = headline(desk.session.remaining)
     for release in answers.values():
         if arguments.json:
             rows, errors = release.table.to_pylist(), release.errors.to_pylist()
-            facts = {"loss": release.price, "left": left}
+            facts = {
+                "loss": release.price,
+                "loss_numbers": quantities(release.loss),
+                "left": left,
+                "left_numbers": quantities(desk.session.remaining, down),
+                "confidence_number": float(release.confidence),
+            }
             write_object("answer", facts | {"rows": rows, "errors": errors})
         else:
             write(str(release))
     note(f"{left} is left")
+
+
+def _answers(
+    desk: JobDesk, plan: PlannedRelease, key: str | None
+) -> dict[str, Release]:
+    """Return the answers; who asks under a key that another works on waits for it."""
+    if key is None:
+        return desk.answers(plan, desk.question(plan), None)
+    with turn_of(desk.job.ledger.path, key):
+        return desk.answers(plan, desk.question(plan), key)

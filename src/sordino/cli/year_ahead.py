@@ -6,10 +6,12 @@ from typing import Any, final
 
 from sordino.budgets.touched import blocks_text
 from sordino.cli.odds_text import odds, odds_sentence
+from sordino.cli.quantities import quantities
 from sordino.job.block_forecast import BlockForecast, block_forecast
 from sordino.job.forecast import forecast
 from sordino.job.job_desk import JobDesk
 from sordino.losses.headline import headline
+from sordino.numbers import down
 
 
 @final
@@ -49,11 +51,19 @@ def _year_of_one_budget(desk: JobDesk, day: date) -> YearAhead:
     year = {
         "releases": outlook.releases,
         "loss": headline(outlook.spent),
+        "loss_numbers": quantities(outlook.spent),
         "spent": headline(outlook.after),
         "refused": outlook.refused,
     }
     left = headline(desk.session.remaining)
-    return YearAhead(sentences, {"limit": headline(limit), "left": left, "year": year})
+    facts = {
+        "limit": headline(limit),
+        "limit_numbers": quantities(limit),
+        "left": left,
+        "left_numbers": quantities(desk.session.remaining, down),
+        "year": year,
+    }
+    return YearAhead(sentences, facts)
 
 
 def _year_of_blocks(desk: JobDesk, outlook: BlockForecast) -> YearAhead:
@@ -85,7 +95,9 @@ def _year_of_blocks(desk: JobDesk, outlook: BlockForecast) -> YearAhead:
         "odds": {"scheduled": odds(outlook.person), "most": odds(outlook.most)},
         "refused": [list(run) for run in outlook.refused],
     }
-    return YearAhead(tuple(sentences), {"limit": limit, "year": year})
+    numbers = quantities(desk.session.budget)
+    facts = {"limit": limit, "limit_numbers": numbers, "year": year}
+    return YearAhead(tuple(sentences), facts)
 
 
 def _count_text(count: int) -> str:

@@ -70,7 +70,8 @@ def run_uncharged(work: Callable[[], T]) -> T:
         raise
     except Exception as error:  # noqa: BLE001 whatever it is, it is ours to tell
         problem = f"{error}".partition("\n")[0] or type(error).__name__
-    raise EngineUnavailable(problem)
+        lasts = bool(getattr(error, "lasts", False))
+    raise EngineUnavailable(problem, lasts=lasts)
 
 
 def no_workers_refusal() -> InvalidQuery:

@@ -29,6 +29,8 @@ class Forecast:
     """What is spent at the end of the year, with all before it."""
     refused: tuple[str, str] | None
     """The first release that the budget does not allow, and its period."""
+    ends: date | None = None
+    """The day on which that falls due."""
 
 
 def forecast(desk: JobDesk, day: date) -> Forecast:
@@ -39,17 +41,18 @@ def forecast(desk: JobDesk, day: date) -> Forecast:
     costs = {
         name: _charge(desk, plan, limit) for name, plan in desk.job.releases.items()
     }
-    for plan, period in _starts(desk, day):
+    for start, plan, period in _starts(desk, day):
         try:
             charge, total = limit.rule.accept(total, costs[plan.name])
         except BudgetExceeded:
             loss = limit.rule.loss_of
-            return Forecast(count, loss(year), loss(total), (plan.name, period))
+            refused = plan.name, period
+            return Forecast(count, loss(year), loss(total), refused, start)
         year, count = year.plus(charge), count + 1
     return Forecast(count, limit.rule.loss_of(year), limit.rule.loss_of(total), None)
 
 
-def _starts(desk: JobDesk, day: date) -> list[tuple[PlannedRelease, str]]:
+def _starts(desk: JobDesk, day: date) -> list[tuple[date, PlannedRelease, str]]:
     """Return what falls due within a year, in order of its days."""
     runs: list[tuple[date, PlannedRelease, str]] = []
     for plan in desk.job.releases.values():
@@ -58,9 +61,7 @@ def _starts(desk: JobDesk, day: date) -> list[tuple[PlannedRelease, str]]:
             days = list(plan.schedule.starts(day, day + YEAR))
         runs += [(start, plan, plan.period(start)) for start in days]
     runs.sort(key=itemgetter(0))
-    return [
-        (plan, period) for _, plan, period in runs if not desk.is_made(plan, period)
-    ]
+    return [run for run in runs if not desk.is_made(*run[1:])]
 
 
 def _charge(desk: JobDesk, plan: PlannedRelease, limit: Limit) -> Charge:

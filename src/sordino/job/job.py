@@ -55,6 +55,8 @@ class Job:
     ledger: BookPlan
     engine: Mapping[str, Any]
     releases: Mapping[str, PlannedRelease]
+    programs: Mapping[str, str]
+    """The texts of the Python files that it names, which are run as recorded."""
     text: str
     """Its canonical text, which the ledger keeps."""
 
@@ -85,13 +87,15 @@ def read_job(path: Path) -> Job:
     engine = root.section("engine")
     engine.refuse_others(*_ENGINE)
     _refuse_no_workers(root, releases)
+    programs = _programs(releases, place.parent)
     return Job(
         place,
         tables,
         book,
         {"engine" if name == "name" else name: engine.value(name) for name in engine},
         releases,
-        canonical(root.values, _programs(releases, place.parent)),
+        programs,
+        canonical(root.values, programs),
     )
 
 

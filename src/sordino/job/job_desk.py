@@ -3,11 +3,12 @@
 question ── price (public facts) ── folder tried ── charge ── answer ── files
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import Any, cast, final
+from typing import Any, Final, cast, final
 
 from sordino.budgets.table_blocks import WHOLE
 from sordino.errors import InvalidJob
@@ -21,6 +22,7 @@ from sordino.job.outputs import (
 )
 from sordino.job.planned_release import PlannedRelease
 from sordino.job.questions import AskedRelease, read_question
+from sordino.job.turns import turn_of
 from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.world import World
@@ -34,6 +36,8 @@ from sordino.release.released_files import ReleasedFiles
 from sordino.session.files_read import files_behind
 from sordino.session.identity import protection_text
 from sordino.session.session import Session
+
+_LOG: Final = logging.getLogger("sordino")
 
 
 @final
@@ -82,7 +86,7 @@ class JobDesk:
 
     def question(self, plan: PlannedRelease) -> AskedRelease:
         """Return what a release asks."""
-        return read_question(self.session, plan, self.job.folder)
+        return read_question(self.session, plan, self.job)
 
     def price(self, plan: PlannedRelease) -> Price | Batch:
         """Return what a release would cost; no private row is read."""
@@ -137,21 +141,25 @@ class JobDesk:
 
     def release(self, plan: PlannedRelease, period: str, folder: Path) -> Published:
         """Make a release of a period, or find it; and write its files."""
+        with turn_of(self.job.ledger.path, plan.key(period)):
+            desk = self.in_period(plan, period)
+            question = desk.question(plan)
+            if plan.files:
+                return desk.release_files(plan, period, question)
+            return desk.release_outputs(plan, period, folder, question)
+
+    def release_outputs(
+        self, plan: PlannedRelease, period: str, folder: Path, question: AskedRelease
+    ) -> Published:
+        """Write the files of a release of a period, which this process may hold."""
         key, stem = plan.key(period), plan.stem(folder, period)
-        desk = self.in_period(plan, period)
-        question = desk.question(plan)
-        if plan.files:
-            return desk.release_files(plan, period, question)
         try_folder(folder)
         paths = output_paths(stem, question.names, plan.formats)
         refuse_taken(self.session.ledger, key, paths)
-        before = self.session.ledger.entry(key)
-        releases = desk.answers(plan, question, key)
+        releases = self.answers(plan, question, key)
         files = write_outputs(releases, stem, plan.formats)
         record_files(self.session.ledger, key, files, self.job.ledger.who)
-        entry = before or self.session.ledger.entry(key)
-        number = 0 if entry is None else entry.number
-        return Published(plan, period, number, before is None, releases, tuple(files))
+        return self._note_published(plan, period, releases, tuple(files))
 
     def release_files(
         self, plan: PlannedRelease, period: str, question: AskedRelease
@@ -160,7 +168,6 @@ class JobDesk:
         if not isinstance(question.requests, Request):
             _refuse_several(plan)
         key = plan.key(period)
-        before = self.session.ledger.entry(key)
         written = self.session.release_files(
             cast("Request", question.requests),
             question.budget,
@@ -169,10 +176,28 @@ class JobDesk:
             why=plan.why,
             confidence=plan.confidence,
         )
-        entry = before or self.session.ledger.entry(key)
+        return self._note_published(plan, period, {"": written}, (written.folder,))
+
+    def _note_published(
+        self,
+        plan: PlannedRelease,
+        period: str,
+        releases: Mapping[str, Release | ReleasedFiles],
+        files: tuple[Path | str, ...],
+    ) -> Published:
+        """Return what was made, and whether it is this run that was charged for it."""
+        key = plan.key(period)
+        entry = self.session.ledger.entry(key)
         number = 0 if entry is None else entry.number
-        is_new, folder = before is None, (written.folder,)
-        return Published(plan, period, number, is_new, {"": written}, folder)
+        charged = self.session._desk.book.charged  # noqa: SLF001 by its tickets
+        is_new = number in charged
+        charged.discard(number)  # told once: to find it again in this run is no charge
+        _LOG.info(
+            "%s is %s as record %d", key, "charged" if is_new else "found", number
+        )
+        for file in files:
+            _LOG.info("wrote %s", file)
+        return Published(plan, period, number, is_new, releases, files)
 
     def answers(
         self, plan: PlannedRelease, question: AskedRelease, key: str | None

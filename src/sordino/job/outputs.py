@@ -1,6 +1,7 @@
 """The files that a release becomes, each of them whole or not at all."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
@@ -9,10 +10,12 @@ from sordino.errors import InvalidJob, OutputFailure, SordinoError, show
 from sordino.ledger.ledger import Ledger
 from sordino.release.csv_metadata import BESIDE
 from sordino.release.release import Release
+from sordino.release.whole_files import LINK
 
 FORMATS: Final[Mapping[str, Callable[[Release, Path], None]]] = {
     "parquet": Release.to_parquet,
     "csv": Release.to_csv,
+    "spreadsheet.csv": partial(Release.to_csv, spreadsheet=True),
     "html": lambda release, path: release.report(path, title=path.stem),
 }
 """What writes each kind of file, by the ending of its name."""
@@ -39,7 +42,9 @@ def output_paths(
 
 
 def refuse_taken(ledger: Ledger, key: str, paths: list[Path]) -> None:
-    """Refuse to write over what the ledger knows as the file of another key."""
+    """Refuse to write over a link, or over what the ledger has of another key."""
+    for path in filter(Path.is_symlink, (*paths, *map(_label_path, paths))):
+        raise InvalidJob(str(path), LINK, "Take it away, or name another folder.")
     for path in paths:
         known = ledger.publication(path) if path.is_file() else None
         entry = None if known is None else ledger.entry(key)
@@ -73,9 +78,13 @@ def path_of(stem: Path, name: str, kind: str) -> Path:
 
 def record_files(ledger: Ledger, key: str, paths: list[Path], who: str) -> None:
     """Let the ledger know what was published: files, and labels beside them."""
-    beside = (path.with_name(path.name + BESIDE) for path in paths)
-    for path in (*paths, *filter(Path.is_file, beside)):
+    for path in (*paths, *filter(Path.is_file, map(_label_path, paths))):
         ledger.publish(key, path, who=who)
+
+
+def _label_path(path: Path) -> Path:
+    """Return where the label of a file would lie beside it."""
+    return path.with_name(path.name + BESIDE)
 
 
 def _write_file(release: Release, path: Path, kind: str) -> Path:

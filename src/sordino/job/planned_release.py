@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -16,7 +17,8 @@ from sordino.job.outputs import FORMATS, USUAL
 from sordino.job.personal_limits import read_limits
 from sordino.job.schedule import SCHEDULES, Schedule
 from sordino.losses.base import Budget
-from sordino.settings.section import Section
+from sordino.query.request import read_confidence
+from sordino.settings.section import Section, file_value
 
 _NAMES: Final = (
     *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),
@@ -52,6 +54,8 @@ class PlannedRelease:
     """The folder that workers write a folder of files into, "" where nobody does."""
     suppress_below: Any = None
     """The least noisy count of a group that a question in SQL shows, None for any."""
+    is_typed: bool = False
+    """Whether it was typed, and takes of what it borrows as much as it needs."""
 
     def period(self, day: date) -> str:
         """Return what a run on a day is a release of: its period, or "once".
@@ -133,6 +137,7 @@ def question_in_sql(
         formats=(),
         why=notes["why"],
         suppress_below=None if like is None else like.suppress_below,
+        is_typed=True,
     )
 
 
@@ -170,7 +175,7 @@ def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelea
         bounds=_bounds(section),
         keys=section.section("keys").values,
         dialect=section.text("dialect", "duckdb"),
-        confidence=section.values.get("confidence", "0.95"),
+        confidence=_confidence(section),
         schedule=schedule,
         reading=read_block_reading(section, schedule, blocks),
         formats=() if "files" in section else _formats(section),
@@ -193,6 +198,12 @@ def _function(section: Section) -> tuple[str, str]:
             min(beside), "belongs to SQL", "Say it in the function instead."
         )
     return file, function
+
+
+def _confidence(section: Section) -> Fraction:
+    """Return the least chance that intervals hold."""
+    with section.place_refusals("confidence"):
+        return read_confidence(file_value(section.values.get("confidence", "0.95")))
 
 
 def _bounds(section: Section) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast, final
 
 from sordino.errors import InvalidJob, InvalidParameter, SordinoError
+from sordino.job.job import Job
 from sordino.job.planned_release import PlannedRelease, check_file_name
 from sordino.keysets.keyset import KeySet
 from sordino.losses.base import Budget
@@ -14,7 +15,6 @@ from sordino.query.request import Request
 from sordino.release.release import Release
 from sordino.session.session import Session
 from sordino.session.sql_request import SqlGiven, sql_request, stacked_release
-from sordino.settings.toml_file import read_text
 
 Requests = Request | dict[str, Request]
 
@@ -42,23 +42,25 @@ class Wording:
     finish: Callable[[dict[str, Release]], dict[str, Release]] = dict
 
 
-def read_wording(session: Session, plan: PlannedRelease, folder: Path) -> Wording:
+def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
     """Return what a release asks of a session, and within what, if that is said."""
     try:
         if plan.function is not None:
-            requests = _call_function(plan, folder)
+            requests = _call_function(plan, job)
             several = () if isinstance(requests, Request) else tuple(requests)
             return Wording(requests, plan.budget, several or ("",))
         return _parse_sql(session, plan)
     except InvalidJob:
         raise
     except SordinoError as error:
+        if plan.is_typed:
+            raise
         raise InvalidJob(plan.place, f"is refused: {error}", "") from None
 
 
-def read_question(session: Session, plan: PlannedRelease, folder: Path) -> AskedRelease:
+def read_question(session: Session, plan: PlannedRelease, job: Job) -> AskedRelease:
     """Return what a release asks of a session; no private row is read."""
-    wording = read_wording(session, plan, folder)
+    wording = read_wording(session, plan, job)
     if wording.budget is None:
         raise InvalidJob(
             plan.place,
@@ -71,7 +73,8 @@ def read_question(session: Session, plan: PlannedRelease, folder: Path) -> Asked
 def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
     """Return what a text of SQL asks; its groupings lie below each other."""
     catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
-    beside = SqlGiven(plan.limits, plan.bounds, _keys(session, plan.keys), plan.dialect)
+    keys = _keys(session, plan.keys)
+    beside = SqlGiven(plan.limits, plan.bounds, keys, plan.dialect, plan.is_typed)
     question = sql_request(catalog, plan.sql, plan.budget, beside)
     return Wording(
         _suppress_groups(plan, question.request),
@@ -109,15 +112,14 @@ def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
     return KeySet.from_table(rows.select(list(columns)))
 
 
-def _call_function(plan: PlannedRelease, folder: Path) -> Requests:
-    """Return what the function of a Python file asks."""
+def _call_function(plan: PlannedRelease, job: Job) -> Requests:
+    """Return what the function of a Python file asks, by the text that is recorded."""
     file, name = plan.function or ("", "")
     place = f"{plan.place}.query"
-    text = read_text(folder, file, place)
     module = types.ModuleType(Path(file).stem)
-    module.__file__ = str(folder / file)
+    module.__file__ = str(job.folder / file)
     try:
-        exec(compile(text, module.__file__, "exec"), vars(module))  # noqa: S102 the reviewed program of the job
+        exec(compile(job.programs[file], module.__file__, "exec"), vars(module))  # noqa: S102 the reviewed program of the job
         function = vars(module)[name]
         requests = function()
     except SordinoError:

@@ -60,7 +60,7 @@ def list_omissions(story: Story) -> Iterator[Omission]:
     yield Omission("groups", "applies", "groups")
     yield Omission("facts", "applies", "facts")
     yield _of_verb("functions", run_functions(story.questions))
-    yield _vouched(story)
+    yield _vouchers(story)
     yield _of_verb("tables", joined_public(story.questions))
     yield Omission("looking", "unstated", "looking")
     yield _cut_off(story)
@@ -95,7 +95,7 @@ def _of_verb(name: str, occurs: bool | None) -> Omission:  # noqa: FBT001 a fact
     return Omission(name, state, f"{name}_{state}")
 
 
-def _vouched(story: Story) -> Omission:
+def _vouchers(story: Story) -> Omission:
     """Return how it stands with rows that somebody's program makes of others."""
     if vouchers_of(story.questions):
         return Omission("vouched", "applies", "vouched_applies")

@@ -50,11 +50,14 @@ _FLOATS: Final = {"double", "float"}
 
 def csv_metadata(
     release: ReleaseView,
-    schema: "pa.Schema",
+    columns: "tuple[pa.Schema, list[str]]",
     label: tuple[LabelFacts, LabelTexts],
     file: tuple[str, str],
 ) -> str:
-    """Return the metadata of a file, by its name and its SHA-256, of a release."""
+    """Return the metadata of a file, by its name and its SHA-256, of a release.
+
+    Of its columns it has the types, and the titles that stand in the file.
+    """
     (facts, texts), (name, sha256) = label, file
     meanings = dict(_meanings(release))
     document = {
@@ -64,7 +67,10 @@ def csv_metadata(
         **label_properties(facts, texts),
         SHA256: sha256,
         "tableSchema": {
-            "columns": [_column(field, meanings[field.name]) for field in schema]
+            "columns": [
+                _column(field, title, meanings[field.name])
+                for field, title in zip(*columns, strict=True)
+            ]
         },
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
@@ -84,13 +90,13 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
         yield high, f"Upper end of an interval {holds} {share}."
 
 
-def _column(field: "pa.Field", meaning: str) -> dict[str, Any]:
+def _column(field: "pa.Field", title: str, meaning: str) -> dict[str, Any]:
     """Return the description of a column."""
     kind = str(field.type)
     named = _TYPES.get(kind, "string")
     return {
-        "name": column_name(field.name),
-        "titles": field.name,
+        "name": column_name(title),
+        "titles": title,
         "dc:description": meaning,
         "datatype": _MOMENT if kind.startswith("timestamp") else named,
         **({"null": _ENDLESS} if named in _FLOATS else {}),

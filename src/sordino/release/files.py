@@ -10,6 +10,7 @@ from sordino.numbers import up
 from sordino.pages.languages import read_language
 from sordino.release.column_names import side_by_side
 from sordino.release.csv_metadata import BESIDE, csv_metadata
+from sordino.release.formulas import without_formulas
 from sordino.release.label_facts import LabelFacts, LabelledRelease, label_facts
 from sordino.release.label_rows import LabelTexts, label_texts
 from sordino.release.linked_data import facts_text
@@ -25,23 +26,27 @@ LABEL: Final = b"sordino.label"
 """The key of the facts of its label."""
 
 
-def to_csv(release: LabelledRelease, path: Any) -> None:
+def to_csv(release: LabelledRelease, path: Any, *, spreadsheet: bool = False) -> None:
     """Write values and errors side by side, and beside them what the columns mean.
 
-    Missing is empty, empty text is quoted.
+    Missing is empty, empty text is quoted. A spreadsheet runs no text as a formula.
     """
     from pyarrow import csv  # noqa: PLC0415 loaded when needed
 
     table = side_by_side(release.table, release.errors, len(release.keys))
+    shown = without_formulas(table) if spreadsheet else table
     facts = label_facts(release)
 
     def write(target: Path) -> None:
-        csv.write_csv(table, str(target))
+        csv.write_csv(shown, str(target))
         with target.open("rb") as file:
             sha256 = file_digest(file, "sha256").hexdigest()
         texts = _texts(facts, target.name)
         metadata = csv_metadata(
-            release, table.schema, (facts, texts), (target.name, sha256)
+            release,
+            (table.schema, shown.column_names),
+            (facts, texts),
+            (target.name, sha256),
         )
         beside = target.with_name(target.name + BESIDE)
         beside.write_text(metadata, "utf-8")

@@ -227,14 +227,15 @@ class Release(AbstractNoisyAnswers):
         """Return a Polars frame, with the error columns beside the values if asked."""
         return frames.to_polars(self._columns(errors))
 
-    def to_csv(self, path: "str | Path") -> None:
+    def to_csv(self, path: "str | Path", *, spreadsheet: bool = False) -> None:
         """Write values and errors side by side; an existing file is replaced.
 
         Nothing is left behind if this fails. Missing is empty, empty text is "". What
         the columns mean, and the label, lie beside it in `<name>.csv-metadata.json`,
-        where readers of "CSV on the Web" look for them.
+        where readers of "CSV on the Web" look for them. For a `spreadsheet`, texts that
+        it would take for formulas have an apostrophe before them.
         """
-        files.to_csv(self, path)
+        files.to_csv(self, path, spreadsheet=spreadsheet)
 
     def to_parquet(self, path: "str | Path") -> None:
         """Write values and errors side by side; an existing file is replaced.

@@ -4,9 +4,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 from sordino.errors import InvalidParameter
+
+LINK: Final = "is a symbolic link, and none is followed"
 
 
 def write_whole(path: Any, write: Callable[[Path], object]) -> None:
@@ -33,20 +35,27 @@ def _replace(target: Path, write: Callable[[Path], object]) -> None:
         unfinished = Path(folder) / target.name
         write(unfinished)
         others = [file for file in Path(folder).iterdir() if file != unfinished]
-        for file in (*others, unfinished):
-            file.replace(target.parent / file.name)
+        places = {file: target.parent / file.name for file in (*others, unfinished)}
+        for place in filter(Path.is_symlink, places.values()):
+            raise _refusal(place, LINK)
+        for file, place in places.items():
+            file.replace(place)
 
 
 def _target(path: Any) -> Path:
-    """Return the real place of a file, behind links."""
+    """Return the real place of a file: in a folder behind links, itself no link."""
     try:
-        return Path(os.path.realpath(Path(path)))
+        named = Path(path)
+        os.path.realpath(named)  # refuses what is no path
+        return Path(os.path.realpath(named.parent)) / named.name
     except (OSError, TypeError, ValueError) as error:
         raise _refusal(path, "is no path of a file") from error
 
 
 def _problem(target: Path) -> str:
     """Return why nothing may be written there, from what is there already."""
+    if target.is_symlink():
+        return LINK
     if target.is_dir():
         return "is a folder"
     if target.exists() and not target.is_file():

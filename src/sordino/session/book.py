@@ -109,6 +109,8 @@ class Book:
     """What it is a part of, if it is one of a partition."""
     unwritten: dict[int, Write] = field(default_factory=dict)
     """What writes answers of charges into folders, that could not be written yet."""
+    charged: set[int] = field(default_factory=set)
+    """The numbers of the charges that this session made."""
 
     @property
     def promise(self) -> Loss:
@@ -156,8 +158,7 @@ class Book:
         """Charge a request and return its answer; a known key returns what it had.
 
         `details` may hold key, why, plan and earmark. `prepare` refuses what cannot be
-        answered and returns what answers it: it is called before the charge, after the
-        policy, and not for an answer that is there.
+        answered and returns what does, before the charge; not where an answer is there.
         """
 
         def prepare_alone() -> Callable[[Turn], bytes]:
@@ -202,6 +203,8 @@ class Book:
         described = self._describe_job(claim)
         probe_room()
         ticket = self.ledger.reserve(described)
+        if ticket.fence == 1 and ticket.answer is None:
+            self.charged.add(ticket.number)
         provenance = Provenance(identity.words, record=self._record(ticket))
         if ticket.answer is not None:
             return Paid(ticket.answer, provenance, ticket.number)

@@ -42,6 +42,8 @@ class SqlGiven:
     bounds: Any
     keys: Any
     dialect: Any
+    as_needed: bool = False
+    """Whether bounds and keys that the text does not need are passed over."""
 
 
 def sql_request(
@@ -51,7 +53,7 @@ def sql_request(
     from sordino.query.sql.ask import ask_sql  # noqa: PLC0415 a parser is slow
 
     tables = (catalog, tuple(catalog.relations), tuple(catalog.publics))
-    beside = (options.limits, options.bounds, options.keys)
+    beside = (options.limits, options.bounds, options.keys, options.as_needed)
     with catalog.explain_refusals():
         question = ask_sql(text, tables, options.dialect, beside)
     if budget is not None and question.budget is not None:

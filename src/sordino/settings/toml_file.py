@@ -1,5 +1,6 @@
 """A file of TOML as text: read whole, with its numbers as they are written."""
 
+import re
 import tomllib
 from decimal import Decimal
 from pathlib import Path
@@ -8,6 +9,10 @@ from typing import Any, Final
 from sordino.errors import InvalidJob, InvalidPolicy
 
 _LARGEST: Final = 1 << 20
+_MOST_PARTS: Final = 64
+"""Of a dotted name: the time to read one grows with the square of these."""
+_MOST_TABLES: Final = 4000
+_ENDS_NAME: Final = re.compile(r"[\n=,]")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -30,6 +35,13 @@ def parse_toml(
     example: str,
 ) -> dict[str, Any]:
     """Return what a text says; floats are decimals, as they stand there."""
+    if _parts(text) > _MOST_PARTS or text.count("\n[") > _MOST_TABLES:
+        raise refusal(
+            title,
+            f"has a name of more than {_MOST_PARTS} parts, or more than "
+            f"{_MOST_TABLES} tables",
+            f"See {example} for an example.",
+        )
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
@@ -39,6 +51,20 @@ def parse_toml(
     except ValueError:
         problem = "has a number of too many digits"
     raise refusal(title, problem, f"See {example} for an example.")
+
+
+def _parts(text: str) -> int:
+    """Return a bound on the parts of the longest dotted name in a text.
+
+    >>> _parts("a.b.c = 1"), _parts('keys = ["A01.1", "A01.2", "A01.3"]')
+    (3, 2)
+    """
+    longest = run = 0
+    for between in text.split("."):
+        inner = between.strip(" \t")
+        run = run + 1 if inner and not _ENDS_NAME.search(inner) else 1
+        longest = max(longest, run)
+    return longest
 
 
 def read_text(folder: Path, name: str, place: str) -> str:

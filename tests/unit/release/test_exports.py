@@ -66,21 +66,30 @@ def test_csv_holds_values_and_errors(release: Release, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", FORMATS)
 def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
-    """The old file goes when the new one is complete, behind a link as well."""
+    """The old file goes when the new one is complete; no link to it is followed."""
     old, link = tmp_path / "old", tmp_path / "link"
     old.write_text("old", encoding="utf-8")
-    link.symlink_to(old)
     (tmp_path / "same").hardlink_to(old)
-    write(few(), how, link)
+    for target in (old, tmp_path / "gone"):
+        link.symlink_to(target)
+        with pytest.raises(InvalidParameter, match="is a symbolic link"):
+            write(few(), how, link)
+        link.unlink()
+    if how == "to_csv":
+        (tmp_path / "old-metadata.json").symlink_to(tmp_path / "same")
+        with pytest.raises(InvalidParameter, match="is a symbolic link"):
+            write(few(), how, old)
+        (tmp_path / "old-metadata.json").unlink()
+    assert old.read_text(encoding="utf-8") == "old"
+    write(few(), how, old)
     assert (tmp_path / "same").read_text(encoding="utf-8") == "old"
-    assert link.is_symlink()
     assert old.stat().st_size > 100
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(old.stat().st_mode) == 0o666 & ~mask
     beside = {"old-metadata.json"} if how == "to_csv" else set()
     names = {place.name for place in tmp_path.iterdir()}
-    assert names == {"link", "old", "same"} | beside
+    assert names == {"old", "same"} | beside
 
 
 @pytest.mark.parametrize("how", FORMATS)

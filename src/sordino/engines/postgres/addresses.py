@@ -28,7 +28,8 @@ def _checked(server: Server, name: str) -> TableOfServer:
     if place is None:
         raise EngineUnavailable(
             f"there is no table {show(name)} in this database that the role sees: name "
-            "it as schema.table, in quotes where it has capital letters"
+            "it as schema.table, in quotes where it has capital letters",
+            lasts=True,
         )
     table = TableOfServer(server, facts_of(server, *place))
     table.check()

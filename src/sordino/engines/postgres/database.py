@@ -73,7 +73,8 @@ class Postgres(AbstractDatabase):
         if not self._server.is_at(source.server):
             raise EngineUnavailable(
                 "the tables of one session must lie in one database: give the same "
-                "address with each of them"
+                "address with each of them",
+                lasts=True,
             )
         source.server = self._server
 
@@ -225,7 +226,8 @@ class Postgres(AbstractDatabase):
         if self._server is None:
             raise EngineUnavailable(
                 'no table of this session lies in a PostgreSQL server: engine="duckdb" '
-                "asks files and tables in memory"
+                "asks files and tables in memory",
+                lasts=True,
             )
         return self._server
 

@@ -4,12 +4,29 @@ What a server says may quote a cell, and what a connection says its address. So 
 is passed on, nor kept as a cause: the code alone is looked at.
 """
 
+import re
 from collections.abc import Callable
 from typing import Final, TypeVar, final
 
 import psycopg
 
 T = TypeVar("T")
+
+
+_LASTING: Final = ("0A", "28", "3D", "3F", "42", "54")
+"""How codes begin of what stays refused until somebody changes it: a table, a right."""
+_NO_ENTRY: Final = re.compile(
+    r"(database|role) \".*\" does not exist|password authentication failed|"
+    r"no pg_hba\.conf entry|permission denied for database|"
+    r"is not (permitted to log in|currently accepting)",
+    re.DOTALL,
+)
+"""What an English server says, for which a connection has no code."""
+_UNASKED: Final = "the role needs a password: give one in PGPASSFILE, or in the address"
+_NOT_LET_IN: Final = (
+    "the server does not let the role in: look at the names of role and database, at "
+    "the password, and at the role's right to connect"
+)
 
 
 @final
@@ -20,6 +37,7 @@ class ServerRefusal(Exception):
         """Keep the code by which the server told it."""
         super().__init__(sentence)
         self.code = code
+        self.lasts = code is not None and code.startswith(_LASTING)
 
 
 NO_PLACE: Final = frozenset({"42501", "25006", "0A000"})
@@ -59,21 +77,24 @@ def told_of(error: psycopg.Error, otherwise: str) -> str:
     return f"{known} (code {code})"
 
 
-def told_of_connecting(error: psycopg.Error) -> str:
-    """Return why there is no connection: of that, no code is told.
+def told_of_connecting(error: psycopg.Error) -> tuple[str, bool]:
+    """Return why there is no connection, and whether that lasts.
 
-    >>> told_of_connecting(psycopg.OperationalError())[:24]
-    'no server answers there,'
+    The server's own words are matched, and not passed on. Those that are not known, as
+    of a server that speaks another language, may mend themselves.
+
+    >>> told_of_connecting(psycopg.OperationalError('FATAL: role "x" does not exist'))
+    ('the server does not let the role in: ...', True)
+    >>> told_of_connecting(psycopg.OperationalError("Connection refused"))
+    ('no server answers there, or it has no room for another connection', False)
     """
     tried = error.pgconn
     if tried is not None and tried.needs_password:
-        return "the role needs a password: give one in PGPASSFILE, or in the address"
-    if tried is not None and tried.used_password:
-        return "the server does not let the role in: its password may be wrong"
-    return (
-        "no server answers there, or it has no such database or role, or no room for "
-        "another connection"
-    )
+        return _UNASKED, True
+    refused = _NO_ENTRY.search(str(error)) is not None
+    if refused or (tried is not None and tried.used_password):
+        return _NOT_LET_IN, refused
+    return "no server answers there, or it has no room for another connection", False
 
 
 def in_our_words(work: Callable[[], T], otherwise: str) -> T:

@@ -227,7 +227,8 @@ def _read_address(address: str) -> dict[str, Any]:
     raise EngineUnavailable(
         "this is no address of a PostgreSQL server: write "
         "postgresql://role@host:5432/database (it is not shown, for it may hold a "
-        "password)"
+        "password)",
+        lasts=True,
     )
 
 
@@ -240,14 +241,16 @@ def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
             **settings, autocommit=True, prepare_threshold=None
         )
     except psycopg.Error as error:
-        problem = told_of_connecting(error)
+        problem, lasts = told_of_connecting(error)
     else:
         connection.adapters.register_dumper(BoundArray, BoundArrayDumper)
-        problem = _problem_of(connection)
+        problem, lasts = _problem_of(connection), True
         if not problem:
             return connection
         connection.close()
-    raise EngineUnavailable(f"the PostgreSQL server cannot be asked: {problem}")
+    raise EngineUnavailable(
+        f"the PostgreSQL server cannot be asked: {problem}", lasts=lasts
+    )
 
 
 def _problem_of(connection: psycopg.Connection[Row]) -> str:

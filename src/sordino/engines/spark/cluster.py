@@ -112,7 +112,8 @@ def refuse_old_pyspark(installed: str) -> None:
     if int(installed.partition(".")[0]) < _OLDEST:
         raise EngineUnavailable(
             f"PySpark {installed} is installed, and {_OLDEST} or later is needed: "
-            "pip install 'sordino[spark]'"
+            "pip install 'sordino[spark]'",
+            lasts=True,
         )
 
 
@@ -126,7 +127,8 @@ def refuse_other_spark(installed: str, running: str) -> None:
     if installed.split(".")[:2] != running.split(".")[:2]:
         raise EngineUnavailable(
             f"PySpark {installed} speaks to Spark {running}. Install the PySpark of "
-            "that version, or unset SPARK_HOME to use the Spark that came with it"
+            "that version, or unset SPARK_HOME to use the Spark that came with it",
+            lasts=True,
         )
 
 
@@ -136,7 +138,8 @@ def refuse_wrong_home() -> None:
     if home is not None and not Path(home, "bin", "spark-submit").exists():
         raise EngineUnavailable(
             f"SPARK_HOME is {home}, where no Spark is. Unset it to use the Spark that "
-            "came with PySpark, or set it to the folder of one"
+            "came with PySpark, or set it to the folder of one",
+            lasts=True,
         )
 
 
@@ -154,13 +157,15 @@ def refuse_old_java() -> None:
     command = _java()
     if command is None:
         raise EngineUnavailable(
-            f"Spark needs Java {_OLDEST_JAVA} or later, and none is found. {_INSTALL}"
+            f"Spark needs Java {_OLDEST_JAVA} or later, and none is found. {_INSTALL}",
+            lasts=True,
         )
     main_version = _java_version(command)
     if main_version is not None and main_version < _OLDEST_JAVA:
         raise EngineUnavailable(
             f"Spark needs Java {_OLDEST_JAVA} or later, and {command} is Java "
-            f"{main_version}. {_INSTALL}"
+            f"{main_version}. {_INSTALL}",
+            lasts=True,
         )
 
 

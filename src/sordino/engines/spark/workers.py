@@ -56,7 +56,8 @@ class SparkWorkers(AbstractWorkers):
             raise EngineUnavailable(
                 "its workers cannot draw the noise that this process would draw. "
                 "Install there what is here: sordino, NumPy, PyArrow and pandas of the "
-                "same versions, in the Python that PYSPARK_PYTHON names"
+                "same versions, in the Python that PYSPARK_PYTHON names",
+                lasts=True,
             )
 
     def _trials(self, task: PartTask) -> set[str]:
@@ -96,7 +97,8 @@ class SparkWorkers(AbstractWorkers):
         count = self._session.conf.get("spark.sql.shuffle.partitions")
         if not count.isdecimal():
             raise EngineUnavailable(
-                f"spark.sql.shuffle.partitions is {count!r}: set it to a number"
+                f"spark.sql.shuffle.partitions is {count!r}: set it to a number",
+                lasts=True,
             )
         return int(count)
 

@@ -30,10 +30,10 @@ def ask_sql(
     text: Any,
     known: tuple[AbstractCatalog, tuple[str, ...], tuple[str, ...]],
     dialect: Any,
-    given: tuple[Any, Any, Any],
+    given: tuple[Any, Any, Any, bool],
 ) -> AskedSql:
     """Return what a text asks of private and public tables; no private row is read."""
-    spoken, beside = input_dialect(dialect), Given.of(*given)
+    spoken, beside = input_dialect(dialect), Given.of(*given[:3], as_needed=given[3])
     statement = check_statement(text)
     options, words = split_options(statement, split_words(statement, spoken))
     reading = read_statement(statement, words, spoken)

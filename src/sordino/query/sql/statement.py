@@ -47,9 +47,13 @@ class Given:
     limits: tuple[AbstractConstraint, ...]
     bounds: Mapping[str, Ends]
     keys: KeySet | None
+    as_needed: bool = False
+    """Whether what the text does not need is passed over, not refused."""
 
     @classmethod
-    def of(cls, limits: Any, bounds: Any, keys: Any) -> "Given":
+    def of(
+        cls, limits: Any, bounds: Any, keys: Any, *, as_needed: bool = False
+    ) -> "Given":
         """Return what was given, refusing what is none of it."""
         listed = (limits,) if isinstance(limits, AbstractConstraint) else limits
         if not isinstance(listed, Iterable) or isinstance(listed, str):
@@ -57,7 +61,14 @@ class Given:
                 "limits", limits, "must be constraints", "Try [sd.MaxRowsPerID(5)]."
             )
         known = keys if isinstance(keys, KeySet) or not keys else KeySet.from_dict(keys)
-        return cls(tuple(listed), checked_bounds(bounds), known or None)
+        return cls(tuple(listed), checked_bounds(bounds), known or None, as_needed)
+
+    def needed_for(self, keys: Iterable[str]) -> "Given":
+        """Return what groups by some keys need, where the rest is passed over."""
+        if not self.as_needed or self.keys is None:
+            return self
+        fits = set(self.keys.columns) == set(keys)
+        return self if fits else replace(self, keys=None)
 
 
 @final
@@ -78,8 +89,13 @@ def request_of(
     options.refuse_other_ids(rows.query.resolve(rows.catalog).ids)
     items = [Item.of(clause) for clause in select.each("expressions")]
     grouping = grouping_of(select, items, rows)
-    questions = CLAMPED_QUESTIONS if clamps_people(select) else QUESTIONS
-    asking = Asking(rows, tables.bounds, tables.used, questions=questions)
+    asking = Asking(
+        rows,
+        tables.bounds,
+        tables.used,
+        questions=CLAMPED_QUESTIONS if clamps_people(select) else QUESTIONS,
+    )
+    given = given.needed_for(key.name for key in grouping.keys)
     answers = AnswerScope(rows, grouping.keys, asking, sets=grouping.sets)
     answers.selected.update({
         item.alias: item.clause for item in items if item.alias is not None
@@ -268,7 +284,7 @@ def _one_grouping(
 
 def _refuse_unused(given: Given, answers: AnswerScope) -> None:
     """Refuse what was given and nothing needs: it would be left out in silence."""
-    for name in given.bounds:
+    for name in () if given.as_needed else given.bounds:
         if name not in answers.asking.used:
             refused = unknown(
                 "aggregate that needs bounds of", name, answers.rows.schema
