@@ -11,8 +11,6 @@ import itertools
 from collections.abc import Iterable
 from typing import Any, Final, final
 
-from py4j.java_gateway import JavaObject, is_instance_of
-
 from sordino.engines.spark.java_plans import class_of, members
 from sordino.engines.spark.taken_apart import LeafKind, leaf_kind, options_of
 
@@ -171,6 +169,8 @@ class _Rebuilding:
 
     def _is_a(self, kind: str, value: Any) -> bool:
         """Tell whether a value is one of Java's, of a class."""
+        from py4j.java_gateway import JavaObject, is_instance_of  # noqa: PLC0415 only where Spark is
+
         full = kind if kind.startswith("scala.") else f"org.apache.spark.sql.{kind}"
         return isinstance(value, JavaObject) and is_instance_of(
             self._gateway, value, full
