@@ -14,7 +14,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
@@ -114,10 +114,10 @@ class Standing:
 
 
 def charge_blocks(path: Path, key: str, count: int, point: str, day: Day) -> None:
-    """Open the blocks that are due and charge all of them, dying at a point."""
-    world = World(reached=Dying(point).reached, clock=Standing(*day))
+    """Open the blocks that a said day makes due and charge all, dying at a point."""
+    world = World(reached=Dying(point).reached)
     hundredth = PureDP("0.01")
-    with Ledger.at(path, world=world) as ledger:
+    with Ledger.at(path, world=world, on=date(*day), catch_up=True) as ledger:
         for turn in range(count):
             names = ledger.open_blocks()
             wanted = Claim(

@@ -1,8 +1,8 @@
 """Losses as numbers, which stand beside sentences for programs that watch.
 
 >>> from sordino.losses.closed import ApproxDP
->>> quantities(ApproxDP("1/3", "1e-6"))
-{'epsilon': 0.33333333333333337, 'delta': 1e-06, 'exact': {'epsilon': '1/3', ...}}
+>>> quantities(ApproxDP("1/3", 0))["exact"]
+{'epsilon': '1/3', 'delta': '0/1'}
 """
 
 import math

@@ -61,9 +61,11 @@ def _parts(text: str) -> int:
     """
     longest = run = 0
     for between in text.split("."):
-        inner = between.strip(" \t")
-        run = run + 1 if inner and not _ENDS_NAME.search(inner) else 1
+        run += 1
         longest = max(longest, run)
+        inner = between.strip(" \t")
+        if not inner or _ENDS_NAME.search(inner):
+            run = 1  # what follows the end begins another name
     return longest
 
 

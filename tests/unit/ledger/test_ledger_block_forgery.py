@@ -199,7 +199,7 @@ def test_whoever_dies_on_the_way_leaves_a_whole_ledger(
 
 @pytest.mark.slow
 def test_two_processes_open_each_block_once(tmp_path: Path) -> None:
-    """Their clocks may differ by months; no block is charged beyond its limit."""
+    """Their days may differ by months; no block is charged beyond its limit."""
     path = tmp_path / "a.ledger"
     Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
     days = [(2026, 3, 1), (2026, 8, 1), (2025, 1, 1), (2026, 8, 1)]
