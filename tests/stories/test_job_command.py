@@ -86,6 +86,25 @@ def test_a_published_file_is_told_from_any_other(folder: Path) -> None:
     assert ran("verify", "wards.csv")[0] == 1
 
 
+@pytest.mark.slow
+def test_a_job_charges_the_share_of_its_analyst(folder: Path) -> None:
+    """Its own share and the whole: what is left, and what is refused, is of it."""
+    job = JOB.replace("limit =", 'analyst = "night"\nlimit =')
+    (folder / "clinic.toml").write_text(job)
+    assert ran("release", "wards")[0] == 1  # nobody gave it a share yet
+    with sd.Ledger.at("clinic.ledger") as ledger:
+        ledger.allot("night", sd.PureDP("3/8"))
+    (made,) = logged("wards", "--key", "a")
+    assert made["left"] == "epsilon = 0.125"
+    assert json.loads(ran("check", "--json")[1])["left"] == "epsilon = 0.125"
+    assert ran("release", "wards", "--key", "b")[0] == 3
+    with sd.Ledger.at("clinic.ledger") as ledger:
+        assert ledger.remaining() == sd.PureDP("3/4")
+        assert [sorted(entry.charges) for entry in ledger.entries()] == [
+            ["dataset", "night"]
+        ]
+
+
 # --- Time --------------------------------------------------------------------------
 
 
