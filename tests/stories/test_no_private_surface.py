@@ -56,7 +56,7 @@ COMMANDS = (
     ("price", "clinic.toml", "wards", "--within", "n=10"),
     ("release", "clinic.toml", "wards", "--key", "2026-11", "--yes"),
     ("release", "clinic.toml", "wards", "--key", "2026-11", "--json"),
-    ("release", "clinic.toml", "wards", "--key", "2026-12", "--out", "clinic.toml"),
+    ("release", "clinic.toml", "wards", "--key", "b", "--yes", "--out", "clinic.toml"),
     ("sql", "clinic.toml", "SELECT COUNT(name) AS n FROM visits", "--like", "wards"),
     ("ledger", "show", "clinic.ledger"),
     ("ledger", "verify", "clinic.ledger"),

@@ -35,6 +35,8 @@ def test_sentences_of_a_failed_connection() -> None:
         'FATAL:  database "x" does not exist': True,
         'FATAL:  role "x" does not exist': True,
         'FATAL:  password authentication failed for user "x"': True,
+        'FATAL:  Peer authentication failed for user "x"': True,
+        'FATAL:  pg_hba.conf rejects connection for host "::1"': True,
         'FATAL:  permission denied for database "x"': True,
         "FATAL:  sorry, too many clients already": False,
         "FATAL:  the database system is starting up": False,

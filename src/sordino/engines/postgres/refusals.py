@@ -16,8 +16,8 @@ T = TypeVar("T")
 _LASTING: Final = ("0A", "28", "3D", "3F", "42", "54")
 """How codes begin of what stays refused until somebody changes it: a table, a right."""
 _NO_ENTRY: Final = re.compile(
-    r"(database|role) \".*\" does not exist|password authentication failed|"
-    r"no pg_hba\.conf entry|permission denied for database|"
+    r"(database|role) \".*\" does not exist|authentication failed for user|"
+    r"no pg_hba\.conf entry|pg_hba\.conf rejects|permission denied for database|"
     r"is not (permitted to log in|currently accepting)",
     re.DOTALL,
 )
@@ -84,7 +84,7 @@ def told_of_connecting(error: psycopg.Error) -> tuple[str, bool]:
     of a server that speaks another language, may mend themselves.
 
     >>> told_of_connecting(psycopg.OperationalError('FATAL: role "x" does not exist'))
-    ('the server does not let the role in: ...', True)
+    ("the server does not let the role in: ...", True)
     >>> told_of_connecting(psycopg.OperationalError("Connection refused"))
     ('no server answers there, or it has no room for another connection', False)
     """
