@@ -15,7 +15,7 @@ NEWEST_PIP := $(NEWEST)/bin/python -m pip --disable-pip-version-check --quiet in
 LIARS := $(wildcard tests/laws/test_footer_laws.py tests/laws/test_liar_laws.py \
 	tests/laws/test_lazy_source_laws.py tests/unit/engines/test_duckdb_plans.py \
 	tests/unit/engines/test_postgres_beliefs.py tests/unit/engines/test_spark_beliefs.py)
-COVERED := src/sordino/losses/*,src/sordino/curves/*,src/sordino/mechanisms/*,src/sordino/sampling/*,src/sordino/distributions/*,src/sordino/contribution.py,src/sordino/budgets/*,src/sordino/ledger/*
+COVERED := src/sordino/losses/*,src/sordino/losses/curves/*,src/sordino/losses/budgets/*,src/sordino/noise/*,src/sordino/noise/threshold/*,src/sordino/noise/sampling/*,src/sordino/data/contribution.py,src/sordino/ledger/*
 # per cent of lines
 LEAST ?= 100
 # signals that these tests send at any instant may strike while coverage holds its own lock

@@ -59,7 +59,7 @@ def spark() -> Any:
     """Return a Spark of this machine, which is started once."""
     if find_spec("pyspark") is None:
         raise ImportError
-    from sordino.engines.door import Settings  # noqa: PLC0415 as the next
+    from sordino.engines.doors import Settings  # noqa: PLC0415 as the next
     from sordino.engines.spark.cluster import started_session  # noqa: PLC0415 extra
 
     session = started_session(Settings(threads=2, memory_limit="3GB"))

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 import sordino as sd
 from benchmarks.frame import Race, Row
+from sordino.ledger.file_format import World
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.world import World
 
 ROWS_HERE: Final = 100_000
 MONTHS: Final = 120

@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 import sordino as sd
 from benchmarks.data import folder
 from benchmarks.frame import Action, Race, Row
-from sordino.release.column_names import side_by_side
+from sordino.release.text import side_by_side
 
 GROUPS: Final = 1_000_000
 ROUNDS: Final = 5

@@ -16,11 +16,13 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from benchmarks.frame import Figure, Row
-from sordino.budgets.table_blocks import Blocks
-from sordino.ledger.ledger import Claim, Ledger, World
-from sordino.losses.base import PureDP
-from sordino.policy.signed import Policy
-from sordino.policy.usage import Usage
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.policy_file import Policy
+from sordino.ledger.policy_rules import Usage
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.budgets.blocks import Blocks
+from sordino.losses.loss import PureDP
 
 ROUNDS = 60
 ENTRIES = 10_000

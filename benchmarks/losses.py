@@ -6,12 +6,11 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.frame import Action, Figure, Race, Row
-from sordino.budgets.calibration import calibrate
-from sordino.budgets.risk import Advantage
-from sordino.curves.loss_variables import PLRVs, get_beta
-from sordino.losses.base import Loss, compose
+from sordino.losses.budgets.risk import Advantage, calibrate
 from sordino.losses.closed import GaussianDP
-from sordino.losses.noise_losses import LaplaceLoss
+from sordino.losses.curves.tradeoff import PLRVs, get_beta
+from sordino.losses.loss import Loss, compose
+from sordino.noise.laplace import LaplaceLoss
 
 MIXED = 300
 DELTA = 1e-6

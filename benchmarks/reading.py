@@ -24,12 +24,12 @@ LATE: Final = sd.table("t").filter(sd.col("seen").year() > 1990).agg(n=sd.count(
 @contextmanager
 def believing() -> Generator[None]:
     """Read files as DuckDB does by itself: with its optimiser, looking at no plan."""
-    from sordino.engines.duckdb import connection, executed_plans, file_reading  # noqa: PLC0415 only these rows need it
+    from sordino.engines.duckdb import plans, session, tables  # noqa: PLC0415 only these rows need it
 
     with (
-        patch.dict(connection._SETTINGS, enable_optimizer="true"),  # noqa: SLF001
-        patch.object(executed_plans, "_is_written", lambda *_: True),
-        patch.object(file_reading, "_OPTIONS", {}),
+        patch.dict(session._SETTINGS, enable_optimizer="true"),  # noqa: SLF001
+        patch.object(plans, "_is_written", lambda *_: True),
+        patch.object(tables, "_OPTIONS", {}),
     ):
         yield
 

@@ -6,9 +6,10 @@ A report verifies on the way, so it cannot take less.
 from functools import cache
 
 from benchmarks.frame import Action, Race, Row
-from sordino.ledger.ledger import Claim, Ledger
-from sordino.losses.base import PureDP
-from sordino.report.ledger_story import ledger_report
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.loss import PureDP
+from sordino.office.report.document import ledger_report
 
 RELEASES = 10_000
 ROUNDS = 3

@@ -13,10 +13,10 @@ import pyarrow.csv as pa_csv
 
 import sordino as sd
 from benchmarks.frame import Action, Race, Row
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.query.nodes import Source
-from sordino.query.question import Question, Total
-from sordino.sources.csv import CSVSource
+from sordino.aggregations.measurement import Total
+from sordino.data.csv import CSVSource
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.query.nodes import Question, Source
 
 SIZE = 1_000_000
 COLUMNS = {"id": "i64", "cost": "f64", "note": "text", "day": "date"}

@@ -10,7 +10,7 @@ import sordino as sd
 from benchmarks.frame import Row
 from benchmarks.moments import FACTS, NO_LIMIT, STATISTICS, UNITS, rms, values
 from benchmarks.reached import Accuracy
-from sordino.units import AbstractUnit
+from sordino.data.units import AbstractUnit
 
 SAMPLES: Final = 1000
 

@@ -17,11 +17,11 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeAlias, final
 
-from sordino.budgets.charge import Charge
-from sordino.budgets.filters import AbstractFilter
 from sordino.errors import BudgetExceeded, InvalidParameter
-from sordino.losses.base import Loss, PureDP
+from sordino.losses.budgets.charge import Charge
+from sordino.losses.budgets.filters import AbstractFilter
 from sordino.losses.closed import ApproxDP
+from sordino.losses.loss import Loss, PureDP
 
 State: TypeAlias = Hashable
 

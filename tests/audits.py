@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from sordino.losses.base import Loss
+from sordino.losses.loss import Loss
 
 FALSE_ALARM: Final = 1e-9
 _EVENTS: Final = 200

@@ -13,8 +13,8 @@ from functools import cache
 from itertools import combinations
 from typing import TypeAlias
 
-from sordino.budgets.charge import Amount, Charge
-from sordino.budgets.filters import AbstractFilter
+from sordino.losses.budgets.charge import Amount, Charge
+from sordino.losses.budgets.filters import AbstractFilter
 from tests.adversary import Release
 
 Pricing: TypeAlias = Callable[[Charge, int], Charge]

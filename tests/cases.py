@@ -8,30 +8,25 @@ from typing import Any, Final
 import numpy as np
 
 import sordino as sd
-from sordino.aggregations.base import AbstractAggregation
-from sordino.curves.laws.law import Atoms
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.losses.base import Loss, PureDP, compose
-from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.aggregations.aggregation import AbstractAggregation
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.losses.curves.laws import Atoms
 from sordino.losses.interop import TableLoss
-from sordino.losses.noise_losses import (
-    DiscreteGaussianLoss,
-    GeometricLoss,
-    LaplaceLoss,
-    RandomizedResponseLoss,
-)
+from sordino.losses.loss import Loss, PureDP, compose
 from sordino.losses.thresholded import mixture, threshold_loss
-from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.exponential import Exponential
-from sordino.mechanisms.kit.key_rounds import KeyRounds, ToldNumbers
-from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
-from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
-from sordino.mechanisms.quantiles import Quantiles
-from sordino.mechanisms.randomized_response import RandomizedResponse
-from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
+from sordino.noise.above_threshold import AboveThreshold
+from sordino.noise.additive import AbstractAdditiveMechanism
+from sordino.noise.exponential import BoundedRangeLoss, Exponential
+from sordino.noise.gaussian import DiscreteGaussianLoss
+from sordino.noise.key_rounds import KeyRounds, ToldNumbers
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+from sordino.noise.quantiles import Quantiles
+from sordino.noise.randomized_response import RandomizedResponse, RandomizedResponseLoss
+from sordino.noise.threshold.laplace import LaplaceSumThreshold
+from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from tests import choices
 from tests.choices import ANSWERS, SCORES, TABLES, Choice
 

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino.losses.base import Budget
-from sordino.mechanisms.kit.bin_counts import BinCounts
-from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.sampling.bits import Bits
+from sordino.losses.loss import Budget
+from sordino.noise.additive import AbstractMechanism
+from sordino.noise.bin_counts import BinCounts
+from sordino.noise.sampling.bits import Bits
 
 Chances: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = tuple[Any, ...]

@@ -13,20 +13,19 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
-from sordino.aggregations.centred_counts import CentredMeasurement
-from sordino.aggregations.measurements import AbstractMeasurement
-from sordino.engines.base import AbstractEngine
+from sordino.aggregations.count import CentredMeasurement
+from sordino.aggregations.measurement import AbstractMeasurement
+from sordino.data.source import sort_values, values_of
+from sordino.engines.engine import AbstractEngine
+from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import finite, rational_above
-from sordino.planning.coverage import coverage_questions, exact_counts
-from sordino.planning.key_stages import CountedKeys
-from sordino.planning.plan import bin_question
-from sordino.planning.ways import plans
-from sordino.query.passage import Counted
-from sordino.query.question import Question
-from sordino.query.relation import AbstractCatalog, Relation
+from sordino.plan.candidates import plans
+from sordino.plan.keys_first import CountedKeys
+from sordino.plan.plan import bin_question, coverage_questions, exact_counts
+from sordino.query.dropped_rows import Counted
+from sordino.query.nodes import Question
 from sordino.query.request import Request
-from sordino.sensitivity import Sensitivity
-from sordino.sources.plain_values import sort_values, values_of
+from sordino.query.steps import AbstractCatalog, Relation
 
 Group: TypeAlias = tuple[Any, ...]
 Totals: TypeAlias = Mapping[Group, Sequence[int]]

@@ -22,9 +22,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 import sordino as sd
-from sordino.schema import Column
-from sordino.sources.arrow_kinds import is_list, kind_of
-from sordino.units import AbstractUnit
+from sordino.data.source import is_list, kind_of
+from sordino.data.units import AbstractUnit
+from sordino.expressions.schema import Column
 from tests.postgres_server import stored_table
 from tests.spark_here import frame_of_rows
 

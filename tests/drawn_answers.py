@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sordino.conformance.example_tables import comparable_answer
-from sordino.engines.base import AbstractEngine
-from sordino.engines.sql.engine import SQLEngine
+from sordino.engines.conformance.plans import comparable_answer
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import EngineFailure, SordinoError
-from sordino.session.catalog import Catalog
+from sordino.session.tables import Catalog
 from tests.dice import Dice
 from tests.distances import broken, claim, exact
 from tests.drawn_queries import asked, drawn

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
 
 import sordino as sd
-from sordino.constraints import AbstractConstraint, AbstractTruncation
+from sordino.data.limits import AbstractConstraint, AbstractTruncation
 from sordino.errors import SordinoError
+from sordino.expressions.schema import Schema
 from sordino.query.builder import Query
-from sordino.query.relation import Relation
 from sordino.query.request import Request
-from sordino.schema import Schema
-from sordino.session.catalog import Catalog
+from sordino.query.steps import Relation
+from sordino.session.tables import Catalog
 from tests.cases import AGGREGATIONS
 from tests.dice import Dice
 

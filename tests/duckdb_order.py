@@ -5,8 +5,8 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from sordino.engines.memory.keyed_order import Order
-from sordino.schema import arrow_type
+from sordino.engines.memory import Order
+from sordino.expressions.schema import arrow_type
 
 SALT: Final = 0x9E3779B97F4A7C15
 

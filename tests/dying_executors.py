@@ -28,10 +28,11 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 import sordino as sd
-from sordino.engines.spark import database, engine
+from sordino.engines.spark import session as database
+from sordino.engines.spark import session as engine
+from sordino.engines.spark.cluster import session_beside
 from sordino.engines.spark.dialect import SparkDialect
-from sordino.engines.spark.settings import session_beside
-from sordino.engines.sql import pieces as sql
+from sordino.engines.statements import templates
 from sordino.errors import SordinoError
 
 ROWS: Final = 4000
@@ -386,11 +387,11 @@ _DIGEST: Final = SparkDialect.digest
 
 
 def _sum_behind_a_gate(self: SparkDialect, value: Any) -> Any:
-    return sql.function("last_gate", _SUM(self, value), exp.true())
+    return templates.function("last_gate", _SUM(self, value), exp.true())
 
 
 def _digest_of_an_attempt(self: SparkDialect, values: Any) -> Any:
-    attempt = sql.function("attempt_of", sql.bigint(0), exp.false())
+    attempt = templates.function("attempt_of", templates.bigint(0), exp.false())
     return _DIGEST(self, [*values, attempt])
 
 

@@ -19,9 +19,10 @@ from unittest.mock import patch
 import pyarrow.parquet as pq
 
 import sordino as sd
-from sordino.engines.spark import engine, workers
+from sordino.engines.spark import session as engine
+from sordino.engines.spark import workers
 from sordino.errors import SordinoError
-from sordino.session import files_desk
+from sordino.session import executor
 from tests.dying_executors import (
     PATIENCE,
     QUERY,
@@ -49,7 +50,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         patch.object(engine, "spark_of_settings", engine_of_one_key),
-        patch.object(files_desk, "fresh_secret", lambda: SECRET),
+        patch.object(executor, "fresh_secret", lambda: SECRET),
     ):
         write_rows(Path(folder))
         for name, outcome in outcomes(Path(folder)):

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sordino.ledger import opening
-from sordino.ledger.world import World
+from sordino.ledger.file_format import World
 
 YEAR: Final = 2026
 A_MONTH: Final = 300

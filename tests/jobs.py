@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sordino as sd
-from sordino.cli.main import main
+from sordino.office.cli.main import main
 
 JOB = """
 [tables.visits]

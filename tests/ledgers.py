@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from sordino.errors import AnswerLost, BudgetExceeded
-from sordino.ledger.ledger import Claim, Ledger, World
-from sordino.ledger.world import Disk
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import Disk, World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.loss import PureDP
 
 LIMIT = PureDP(1)
 TENTH = PureDP("0.1")

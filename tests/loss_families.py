@@ -7,16 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from sordino.losses.base import Loss, PureDP, compose
-from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.losses.noise_losses import (
-    DiscreteGaussianLoss,
-    GeometricLoss,
-    LaplaceLoss,
-    RandomizedResponseLoss,
-)
+from sordino.losses.loss import Loss, PureDP, compose
 from sordino.losses.thresholded import mixture, threshold_loss
+from sordino.noise.exponential import BoundedRangeLoss
+from sordino.noise.gaussian import DiscreteGaussianLoss
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+from sordino.noise.randomized_response import RandomizedResponseLoss
 from tests import oracles
 from tests.oracles import Worlds, breach, mpf, worst
 

@@ -12,12 +12,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sordino.engines.base import AbstractEngine
-from sordino.expressions.base import AbstractExpression
+from sordino.aggregations.measurement import Distinct, Total
+from sordino.engines.engine import AbstractEngine
 from sordino.expressions.language import col, lit, when
-from sordino.query.nodes import AbstractNode, Filter, Join, Source
-from sordino.query.question import Distinct, Question, Total
-from sordino.schema import Schema
+from sordino.expressions.schema import Schema
+from sordino.expressions.tree import AbstractExpression
+from sordino.query.nodes import AbstractNode, Filter, Join, Question, Source
 from tests.liars import Lie, lied
 
 FAR: Final = {"x": [1e9, nan], "i": [10**9, 7], "s": ["z", "y"]}

@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from sordino.schema import PLAIN
+from sordino.expressions.schema import PLAIN
 
 
 class Asked(BaseException):

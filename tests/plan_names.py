@@ -15,8 +15,8 @@ from typing import Any
 
 import duckdb
 
-from sordino.engines.duckdb import executed_plans
-from sordino.engines.duckdb.engine import duckdb_engine
+from sordino.engines.duckdb import plans
+from sordino.engines.duckdb.session import duckdb_engine
 from tests.footers import lying_rows, write_honest
 from tests.laws.test_footer_laws import PUBLIC, opened, questions
 
@@ -24,7 +24,7 @@ from tests.laws.test_footer_laws import PUBLIC, opened, questions
 def names_seen() -> dict[str, bool]:
     """Return each name of a step in any shape of statement, and whether it is known."""
     seen: dict[str, bool] = {}
-    kind_of_node = executed_plans._kind
+    kind_of_node = plans._kind
 
     def told(node: Mapping[str, Any]) -> str:
         kind, details = kind_of_node(node), node["extra_info"]
@@ -32,7 +32,7 @@ def names_seen() -> dict[str, bool]:
         seen[name] = seen.get(name, True) and not kind.startswith(name)
         return kind
 
-    executed_plans._kind = told
+    plans._kind = told
     with tempfile.TemporaryDirectory() as folder:
         path = write_honest(lying_rows(600), Path(folder) / "t.parquet", group=100)
         engine = duckdb_engine()
@@ -40,7 +40,7 @@ def names_seen() -> dict[str, bool]:
         for question in questions(tables):
             engine.answer(question)
         engine.close()
-    executed_plans._kind = kind_of_node
+    plans._kind = kind_of_node
     return seen
 
 

@@ -8,8 +8,9 @@ from typing import Any, Final, final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sordino as sd
-from sordino.ledger.ledger import Ledger, World
-from sordino.policy.signed import Policy
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.policy_file import Policy
 
 OFFICER: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 STRANGER: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.engines.postgres.bound_arrays import (
+from sordino.engines.postgres.server import (
     BoundArray,
     BoundArrayDumper,
     bound_array,

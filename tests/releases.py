@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sordino.losses.base import Loss, PureDP
+from sordino.aggregations.intervals import error_names
 from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.release.column_names import error_names
+from sordino.losses.loss import Loss, PureDP
 from sordino.release.release import Release
 
 CONFIDENCE = Fraction(95, 100)

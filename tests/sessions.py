@@ -11,8 +11,9 @@ from typing import Any, Final, Literal
 
 import sordino as sd
 from sordino.errors import AnswerLost, BudgetExceeded
-from sordino.ledger.ledger import Ledger, World
-from sordino.planning.purchase import Purchase
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.plan.purchase import Purchase
 from sordino.release.answer import Answer
 from sordino.release.release import Release
 from tests.ledgers import FRESH, Dying

@@ -15,10 +15,10 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 
-from sordino.engines.door import Settings
+from sordino.engines.doors import Settings
 from sordino.engines.spark import cluster
-from sordino.engines.spark.engine import spark_engine
-from sordino.engines.sql.engine import SQLEngine
+from sordino.engines.spark.session import spark_engine
+from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import EngineUnavailable
 
 HABITS: Final = {

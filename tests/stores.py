@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from sordino.ledger import file_creation
+from sordino.ledger import file_format
+from sordino.ledger.file_format import NOTHING, Disk, Head, Record, World, hash_bytes
 from sordino.ledger.file_store import FileStore
-from sordino.ledger.memory_store import MemoryStore
-from sordino.ledger.records import NOTHING, Head, Record, hash_bytes
-from sordino.ledger.store import AbstractStore
-from sordino.ledger.witnessed_store import WitnessedStore
-from sordino.ledger.world import Disk, World
+from sordino.ledger.log import AbstractStore
+from sordino.ledger.other_stores import MemoryStore, WitnessedStore
 
 QUICK = World(disk=Disk(sync=lambda _: None))
 """A world that does not wait for the disk, where no power fails."""
@@ -64,13 +62,13 @@ def in_memory(folder: Path) -> AbstractStore:
 
 def in_a_file(folder: Path) -> AbstractStore:
     """Return a store in a file that has its first record."""
-    file_creation.create_file(folder / "ledger", World(), "ledger", [(FIRST, b"")])
+    file_format.create_file(folder / "ledger", World(), "ledger", [(FIRST, b"")])
     return FileStore(folder / "ledger", World())
 
 
 def witnessed(folder: Path) -> AbstractStore:
     """Return a store in a file, with a witness."""
-    file_creation.create_file(folder / "witness", World(), "witness", [(FIRST, b"")])
+    file_format.create_file(folder / "witness", World(), "witness", [(FIRST, b"")])
     seen = FileStore(folder / "witness", World(), "witness")
     return WitnessedStore(in_a_file(folder), seen)
 

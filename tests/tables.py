@@ -18,7 +18,7 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from sordino.schema import PLAIN, Column, Schema
+from sordino.expressions.schema import PLAIN, Column, Schema
 
 Row: TypeAlias = tuple[Any, ...]
 

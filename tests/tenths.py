@@ -12,7 +12,7 @@ from typing import Final, final
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, SordinoError
-from sordino.losses.base import PureDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import FRESH
 
 FRESH.set_forkserver_preload(["tests.ledgers", "tests.sessions", "tests.tenths"])

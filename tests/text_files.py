@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import sordino as sd
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import MemoryEngine
 
 Rows: TypeAlias = list[dict[str, Any]]
 

@@ -10,12 +10,12 @@ from fractions import Fraction
 from typing import Any, Final, Literal
 
 import sordino as sd
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.losses.base import Budget
+from sordino.data.units import AbstractUnit
+from sordino.engines.memory import MemoryEngine
+from sordino.losses.loss import Budget
 from sordino.query.builder import Query
 from sordino.query.request import Request
-from sordino.session.catalog import Catalog, open_catalog
-from sordino.units import AbstractUnit
+from sordino.session.tables import Catalog, open_catalog
 
 BIG: Final = {"id": ["i"], "g": ["a"], "h": ["b"], "x": [1], "y": [0.5], "k": ["c"]}
 SMALL: Final = {"id": ["i"], "k": ["c"], "z": [1]}

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import sordino as sd
 from sordino.query.builder import Query
-from sordino.session.identity import Identity, batch_identity, request_identity
+from sordino.session.charging import Identity, batch_identity, request_identity
 from tests.worded_cells import CELLS
 from tests.worded_figures import FIGURES
 

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias, final
 import pyarrow as pa
 
 import sordino as sd
-from sordino.engines.base import AbstractEngine
-from sordino.session.catalog import Catalog, open_catalog
-from sordino.units import AbstractUnit
+from sordino.data.units import AbstractUnit
+from sordino.engines.engine import AbstractEngine
+from sordino.session.tables import Catalog, open_catalog
 from tests.dice import Dice
 from tests.doors import DOORS
 

@@ -26,6 +26,8 @@ and one warning, WeakBudget (UserWarning), of what is accepted and protects nobo
 
 A refusal names the argument, says what was given and what to do next; it charges
 nothing. Catch `SordinoError` to catch them all.
+
+Kernel: mathematics.
 """
 
 import math

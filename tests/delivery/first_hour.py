@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import sordino as sd
-from sordino import demo
+from sordino.office import demo
 
 EXTRAS = {"matplotlib", "psycopg", "pyspark", "rich"}
 """What only pictures, the demonstration and some engines import: not the wheel's."""

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import settings
 
 import sordino as sd
-from sordino.budgets.table_blocks import Blocks
-from sordino.expressions.comparison import AT_LEAST, AT_MOST
 from sordino.expressions.language import Expression
-from sordino.query import admission
-from sordino.query.admission import admissible_blocks
+from sordino.expressions.logic import AT_LEAST, AT_MOST
+from sordino.losses.budgets.blocks import Blocks
+from sordino.query import blocks_read
+from sordino.query.blocks_read import admissible_blocks
 from tests.dice import Dice, rolled
 
 _SEED: Final = 20_261_123
@@ -131,7 +131,7 @@ def test_the_wrong_end_of_a_block_is_caught(
     rule: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A block that passes in part would not be paid for."""
-    table: Any = admission._PASSES
+    table: Any = blocks_read._PASSES
     monkeypatch.setitem(table, *rule)
     kinds = KINDS["months of dates"]
     assert any(complaints(kinds, seed) for seed in range(_SEED, _SEED + 300))

@@ -12,14 +12,13 @@ import pytest
 
 import sordino as sd
 from sordino import aggregations
-from sordino.aggregations.base import AbstractAggregation
+from sordino.aggregations.aggregation import AbstractAggregation
 from sordino.aggregations.running import Running
-from sordino.engines.base import AbstractEngine
-from sordino.planning.buying import best_purchase
-from sordino.planning.plan_text import plan_text
+from sordino.engines.engine import AbstractEngine
+from sordino.plan.purchase import best_purchase, plan_text
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
-from sordino.session.catalog import open_catalog
+from sordino.session.tables import open_catalog
 from tests.cases import AGGREGATIONS, ENGINES
 
 QUIET: Final = sd.PureDP(10**9)

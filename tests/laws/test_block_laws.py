@@ -10,10 +10,10 @@ from typing import Final
 
 import pytest
 
-from sordino.budgets.filter_choice import FILTERS, filter_for
-from sordino.budgets.filters import AbstractFilter
-from sordino.losses.base import PureDP
+from sordino.losses.budgets.filters import AbstractFilter
+from sordino.losses.budgets.limits import FILTERS, filter_for
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.losses.loss import PureDP
 from tests.adversary import response, reveal
 from tests.block_adversary import Pricing, part, root, worst_in_blocks
 

@@ -15,19 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.budgets.table_blocks import WHOLE
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
-from sordino.expressions.comparison import LESS
-from sordino.expressions.logic import AND, OR
-from sordino.query import admission, covers
-from sordino.query.covers import Cover, Covers, covers_of
-from sordino.query.gathered import Gathered
-from sordino.query.nodes import AbstractNode, Join, Project
-from sordino.session import open_blocks
-from sordino.session.catalog import Catalog
-from sordino.session.open_blocks import keep_open_blocks
-from sordino.sources.plain_values import sort_values
+from sordino.data.source import sort_values
+from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.expressions.logic import AND, LESS, OR
+from sordino.losses.budgets.blocks import WHOLE
+from sordino.query import blocks_read
+from sordino.query.blocks_read import Cover, Covers, covers_of
+from sordino.query.nodes import AbstractNode, Gathered, Join, Project
+from sordino.session import tables as open_blocks
+from sordino.session.tables import Catalog, keep_open_blocks
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import (
     JOINS_PRIVATE,
@@ -41,7 +37,7 @@ from tests.drawn_queries import (
 from tests.worlds import PRIVATE, STRANGERS, Database, Row, World, row, world
 
 if TYPE_CHECKING:
-    from sordino.units import AbstractUnit
+    from sordino.data.units import AbstractUnit
 
 PEOPLE: Final = 3
 QUESTIONS: Final = 3
@@ -242,14 +238,14 @@ def test_who_is_in_no_block_changes_nothing_in_many_cases() -> None:
 
 
 Patch = pytest.MonkeyPatch
-RULES: Final[Any] = covers._RULES
-PASSES: Final[Any] = admission._PASSES
+RULES: Final[Any] = blocks_read._RULES
+PASSES: Final[Any] = blocks_read._PASSES
 
 
 def _marks_survive_a_pick(patch: Patch) -> None:
     """Narrow above `DropExcess`: rows of one block push out those of another."""
     patch.setattr(Cover, "unmark", lambda cover: cover)
-    rule = covers._either
+    rule = blocks_read._either
 
     def either(*sides: Covers) -> Covers:
         (cover,) = rule(*sides)
@@ -258,17 +254,17 @@ def _marks_survive_a_pick(patch: Patch) -> None:
             return (cover,)
         return (replace(cover, marks=first.marks, ends=first.ends),)
 
-    patch.setattr(covers, "_either", either)
+    patch.setattr(blocks_read, "_either", either)
 
 
 def _one_side_of_rows(patch: Patch) -> None:
     """Take one side of a join of rows."""
-    patch.setattr(covers, "_either", lambda *sides: sides[0])
+    patch.setattr(blocks_read, "_either", lambda *sides: sides[0])
 
 
 def _both_sides_at_once(patch: Patch) -> None:
     """Take what both sides of a join of ids have in common."""
-    rule = covers._RULES[Join]
+    rule = blocks_read._RULES[Join]
 
     def join(node: Join, layouts: Any) -> Covers:
         several = rule(node, layouts)
@@ -293,7 +289,7 @@ def _totals_are_marks(patch: Patch) -> None:
     """Keep a mark by its name where rows are gathered to one for each id."""
 
     def gather(node: Gathered, layouts: Any) -> Covers:
-        return covers._group_covers(
+        return blocks_read._group_covers(
             covers_of(node.child, layouts), node.per, node.schema.names
         )
 
@@ -302,8 +298,8 @@ def _totals_are_marks(patch: Patch) -> None:
 
 def _or_intersects(patch: Patch) -> None:
     """Take of an `or` what both sides admit."""
-    patch.setattr(admission, "AND", OR)
-    patch.setattr(admission, "OR", AND)
+    patch.setattr(blocks_read, "AND", OR)
+    patch.setattr(blocks_read, "OR", AND)
 
 
 def _wrong_end(patch: Patch) -> None:

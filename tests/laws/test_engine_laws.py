@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.verdicts import order_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance.plans import comparable_answer
+from sordino.engines.conformance.verdicts import order_of
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
-from sordino.query.question import Question
+from sordino.query.nodes import Question
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import Claim, claim
 from tests.doors import DOORS

@@ -1,37 +1,20 @@
 """A part that no law examines does not pass: each is listed in tests/cases.py."""
 
-import importlib
 import inspect
-import pkgutil
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import sordino.losses
-import sordino.mechanisms
-from sordino.losses.base import Loss
-from sordino.mechanisms.mechanism import AbstractMechanism
+import sordino.noise
+from sordino.losses.loss import Loss
+from sordino.noise.additive import AbstractMechanism
 from tests.cases import LOSSES, MECHANISMS, SELECTIONS, SUMS, THRESHOLDS
-
-
-def concrete(kind: type[Any]) -> set[type[Any]]:
-    """Return the classes beneath one that can be made."""
-    beneath = {one for part in kind.__subclasses__() for one in concrete(part)}
-    return beneath if inspect.isabstract(kind) else beneath | {kind}
-
-
-def shipped(base: type[Any], room: ModuleType) -> list[type[Any]]:
-    """Return every part of a room, whether or not anything imports it."""
-    for module in pkgutil.iter_modules(room.__path__):
-        importlib.import_module(f"{room.__name__}.{module.name}")
-    ours = (kind for kind in concrete(base) if kind.__module__.startswith("sordino."))
-    return sorted(ours, key=lambda kind: kind.__name__)
-
+from tests.shipped import shipped
 
 every_mechanism = pytest.mark.parametrize(
     "kind",
-    shipped(AbstractMechanism, sordino.mechanisms),
+    shipped(AbstractMechanism, sordino.noise),
     ids=lambda kind: kind.__name__,
 )
 

@@ -6,15 +6,15 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.operation_cases import FORMS, Form
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.operations import FORMS, Form
+from sordino.engines.conformance.plans import comparable_answer
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
-from sordino.schema import arrow_type
-from sordino.session.catalog import open_catalog
+from sordino.expressions.schema import arrow_type
+from sordino.session.tables import open_catalog
 from tests.doors import DOORS, across
 
 ROWS = 30

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.conformance.operation_cases import FORMS, Form
+from sordino.engines.conformance.operations import FORMS, Form
 from sordino.expressions.language import Expression, col, lit, when
 
 NAMES: Final[dict[str, Any]] = {

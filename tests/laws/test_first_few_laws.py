@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.engines.door import Settings
-from sordino.engines.doors import engine_named
-from sordino.mechanisms.kit.top_keys import TopKeys, TopScores, fit_top_keys
-from sordino.planning.ways import plans
+from sordino.engines.doors import Settings, engine_named
+from sordino.noise.key_rounds import TopKeys, TopScores, fit_top_keys
+from sordino.plan.candidates import plans
 from sordino.query.request import Request
-from sordino.session.catalog import open_catalog
+from sordino.session.tables import open_catalog
 
 Scores = Mapping[int, int]
 Law = dict[tuple[int, ...], float]

@@ -22,18 +22,22 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.aggregations.totals import Extreme
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import Sources, comparable_answer
-from sordino.conformance.short_plans import question_of, whole_question
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import connection, executed_plans
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.aggregations.measurement import Distinct, Extreme, Total
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import (
+    Sources,
+    comparable_answer,
+    question_of,
+    whole_question,
+)
+from sordino.engines.duckdb import plans as executed_plans
+from sordino.engines.duckdb import session as connection
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import col, lit, when
-from sordino.query.nodes import AbstractNode, Source
-from sordino.query.question import Distinct, Question, Total
+from sordino.query.nodes import AbstractNode, Question, Source
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write_honest
 

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
-from sordino.planning.price import Price, price_request
+from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.plan.price import Price, price_request
 from sordino.query.joins import _bound_pairs
-from sordino.session.catalog import Catalog, open_catalog
+from sordino.session.tables import Catalog, open_catalog
 
 BUDGET = sd.ApproxDP(1, "1e-6")
 LEFT: dict[str, list[Any]] = {"id": [], "g": [], "x": []}

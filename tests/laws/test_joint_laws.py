@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import sordino as sd
-from sordino.aggregations.keys_and_noise import KeptMeasurements, joint_loss
+from sordino.aggregations.measurement import KeptMeasurements, joint_loss
 from sordino.losses.thresholded import ThresholdedLoss, threshold_loss
 from tests.oracles import Worlds, breach, gaussian, mp, mpf, real, response, worst
 

@@ -12,22 +12,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import comparable_answer, sortable_rows
-from sordino.conformance.short_plans import question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.database import DuckDB
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory import engine as memory_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.sql import kept_tables
+from sordino.engines import memory
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import (
+    comparable_answer,
+    question_of,
+    sortable_rows,
+)
+from sordino.engines.duckdb.session import DuckDB, duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.statements import cached_rows
 from sordino.errors import EngineFailure, SordinoError
-from sordino.expressions.base import AbstractExpression
-from sordino.query import kept_plans, pruning
-from sordino.query.kept import Kept
-from sordino.query.nodes import AbstractNode, KeepRows, Source
-from sordino.query.question import Question
-from sordino.query.walks import nodes_below
+from sordino.expressions.tree import AbstractExpression
+from sordino.query import node_rules
+from sordino.query.nodes import (
+    AbstractNode,
+    KeepRows,
+    Kept,
+    Question,
+    Source,
+    nodes_below,
+)
 from tests.dice import Dice, shrinking
 from tests.distances import claim
 from tests.drawn_queries import asked, drawn
@@ -47,7 +53,7 @@ ENGINES: Final[dict[str, Any]] = {
 def bounded_anew(engine: AbstractEngine, question: Question) -> pa.Table:
     """Return the answer of an engine that leaves bounds in plans, and keeps nothing."""
     with pytest.MonkeyPatch.context() as patch:
-        for room in (kept_tables, memory_engine):
+        for room in (cached_rows, memory):
             patch.setattr(room, "with_kept_rows", lambda rows, _: rows)
         return engine.answer(question)
 
@@ -172,7 +178,7 @@ def test_an_order_of_the_columns_asked_for_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The mutant: a digest of the columns that the question needs, and no others."""
-    pruned = pruning._read_beside
+    pruned = node_rules._read_beside
 
     def narrow(node: Any, needed: Any, read: Any) -> AbstractNode:
         if not isinstance(node, KeepRows):
@@ -180,7 +186,7 @@ def test_an_order_of_the_columns_asked_for_is_found_out(
         order = tuple(name for name in node.order if name in needed)
         return pruned(replace(node, order=order), needed, frozenset(node.per))
 
-    monkeypatch.setattr(pruning, "_read_beside", narrow)
+    monkeypatch.setattr(node_rules, "_read_beside", narrow)
     assert other_rows(duckdb_engine(salt=SALT))
 
 
@@ -255,19 +261,19 @@ def test_plans_that_differ_have_other_marks(monkeypatch: pytest.MonkeyPatch) -> 
     """Plans share a mark if they are made alike, and only then."""
     source = Source("t", MemoryEngine().open("t", VISITS, {}))
     plans_once, plans_again = different_plans(source), different_plans(source)
-    first = [kept_plans.mark_of(one) for one in plans_once]
-    again = [kept_plans.mark_of(one) for one in plans_again]
+    first = [node_rules.mark_of(one) for one in plans_once]
+    again = [node_rules.mark_of(one) for one in plans_again]
     assert len(set(first)) == len(first)
     alone = [place for place, one in enumerate(first) if one != again[place]]
     # a function written anew is another one
     assert alone == [len(BOUNDS) + [*FILTERED].index("another") - 1]
-    seen = kept_plans.mark_of
+    seen = node_rules.mark_of
 
     def blind(part: Any) -> Any:
         return 0 if isinstance(part, AbstractExpression) else seen(part)
 
-    monkeypatch.setattr(kept_plans, "mark_of", blind)
-    mutant = [kept_plans.mark_of(one) for one in plans_once]
+    monkeypatch.setattr(node_rules, "mark_of", blind)
+    mutant = [node_rules.mark_of(one) for one in plans_once]
     assert len(set(mutant)) < len(mutant)
 
 
@@ -285,7 +291,7 @@ def test_a_function_that_does_something_else_has_other_rows() -> None:
         return {"z": row["days"] if model else 0}
 
     def mark(function: Any) -> Any:
-        return kept_plans.mark_of(plans.call_rows(source, function, z="i64"))
+        return node_rules.mark_of(plans.call_rows(source, function, z="i64"))
 
     before = mark(multiplied)
     assert mark(multiplied) == before
@@ -300,12 +306,12 @@ def test_only_so_many_are_kept() -> None:
     source = Source("t", engine.open("t", VISITS, {}))
     questions = [
         question_of(plans.bound_rows(source, ("id",), limit), "ward")
-        for limit in range(1, kept_plans.MOST + 4)
+        for limit in range(1, node_rules.MOST + 4)
     ]
     first = [sorted(sortable_rows(engine.answer(one))) for one in questions]
     connection = engine._database._connect()  # type: ignore[attr-defined]
     tables = "SELECT count(*) FROM duckdb_tables()"
-    assert connection.sql(tables).fetchall() == [(kept_plans.MOST,)]
+    assert connection.sql(tables).fetchall() == [(node_rules.MOST,)]
     again = [sorted(sortable_rows(engine.answer(one))) for one in questions]
     assert again == first
     engine.forget()
@@ -320,9 +326,9 @@ def test_plans_end_where_rows_are_kept() -> None:
     filtered = plans.filter_rows(outer, sd.col("days") > 1)
     found = [
         one
-        for one in nodes_below(kept_plans.with_kept_rows(filtered, lambda _: "k0"))
+        for one in nodes_below(node_rules.with_kept_rows(filtered, lambda _: "k0"))
         if isinstance(one, Kept)
     ]
     assert [one.rows for one in found] == [outer]
     crowd = plans.crowded_ids(inner, ("id",), ("ward",), 1)
-    assert kept_plans.with_kept_rows(crowd, lambda _: "k0") is crowd
+    assert node_rules.with_kept_rows(crowd, lambda _: "k0") is crowd

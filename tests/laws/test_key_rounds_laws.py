@@ -17,8 +17,8 @@ from scipy.special import log_ndtr, ndtr
 
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.losses.rounds import RoundsLoss
-from sordino.mechanisms.kit.key_rounds import (
+from sordino.losses.thresholded import RoundsLoss
+from sordino.noise.key_rounds import (
     FRACTION_BITS,
     KeyRounds,
     ToldNumbers,

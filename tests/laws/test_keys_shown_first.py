@@ -14,8 +14,8 @@ from scipy.special import log_ndtr, ndtr
 
 import sordino as sd
 from sordino.errors import SordinoError
-from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase
+from sordino.plan.plan import Plan
+from sordino.plan.purchase import Purchase
 from sordino.query.request import Request
 from tests.statistics import is_at_least
 

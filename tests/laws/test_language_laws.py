@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from sordino.errors import InvalidParameter
-from sordino.pages.languages import Language, language_codes, read_language
+from sordino.office.html.page import Language, language_codes, read_language
 
 ENGLISH = read_language("en")
 FORMS = ("form.", "date.months", "date.first")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
+from sordino.noise.additive import AbstractAdditiveMechanism
 from tests.cases import MECHANISMS
 from tests.events import Pair, breaks, descending, limits, noise_cells, together
 from tests.statistics import integers_follow, reals_follow

@@ -18,8 +18,8 @@ import pytest
 
 import sordino as sd
 from sordino.engines.doors import open_source
-from sordino.engines.duckdb.consistent_functions import ROW_FUNCTIONS
-from sordino.engines.duckdb.relations import of_relation
+from sordino.engines.duckdb.row_by_row import ROW_FUNCTIONS
+from sordino.engines.duckdb.tables import of_relation
 from sordino.errors import EngineUnavailable, InvalidParameter
 from tests.lazy_sources import BUDGET, count, nan_files, rows_of
 

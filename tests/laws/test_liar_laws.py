@@ -20,18 +20,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.conformance.example_tables import comparable_answer
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb import connection, executed_plans, file_reading
+from sordino.data.source import kind_of
+from sordino.engines.conformance.plans import comparable_answer
+from sordino.engines.duckdb import plans, tables
+from sordino.engines.duckdb import session as connection
 from sordino.engines.duckdb.dialect import DuckDBDialect
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.sql.engine import SQLEngine
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import SordinoError
+from sordino.expressions.schema import NUMBERS
 from sordino.query.request import Request
-from sordino.schema import NUMBERS
-from sordino.session.catalog import open_catalog
-from sordino.sources.arrow_kinds import kind_of
+from sordino.session.tables import open_catalog
 from tests.distances import claim
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.liars import Lie, bloom_filters, lied
@@ -279,8 +280,8 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(connection._SETTINGS, "enable_optimizer", "true")
     windows = "top_n_window_elimination"
     monkeypatch.setitem(connection._SETTINGS, "disabled_optimizers", windows)
-    monkeypatch.setattr(executed_plans, "_is_written", lambda *_: True)
-    monkeypatch.setattr(file_reading, "_OPTIONS", {})
+    monkeypatch.setattr(plans, "_is_written", lambda *_: True)
+    monkeypatch.setattr(tables, "_OPTIONS", {})
 
 
 @pytest.mark.usefixtures("believing")

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.query.limit_effects import ABOVE, UNITS, clamped_name, kept_name
-from sordino.session.suggesting import suggest
+from sordino.query.limit_grid import ABOVE, UNITS, clamped_name, kept_name
+from sordino.session.suggestion import suggest
 
 Row = tuple[str, str, int]
 PAIRS: Final = tuple(product((1, 2), (1, 3)))

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sordino.budgets.risk import Advantage, ErrorRates
-from sordino.curves.convolution.convolution import Convolution
-from sordino.losses.base import Loss, PureDP
+from sordino.losses.budgets.risk import Advantage, ErrorRates
 from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
+from sordino.losses.curves.composition import Convolution
 from sordino.losses.guarantees import NOTHING
+from sordino.losses.loss import Loss, PureDP
 from sordino.numbers import up
 from tests.cases import LOSSES
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.losses.base import PureDP
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
-from sordino.losses.noise_losses import GeometricLoss, LaplaceLoss
+from sordino.losses.loss import PureDP
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
 from tests import oracles
 from tests.loss_families import FAINT, FAMILIES, LAST, SEED, Delta, drawn, size
 from tests.oracles import Worlds, mp, mpf

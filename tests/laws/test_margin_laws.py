@@ -15,15 +15,19 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
+from sordino.aggregations.margins import crossing, measuring
+from sordino.aggregations.margins.crossing import Halving, Tree
+from sordino.aggregations.margins.measuring import (
+    Tally,
+    contrasts_of,
+    measure,
+    restore,
+    squares_of,
+)
+from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import SordinoError
 from sordino.numbers import sqrt
-from sordino.planning.margins_purchase import MarginsPurchase, buy_margins
-from sordino.tables import crossing, measuring, precisions
-from sordino.tables.halving import Halving
-from sordino.tables.measuring import Tally, contrasts_of, measure, restore, squares_of
-from sordino.tables.trees import Tree
+from sordino.plan.margins import MarginsPurchase, buy_margins
 from tests.dice import Dice, rolled
 from tests.drawn_queries import drawn
 from tests.worlds import POOLS, neighbour, world
@@ -136,7 +140,7 @@ def is_covered(seed: int) -> bool:
     """Tell whether some change of cells moves contrasts no further than it costs."""
     dice = rolled(seed)
     trees = drawn_crossing(dice)
-    bought = precisions.best_precisions(trees)
+    bought = measuring.best_precisions(trees)
     cells = {
         tuple(dice.below(int(tree.sizes[-1])) for tree in trees.trees): dice.between(
             1, 3
@@ -192,13 +196,13 @@ def _half_the_noise(patch: Patch) -> None:
 
 def _rows_add_up_in_squares(patch: Patch) -> None:
     """Several rows of a unit are priced as if no two moved a contrast together."""
-    patch.setattr(precisions.Precisions, "_extra", Fraction(0))
+    patch.setattr(measuring.Precisions, "_extra", Fraction(0))
 
 
 def _least_instead_of_most(patch: Patch) -> None:
     """The children of the smallest node are counted."""
     patch.setattr(
-        precisions,
+        measuring,
         "_most_moved",
         lambda tree: [
             Fraction(1),
@@ -212,9 +216,9 @@ def _least_instead_of_most(patch: Patch) -> None:
 
 def _totals_for_nothing(patch: Patch) -> None:
     """The sum of all cells is measured, but not paid for."""
-    whole = precisions.Precisions._alone.func  # type: ignore[attr-defined]
+    whole = measuring.Precisions._alone.func  # type: ignore[attr-defined]
     patch.setattr(
-        precisions.Precisions,
+        measuring.Precisions,
         "_alone",
         property(lambda bought: whole(bought) - min(bought._shifts.values())),
     )
@@ -284,7 +288,7 @@ def far_off(releases: int, shrink: float = 1.0) -> float:
     squares has the mean n and the variance 2 n; tables likewise, cell by cell.
     """
     trees = crossed(2)
-    bought = precisions.best_precisions(trees)
+    bought = measuring.best_precisions(trees)
     tally = counted(trees, 0)
     exact = {
         part: contrasts_of(trees, part, tally.table(trees, part))
@@ -318,7 +322,7 @@ def test_tables_err_as_they_say() -> None:
     in 10^11, and there are 15 tables.
     """
     trees = crossed(2)
-    bought = precisions.best_precisions(trees)
+    bought = measuring.best_precisions(trees)
     tally = counted(trees, 1)
     sums = dict.fromkeys(trees.tables, 0.0)
     for _ in range(400):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.mechanisms.noise_mechanism import AbstractAdditiveMechanism
+from sordino.noise.additive import AbstractAdditiveMechanism
 from sordino.numbers import up
 from tests.cases import MECHANISMS
 

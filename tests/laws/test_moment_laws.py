@@ -11,19 +11,23 @@ import numpy as np
 import pytest
 from scipy.signal import fftconvolve
 
-from sordino.aggregations.base import Setting
-from sordino.aggregations.centred_counts import CentredMeasurement, centred_estimator
-from sordino.aggregations.column_values import Clamped
-from sordino.aggregations.moments import Moments, divided_moments, separate_moments
-from sordino.aggregations.rows import rows_measurement
-from sordino.aggregations.totals import Total
-from sordino.contribution import Contribution
-from sordino.distributions.laplace_sums import LaplaceSumLaw
+from sordino.aggregations.aggregation import Setting
+from sordino.aggregations.count import CentredMeasurement, centred_estimator
+from sordino.aggregations.lattice import Clamped
+from sordino.aggregations.measurement import Total
+from sordino.aggregations.moments import (
+    Moments,
+    divided_moments,
+    rows_measurement,
+    separate_moments,
+)
+from sordino.data.contribution import Contribution
+from sordino.expressions.bins import portion
 from sordino.expressions.language import col
-from sordino.expressions.lattice_steps import portion
-from sordino.planning.share_search import best_shares
-from sordino.schema import Column, Schema
-from sordino.sensitivity import Sensitivity
+from sordino.expressions.schema import Column, Schema
+from sordino.noise.laplace import LaplaceSumLaw
+from sordino.noise.sensitivity import Sensitivity
+from sordino.plan.candidates import best_shares
 
 Portions = tuple[int, int, int]
 HALF: Final = Fraction(1, 2)

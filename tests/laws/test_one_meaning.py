@@ -22,20 +22,19 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.operation_cases import FORMS, Form
-from sordino.conformance.short_plans import question_of
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.aggregations.measurement import Total
+from sordino.engines.conformance.operations import FORMS, Form
+from sordino.engines.conformance.plans import comparable_answer, question_of
+from sordino.engines.memory import MemoryEngine
 from sordino.engines.postgres.dialect import PostgresDialect
 from sordino.engines.spark.dialect import SparkDialect
-from sordino.engines.sql.engine import SQLEngine
+from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import InvalidQuery, UnknownName
 from sordino.expressions.literals import literal
 from sordino.expressions.tree import AbstractTree, Call
-from sordino.query.marginals import Marginals
-from sordino.query.nodes import AbstractNode
-from sordino.query.question import Question, Total
-from sordino.session.catalog import Catalog, open_catalog
+from sordino.query.groups import Marginals
+from sordino.query.nodes import AbstractNode, Question
+from sordino.session.tables import Catalog, open_catalog
 from tests import worded
 from tests.distances import claim
 from tests.doors import DOORS

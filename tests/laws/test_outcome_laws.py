@@ -9,19 +9,17 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance.example_tables import comparable_answer
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.planning.buying import best_purchase
-from sordino.planning.plan_text import plan_text
-from sordino.planning.purchase import Purchase
+from sordino.engines.conformance.plans import comparable_answer
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.plan.purchase import Purchase, best_purchase, plan_text
 from sordino.query.builder import Query
-from sordino.query.grouped import Grouped
+from sordino.query.groups import Grouped
 from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
-from sordino.session.catalog import Catalog, open_catalog
+from sordino.session.tables import Catalog, open_catalog
 from tests.cases import AGGREGATIONS
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, across

@@ -16,22 +16,18 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.curves.laws.law import Atoms
-from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.losses.curves.laws import Atoms
 from sordino.losses.interop import TableLoss
-from sordino.losses.noise_losses import (
-    DiscreteGaussianLoss,
-    GeometricLoss,
-    LaplaceLoss,
-    RandomizedResponseLoss,
-)
-from sordino.losses.rounds import RoundsLoss
-from sordino.losses.thresholded import threshold_loss
+from sordino.losses.thresholded import RoundsLoss, threshold_loss
+from sordino.noise.exponential import BoundedRangeLoss
+from sordino.noise.gaussian import DiscreteGaussianLoss
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+from sordino.noise.randomized_response import RandomizedResponseLoss
 from tests import oracles
 from tests.oracles import Worlds, breach, mp, mpf, real
 
 if TYPE_CHECKING:
-    from sordino.losses.base import Loss
+    from sordino.losses.loss import Loss
 
 Ways: TypeAlias = list[Worlds]
 """The worlds of one direction: the loss is the worst of them."""

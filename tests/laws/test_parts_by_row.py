@@ -13,17 +13,14 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.aggregations.base import Setting
-from sordino.aggregations.shares import GaussianShare
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
-from sordino.planning import buying, coverage, ways
-from sordino.planning.buying import purchase_of
-from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase
-from sordino.sensitivity import Sensitivity
-from sordino.session.catalog import Catalog, open_catalog
-from sordino.session.partition import partition_of
+from sordino.aggregations.aggregation import Setting
+from sordino.aggregations.measurement import GaussianShare
+from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.noise.sensitivity import Sensitivity
+from sordino.plan import candidates, plan, purchase
+from sordino.plan.plan import Plan
+from sordino.plan.purchase import Purchase, purchase_of
+from sordino.session.tables import Catalog, open_catalog, partition_of
 from tests.dice import Dice, rolled
 from tests.distances import Claim, broken, claim, exact
 
@@ -159,7 +156,7 @@ def _as_a_whole(patch: pytest.MonkeyPatch) -> None:
 
 def _coverage_as_a_whole(patch: pytest.MonkeyPatch) -> None:
     """Price a count of ids above a limit as if it took all rows to come there."""
-    patch.setattr(coverage, "_by_row", lambda count, _: count)
+    patch.setattr(plan, "_by_row", lambda count, _: count)
 
 
 @pytest.mark.parametrize("mutate", [_as_a_whole, _coverage_as_a_whole])
@@ -185,7 +182,7 @@ def bought(budget: Any, noise: Any) -> list[Purchase]:
     query = sd.table("few").group_by(KEYS)
     asked = {name: ASKED[name] for name in ("n", "people", "total", "spread")}
     request = query.agg(noise=noise, **asked)
-    found = (purchase_of(way, budget) for way in ways.plans(request, catalog))
+    found = (purchase_of(way, budget) for way in candidates.plans(request, catalog))
     return [one for one in found if one is not None]
 
 
@@ -228,6 +225,6 @@ def test_what_is_not_charged_by_the_row_has_its_share(by: Any) -> None:
         query = query.join_private("few", ["person", "days"])
     request = query.group_by(by).agg(n=sd.count())
     budget = sd.ApproxDP(ROWS, "4e-6")
-    best = buying.best_purchase(request, catalog, budget)
+    best = purchase.best_purchase(request, catalog, budget)
     assert sd.ApproxDP(1, "1e-6").admits(best.loss)
     assert best.budget == budget

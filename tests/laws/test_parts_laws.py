@@ -15,14 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
+from sordino.data.source import sort_values
+from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import InvalidQuery, SordinoError
 from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Filter
-from sordino.query.relation import Relation
-from sordino.session import partition
-from sordino.sources.plain_values import sort_values
+from sordino.query.steps import Relation
+from sordino.session import tables
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import bounded, drawn
 from tests.worlds import neighbour, world
@@ -97,7 +96,7 @@ def split(whole: Relation, by: str, engines: Sequence[MemoryEngine]) -> Split | 
     there = {row[by]: None for engine in engines for row in engine.rows(whole.node)}
     values = list(there | {None: None})
     try:
-        divided = partition.partition_of(whole, by, values)
+        divided = tables.partition_of(whole, by, values)
     except InvalidQuery:
         return None
     return Split(whole, divided.parts, divided.times)
@@ -125,18 +124,18 @@ Patch = pytest.MonkeyPatch
 
 def _paid_once(patch: Patch) -> None:
     """Charge one part, wherever a unit's rows may lie."""
-    patch.setattr(partition, "_charge", lambda *_: (Fraction(1), None))
+    patch.setattr(tables, "_charge", lambda *_: (Fraction(1), None))
 
 
 def _rows_counted_twice(patch: Patch) -> None:
     """Charge half of what the rows of a unit fill."""
-    rule = partition._charge
+    rule = tables._charge
 
     def charge(relation: Relation, by: str, count: int) -> Any:
         times, spread = rule(relation, by, count)
         return times if spread is None else times / 2, spread
 
-    patch.setattr(partition, "_charge", charge)
+    patch.setattr(tables, "_charge", charge)
 
 
 def _nobody_without_a_value(patch: Patch) -> None:
@@ -149,7 +148,7 @@ def _nobody_without_a_value(patch: Patch) -> None:
             held &= ~held
         return relation.with_node(Filter(relation.node, held.tree, relation.schema))
 
-    patch.setattr(partition, "_part", part)
+    patch.setattr(tables, "_part", part)
 
 
 def _everybody_without_a_value(patch: Patch) -> None:
@@ -161,18 +160,18 @@ def _everybody_without_a_value(patch: Patch) -> None:
             held |= col(by) == marked.constant
         return relation.with_node(Filter(relation.node, held.tree, relation.schema))
 
-    patch.setattr(partition, "_part", part)
+    patch.setattr(tables, "_part", part)
 
 
 def _one_row_in_a_part(patch: Patch) -> None:
     """Price a part as if a unit had one row in it."""
-    rule = partition._part
+    rule = tables._part
 
     def part(relation: Relation, by: str, marked: Any) -> Relation:
         made = rule(relation, by, marked)
         return replace(made, contribution=made.contribution.with_rows(1))
 
-    patch.setattr(partition, "_part", part)
+    patch.setattr(tables, "_part", part)
 
 
 MUTANTS: Final[list[Callable[[Patch], None]]] = [

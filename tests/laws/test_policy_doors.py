@@ -11,11 +11,12 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import LedgerUnavailable, PolicyRefusal
-from sordino.job.job import read_job
-from sordino.job.job_desk import open_to_release
-from sordino.ledger.ledger import Claim, Ledger
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.office.job.job import read_job
+from sordino.office.job.running import open_to_release
 from sordino.session.session import Session
 from tests.jobs import fill_folder
 from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of, signed

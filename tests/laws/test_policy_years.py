@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 import sordino as sd
 from sordino.errors import PolicyRefusal
-from sordino.ledger.ledger import Claim, Ledger, World
-from sordino.policy.usage import Usage
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.policy_rules import Usage
+from sordino.ledger.record_kinds import Claim
 from tests.policies import Clock, policy_of
 
 USAGE: Final = Usage(tables=frozenset())

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import sortable_rows
-from sordino.conformance.short_plans import question_of
-from sordino.engines.duckdb import looks, portions
-from sordino.engines.duckdb.database import DuckDB
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import question_of, sortable_rows
+from sordino.engines.duckdb import bounds
+from sordino.engines.duckdb.session import DuckDB, duckdb_engine
+from sordino.engines.memory import MemoryEngine
 from sordino.query.nodes import Source
 from tests.duckdb_order import SALT, in_duckdb_order
 
@@ -52,20 +50,20 @@ def kept(engine: Any, rows: pa.Table, per: tuple[str, ...], limit: int) -> list[
 def always_in_portions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Look at each table, and take few rows for very many; return what was kept."""
     seen: list[str] = []
-    write = looks.Looks._portions
+    write = bounds.Looks._portions
 
-    def written(self: looks.Looks, *said: Any) -> Iterator[Any]:
+    def written(self: bounds.Looks, *said: Any) -> Iterator[Any]:
         for node in write(self, *said):
             seen.append(type(node).__name__)
             yield node
 
-    monkeypatch.setattr(looks, "LEAST", 1)
-    monkeypatch.setattr(looks.Counts, "promise_much", lambda *_: True)
+    monkeypatch.setattr(bounds, "LEAST", 1)
+    monkeypatch.setattr(bounds.Counts, "promise_much", lambda *_: True)
     monkeypatch.setattr(
-        looks.Counts, "heavy_ranges", lambda self: self.ranges_above(self.limit * 2)
+        bounds.Counts, "heavy_ranges", lambda self: self.ranges_above(self.limit * 2)
     )
-    monkeypatch.setattr(portions, "EARLY_BITS", 2)
-    monkeypatch.setattr(looks.Looks, "_portions", written)
+    monkeypatch.setattr(bounds, "EARLY_BITS", 2)
+    monkeypatch.setattr(bounds.Looks, "_portions", written)
     return seen
 
 
@@ -111,9 +109,9 @@ def test_one_row_too_many_is_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
     """The mutant: ids of one row more than the limit count as light."""
-    above = looks.Counts.ranges_above
+    above = bounds.Counts.ranges_above
     monkeypatch.setattr(
-        looks.Counts, "ranges_above", lambda self, least: above(self, least + 1)
+        bounds.Counts, "ranges_above", lambda self, least: above(self, least + 1)
     )
     assert portioned == []
     assert is_found_out()
@@ -123,7 +121,7 @@ def test_twins_that_are_not_looked_for_are_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
     """The mutant: of rows that are alike only those are seen whose first is early."""
-    monkeypatch.setattr(looks.Looks, "_twins", lambda *_: np.zeros(0, np.int64))
+    monkeypatch.setattr(bounds.Looks, "_twins", lambda *_: np.zeros(0, np.int64))
     assert portioned == []
     assert is_found_out()
 
@@ -132,13 +130,13 @@ def test_ids_of_too_few_early_rows_are_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
     """The mutant: what comes first of the candidates is kept, early or not."""
-    real, calls = portions._is_early, []
+    real, calls = bounds._is_early, []
 
     def early(digest: Any) -> Any:
         calls.append(digest)
         return real(digest) if len(calls) % 2 else digest.copy().eq(digest.copy())
 
-    monkeypatch.setattr(portions, "_is_early", early)
+    monkeypatch.setattr(bounds, "_is_early", early)
     assert portioned == []
     assert is_found_out()
 
@@ -147,7 +145,7 @@ def test_ids_that_are_kept_twice_are_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
     """The mutant: ids whose early rows are kept are bounded with the others, too."""
-    monkeypatch.setattr(looks, "Without", lambda left, *_: left)
+    monkeypatch.setattr(bounds, "Without", lambda left, *_: left)
     assert portioned == []
     assert is_found_out()
 
@@ -181,13 +179,13 @@ def test_first_rows_tell_the_shape() -> None:
     draw = np.random.default_rng(5)
     size = 2**20
     shapes = {
-        "2 rows an id": draw.integers(0, size // 2, size // looks.SAMPLE),
-        "10 rows an id": draw.integers(0, size // 10, size // looks.SAMPLE),
-        "very many": draw.zipf(1.5, size // looks.SAMPLE) % size,
+        "2 rows an id": draw.integers(0, size // 2, size // bounds.SAMPLE),
+        "10 rows an id": draw.integers(0, size // 10, size // bounds.SAMPLE),
+        "very many": draw.zipf(1.5, size // bounds.SAMPLE) % size,
     }
     promises = {}
     for name, ids in shapes.items():
-        counts = looks.Counts.of(5, size // looks.FINE)
+        counts = bounds.Counts.of(5, size // bounds.FINE)
         places = draw.integers(0, len(counts.each), ids.max() + 1)
         counts.add(places[ids])
         promises[name] = counts.promise_much(size)

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.verdicts import order_of
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance.plans import comparable_answer
+from sordino.engines.conformance.verdicts import order_of
+from sordino.engines.memory import MemoryEngine
 from sordino.engines.postgres.dialect import PostgresDialect
-from sordino.engines.postgres.engine import postgres_engine
-from sordino.engines.postgres.guards import numeric
-from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.engine import SQLEngine
+from sordino.engines.postgres.doubles import numeric
+from sordino.engines.postgres.session import postgres_engine
+from sordino.engines.statements import templates
+from sordino.engines.statements.engine import SQLEngine
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, Door
@@ -130,13 +130,15 @@ def test_extreme_rows_in_a_server_move_no_answer_further(step: str) -> None:
 
 def _chance(self: Any, values: Any) -> Any:
     del self, values
-    wide = sql.multiplied_by(sql.function("random"), sql.double(2**30))
-    return sql.as_type(wide, "BIGINT")
+    wide = templates.multiplied_by(
+        templates.function("random"), templates.double(2**30)
+    )
+    return templates.as_type(wide, "BIGINT")
 
 
 def _rows_for_people(self: Any, values: Any) -> Any:
     del self
-    return numeric(sql.function("count", values[0].copy()))
+    return numeric(templates.function("count", values[0].copy()))
 
 
 @pytest.mark.slow

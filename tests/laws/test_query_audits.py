@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.losses.base import Budget
-from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
+from sordino.losses.loss import Budget
+from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from tests.audits import is_broken, lower
 
 pytestmark = pytest.mark.slow

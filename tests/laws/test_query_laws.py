@@ -15,24 +15,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.aggregations import measurements, moments
-from sordino.aggregations.column_values import exact_bounds, width_lattice
-from sordino.aggregations.lattice import Lattice
-from sordino.aggregations.measurements import IntegerMeasurement, scale_change
-from sordino.aggregations.totals import Total
-from sordino.constraints import DropExcess
-from sordino.contribution import Contribution
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
+from sordino.aggregations import measurement, moments
+from sordino.aggregations.lattice import Lattice, exact_bounds, width_lattice
+from sordino.aggregations.measurement import IntegerMeasurement, Total, scale_change
+from sordino.data.contribution import Contribution
+from sordino.data.limits import DropExcess
+from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.errors import SordinoError
 from sordino.expressions.literals import literal
-from sordino.planning import coverage
-from sordino.query import joins, passage, steps
+from sordino.expressions.schema import Column, Schema
+from sordino.noise.sensitivity import Sensitivity
+from sordino.plan import plan
+from sordino.query import dropped_rows, joins, steps
+from sordino.query.dropped_rows import tally_measurement
 from sordino.query.nodes import AbstractNode, KeepGroups
-from sordino.query.passage import tally_measurement
-from sordino.query.relation import Relation
-from sordino.schema import Column, Schema
-from sordino.sensitivity import Sensitivity
+from sordino.query.steps import Relation
 from tests import drawn_queries
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import broken, claim, exact
@@ -177,7 +174,7 @@ def _bounds_before_the_lattice(patch: Patch) -> None:
 
     patch.setattr(moments, "width_lattice", remembered)
     patch.setattr(moments, "scale_change", cheaper)
-    patch.setattr(measurements, "scale_change", cheaper)
+    patch.setattr(measurement, "scale_change", cheaper)
 
 
 def _rows_made_for_nothing(patch: Patch) -> None:
@@ -219,25 +216,25 @@ def _bounds_of_other_columns(patch: Patch) -> None:
 def _rows_for_ids(patch: Patch) -> None:
     """Count rows with an unreadable cell where ids are protected."""
     each = tally_measurement("each", Total(literal(1)), Sensitivity(l0=1, linf=1))
-    rule = passage.tally_measurement
+    rule = dropped_rows.tally_measurement
 
     def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         made = rule(key, total, change)
         return replace(made, totals=each.totals) if key[0] == "unreadable" else made
 
-    patch.setattr(passage, "tally_measurement", counted)
+    patch.setattr(dropped_rows, "tally_measurement", counted)
 
 
 def _all_that_is_cut(patch: Patch) -> None:
     """Count the groups of an id above a limit where ids are counted."""
-    rule = passage.tally_measurement
+    rule = dropped_rows.tally_measurement
 
     def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         made = rule(key, total, change)
         each = (Total(literal(1)),)
         return replace(made, totals=each) if key[0] == "cut off" else made
 
-    patch.setattr(passage, "tally_measurement", counted)
+    patch.setattr(dropped_rows, "tally_measurement", counted)
 
 
 def _one_row_in_all(patch: Patch) -> None:
@@ -252,14 +249,14 @@ def _one_row_in_all(patch: Patch) -> None:
 
 def _all_that_is_clipped(patch: Patch) -> None:
     """Count the rows of an id with a value outside of bounds where ids are counted."""
-    rule = passage.tally_measurement
+    rule = dropped_rows.tally_measurement
 
     def counted(key: Any, total: Any, change: Sensitivity) -> IntegerMeasurement:
         made = rule(key, total, change)
         each = (Total(literal(1)),)
         return replace(made, totals=each) if key[0] == "clamped per id" else made
 
-    patch.setattr(passage, "tally_measurement", counted)
+    patch.setattr(dropped_rows, "tally_measurement", counted)
 
 
 def _one_clamped(patch: Patch) -> None:
@@ -269,7 +266,7 @@ def _one_clamped(patch: Patch) -> None:
         del change
         return tally_measurement(key, total, Sensitivity(l0=1, linf=1))
 
-    patch.setattr(coverage, "tally_measurement", counted)
+    patch.setattr(plan, "tally_measurement", counted)
 
 
 MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {

@@ -13,21 +13,21 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.aggregations.base import AbstractAggregation
-from sordino.constraints import AbstractConstraint, AbstractTruncation
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.aggregations.aggregation import AbstractAggregation
+from sordino.data.limits import AbstractConstraint, AbstractTruncation
+from sordino.data.units import AbstractUnit
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
-from sordino.losses.base import Loss
-from sordino.planning.price import price_request
-from sordino.planning.request_weights import share_budget
+from sordino.losses.loss import Loss
+from sordino.numbers.canonical import Words, call, canonical_text
+from sordino.plan.bundle import share_budget
+from sordino.plan.price import price_request
 from sordino.query.builder import Query
-from sordino.query.grouped import Grouped
+from sordino.query.groups import Grouped
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
-from sordino.session.identity import batch_identity, request_identity
-from sordino.units import AbstractUnit
-from sordino.words import Words, call, canonical_text
+from sordino.session.charging import batch_identity, request_identity
 from tests import worded
 from tests.dice import rolled
 from tests.drawn_queries import asked as asked_of

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.aggregations.factorisation import (
-    STEPS,
-    Factorisation,
-    each_alone,
-    square_root,
-)
+from sordino.aggregations.running import STEPS, Factorisation, each_alone, square_root
 
 SIZES: Final = (2, 3, 5, 8)
 

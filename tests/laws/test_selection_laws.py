@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import ZCDP, GaussianDP
 from sordino.losses.guarantees import NOTHING
-from sordino.mechanisms.exponential import Exponential
-from sordino.sampling.bits import Bits
+from sordino.losses.loss import Loss, PureDP
+from sordino.noise.exponential import Exponential
+from sordino.noise.sampling.bits import Bits
 from tests.cases import SELECTIONS
 from tests.choices import Choice, Numbers
 from tests.events import breaks, limits

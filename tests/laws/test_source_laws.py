@@ -14,18 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import comparable_answer, sortable_rows
-from sordino.conformance.short_plans import question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.database import DuckDB
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.data import arrow, python_rows
+from sordino.data.python_rows import coerce
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import (
+    comparable_answer,
+    question_of,
+    sortable_rows,
+)
+from sordino.engines.duckdb.session import DuckDB, duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure
+from sordino.expressions.schema import PLAIN, Column, arrow_type
 from sordino.query.nodes import Source
-from sordino.schema import PLAIN, Column, arrow_type
-from sordino.sources import arrow_values, python_objects
-from sordino.sources.python_cells import coerce
 from tests import tables
 from tests.doors import DOORS, Door
 from tests.odd_cells import ARROW, FRAMES, Form
@@ -210,7 +212,7 @@ def test_a_planted_conversion_is_found_out(
     form = FRAMES[f"objects as {kind}"]
     asked = (form, form.make, [(0, cell), (1, cell)], 1, "n/a")
     assert not list(_complaints(*asked))
-    monkeypatch.setattr(python_objects, "column_of_cells", _tried)
+    monkeypatch.setattr(python_rows, "column_of_cells", _tried)
     assert list(_complaints(*asked))
 
 
@@ -232,8 +234,8 @@ def test_a_planted_rounding_is_found_out(monkeypatch: pytest.MonkeyPatch) -> Non
     asked = (form, arrow_table(form), [(0, 0), (1, -500)], 1, 501)
     assert not list(_complaints(*asked))
     rule = {
-        **arrow_values._RULES,
+        **arrow._RULES,
         "time": lambda one: one.cast(pa.timestamp("us"), safe=False),
     }
-    monkeypatch.setattr(arrow_values, "_RULES", rule)
+    monkeypatch.setattr(arrow, "_RULES", rule)
     assert list(_complaints(*asked))

@@ -10,12 +10,15 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.short_plans import bound_rows, whole_question
-from sordino.conformance.verdicts import order_of
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance.plans import (
+    bound_rows,
+    comparable_answer,
+    whole_question,
+)
+from sordino.engines.conformance.verdicts import order_of
+from sordino.engines.memory import MemoryEngine
 from sordino.engines.spark.dialect import SparkDialect
-from sordino.engines.sql import pieces as sql
+from sordino.engines.statements import templates
 from sordino.query.nodes import Source
 from tests.dice import Dice, rolled
 from tests.distances import broken, claim, exact
@@ -132,14 +135,17 @@ def test_one_more_cell_of_a_frame_changes_no_other(
 
 def _chance(self: Any, values: Any) -> Any:
     del self, values
-    return sql.as_type(
-        sql.multiplied_by(sql.function("rand"), sql.double(2**30)), "BIGINT"
+    return templates.as_type(
+        templates.multiplied_by(templates.function("rand"), templates.double(2**30)),
+        "BIGINT",
     )
 
 
 def _rows_for_people(self: Any, values: Any) -> Any:
     del self
-    return sql.as_type(sql.function("count", values[0].copy()), "DECIMAL(38, 0)")
+    return templates.as_type(
+        templates.function("count", values[0].copy()), "DECIMAL(38, 0)"
+    )
 
 
 def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,10 @@ from sqlglot import exp
 
 import sordino as sd
 from sordino.query.sql.from_clause import Tables
-from sordino.query.sql.input_dialects import DIALECTS
-from sordino.query.sql.options import Options
-from sordino.query.sql.reading import Reading, read_statement
-from sordino.query.sql.row_scope import RowScope
+from sordino.query.sql.options import DIALECTS, Options
+from sordino.query.sql.reading import Reading, read_statement, split_words
+from sordino.query.sql.scope import RowScope
 from sordino.query.sql.statement import Given, request_of
-from sordino.query.sql.tokens import split_words
 from tests.drawn_sql import PLACES, visits
 
 _TEXTS: Final = """

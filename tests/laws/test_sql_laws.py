@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 
 import sordino as sd
 from sordino.errors import InvalidSQL
-from sordino.query.sql import all_rules
+from sordino.query.sql import text_rules
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Value
 from tests.drawn_sql import PLACES, SPREAD, Grammar, oracle, stays, visits
@@ -320,13 +320,13 @@ def test_ten_thousand_statements(seed: int) -> None:
 @pytest.mark.slow
 def test_a_planted_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: NOT LIKE that loses its NOT, as sqlglot makes it easy to write."""
-    plain = all_rules.RULES[exp.Like]
+    plain = text_rules.ALL_RULES[exp.Like]
 
     def forgetful(clause: Clause, scope: AbstractScope) -> Value:
         clause.scalar("negate")
         clause.node.set("negate", False)
         return plain(clause, scope)
 
-    monkeypatch.setitem(all_rules.RULES, exp.Like, forgetful)
+    monkeypatch.setitem(text_rules.ALL_RULES, exp.Like, forgetful)
     with pytest.raises(AssertionError, match="LIKE"):
         tried(1, 200)

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.engines.duckdb import dialect, sql_numbers
+from sordino.aggregations.measurement import MOST, Total
+from sordino.engines.duckdb import dialect, entries
 from sordino.engines.duckdb.dialect import DuckDBDialect
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.sql import measures
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.statements import totals as measures
+from sordino.expressions.bins import FARTHEST, STEEPEST, steps
 from sordino.expressions.language import col, lit
-from sordino.expressions.lattice_steps import FARTHEST, STEEPEST, steps
-from sordino.query.nodes import Source
-from sordino.query.question import MOST, Question, Total
+from sordino.query.nodes import Question, Source
 
 Patch: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 WIDE: Final = (-FARTHEST, FARTHEST - 1, 0)
@@ -174,7 +174,7 @@ def _twice_as_many_rows(patch: pytest.MonkeyPatch) -> None:
 
 
 def _half_of_the_steps(patch: pytest.MonkeyPatch) -> None:
-    size = sql_numbers.size_of_double
+    size = entries.size_of_double
     patch.setattr(dialect, "size_of_double", lambda value: (size(value) or 0) >> 20)
 
 
@@ -218,7 +218,7 @@ def test_a_form_used_too_far_out_is_noticed(
     bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond 2**53 steps sizes round, and infinities have no difference."""
-    monkeypatch.setattr(sql_numbers, "_WHOLE_BITS", bits)
+    monkeypatch.setattr(entries, "_WHOLE_BITS", bits)
     lattices = ((-FARTHEST, 1 - FARTHEST, 0, 0), (0, FARTHEST - 1, 0, 0))
     assert any(wrong_steps(lattice, []) for lattice in lattices)
 

@@ -13,9 +13,9 @@ import pytest
 from scipy import stats
 
 import sordino as sd
-from sordino.distributions.laplace_sums import LaplaceSumLaw
 from sordino.errors import InvalidParameter
-from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
+from sordino.noise.laplace import LaplaceSumLaw
+from sordino.noise.threshold.laplace import LaplaceSumThreshold
 from tests.audits import is_broken
 from tests.cases import SUMS
 

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import sordino as sd
-from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
+from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from tests.cases import THRESHOLDS
 from tests.events import Pair, breaks, descending, limits, together
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from sordino.pages.languages import language_codes, read_language
+from sordino.office.html.page import language_codes, read_language
 
 WRONG: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "de": (

@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.aggregations import sized_moments
-from sordino.aggregations.base import Setting
-from sordino.aggregations.measurements import AbstractMeasurement
-from sordino.contribution import Contribution, Weighed
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.aggregations import moments
+from sordino.aggregations.aggregation import Setting
+from sordino.aggregations.measurement import AbstractMeasurement
+from sordino.data.contribution import Contribution, Weighed
+from sordino.data.units import AbstractUnit
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.numbers import finite, rational_above
-from sordino.planning.ways import plans
-from sordino.query.relation import Relation
+from sordino.plan.candidates import plans
 from sordino.query.request import Request
-from sordino.session import catalog as catalogs
-from sordino.units import AbstractUnit
+from sordino.query.steps import Relation
+from sordino.session import tables
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import Claim, broken, claim, exact
 from tests.drawn_queries import ENDS, STEPS, Scene
@@ -240,8 +240,8 @@ def _copies_forgotten(patch: Patch) -> None:
 
 def _squares_apart(patch: Patch) -> None:
     """Take both sums for no more than the first of them."""
-    patch.setattr(sized_moments, "_TOGETHER", Fraction(1))
-    patch.setattr(sized_moments, "_ODD", 0)
+    patch.setattr(moments, "_TOGETHER", Fraction(1))
+    patch.setattr(moments, "_ODD", 0)
 
 
 def _one_way_alone(patch: Patch) -> None:
@@ -264,7 +264,7 @@ def _zeros_kept(patch: Patch) -> None:
     def kept(rows: Relation, unit: AbstractUnit) -> Relation:
         return replace(rows, weighed=unit.weigh(rows.schema))
 
-    patch.setattr(catalogs, "_weigh_rows", kept)
+    patch.setattr(tables, "_weigh_rows", kept)
 
 
 def _grouped_by_itself(patch: Patch) -> None:

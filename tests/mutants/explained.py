@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tests.mutants.changes import Change
 
-_BUNDLE = "src/sordino/planning/bundle.py"
-_SHARES = "src/sordino/aggregations/shares.py"
-_CONTRIBUTION = "src/sordino/contribution.py"
+_BUNDLE = "src/sordino/plan/bundle.py"
+_SHARES = "src/sordino/aggregations/measurement.py"
+_CONTRIBUTION = "src/sordino/data/contribution.py"
 
 EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
     (

@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.mutants.planting import Planted
 
-_HANDLE: Final = "src/sordino/ledger/handle.py"
+_HANDLE: Final = "src/sordino/ledger/log.py"
 _STORE: Final = "src/sordino/ledger/file_store.py"
 
 PLANTED_ALARMS: Final[tuple[Planted, ...]] = (
@@ -40,7 +40,7 @@ PLANTED_ALARMS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "alarms",
-        "src/sordino/ledger/records.py",
+        "src/sordino/ledger/file_format.py",
         " and _nests_deeper(text):",
         " and False:",
         "the depth of a file taken for the caller's",
@@ -54,7 +54,7 @@ PLANTED_ALARMS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "alarms",
-        "src/sordino/session/book.py",
+        "src/sordino/session/charging.py",
         "        probe_room()\n",
         "",
         "a charge without room for its answer",

@@ -8,8 +8,8 @@ from tests.mutants.planting import Planted
 
 _OPENING: Final = "src/sordino/ledger/opening.py"
 _CLOCKS: Final = "src/sordino/ledger/clocks.py"
-_BLOCKS: Final = "src/sordino/ledger/block_charges.py"
-_LEDGER: Final = "src/sordino/ledger/kept_days.py"
+_BLOCKS: Final = "src/sordino/ledger/blocks.py"
+_LEDGER: Final = "src/sordino/ledger/blocks.py"
 
 PLANTED_CLOCKS: Final[tuple[Planted, ...]] = (
     Planted(
@@ -42,7 +42,7 @@ PLANTED_CLOCKS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "clocks",
-        "src/sordino/ledger/backup.py",
+        "src/sordino/ledger/opening.py",
         "    when = max(terms.world.clock(), ",
         "    when = min(terms.world.clock(), ",
         "a restored ledger that goes back in time",
@@ -77,14 +77,14 @@ PLANTED_CLOCKS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "clocks",
-        "src/sordino/job/job_desk.py",
-        "        if files.newest >= datetime.combine(end, time(), UTC):\n",
+        "src/sordino/office/job/running.py",
+        "        if files.newest >= datetime.combine(end, time_of_day(), UTC):\n",
         "        if True:\n",
         "a month charged whose files have not come",
     ),
     Planted(
         "clocks",
-        "src/sordino/job/job_desk.py",
+        "src/sordino/office/job/running.py",
         "    if due:\n        _refuse_doubtful_clock(job, ledger)\n",
         "",
         "what is due made by a clock in doubt",

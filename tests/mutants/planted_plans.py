@@ -7,20 +7,20 @@ from typing import Final
 from tests.mutants.planted_views import PLANTED_VIEWS
 from tests.mutants.planting import Planted
 
-_PLANS: Final = "src/sordino/engines/duckdb/executed_plans.py"
-_DATABASE: Final = "src/sordino/engines/duckdb/database.py"
+_PLANS: Final = "src/sordino/engines/duckdb/plans.py"
+_DATABASE: Final = "src/sordino/engines/duckdb/session.py"
 
 PLANTED_PLANS: Final[tuple[Planted, ...]] = (
     Planted(
         "plans",
-        "src/sordino/engines/duckdb/connection.py",
+        "src/sordino/engines/duckdb/session.py",
         '"enable_optimizer": "false",',
         '"enable_optimizer": "true",',
         "optimisers that believe what files say of themselves",
     ),
     Planted(
         "plans",
-        "src/sordino/engines/duckdb/connection.py",
+        "src/sordino/engines/duckdb/session.py",
         '    if str(optimises).lower() != _SETTINGS["enable_optimizer"]:\n',
         "    if optimises is None:\n",
         "a switch taken for turned because it was asked for",
@@ -62,7 +62,7 @@ PLANTED_PLANS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "plans",
-        "src/sordino/engines/duckdb/nested_text.py",
+        "src/sordino/engines/duckdb/plans.py",
         'part.args.get("materialized") is not False',
         'part.args.get("materialized") is not None',
         "every step of a plan stored",

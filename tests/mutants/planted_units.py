@@ -9,14 +9,14 @@ from tests.mutants.planting import Planted
 PLANTED_UNITS: Final[tuple[Planted, ...]] = (
     Planted(
         "contribution",
-        "src/sordino/contribution.py",
+        "src/sordino/data/contribution.py",
         "l2=min(change.l2, sqrt(2 * most**2)),",
         "l2=min(change.l2, sqrt(most**2)),",
         "rows that come counted, and those that leave forgotten",
     ),
     Planted(
         "contribution",
-        "src/sordino/contribution.py",
+        "src/sordino/data/contribution.py",
         "if self.version in by:",
         "if self.version not in by and not by:",
         "a weighed column summed in groups of its own values",
@@ -30,14 +30,14 @@ PLANTED_UNITS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "contribution",
-        "src/sordino/aggregations/sized_moments.py",
+        "src/sordino/aggregations/moments.py",
         "_TOGETHER: Final = Fraction(9, 8)",
         "_TOGETHER: Final = Fraction(8, 8)",
         "squares that cost nothing beside their values",
     ),
     Planted(
         "contribution",
-        "src/sordino/query/relation.py",
+        "src/sordino/query/steps.py",
         "weighed = self.weighed_beside(condition.names())",
         "weighed = self.weighed",
         "a filter that reads the weighed column",
@@ -51,21 +51,21 @@ PLANTED_UNITS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "contribution",
-        "src/sordino/session/catalog.py",
+        "src/sordino/session/tables.py",
         "(col(name) >= 1).tree",
         "(col(name) >= 0).tree",
         "rows that stand for nothing kept",
     ),
     Planted(
         "contribution",
-        "src/sordino/session/desk.py",
+        "src/sordino/session/executor.py",
         "        self.catalog.refuse_other_sizes()\n",
         "",
         "a public number of rows that is false by now",
     ),
     Planted(
         "contribution",
-        "src/sordino/planning/margins_purchase.py",
+        "src/sordino/plan/margins.py",
         "return setting.counts() if relation.spread is None else setting.rows()",
         "return setting.counts()",
         "margins of a part in which a row may be charged alone",

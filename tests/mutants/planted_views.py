@@ -6,9 +6,9 @@ from typing import Final
 
 from tests.mutants.planting import Planted
 
-_RELATIONS: Final = "src/sordino/engines/duckdb/relations.py"
+_RELATIONS: Final = "src/sordino/engines/duckdb/tables.py"
 _JUDGE: Final = "src/sordino/engines/duckdb/row_by_row.py"
-_FRAMES: Final = "src/sordino/sources/lazy_frames.py"
+_FRAMES: Final = "src/sordino/data/lazy_frames.py"
 
 PLANTED_VIEWS: Final[tuple[Planted, ...]] = (
     Planted(
@@ -41,7 +41,7 @@ PLANTED_VIEWS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "views",
-        "src/sordino/session/catalog.py",
+        "src/sordino/session/tables.py",
         "        if table.vouched_by is None:\n",
         "        if not reason:\n",
         "rows that are computed of many are taken without a word",
@@ -62,7 +62,7 @@ PLANTED_VIEWS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "views",
-        "src/sordino/sources/arrow.py",
+        "src/sordino/data/arrow.py",
         "        if _is_filtered(dataset):\n",
         "        if not fields_of(dataset.schema):\n",
         "a filter of Arrow pushed to the footers",

@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.mutants.planting import Planted
 
-_FILE: Final = "src/sordino/engines/duckdb/instance.py"
+_FILE: Final = "src/sordino/engines/duckdb/session.py"
 
 PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     Planted(
@@ -81,21 +81,21 @@ PLANTED_WAITING: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "sums",
-        "src/sordino/arrays.py",
+        "src/sordino/numbers/arrays.py",
         'bitorder="little"',
         'bitorder="big"',
         "truths in the wrong order",
     ),
     Planted(
         "sums",
-        "src/sordino/arrays.py",
+        "src/sordino/numbers/arrays.py",
         "np.from_dlpack(column.combine_chunks()).copy()",
         "np.from_dlpack(column.combine_chunks())",
         "numbers of a column that others change",
     ),
     Planted(
         "sums",
-        "src/sordino/sources/arrow_values.py",
+        "src/sordino/data/arrow.py",
         "return pc.add(array.cast(pa.float64()), _ZERO)",
         "return pc.add(array.cast(pa.float64()), 0.0)",
         "pandas imported with the first release",

@@ -57,10 +57,34 @@ class Room:
 
 ROOMS: Final[dict[str, Room]] = {
     "losses": Room(
-        ("losses/*.py", "curves/**/*.py", "numbers/normal_law.py"), _LOSSES, 0.2
+        (
+            "losses/budgets/charge.py",
+            "losses/closed.py",
+            "losses/curves/**/*.py",
+            "losses/guarantees.py",
+            "losses/interop.py",
+            "losses/loss.py",
+            "losses/thresholded.py",
+            "noise/exponential.py",
+            "noise/gaussian.py",
+            "noise/laplace.py",
+            "noise/randomized_response.py",
+            "noise/sensitivity.py",
+            "numbers/normal.py",
+            "numbers/progress.py",
+            "office/notebook/pages.py",
+            "office/pictures/curves.py",
+            "office/pictures/figures.py",
+        ),
+        _LOSSES,
+        0.2,
     ),
     "sampling": Room(
-        ("sampling/*.py",),
+        (
+            "noise/gaussian.py",
+            "noise/laplace.py",
+            "noise/sampling/**/*.py",
+        ),
         (
             "tests/unit/sampling",
             "tests/laws/test_law_against_map.py",
@@ -68,9 +92,32 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "mechanisms": Room(("mechanisms/**/*.py", "distributions/*.py"), _MECHANISMS, 0.2),
+    "mechanisms": Room(
+        (
+            "noise/above_threshold.py",
+            "noise/additive.py",
+            "noise/bin_counts.py",
+            "noise/exponential.py",
+            "noise/gaussian.py",
+            "noise/key_rounds.py",
+            "noise/laplace.py",
+            "noise/law.py",
+            "noise/numbers.py",
+            "noise/quantiles.py",
+            "noise/randomized_response.py",
+            "noise/sums.py",
+            "noise/threshold/**/*.py",
+        ),
+        _MECHANISMS,
+        0.2,
+    ),
     "contribution": Room(
-        ("contribution.py", "constraints.py", "sensitivity.py", "units.py"),
+        (
+            "data/contribution.py",
+            "data/limits.py",
+            "data/units.py",
+            "noise/sensitivity.py",
+        ),
         (
             "tests/unit/test_contribution.py",
             "tests/unit/test_units.py",
@@ -83,12 +130,10 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "keys": Room(
         (
-            "losses/rounds.py",
-            "curves/rounds_curve.py",
-            "mechanisms/kit/key_rounds.py",
-            "release/shown_keys.py",
+            "aggregations/sum.py",
+            "losses/thresholded.py",
+            "noise/key_rounds.py",
             "release/answer.py",
-            "aggregations/weights_of_ids.py",
         ),
         (
             "tests/laws/test_key_rounds_laws.py",
@@ -98,7 +143,11 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "intervals": Room(
-        ("aggregations/intervals/*.py", "distributions/blends.py"),
+        (
+            "aggregations/intervals/linear_forms.py",
+            "aggregations/intervals/quotients.py",
+            "noise/sums.py",
+        ),
         (
             "tests/unit/aggregations/test_intervals.py",
             "tests/unit/aggregations/test_intervals_given_shown.py",
@@ -109,9 +158,12 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "reports": Room(
         (
-            *("pages/odds.py", "pages/markup.py", "pages/amounts.py"),
-            *("pages/purses.py", "pages/request_words.py", "pages/limits_page.py"),
-            "report/*.py",
+            "office/html/elements.py",
+            "office/html/odds.py",
+            "office/report/accounts.py",
+            "office/report/document.py",
+            "office/report/promise.py",
+            "release/explanation.py",
         ),
         (
             "tests/unit/pages",
@@ -122,8 +174,9 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "views": Room(
         (
-            *("engines/duckdb/relations.py", "engines/duckdb/row_by_row.py"),
-            *("engines/duckdb/user_names.py", "sources/lazy_frames.py"),
+            "data/lazy_frames.py",
+            "engines/duckdb/row_by_row.py",
+            "engines/duckdb/tables.py",
         ),
         (
             "tests/laws/test_frame_plan_laws.py",
@@ -134,10 +187,11 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "kept": Room(
         (
-            "query/kept_plans.py",
-            *("engines/sql/kept_rows.py", "engines/sql/kept_tables.py"),
-            "engines/sql/leaves.py",
-            *("engines/duckdb/portions.py", "engines/duckdb/looks.py"),
+            "engines/duckdb/bounds.py",
+            "engines/statements/cached_rows.py",
+            "engines/statements/plans.py",
+            "engines/statements/statements.py",
+            "query/node_rules.py",
         ),
         (
             "tests/laws/test_portion_laws.py",
@@ -150,7 +204,10 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "clocks": Room(
-        ("ledger/clocks.py", "ledger/file_system.py"),
+        (
+            "ledger/clocks.py",
+            "ledger/file_system.py",
+        ),
         (
             "tests/unit/ledger/test_clocks_of_ledgers.py",
             "tests/unit/ledger/test_places_of_ledgers.py",
@@ -160,7 +217,11 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "jobs": Room(
-        ("job/outputs.py", "job/turns.py", "cli/quantities.py"),
+        (
+            "office/cli/metrics.py",
+            "office/job/outputs.py",
+            "office/job/running.py",
+        ),
         (
             "tests/stories/test_watched_jobs.py",
             "tests/unit/engines/test_postgres_codes.py",
@@ -169,7 +230,11 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "sums": Room(
-        ("arrays.py", "engines/sql/measures.py", "engines/duckdb/sql_numbers.py"),
+        (
+            "engines/duckdb/entries.py",
+            "engines/statements/totals.py",
+            "numbers/arrays.py",
+        ),
         (
             "tests/unit/test_arrays.py",
             "tests/laws/test_sum_laws.py",
@@ -179,7 +244,7 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "waiting": Room(
-        ("engines/duckdb/instance.py", "engines/duckdb/database.py"),
+        ("engines/duckdb/session.py",),
         (
             "tests/unit/engines/test_waiting_databases.py",
             "tests/unit/engines/test_duckdb_engine.py",
@@ -189,8 +254,9 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "plans": Room(
         (
-            *("engines/duckdb/executed_plans.py", "engines/duckdb/nested_text.py"),
-            *("engines/duckdb/connection.py", "engines/duckdb/file_reading.py"),
+            "engines/duckdb/plans.py",
+            "engines/duckdb/session.py",
+            "engines/duckdb/tables.py",
         ),
         (
             "tests/unit/engines/test_duckdb_plans.py",
@@ -200,7 +266,10 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "server": Room(
-        ("engines/postgres/*.py",),
+        (
+            "engines/doors.py",
+            "engines/postgres/**/*.py",
+        ),
         (
             "tests/unit/engines/test_postgres_beliefs.py",
             "tests/unit/engines/test_postgres_bounds.py",
@@ -217,7 +286,11 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "margins": Room(
-        ("tables/*.py", "planning/margins_purchase.py", "release/margins_answer.py"),
+        (
+            "aggregations/margins/**/*.py",
+            "plan/margins.py",
+            "release/margins.py",
+        ),
         (
             "tests/laws/test_margin_laws.py",
             "tests/unit/tables",
@@ -228,9 +301,10 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "figures": Room(
         (
-            *("aggregations/running.py", "aggregations/factorisation.py"),
-            *("planning/first_stage.py", "mechanisms/kit/top_keys.py"),
-            "query/limit_effects.py",
+            "aggregations/running.py",
+            "noise/key_rounds.py",
+            "plan/keys_first.py",
+            "query/limit_grid.py",
         ),
         (
             "tests/laws/test_running_laws.py",
@@ -242,9 +316,10 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "files": Room(
         (
-            *("release/part_noise.py", "release/released_files.py"),
-            *("release/files_answer.py", "release/folder_label.py"),
-            *("session/files_desk.py", "session/large_answers.py"),
+            "office/label/files.py",
+            "release/released_files.py",
+            "session/executor.py",
+            "session/files.py",
         ),
         (
             "tests/unit/release/test_part_noise.py",
@@ -259,10 +334,11 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "labels": Room(
         (
-            *("release/label*.py", "release/exactness.py"),
-            *("release/request_facts.py", "release/stated_facts.py"),
-            *("release/csv_metadata.py", "release/linked_data.py"),
-            *("cli/label_command.py", "pages/beside_page.py", "ledger/registry.py"),
+            "ledger/copies.py",
+            "office/cli/publishing.py",
+            "office/label/**/*.py",
+            "office/report/proof.py",
+            "release/explanation.py",
         ),
         (
             "tests/unit/release/test_label.py",
@@ -275,15 +351,23 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         0.2,
     ),
-    "joins": Room(("query/joins.py", "query/per_id.py"), _QUERIES, 0.2),
+    "joins": Room(
+        (
+            "query/groups.py",
+            "query/joins.py",
+        ),
+        _QUERIES,
+        0.2,
+    ),
     "prices": Room(
         (
-            "planning/*.py",
-            "session/partition.py",
-            *("aggregations/shares.py", "aggregations/keys_and_noise.py"),
-            *("aggregations/measurements.py", "aggregations/moments.py"),
-            "aggregations/centred_counts.py",
-            "mechanisms/laplace_sum_threshold.py",
+            "aggregations/count.py",
+            "aggregations/measurement.py",
+            "aggregations/moments.py",
+            "noise/threshold/laplace.py",
+            "office/notebook/pages.py",
+            "plan/**/*.py",
+            "session/tables.py",
         ),
         (
             "tests/unit/aggregations/test_measurements.py",
@@ -299,9 +383,11 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "policy": Room(
         (
-            "policy/*.py",
-            *("ledger/obedience.py", "ledger/obeyed.py"),
-            *("query/lineage.py", "session/usages.py"),
+            "ledger/policy_enforcement.py",
+            "ledger/policy_file.py",
+            "ledger/policy_rules.py",
+            "query/node_rules.py",
+            "session/usages.py",
         ),
         (
             "tests/unit/policy",
@@ -313,7 +399,10 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "pictures": Room(
-        ("release/drawing/forms.py", "release/drawing/parts.py"),
+        (
+            "office/pictures/parts.py",
+            "office/pictures/release.py",
+        ),
         (
             "tests/unit/release/test_plotting.py",
             "tests/unit/release/test_pictures.py",
@@ -323,10 +412,11 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "blocks": Room(
         (
-            *("query/covers.py", "query/admission.py", "session/open_blocks.py"),
-            "session/narrowing.py",
-            *("ledger/block_charges.py", "ledger/block_walk.py"),
-            *("ledger/exposure.py", "budgets/table_blocks.py"),
+            "ledger/blocks.py",
+            "losses/budgets/blocks.py",
+            "query/blocks_read.py",
+            "session/session.py",
+            "session/tables.py",
         ),
         (
             "tests/unit/query/test_covers.py",
@@ -343,8 +433,11 @@ ROOMS: Final[dict[str, Room]] = {
     ),
     "alarms": Room(
         (
-            *("ledger/handle.py", "ledger/file_store.py", "ledger/opening.py"),
-            *("ledger/witnessed_store.py", "ledger/paid_in_full.py"),
+            "ledger/file_store.py",
+            "ledger/log.py",
+            "ledger/opening.py",
+            "ledger/other_stores.py",
+            "ledger/verification.py",
         ),
         (
             "tests/unit/ledger/test_ledger_alarms.py",
@@ -358,7 +451,10 @@ ROOMS: Final[dict[str, Room]] = {
         0.2,
     ),
     "budgets": Room(
-        ("budgets/*.py",),
+        (
+            "losses/budgets/**/*.py",
+            "office/notebook/pages.py",
+        ),
         (
             "tests/unit/budgets/test_filters.py",
             "tests/unit/budgets/test_calibration.py",

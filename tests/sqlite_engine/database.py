@@ -9,13 +9,12 @@ from typing import Any, Final, final
 
 import pyarrow as pa
 
-from sordino.engines.sql.database import AbstractDatabase
-from sordino.engines.sql.kept_tables import columns_text
-from sordino.engines.sql.statements import Statement
-from sordino.query.question import MOST
-from sordino.schema import Schema
-from sordino.sources.base import AbstractSource
-from sordino.sources.plain_values import values_of
+from sordino.aggregations.measurement import MOST
+from sordino.data.source import AbstractSource, values_of
+from sordino.engines.statements.cached_rows import columns_text
+from sordino.engines.statements.database import AbstractDatabase
+from sordino.engines.statements.statements import Statement
+from sordino.expressions.schema import Schema
 from tests.sqlite_engine.dialect import SQLITE
 
 _EPOCH: Final = dt.datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times

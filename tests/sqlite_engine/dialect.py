@@ -10,13 +10,12 @@ from typing import ClassVar, Final, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import SALT, AbstractDialect, refusal
-from sordino.engines.sql.pieces import Sql
-from sordino.expressions.operations import OPERATIONS
-from sordino.schema import PLAIN
-from sordino.sources.base import AbstractSource
-from sordino.sources.plain_values import LONGEST
+from sordino.data.source import LONGEST, AbstractSource
+from sordino.engines.statements import templates
+from sordino.engines.statements.dialect import SALT, AbstractDialect, refusal
+from sordino.engines.statements.templates import Sql
+from sordino.expressions.language import OPERATIONS
+from sordino.expressions.schema import PLAIN
 from tests.sqlite_engine.entries import ENTRIES
 
 _DOUBLES: Final = "it holds no NaN"
@@ -56,13 +55,17 @@ class SQLiteDialect(AbstractDialect):
     def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
         """Return a text that is not too long."""
         del arrow
-        size = sql.function("length", exp.Cast(this=column, to=sql.sql_type("BLOB")))
-        return sql.case([(sql.is_at_most(size, sql.whole(LONGEST)), column.copy())])
+        size = templates.function(
+            "length", exp.Cast(this=column, to=templates.sql_type("BLOB"))
+        )
+        return templates.case([
+            (templates.is_at_most(size, templates.whole(LONGEST)), column.copy())
+        ])
 
     def digest(self, values: Sequence[Sql]) -> Sql:
         """Return a keyed hash, of Python."""
         salt = exp.Placeholder(this=SALT)
-        return sql.function("digest", salt, *(one.copy() for one in values))
+        return templates.function("digest", salt, *(one.copy() for one in values))
 
     def order_term(self, value: Sql) -> exp.Ordered:
         """Return the value: texts go by their bytes, NULL is least."""
@@ -79,8 +82,8 @@ class SQLiteDialect(AbstractDialect):
 
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
         """Return the rest of the digest, compared; no digest is negative."""
-        rest = sql.infix(exp.Mod, self.digest(values), sql.whole(count))
-        return sql.is_equal(rest, sql.whole(number))
+        rest = templates.infix(exp.Mod, self.digest(values), templates.whole(count))
+        return templates.is_equal(rest, templates.whole(number))
 
     def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Refuse: there are no lists."""
@@ -91,13 +94,13 @@ class SQLiteDialect(AbstractDialect):
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE EXISTS."""
-        return rows.where(sql.exists(other, on), copy=False)
+        return rows.where(templates.exists(other, on), copy=False)
 
     def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE NOT EXISTS."""
-        return rows.where(exp.not_(sql.exists(other, on)), copy=False)
+        return rows.where(exp.not_(templates.exists(other, on)), copy=False)
 
     def stores(self, *, shared: bool) -> bool:
         """Store what several read."""
@@ -119,22 +122,22 @@ class SQLiteDialect(AbstractDialect):
     def row_count(self, times: int) -> Sql:
         """Return the sum of a constant."""
         one, each = exp.Literal.string("0"), exp.Literal.string(str(times))
-        return _sum(sql.whole(1), one, each)
+        return _sum(templates.whole(1), one, each)
 
     def narrow_total(self, total: Sql) -> Sql:
         """Return a text held within the limits, as an integer; counts are held."""
-        return sql.function("held", total)
+        return templates.function("held", total)
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
         """Return COUNT(DISTINCT ...) of the values as one text or NULL, as text."""
-        told = sql.function("row_text", *(one.copy() for one in values))
+        told = templates.function("row_text", *(one.copy() for one in values))
         count = exp.Count(this=exp.Distinct(expressions=[told]))
-        return sql.as_type(count, "TEXT")
+        return templates.as_type(count, "TEXT")
 
 
 def _sum(value: Sql, factor: Sql, shift: Sql) -> Sql:
     """Return a sum of Python; SQLite has none of no rows."""
-    total = sql.function("wide_sum", value.copy(), factor, shift)
+    total = templates.function("wide_sum", value.copy(), factor, shift)
     return exp.Coalesce(this=total, expressions=[exp.Literal.string("0")])
 
 

@@ -1,8 +1,8 @@
 """An engine that asks SQLite: the trial of the door for dialects."""
 
-from sordino.engines.door import Settings
-from sordino.engines.sql.engine import SQLEngine
-from sordino.engines.sql.room import Room
+from sordino.engines.doors import Settings
+from sordino.engines.statements.database import Room
+from sordino.engines.statements.engine import SQLEngine
 from tests.sqlite_engine.database import SQLite
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.cli.ledger_command import LEDGER_COMMANDS, LedgerCommand
-from sordino.cli.main import COMMANDS, command_parser, main
+from sordino.office.cli.ledgers import LEDGER_COMMANDS, LedgerCommand
+from sordino.office.cli.main import COMMANDS, command_parser, main
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 ROOT = Path(__file__).parent.parent.parent

@@ -9,7 +9,7 @@ import jedi
 import pytest
 
 import sordino
-from sordino._fields import make
+from sordino.numbers.frozen import make
 
 PROJECT = jedi.Project(Path(sordino.__file__).parents[1])
 DOCS = Path(__file__).parents[2] / "docs"

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.cli import conformance_command as conformance
-from sordino.cli.main import main
-from sordino.conformance import verdicts as every
-from sordino.conformance.bound_cases import CASES
-from sordino.conformance.example_tables import TABLES
-from sordino.conformance.operation_cases import FORMS
-from sordino.conformance.verdicts import Verdict
+from sordino.engines.conformance import verdicts
+from sordino.engines.conformance.bounds import CASES
+from sordino.engines.conformance.operations import FORMS
+from sordino.engines.conformance.plans import TABLES
+from sordino.engines.conformance.verdicts import Verdict
+from sordino.office.cli import tools
+from sordino.office.cli.main import main
 from tests.postgres_server import cluster
 from tests.spark_here import users_session
 
@@ -21,7 +21,7 @@ PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="ut
 
 def test_it_is_documented() -> None:
     """The page has the command, its options and its example, with as many cases."""
-    cases = len(CASES) + len(FORMS) + len(every.MULTIPLICITIES) + len(TABLES)
+    cases = len(CASES) + len(FORMS) + len(verdicts.MULTIPLICITIES) + len(TABLES)
     assert f"\n{cases} cases: " in PAGE
     for told in ("## `sordino conformance`", "--engine", "--json", "it conforms"):
         assert told in PAGE
@@ -47,8 +47,8 @@ def test_spark_conforms(
 ) -> None:
     """By its name: some of all cases, which are each asked in test_spark_engine.py."""
     users_session()
-    monkeypatch.setattr(every, "CASES", CASES[::12])
-    monkeypatch.setattr(every, "FORMS", FORMS[::40])
+    monkeypatch.setattr(verdicts, "CASES", CASES[::12])
+    monkeypatch.setattr(verdicts, "FORMS", FORMS[::40])
     assert main(["conformance", "--engine", "spark", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["conforms"]
@@ -62,12 +62,12 @@ def test_what_is_wrong_is_told(
     """An engine that differs once: named, with both answers, and 1."""
     cases = (Verdict("plan: a", "agrees"), Verdict("plan: b", "differs", "3\nwhere 2"))
     made: Any = lambda _: iter(cases)  # noqa: E731 in the place of a function
-    monkeypatch.setattr(conformance, "verdicts", made)
-    assert main(["conformance"]) == conformance.DIFFERS
+    monkeypatch.setattr(tools, "verdicts", made)
+    assert main(["conformance"]) == tools.DIFFERS
     told = capsys.readouterr().out
     assert "differs: plan: b" in told
     assert "IT DOES NOT CONFORM" in told
-    assert main(["conformance", "--json"]) == conformance.DIFFERS
+    assert main(["conformance", "--json"]) == tools.DIFFERS
     assert not json.loads(capsys.readouterr().out)["conforms"]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.demo import beneath, clinic, hospital, pages, show
+from sordino.office.demo import clinic, scenes
 
 VISITS, PATIENTS = 20_000, 2_000
 """A small table: the scenes are the same."""
@@ -24,13 +24,13 @@ def shown() -> str:
     heard = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(heard):
         patch.setenv("COLUMNS", "80")
-        show.main(VISITS, PATIENTS)
+        scenes.main(VISITS, PATIENTS)
     return heard.getvalue()
 
 
 def test_every_scene_fits_the_terminal(shown: str) -> None:
     """Lines have at most 80 columns, and every scene says why it is there."""
-    assert max(map(len, shown.splitlines())) <= pages.WIDEST
+    assert max(map(len, shown.splitlines())) <= scenes.WIDEST
     titles = re.findall(r"^(\S.*?) ──+$", shown, re.MULTILINE)
     assert titles[:3] == [
         "A table of people",
@@ -65,8 +65,8 @@ def test_the_budget_is_kept(shown: str) -> None:
     """What was spent and what is left add up, and the next request is refused."""
     left = sd.ApproxDP("0.25", "3e-7")
     assert f"left         {left!r}" in shown
-    whole = hospital.KNOWN + hospital.UNKNOWN + left
-    assert hospital.BUDGET.admits(whole)
+    whole = scenes.KNOWN + scenes.UNKNOWN + left
+    assert scenes.BUDGET.admits(whole)
     assert "nothing was charged" in re.sub(r"\s+", " ", shown)
 
 
@@ -86,10 +86,10 @@ def test_the_noise_is_that_of_the_mechanisms(shown: str) -> None:
     """Each kind of noise has its exact price; together they cost less than apart."""
     for told in ("epsilon = 1/2", "rho = 1/8", "mu = 1/2", "delta = 6.1e-7"):
         assert told in shown
-    losses = [one.loss for one in beneath.noises()]
-    apart = sum(float(loss.epsilon_at(beneath.DELTA)) for loss in losses)
-    assert beneath.total_epsilon(losses) < apart
-    assert f"epsilon = {pages.hundredths(beneath.total_epsilon(losses))}" in shown
+    losses = [one.loss for one in scenes.noises()]
+    apart = sum(float(loss.epsilon_at(scenes.DELTA)) for loss in losses)
+    assert scenes.total_epsilon(losses) < apart
+    assert f"epsilon = {scenes.hundredths(scenes.total_epsilon(losses))}" in shown
 
 
 def test_invented_visits_are_always_the_same() -> None:
@@ -106,6 +106,6 @@ def test_invented_visits_are_always_the_same() -> None:
 
 def test_small_numbers_are_rounded_against_us() -> None:
     """Two digits, never below the number: 6.079e-7 reads 6.1e-7."""
-    assert pages.rounded_up_text(Fraction("6.01e-7")) == "6.1e-7"
-    assert pages.rounded_up_text(Fraction("6.099e-7")) == "6.1e-7"
-    assert pages.hundredths(5.4201) == "5.43"
+    assert scenes.rounded_up_text(Fraction("6.01e-7")) == "6.1e-7"
+    assert scenes.rounded_up_text(Fraction("6.099e-7")) == "6.1e-7"
+    assert scenes.hundredths(5.4201) == "5.43"

@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.cli import check_command, price_command
 from sordino.errors import BudgetExceeded
-from sordino.session import desk
+from sordino.office.cli import jobs
+from sordino.session import executor
 from tests.growing import A_MONTH, JOB, YEAR, Clock, Visits, months_after, set_clock
 from tests.jobs import logged, ran
 
@@ -33,7 +33,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     visits.add(0, dt.date(YEAR, 1, 1), 0)
     visits.write(tmp_path)
     clock = set_clock(monkeypatch)
-    for command in (check_command, price_command):
+    for command in (jobs, jobs):
         monkeypatch.setattr(command, "today", lambda: clock.day)
     return clock
 
@@ -339,7 +339,7 @@ def test_the_attack_works_on_a_ledger_that_forgets_the_cover(
     one answer is off by (false alarm: 2e-9), and who was in January alone lost more
     than the limit of January by far.
     """
-    monkeypatch.setattr(desk, "blocks_of", newest_block)
+    monkeypatch.setattr(executor, "blocks_of", newest_block)
     answers = refresh_for_a_year(tmp_path, clock, WORDINGS["the month itself"])
     assert len(answers) == 12
     deviation = answers[0].errors.column("n sd")[0].as_py()

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.cli.inspect_command import EXAMPLE
-from sordino.cli.main import main
 from sordino.errors import InvalidParameter, UnknownName
-from sordino.session.inspection_report import PRIVATE
+from sordino.office.cli.main import main
+from sordino.office.cli.sql import INSPECT_EXAMPLE as EXAMPLE
+from sordino.session.inspection import PRIVATE
 
 PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
 PERSON: Final = sd.AddRowsWithID("person")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import sordino as sd
-from sordino.job import outputs
-from sordino.job.job_desk import today
-from sordino.job.schedule import SCHEDULES
+from sordino.office.job import outputs
+from sordino.office.job.outputs import SCHEDULES
+from sordino.office.job.running import today
 from tests.jobs import JOB, PROGRAM, charged, fill_folder, logged, ran
 
 

@@ -105,7 +105,7 @@ def test_every_form_is_written(folder: Path, form: str) -> None:
 def test_a_picture_is_no_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A terminal gets no bytes of a picture."""
     assert folder
-    monkeypatch.setattr("sordino.cli.label_command.is_terminal", lambda _: True)
+    monkeypatch.setattr("sordino.office.cli.publishing.is_terminal", lambda _: True)
     code, _, error = ran("label", FILES[0], "--format", "png")
     assert code == 2
     assert "-o" in error

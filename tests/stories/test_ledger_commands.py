@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.cli.main import main
+from sordino.office.cli.main import main
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 REASONS = ["monthly report", "for the night"]

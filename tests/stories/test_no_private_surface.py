@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from sordino.cli import main as door
-from sordino.cli import release_command
+from sordino.office.cli import jobs, main
 
 ROWS = 7_919
 PEOPLE = 2_003
@@ -91,8 +90,8 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
         contextlib.redirect_stdout(told),
         contextlib.redirect_stderr(told),
     ):
-        patch.setattr(release_command, "is_terminal", lambda stream: stream is not None)
-        codes = [door.main(words) for words in COMMANDS]
+        patch.setattr(jobs, "is_terminal", lambda stream: stream is not None)
+        codes = [main.main(words) for words in COMMANDS]
     assert codes.count(0) >= len(COMMANDS) - 4, codes
     return folder, told.getvalue()
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from sordino.cli.main import main
+from sordino.office.cli.main import main
 from tests.stories.test_ten_minutes import ROOT, printed, shape
 
 PAGE: Final = (ROOT / "docs/guides/policy.md").read_text(encoding="utf-8")

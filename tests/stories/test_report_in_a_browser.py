@@ -9,7 +9,7 @@ import pytest
 
 import sordino as sd
 from sordino.ledger.ledger import Ledger
-from sordino.report.ledger_story import ledger_report
+from sordino.office.report.document import ledger_report
 from tests.browser.sight import look_at
 from tests.reports import EVIL, hostile_ledger, plain_ledger
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from sordino.cli.main import main
+from sordino.office.cli.main import main
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/guides/jobs.md").read_text(encoding="utf-8")

@@ -11,13 +11,11 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.cli.main import command_parser
 from sordino.errors import LedgerUnavailable
-from sordino.job.job import read_job
-from sordino.job.job_desk import JobDesk, open_to_release
-from sordino.job.planned_release import PlannedRelease
-from sordino.job.questions import AskedRelease
-from sordino.job.turns import turn_of
+from sordino.office.cli.main import command_parser
+from sordino.office.job.job import read_job
+from sordino.office.job.questions import PlannedRelease
+from sordino.office.job.running import AskedRelease, JobDesk, open_to_release, turn_of
 from sordino.release.release import Release
 from tests.jobs import JOB, charged, fill_folder, logged, ran
 from tests.open_metrics import read_gauges

@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from typing import Any, final
 
-from sordino.aggregations.additive import SingleEstimator
-from sordino.aggregations.base import AbstractAggregation, AbstractEstimator, Setting
-from sordino.aggregations.column_values import column_words
-from sordino.aggregations.lattice import Lattice, steps_total
-from sordino.aggregations.measurements import IntegerMeasurement
+from sordino.aggregations.aggregation import (
+    AbstractAggregation,
+    AbstractEstimator,
+    Setting,
+)
+from sordino.aggregations.estimators import SingleEstimator
+from sordino.aggregations.lattice import Lattice, column_words, steps_total
+from sordino.aggregations.measurement import IntegerMeasurement
 from sordino.expressions.language import Expression, col, when
-from sordino.words import Words, call
+from sordino.numbers.canonical import Words, call
 
 _TRUTHS = Lattice(0, 1, 0)
 

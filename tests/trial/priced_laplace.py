@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self, final
 
-from sordino._fields import fill, make
-from sordino.losses.base import Loss, PureDP
-from sordino.losses.noise_losses import LaplaceLoss
-from sordino.mechanisms.kit.distance import Distance, change_ratio, l1
-from sordino.mechanisms.kit.domain import Metric
-from sordino.mechanisms.kit.noise import AbstractNoise, LaplaceNoise, NoNoise
-from sordino.mechanisms.noise_mechanism import (
+from sordino.losses.loss import Loss, PureDP
+from sordino.noise.additive import (
     AbstractFloatMechanism,
+    AbstractNoise,
+    Distance,
+    NoNoise,
+    change_ratio,
+    l1,
     read_float_options,
 )
+from sordino.noise.laplace import LaplaceLoss, LaplaceNoise
+from sordino.noise.numbers import Metric
 from sordino.numbers import INFINITE, Extended, Number, positive
+from sordino.numbers.frozen import fill, make
 
 
 @final

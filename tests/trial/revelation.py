@@ -6,15 +6,14 @@ from typing import Any, final
 
 import numpy as np
 
-from sordino._fields import fill
-from sordino.curves.curve import AbstractCurve, End
-from sordino.curves.laws.law import Laws
-from sordino.curves.points import Floats
-from sordino.curves.response import response_law
-from sordino.losses.base import Loss
+from sordino.losses.curves.curve import AbstractCurve, End, response_law
+from sordino.losses.curves.laws import Laws
+from sordino.losses.curves.points import Floats
 from sordino.losses.guarantees import Guarantees
+from sordino.losses.loss import Loss
 from sordino.numbers import probability, up
-from sordino.words import Words, call, number
+from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.frozen import fill
 
 
 @final

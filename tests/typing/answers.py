@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import sordino as sd
-from sordino.losses.joint import JointLoss
+from sordino.losses.thresholded import JointLoss
 from sordino.numbers import Infinity, Radical
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidQuery, InvalidSQL
-from sordino.planning.margins_purchase import buy_margins
+from sordino.plan.margins import buy_margins
 from sordino.query.builder import Query
 from tests.unit.test_units import ALL, PAGES, VIEWS, T, numbered, session
 

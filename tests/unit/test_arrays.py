@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sordino.arrays import as_arrow, as_numpy, with_gaps
-from sordino.engines.duckdb.database import DuckDB
+from sordino.engines.duckdb.session import DuckDB
+from sordino.numbers.arrays import as_arrow, as_numpy, with_gaps
 
 KINDS: Final = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 SIZES: Final = (0, 1, 7, 8, 9, 65, 1000)

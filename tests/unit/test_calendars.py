@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sordino.calendars import CALENDARS
 from sordino.errors import InvalidParameter
+from sordino.numbers.calendar import CALENDARS
 
 DAYS = range(date(2024, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
 

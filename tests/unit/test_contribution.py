@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.contribution import LARGEST, Contribution, Versions, limit, most_squares
+from sordino.data.contribution import (
+    LARGEST,
+    Contribution,
+    Versions,
+    limit,
+    most_squares,
+)
 from sordino.errors import InvalidParameter
+from sordino.expressions.schema import Version
 from sordino.numbers import sqrt
-from sordino.schema import Version
 
 WARD: Final = frozenset([Version()])
 YEAR: Final = frozenset([Version()])

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter
+from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import Exact, sqrt
-from sordino.sensitivity import Sensitivity
 
 CHANGES = st.lists(st.fractions(-100, 100), min_size=1, max_size=6)
 NORMS = ("l0", "l1", "l2", "linf")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import find, given
 from hypothesis import strategies as st
 
-from sordino.schema import PLAIN, Column
+from sordino.expressions.schema import PLAIN, Column
 from tests.tables import (
     POOLS,
     Table,

@@ -5,23 +5,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino import _validate
 from sordino.errors import InvalidParameter
+from sordino.numbers import arguments
 
 
 @given(st.integers(), st.integers(), st.integers())
 def test_an_integer_passes_within_its_limits(value: int, least: int, most: int) -> None:
     """Both limits are allowed values."""
     if least <= value <= most:
-        assert _validate.integer(rows=value, least=least, most=most) == value
+        assert arguments.integer(rows=value, least=least, most=most) == value
     else:
         with pytest.raises(InvalidParameter, match=r"^rows must be at (least|most)"):
-            _validate.integer(rows=value, least=least, most=most)
+            arguments.integer(rows=value, least=least, most=most)
 
 
 def test_a_numpy_integer_becomes_a_python_one() -> None:
     """So that it cannot overflow later."""
-    assert type(_validate.integer(rows=np.int8(3))) is int
+    assert type(arguments.integer(rows=np.int8(3))) is int
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def test_a_numpy_integer_becomes_a_python_one() -> None:
 def test_what_is_no_integer_is_refused(bad: object) -> None:
     """A bool is not a number, and nothing is truncated."""
     with pytest.raises(InvalidParameter, match=r"^rows must be an integer.*Try rows=1"):
-        _validate.integer(rows=bad)
+        arguments.integer(rows=bad)
 
 
 @pytest.mark.parametrize("bad", ["f16", "", None, 64, ["f64"]])
 def test_an_unknown_word_is_refused_with_the_known_ones(bad: object) -> None:
     """The refusal lists the choices."""
-    assert _validate.choice(("f32", "f64"), dtype="f32") == "f32"
+    assert arguments.choice(("f32", "f64"), dtype="f32") == "f32"
     with pytest.raises(InvalidParameter, match=r'^dtype must be one of "f32", "f64"'):
-        _validate.choice(("f32", "f64"), dtype=bad)
+        arguments.choice(("f32", "f64"), dtype=bad)

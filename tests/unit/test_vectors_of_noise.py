@@ -7,15 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino.losses.base import Loss, PureDP, compose
 from sordino.losses.closed import ZCDP
-from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
-from sordino.losses.vectors import (
-    discrete_gaussian_vector,
+from sordino.losses.loss import Loss, PureDP, compose
+from sordino.noise.gaussian import DiscreteGaussianLoss, discrete_gaussian_vector
+from sordino.noise.laplace import (
+    GeometricLoss,
+    LaplaceLoss,
     geometric_vector,
     laplace_vector,
 )
-from sordino.sensitivity import Sensitivity
+from sordino.noise.sensitivity import Sensitivity
 
 EPSILONS = np.array([0.0, 0.1, 0.4, 1.0, 2.0])
 

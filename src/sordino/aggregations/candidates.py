@@ -1,10 +1,18 @@
-"""The public candidates that a choice is made among, and the values they stand for.
+"""The public candidates of a choice.
+
+The shortest number of a range, to write a choice between public ends.
+
+Candidates stand for ranges of values. Of each range the number with the fewest digits
+is told, so that a price of 9.99 comes back as 9.99 and not as a sum of powers of two.
+
+The public candidates that a choice is made among, and the values they stand for.
 
 Candidates are counted from the lower bound: multiples of a power of two for numbers,
 days for dates, seconds for times. A value belongs to the nearest number, or to its day
 or second. Answers have the type of the column, and lie within the bounds.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -14,29 +22,80 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from sordino.aggregations.base import AbstractClamped, Setting
-from sordino.aggregations.column_values import (
+from sordino.aggregations.aggregation import AbstractClamped, Setting
+from sordino.aggregations.lattice import (
     Clamped,
     ColumnValues,
+    Lattice,
     Nulls,
     column_values,
     ends_words,
     exact_bounds,
+    height,
     width_lattice,
 )
-from sordino.aggregations.decimals import roundest, shortest_decimals
-from sordino.aggregations.lattice import Lattice, height
-from sordino.aggregations.measurements import Integers
+from sordino.aggregations.measurement import Integers
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.expressions.base import AbstractExpression
 from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import LEAST, MOST, literal
-from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, weights
-from sordino.schema import arrow_type
-from sordino.words import Words
+from sordino.expressions.schema import arrow_type
+from sordino.expressions.tree import AbstractExpression
+from sordino.losses.curves.points import Floats
+from sordino.noise.bin_counts import AbstractWeights, EvenWeights, weights
+from sordino.numbers.canonical import Words
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_FINEST: Final = 330
+_LARGEST: Final = 10**19
+
+
+def shortest_decimals(low: Floats, high: Floats) -> Floats:
+    """Return the number with the fewest decimals in each range low <= x < high.
+
+    Of several with equally few digits the one nearest to the middle.
+
+    >>> low, high = np.array([9.98999, -0.2, 1230]), np.array([9.99001, 0.7, 1239])
+    >>> shortest_decimals(low, high)
+    array([   9.99,    0.  , 1230.  ])
+    """
+    middle = low + (high - low) / 2
+    shortest, open_ = middle.copy(), np.ones(middle.size, np.bool_)
+    for places in _places(low, high):
+        tens = 10.0 ** abs(places)
+        scaled = middle * tens if places > 0 else middle / tens
+        rounded = np.rint(scaled)
+        decimal = (rounded / tens if places > 0 else rounded * tens) + 0.0
+        fits = open_ & (low <= decimal) & (decimal < high)
+        shortest[fits] = decimal[fits]
+        open_ &= ~fits
+    return shortest
+
+
+def _places(low: Floats, high: Floats) -> range:
+    """Return numbers of decimals, from too few for any range to enough for all."""
+    if not low.size:
+        return range(0)
+    farthest = max(float(np.abs(low).max()), float(np.abs(high).max()))
+    narrowest = float((high - low).min())
+    first = -math.ceil(math.log10(farthest)) - 1
+    last = math.ceil(-math.log10(narrowest)) + 1 if narrowest > 0 else _FINEST
+    return range(first, min(last, _FINEST) + 1)
+
+
+def roundest(low: int, high: int) -> int:
+    """Return the integer with the most zeros at its end within low <= x <= high.
+
+    >>> roundest(1230, 1239), roundest(-7, 9), roundest(5, 5), roundest(1995, 2003)
+    (1230, 0, 5, 2000)
+    """
+    power = _LARGEST
+    while (multiple := -(-low // power) * power) > high:
+        power //= 10
+    return multiple
+
 
 _STEPS: Final = {"i64": 2**40, "f64": 2**40}
 """The most candidates; more of them cost nothing but digits."""

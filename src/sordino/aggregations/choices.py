@@ -1,35 +1,54 @@
-"""Parts of a release that choose among public candidates: quantiles, extremes, bounds.
+"""Measurements that choose; bounds found privately.
+
+Parts of a release that choose among public candidates: quantiles, extremes, bounds.
 
 What a choice may spend is a rate for each row: for any change of r_g rows in group g
 the release costs the sum of rate * r_g in epsilon, and the sum of
 `curvature` * (rate * r_g)**2 in rho (docs/proofs/queries.md, lemma 9).
+
+Bounds to clamp a column to, found privately on a public grid of sizes.
+
+The sizes of the values are counted between powers of 2**(1/4), and a walk from small to
+large stops where few rows are left beyond (docs/proofs/selection.md, section 5).
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 import numpy as np
 
-from sordino.aggregations.base import Expected
-from sordino.aggregations.matching import match_rows
-from sordino.aggregations.measurements import Integers
-from sordino.aggregations.shares import AbstractShare
-from sordino.expressions.base import AbstractExpression
-from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.kit.bin_counts import BinCounts
-from sordino.mechanisms.kit.weights import AbstractWeights
-from sordino.mechanisms.mechanism import AbstractMechanism
-from sordino.mechanisms.quantiles import Quantiles
-from sordino.numbers import up
-from sordino.sampling.bits import Bits
-from sordino.sensitivity import Sensitivity
+from sordino.aggregations.aggregation import (
+    AbstractAggregation,
+    AbstractEstimator,
+    Expected,
+    Finished,
+    Noisy,
+    Setting,
+)
+from sordino.aggregations.count import match_rows
+from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.lattice import Nulls, column_values, column_words, nulls_words
+from sordino.aggregations.measurement import AbstractShare, Integers
+from sordino.expressions.language import Expression, lit, when
+from sordino.expressions.tree import AbstractExpression
+from sordino.noise.above_threshold import AboveThreshold
+from sordino.noise.additive import AbstractMechanism
+from sordino.noise.bin_counts import AbstractWeights, BinCounts
+from sordino.noise.quantiles import Quantiles
+from sordino.noise.sampling.bits import Bits
+from sordino.noise.sensitivity import Sensitivity
+from sordino.numbers import arguments, up
+from sordino.numbers.canonical import Words, call
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 EXTREME_SCALES: Final = 4
 """Rows beyond an extreme, in scales of the noise: 1 answer in 40 passes all rows."""
@@ -208,3 +227,148 @@ def _rows_beyond(
     wrong = float(1 - confidence) / (2 * bins)
     remark = f"about {mechanism.rows_left} rows lie beyond"
     return Expected(2 * scale, -2 * scale * math.log(wrong), "rows", remark)
+
+
+_STEPS: Final = 4
+"""How many bins there are from one power of two to the next."""
+_FAR: Final = 10
+"""A bound that is 2**10 times too wide is wider by far."""
+_RARE: Final = 1e-9
+"""Chances below are told as this one."""
+_SMALLEST: Final = -10
+_LARGEST: Final = 60
+
+
+@final
+@dataclass(frozen=True)
+class Bounds(AbstractAggregation):
+    """A low and a high bound of equal size; few values of a group lie beyond."""
+
+    column: Any
+    up_to: int
+    nulls: Nulls
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        rule = "" if self.nulls is None else f", nulls={self.nulls!r}"
+        return f"bounds({self.column!r}, up_to={self.up_to!r}{rule})"
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return a column for each end."""
+        return (f"{name}_low", f"{name}_high")
+
+    @cached_property
+    def sizes(self) -> tuple[float, ...]:
+        """Return the sizes that may be found, ascending."""
+        last = self.up_to * _STEPS
+        return tuple(2.0 ** (k / _STEPS) for k in range(_SMALLEST * _STEPS, last + 1))
+
+    @property
+    def words(self) -> Words:
+        """Return the name of the question and its arguments."""
+        return call(
+            "bounds",
+            column=column_words(self.column),
+            up_to=self.up_to,
+            nulls=nulls_words(self.nulls),
+        )
+
+    @property
+    def clamp(self) -> None:
+        """Return None: no values are clamped."""
+
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
+        """Return the walk over the sizes."""
+        values = column_values(setting, self.column, self.nulls)
+        position = size_bins(values.dsl, self.sizes)
+        part = BoundChoice(
+            ("bounds", values.key, self.up_to),
+            setting.rows(),
+            position.tree,
+            len(self.sizes),
+        )
+        return (BoundEstimator((part,), self.sizes, values.type == "i64"),)
+
+
+def size_bins(value: Expression, sizes: Sequence[float]) -> Expression:
+    """Return the place of the first size that a number does not exceed, else the last.
+
+    Missing, NaN and infinities have none.
+    """
+    size = value.cast("f64").abs()
+    place = _place_between(size, sizes, 0, len(sizes) - 1)
+    none = size.is_null() | size.is_nan() | size.is_infinite()
+    return when(none).then(lit(None, "i64")).otherwise(place)
+
+
+def _place_between(
+    size: Expression, sizes: Sequence[float], first: int, last: int
+) -> Expression:
+    """Return the place of a size between two places, by halving; there must be one."""
+    if first == last:
+        return lit(first)
+    middle = (first + last) // 2
+    low = _place_between(size, sizes, first, middle)
+    high = _place_between(size, sizes, middle + 1, last)
+    return when(size <= sizes[middle]).then(low).otherwise(high)
+
+
+@final
+@dataclass(frozen=True)
+class BoundEstimator(AbstractEstimator):
+    """The size where the walk stopped, as a bound on either side."""
+
+    chooses: ClassVar[bool] = True
+    measurements: tuple[BoundChoice]
+    sizes: tuple[float, ...]
+    whole: bool
+    """Whether bounds are integers."""
+    shares: tuple[Fraction, ...] = (Fraction(1),)
+
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
+        """Return how many rows may lie beyond the bound, and how much too wide it is.
+
+        Too wide means: against the first size that no value exceeds. Beside what holds
+        with the confidence stands how often a bound is wider by far (lemma 7).
+        """
+        (mechanism,) = mechanisms
+        beyond = self.measurements[0].expected_error(mechanism, confidence)
+        wrong, steps = float(1 - confidence), len(self.sizes)
+        passed = bisect_left(
+            range(1, steps), -wrong, key=lambda bins: -mechanism.chance_to_pass(bins)
+        )
+        wide = 2.0 ** (passed / _STEPS)
+        far = max(mechanism.chance_to_pass(_FAR * _STEPS), _RARE)
+        remark = (
+            f"{beyond.remark}, and it is at most {wide:.3g} times too wide, but"
+            f" {2**_FAR} times or more in 1 of {math.floor(1 / far)} answers"
+        )
+        return replace(beyond, remark=remark)
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the bounds: those of integers are rounded outwards."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        del confidence
+        high = np.array(self.sizes)[noisy[0].values[0]]
+        if self.whole:
+            high = np.ceil(high).astype(np.int64)
+        bars = unknown_bars(high.size)
+        return Finished(pa.array(-high), bars), Finished(pa.array(high), bars)
+
+
+def bounds(column: Any, *, up_to: int = 30, nulls: Nulls = None) -> Bounds:
+    """Return a question for bounds to clamp a column to: (-size, size).
+
+    Sizes go up to 2**up_to; about 4 / epsilon values lie beyond the answer. Clamping to
+    it biases sums by what lies beyond, which no error bar shows.
+
+    >>> bounds("cost").columns("cost")
+    ('cost_low', 'cost_high')
+    """
+    power = arguments.integer(up_to=up_to, least=_SMALLEST + 1, most=_LARGEST)
+    return Bounds(column, power, nulls)

@@ -1,4 +1,6 @@
-"""Answers made of noisy numbers: forms in them, their quotients, and variances.
+"""Answers made of noisy numbers: as they are, in linear forms, as quotients.
+
+Answers made of noisy numbers: forms in them, their quotients, and variances.
 
 How far the noise moves an answer depends, for means and variances, on where the values
 lie in their range, which is private. What a price tells is true of a skewed column, as
@@ -15,22 +17,70 @@ from typing import Any, Final, Protocol, TypeAlias, final
 
 import numpy as np
 
-from sordino.aggregations.base import AbstractEstimator, Expected, Finished, Noisy
+from sordino.aggregations.aggregation import (
+    AbstractEstimator,
+    Expected,
+    Finished,
+    Noisy,
+)
 from sordino.aggregations.intervals import (
     Bars,
     Noise,
     Shown,
     Sums,
+    additive,
     linear,
     quotient_bars,
     reach,
     spread_bars,
 )
-from sordino.aggregations.measurements import AbstractMeasurement, round_to_integers
+from sordino.aggregations.measurement import AbstractMeasurement, round_to_integers
 from sordino.aggregations.moments import Form, Moments
-from sordino.arrays import as_arrow
-from sordino.curves.points import Floats
+from sordino.losses.curves.points import Floats
 from sordino.numbers import up
+from sordino.numbers.arrays import as_arrow
+
+
+@final
+@dataclass(frozen=True)
+class SingleEstimator(AbstractEstimator):
+    """Numbers with noise, unbiased; their intervals are cut to the public range."""
+
+    measurements: tuple[AbstractMeasurement]
+    least: float = -np.inf
+    most: float = np.inf
+    slopes: tuple[float, ...] = (1.0,)
+
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
+        """Return the spread of the noise."""
+        noise = self.measurements[0].noise(mechanisms[0])
+        return Expected(noise.sd, noise.reach(confidence))
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the numbers as they are."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        (numbers,) = noisy
+        noise = self.measurements[0].noise(numbers.mechanism)
+        if numbers.cut is None:
+            bars = [
+                additive(values, noise, confidence, self.least, self.most)
+                for values in numbers.values
+            ]
+        else:
+            (values,) = numbers.values
+            whole = values.dtype.kind == "i"
+            shown = Shown((1.0,), float(numbers.cut))
+            sums = Sums((values.astype(np.float64),), (noise,), shown)
+            ends = self.least, self.most
+            bars = [linear(sums, (1.0,), confidence, *ends, whole=whole)]
+        pairs = zip(numbers.values, bars, strict=True)
+        return tuple(Finished(pa.array(values), bar) for values, bar in pairs)
+
 
 Factors: TypeAlias = tuple[float, ...]
 
@@ -335,3 +385,34 @@ def _range(moments: Moments) -> tuple[float, float, float]:
     """Return the low end of the range, its width and its high end."""
     most = moments.bottom + moments.width
     return float(moments.bottom), float(moments.width), float(most)
+
+
+@final
+@dataclass(frozen=True)
+class KnownCount(AbstractEstimator):
+    """The number of rows, the same in all neighbours of a table: nothing is measured.
+
+    For any two neighbours the answer is the same, so it has no price.
+    """
+
+    rows: int
+    measurements: tuple[Any, ...] = ()
+    slopes: tuple[float, ...] = ()
+
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
+        """Return none."""
+        del mechanisms, confidence
+        return Expected(0.0, 0.0)
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the number, once."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        del noisy, confidence
+        exact = np.array([float(self.rows)])
+        bars = Bars(np.zeros(1), exact, exact)
+        return (Finished(pa.array([self.rows], pa.int64()), bars),)

@@ -1,24 +1,37 @@
-"""The mean of a column, clamped to public bounds."""
+"""Mean, variance, stdev.
+
+The variance and the standard deviation of a column, clamped to public bounds.
+
+By default the squares are divided by the number of values n: it is the variance of
+these values. With `ddof=1` they are divided by n - 1, which estimates that of where the
+values come from; so do VARIANCE and STDDEV of SQL, and pandas and Polars.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Final, Literal, final
 
-from sordino.aggregations.base import AbstractEstimator, Setting
-from sordino.aggregations.bounded import AbstractBounded, check_bounds
-from sordino.aggregations.column_sums import exact_sum
-from sordino.aggregations.column_values import (
+from sordino.aggregations.aggregation import AbstractEstimator, Setting
+from sordino.aggregations.estimators import MeanEstimator, VarianceEstimator
+from sordino.aggregations.lattice import (
+    AbstractBounded,
     Clamped,
     Nulls,
     call_text,
+    check_bounds,
     range_words,
 )
-from sordino.aggregations.estimators import MeanEstimator
-from sordino.aggregations.moments import divided_moments, separate_moments
-from sordino.aggregations.sized_moments import sized_moments
-from sordino.aggregations.summaries import Summary
+from sordino.aggregations.measurement import Summary
+from sordino.aggregations.moments import (
+    divided_moments,
+    separate_moments,
+    sized_moments,
+)
+from sordino.aggregations.sum import exact_sum
+from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression
-from sordino.words import Words
+from sordino.numbers import arguments
+from sordino.numbers.canonical import Words
 
 
 @final
@@ -90,3 +103,113 @@ def mean(
     """
     check_bounds(low, high)
     return Mean(column, low, high, nulls)
+
+
+Divisor = Literal[0, 1]
+"""What is taken off the number of values to divide by."""
+_ROOT: Final = "stdev"
+
+
+@final
+@dataclass(frozen=True)
+class Variance(AbstractBounded):
+    """The mean squared distance of a group's values from their mean, or its root."""
+
+    column: Any
+    low: Any
+    high: Any
+    nulls: Nulls
+    ddof: int
+    name: str
+
+    def __repr__(self) -> str:
+        """Show the call."""
+        text = call_text(self.name, self.column, self.low, self.high, nulls=self.nulls)
+        return f"{text[:-1]}, ddof={self.ddof})" if self.ddof else text
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the one column."""
+        return (name,)
+
+    @property
+    def words(self) -> Words:
+        """Return the name of the question and its arguments."""
+        divisor = {"ddof": self.ddof} if self.ddof else {}
+        ends = (self.low, self.high)
+        return range_words(self.name, self.column, ends, self.nulls, **divisor)
+
+    @cached_property
+    def clamp(self) -> Clamped:
+        """Return the bounds."""
+        return Clamped(self.column, self.low, self.high, self.nulls, degree=2)
+
+    def summary(self, setting: Setting) -> Summary:
+        """Refuse: it ends in a quotient that engines round differently."""
+        del setting
+        raise InvalidQuery(
+            f"{self!r} cannot be computed from the rows of one id: engines round its "
+            "quotients differently",
+            "Sum the column and its square in per_id, and compute the variance of "
+            "each id from these with with_columns (docs/guides/per-person.md).",
+        )
+
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
+        """Return the variance from three moments, in each way to measure them."""
+        sized = sized_moments(setting, self.clamp)
+        if sized is not None:
+            return (VarianceEstimator(sized, self.ddof, self.name == _ROOT),)
+        alone, shared = (
+            VarianceEstimator(moments, self.ddof, self.name == _ROOT)
+            for moments in (
+                separate_moments(setting, self.clamp),
+                divided_moments(setting, self.clamp),
+            )
+        )
+        return (alone, shared, alone)
+
+
+def variance(
+    column: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    nulls: Nulls = None,
+    ddof: Divisor = 0,
+) -> Variance:
+    """Return a question for the variance of a column, clamped to [low, high].
+
+    The squared distances from the mean, added up and divided by n - ddof for n values:
+    by default of all the values, with `ddof=1` as of a sample. A group too small for
+    its divisor has an answer too, within what two values in the range can have.
+
+    >>> variance("days", 0, 30), variance("days", 0, 30, ddof=1)
+    (variance('days', 0, 30), variance('days', 0, 30, ddof=1))
+    """
+    return _question("variance", column, (low, high), nulls, ddof)
+
+
+def stdev(
+    column: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    nulls: Nulls = None,
+    ddof: Divisor = 0,
+) -> Variance:
+    """Return a question for the standard deviation of a column, clamped to [low, high].
+
+    It is the root of `variance`, with the same divisor.
+
+    >>> stdev("days", 0, 30)
+    stdev('days', 0, 30)
+    """
+    return _question(_ROOT, column, (low, high), nulls, ddof)
+
+
+def _question(
+    name: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, ddof: Any
+) -> Variance:
+    """Return a checked question."""
+    check_bounds(*ends)
+    taken = arguments.integer(ddof=ddof, least=0, most=1)
+    return Variance(column, *ends, nulls, taken, name)

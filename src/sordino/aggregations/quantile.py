@@ -1,4 +1,12 @@
-"""Quantiles of a column: also the median, the least, the greatest.
+"""Quantiles, median, min, max; the extremes of one id.
+
+Stretches of candidates that a search for an extreme walks over.
+
+Few candidates are walked one by one. Many are joined to stretches, some of equal
+length and some whose length is a fixed share of their distance from zero: the answer
+is near in either sense, and a range that is far too wide takes few steps more.
+
+Quantiles of a column: also the median, the least, the greatest.
 
 Inner quantiles are chosen among the candidates by rank. The least and the greatest
 value are found by a walk towards them that stops where few rows are left, so that they
@@ -10,11 +18,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Final, final
 
 import numpy as np
 
-from sordino.aggregations.base import (
+from sordino.aggregations.aggregation import (
     AbstractClamped,
     AbstractEstimator,
     Expected,
@@ -22,36 +30,121 @@ from sordino.aggregations.base import (
     Noisy,
     Setting,
 )
-from sordino.aggregations.bounded import AbstractBounded
 from sordino.aggregations.candidates import (
     ORDERED,
     AbstractCandidates,
     candidates,
+    check_ends,
     clamp_moments,
     end_points,
     moment_words,
 )
-from sordino.aggregations.choices import (
-    AbstractChoice,
-    ExtremeChoice,
-    QuantileChoice,
-)
-from sordino.aggregations.column_extremes import extreme_summary
-from sordino.aggregations.column_values import (
+from sordino.aggregations.choices import AbstractChoice, ExtremeChoice, QuantileChoice
+from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.lattice import (
+    AbstractBounded,
     ColumnValues,
     Nulls,
     call_text,
     column_values,
     column_words,
+    exact_bounds,
     nulls_words,
 )
-from sordino.aggregations.extremes import stretches
-from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.measurements import Integers
-from sordino.aggregations.summaries import Summary
+from sordino.aggregations.measurement import (
+    Ends,
+    Extreme,
+    Integers,
+    Summary,
+    plain_ends,
+    whole_ends,
+)
 from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.language import Expression, when
+from sordino.expressions.schema import NUMBERS
 from sordino.numbers import probability
-from sordino.words import Words, call, number
+from sordino.numbers.canonical import Words, call, number
+
+_MOST: Final = 2**16
+"""So many candidates are walked one by one."""
+_EQUAL: Final = 2**14
+_PER_DOUBLING: Final = 16
+
+
+def stretches(candidates: AbstractCandidates) -> Integers:
+    """Return the last candidate of each stretch, ascending.
+
+    >>> from sordino.aggregations.candidates import candidates
+    >>> stretches(candidates(0, 3, "i64")).tolist()
+    [0, 1, 2, 3]
+    >>> stretches(candidates(0, 10**9, "f64")).size < 17_000
+    True
+    """
+    last = candidates.last
+    if last < _MOST:
+        return np.arange(last + 1)
+    even = np.linspace(0, last, _EQUAL + 1).astype(np.int64)
+    doublings = np.arange(last.bit_length() * _PER_DOUBLING + 1)
+    away = np.exp2(doublings / _PER_DOUBLING).astype(np.int64)
+    origin = candidates.origin
+    ends = np.concatenate([even, origin - away, [origin], origin + away])
+    return np.unique(np.append(ends[(ends >= 0) & (ends < last)], last))
+
+
+_TRUTHS: Final = (
+    "a bool has no bounds",
+    'Leave them out: max("smoker") tells whether any row is true, min whether all are.',
+)
+
+
+def extreme_summary(
+    setting: Setting, values: ColumnValues, given: Ends, *, is_greatest: bool
+) -> Summary:
+    """Return an extreme of the present values, each clamped to the given bounds.
+
+    Of truths the greatest tells whether any is true, the least whether all are.
+    """
+    nullable = not values.complete
+    if values.type == "bool":
+        if given[0] is not None:
+            raise InvalidQuery(*_TRUTHS)
+        extreme = Extreme(values.dsl.cast("i64").tree, is_greatest)
+        return Summary(
+            extremes=(extreme,), value=lambda extreme: extreme == 1, nullable=nullable
+        )
+    ends = _ends_of_type(given, values.type)
+    value = _clamp(_comparable(setting, values), ends)
+    extreme = Extreme(value.tree, is_greatest)
+    return Summary(extremes=(extreme,), bounds=ends, nullable=nullable)
+
+
+def _ends_of_type(given: Ends, kind: str) -> Ends | None:
+    """Return bounds as values of a type, outwards; None where none were given."""
+    if given[0] is None:
+        return None
+    check_ends(given[0], kind)
+    if kind not in NUMBERS:
+        return given
+    ends = exact_bounds(*given)
+    if kind == "i64":
+        return whole_ends(*ends)
+    low, high = plain_ends(*ends)
+    return float(low), float(high)
+
+
+def _comparable(setting: Setting, values: ColumnValues) -> Expression:
+    """Return the values without NaN: engines sort it in different places."""
+    if not values.expression.column(setting.schema).nan:
+        return values.dsl
+    return when(values.dsl.is_nan()).then(None).otherwise(values.dsl)
+
+
+def _clamp(value: Expression, ends: Any) -> Expression:
+    """Return a value within bounds, missing where it is missing."""
+    if ends is None:
+        return value
+    low, high = ends
+    return when(value < low).then(low).when(value > high).then(high).otherwise(value)
 
 
 @final

@@ -1,43 +1,152 @@
-"""The sum of a column, clamped to public bounds."""
+"""Sum; sums of weighed columns; the exact sum of one id.
+
+What ids weigh in each of their groups: 1 over the root of how many these are.
+
+All together one id moves the weights by at most 1, in as many groups as it may have
+(docs/proofs/keys.md); their sums are integers of 2**-20.
+"""
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Final, final
 
-from sordino.aggregations.additive import SingleEstimator
-from sordino.aggregations.base import AbstractEstimator, Setting
-from sordino.aggregations.bounded import AbstractBounded, check_bounds
-from sordino.aggregations.column_sums import exact_sum
-from sordino.aggregations.column_values import (
+from sordino.aggregations.aggregation import AbstractEstimator, Setting
+from sordino.aggregations.estimators import LinearEstimator, SingleEstimator
+from sordino.aggregations.lattice import (
     SUM_STEPS,
+    AbstractBounded,
     Clamped,
     ColumnValues,
+    Lattice,
     Nulls,
+    aggregated_cell,
     call_text,
+    check_bounds,
     column_values,
+    exact_bounds,
     range_words,
+    steps_total,
     sum_lattice,
 )
-from sordino.aggregations.estimators import LinearEstimator
-from sordino.aggregations.lattice import Lattice, steps_total
-from sordino.aggregations.measurements import (
+from sordino.aggregations.measurement import (
     AbstractMeasurement,
+    Ends,
     IntegerMeasurement,
     LatticeMeasurement,
+    Summary,
+    Total,
+    ends_of_sum,
+    plain_ends,
     scale_change,
+    whole_ends,
 )
-from sordino.aggregations.moments import divided_moments, separate_moments
-from sordino.aggregations.sized_moments import sized_moments
-from sordino.aggregations.summaries import Summary, ends_of_sum
-from sordino.aggregations.weighed_sums import is_weighed, weight_measurement
-from sordino.contribution import Weighed
+from sordino.aggregations.moments import (
+    divided_moments,
+    separate_moments,
+    sized_moments,
+)
+from sordino.data.contribution import Weighed
 from sordino.errors import InvalidQuery
-from sordino.expressions.language import Expression, when
+from sordino.expressions.language import Expression, col, when
+from sordino.expressions.schema import Schema
+from sordino.expressions.tree import Col
+from sordino.noise.key_rounds import weight_steps
+from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import down, up
-from sordino.schema import Schema
-from sordino.words import Words
+from sordino.numbers.canonical import Words
+
+
+@final
+@dataclass(frozen=True)
+class ExactSum:
+    """Totals of a column: the sum of its values, in units, and their number."""
+
+    total: Total
+    number: Total
+    unit: float | None
+    """Of the steps of floats; integers are added up as they are."""
+    ends: Ends | None
+    """Each value lies between these."""
+    complete: bool
+    """Whether every row has a value."""
+
+    def in_units(self, total: Expression) -> Expression:
+        """Return the sum of the values, of their steps: a double for floats."""
+        return total if self.unit is None else total.cast("f64") * self.unit
+
+
+def exact_sum(setting: Setting, question: AbstractBounded, nulls: Nulls) -> ExactSum:
+    """Return the totals of integers, or of floats on the lattice of their bounds.
+
+    A sum of doubles would depend on their order, so floats need bounds.
+    """
+    values = column_values(setting, question.column, nulls)
+    if values.type == "f64" and question.lacks_bounds:
+        raise InvalidQuery(
+            f"{question!r} adds up floats, and only within bounds is that exact",
+            "Give bounds: sum(column, 0, 100).",
+        )
+    unit: float | None = None
+    ends: Ends | None = None
+    if values.type == "f64":
+        grid = sum_lattice(question.low, question.high, "f64", SUM_STEPS)
+        total = steps_total(values.expression, grid)
+        unit, ends = float(grid.unit), plain_ends(grid.bottom, grid.top)
+    elif question.lacks_bounds:
+        total = Total(values.expression)
+    else:
+        ends = whole_ends(*exact_bounds(question.low, question.high))
+        total = Total(values.dsl.clip(*ends).tree)
+    return ExactSum(total, Total(total.expression, 0, 1), unit, ends, values.complete)
+
+
+WEIGHTS: Final = "weights"
+"""The key of the sums of weights."""
+
+
+def weights_measurement(setting: Setting, size: str) -> IntegerMeasurement:
+    """Return the sums of weights of rows that have their number in a column `size`.
+
+    Stated in weights, not in steps: at most `keys` numbers move, by 1 in all.
+    """
+    people = setting.people()
+    steps = weight_steps(int(people.l0))
+    *several, (_, last) = steps
+    if not several:
+        total = Total(col(size).tree, factor=0, shift=last)
+        return IntegerMeasurement(WEIGHTS, Sensitivity(l0=1, linf=1), (total,))
+    ladder = when(col(size) <= several[0][0]).then(several[0][1])
+    for end, weight in several[1:]:
+        ladder = ladder.when(col(size) <= end).then(weight)
+    total = Total(ladder.otherwise(last).tree)
+    change = Sensitivity(l0=people.l0, linf=1, l2=1)
+    return IntegerMeasurement(WEIGHTS, change, (total,))
+
+
+def is_weighed(column: Any, weighed: Weighed | None, schema: Schema) -> bool:
+    """Tell whether a column is the weighed one, as it stands."""
+    cell = aggregated_cell(column).tree
+    if weighed is None or not isinstance(cell, Col):
+        return False
+    return cell.name in weighed.names_in(schema)
+
+
+def weight_measurement(setting: Setting) -> IntegerMeasurement | None:
+    """Return the sums of the weighed column in the groups, None without one.
+
+    For any two neighbours a group moves by what a unit adds in it: a number grows or
+    shrinks by that, or a row comes or leaves with all of it (docs/proofs/units.md).
+    """
+    change = setting.weight()
+    if change is None or setting.weighed is None:
+        return None
+    name = min(setting.weighed.names_in(setting.schema), default=None)
+    if name is None:
+        return None
+    total = Total(Col(name))
+    return IntegerMeasurement(("weight", setting.weighed.version), change, (total,))
 
 
 @final

@@ -1,12 +1,9 @@
 """Exact totals, never noise: what each engine computes of a question.
 
-| room | what it has |
-|---|---|
-| `base` | what every engine is: it opens sources and answers questions |
-| `doors`, `door` | the engines by name; where each is, and what it reads |
-| `memory/` | the meaning of every question, in plain Python |
-| `sql/` | what SQL engines share: plan, statements, script, rehearsal, answer |
-| `duckdb/` | a dialect and a database: all that is particular about one engine |
-| `row_functions` | Python functions of rows, which no database computes |
-| `failures`, `watching` | failures told, progress shown |
+- `engine`: what every engine is; `doors`: the engines by name, and what each can read
+- `memory`: the meaning of every question, in plain Python
+- `statements/`: what all engines of SQL share: plan, script, totals, answer
+- `duckdb/`, `spark/`, `postgres/`: a dialect, its entries, and a session each
+- `conformance/`: cases that hold an engine against the memory engine
+- `failures`, `released_folders`: what is told of a failure; where answers in files lie
 """

@@ -12,12 +12,7 @@ with its traceback: the failure that leaves has no cause and no context.
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from sordino.errors import (
-    EngineFailure,
-    EngineUnavailable,
-    InvalidQuery,
-    SordinoError,
-)
+from sordino.errors import EngineFailure, EngineUnavailable, InvalidQuery, SordinoError
 
 T = TypeVar("T")
 CLOSED: Final = "the session is closed, and its tables are let go: make a new one"

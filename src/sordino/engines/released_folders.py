@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import final
 
-from sordino.release import folder_label
-from sordino.release.files_answer import WrittenFile
+from sordino.numbers.views import office
+from sordino.release.released_files import WrittenFile
 
 
 class AbstractFolders(ABC):
@@ -27,8 +27,9 @@ class FoldersHere(AbstractFolders):
 
     def files_in(self, folder: str) -> Sequence[WrittenFile]:
         """Return the files of a folder, as they are now."""
-        return folder_label.files_in(Path(folder))
+        shown: Sequence[WrittenFile] = office.files_in(Path(folder))
+        return shown
 
     def write_label(self, folder: str, name: str, text: str) -> None:
         """Write a text into a folder, unless a file of this name is there."""
-        folder_label.write_label(Path(folder, name), text)
+        office.write_label(Path(folder, name), text)

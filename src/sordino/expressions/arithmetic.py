@@ -1,21 +1,31 @@
-"""Sums, products and quotients of numbers.
+"""Sums, products, quotients, roundings, clamps.
+
+Sums, products and quotients of numbers.
 
 Integers stay integers as long as they fit into 64 bits, and are missing beyond. With an
 f64 in the operation all is f64: IEEE doubles, an i64 being taken as the nearest one,
 and -0.0 as 0.0. `/` always gives f64. Nothing divided by zero has an answer. `//` and
 `%` round down, as in Python; `quotient` and `remainder` cut towards zero, as in SQL.
+
+Numbers held within bounds, or made coarser.
+
+Halves, ends and NaN are told with each; an i64 beside an f64 is taken as the nearest
+double.
+
+Kernel: totals.
 """
 
 import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from sordino.expressions import facts
-from sordino.expressions.base import Value
-from sordino.expressions.fluent import Fluent
-from sordino.expressions.literals import LEAST, MOST
-from sordino.expressions.tree import Argument, Operation
-from sordino.schema import NUMBERS, Column
+from sordino.errors import InvalidParameter
+from sordino.expressions import tree
+from sordino.expressions.literals import LEAST, MOST, Fluent, literal
+from sordino.expressions.logic import order
+from sordino.expressions.schema import NUMBERS, Column
+from sordino.expressions.tree import Argument, Literal, Operation, Value
+from sordino.numbers import arguments as _validate
 
 _CAST: Final = 'Change the type of one with .cast("f64") or .cast("i64").'
 TOO_LARGE: Final = "an integer beyond 64 bits has no answer"
@@ -34,16 +44,16 @@ def _numbers(symbol: str, *arguments: Argument) -> str:
         remedy = "Join texts by .concat(...)."
     if any(argument.type in ("date", "time") for argument in arguments):
         remedy = "Try .add_days(...), .days_between(...) or .seconds_between(...)."
-    facts.require_types(symbol, arguments, NUMBERS, remedy)
-    return facts.joint(arguments)
+    tree.require_types(symbol, arguments, NUMBERS, remedy)
+    return tree.joint(arguments)
 
 
 def _sum_facts(symbol: str, *arguments: Argument) -> Column:
     """Return the facts of a sum or a difference: inf - inf is NaN."""
     kind = _numbers(symbol, *arguments)
-    nan = facts.any_nan(arguments) or all(map(facts.may_be_infinite, arguments))
+    nan = tree.any_nan(arguments) or all(map(tree.may_be_infinite, arguments))
     lost = TOO_LARGE if kind == "i64" else None
-    return facts.result(kind, arguments, nan=nan, lost=lost)
+    return tree.result(kind, arguments, nan=nan, lost=lost)
 
 
 def _add_facts(left: Argument, right: Argument) -> Column:
@@ -60,50 +70,50 @@ def _multiply_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a product: 0 * inf is NaN."""
     kind = _numbers("*", left, right)
     nan = any(
-        facts.may_be_infinite(this) and facts.may_be_zero(that)
+        tree.may_be_infinite(this) and tree.may_be_zero(that)
         for this, that in ((left, right), (right, left))
     )
-    nan = nan or facts.any_nan((left, right))
+    nan = nan or tree.any_nan((left, right))
     lost = TOO_LARGE if kind == "i64" else None
-    return facts.result(kind, (left, right), nan=nan, lost=lost)
+    return tree.result(kind, (left, right), nan=nan, lost=lost)
 
 
 def _divide_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a quotient: inf / inf is NaN."""
     _numbers("/", left, right)
-    both = facts.may_be_infinite(left) and facts.may_be_infinite(right)
-    lost = _BY_ZERO if facts.may_be_zero(right) else None
-    nan = both or facts.any_nan((left, right))
-    return facts.result("f64", (left, right), nan=nan, lost=lost)
+    both = tree.may_be_infinite(left) and tree.may_be_infinite(right)
+    lost = _BY_ZERO if tree.may_be_zero(right) else None
+    nan = both or tree.any_nan((left, right))
+    return tree.result("f64", (left, right), nan=nan, lost=lost)
 
 
 def _floor_divide_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a quotient rounded down: inf // 2 is NaN, as in Python."""
     kind = _numbers("//", left, right)
-    lost = _BY_ZERO if facts.may_be_zero(right) else None
+    lost = _BY_ZERO if tree.may_be_zero(right) else None
     if kind == "i64" and lost is None and right.constant == -1:
         lost = TOO_LARGE
-    nan = facts.any_nan((left, right)) or facts.may_be_infinite(left)
-    return facts.result(kind, (left, right), nan=nan, lost=lost)
+    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
+    return tree.result(kind, (left, right), nan=nan, lost=lost)
 
 
 def _modulo_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a remainder: inf % 2 is NaN."""
     kind = _numbers("%", left, right)
-    lost = _BY_ZERO if facts.may_be_zero(right) else None
-    nan = facts.any_nan((left, right)) or facts.may_be_infinite(left)
-    return facts.result(kind, (left, right), nan=nan, lost=lost)
+    lost = _BY_ZERO if tree.may_be_zero(right) else None
+    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
+    return tree.result(kind, (left, right), nan=nan, lost=lost)
 
 
 def _cut_facts(what: str) -> Callable[..., Column]:
     """Return the facts of a division of integers that is cut towards zero."""
 
     def known(left: Argument, right: Argument) -> Column:
-        facts.require_types(what, (left, right), ("i64",), "Write (a / b).floor().")
-        lost = _BY_ZERO if facts.may_be_zero(right) else None
+        tree.require_types(what, (left, right), ("i64",), "Write (a / b).floor().")
+        lost = _BY_ZERO if tree.may_be_zero(right) else None
         if what == "quotient" and lost is None and right.constant == -1:
             lost = TOO_LARGE
-        return facts.result("i64", (left, right), lost=lost)
+        return tree.result("i64", (left, right), lost=lost)
 
     return known
 
@@ -112,7 +122,7 @@ def _negate_facts(argument: Argument) -> Column:
     """Return the facts of a negation."""
     kind = _numbers("-", argument)
     lost = TOO_LARGE if kind == "i64" else None
-    return facts.result(kind, (argument,), nan=argument.column.nan, lost=lost)
+    return tree.result(kind, (argument,), nan=argument.column.nan, lost=lost)
 
 
 def _add(left: Value, right: Value) -> Value:
@@ -206,18 +216,6 @@ QUOTIENT: Final = Operation("quotient", _cut_facts("quotient"), _quotient)
 REMAINDER: Final = Operation("remainder", _cut_facts("remainder"), _remainder)
 NEGATE: Final = Operation("negate", _negate_facts, _negate, symbol="-")
 
-OPERATIONS: Final = (
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    DIVIDE,
-    FLOOR_DIVIDE,
-    MODULO,
-    QUOTIENT,
-    REMAINDER,
-    NEGATE,
-)
-
 
 def add(self: Fluent, other: Any) -> Fluent:
     """Return the sum."""
@@ -302,3 +300,238 @@ def remainder(self: Fluent, other: Any) -> Fluent:
 def negate(self: Fluent) -> Fluent:
     """Return the negative; that of -2**63 does not exist."""
     return self.call(NEGATE, self)
+
+
+LARGEST_STEP: Final = 2**53
+_NUMBER_CAST: Final = 'Read a text as a number by .cast("f64").'
+_NO_ROOT: Final = "a negative number has no square root"
+MOST_DIGITS: Final = 15
+_NO_INTEGER: Final = "NaN and numbers beyond 64 bits are no integers"
+
+
+def _clip_facts(argument: Argument, low: Argument, high: Argument) -> Column:
+    """Return the facts of a number within bounds; NaN stays NaN."""
+    tree.require_types("clip", (argument,), NUMBERS, _NUMBER_CAST)
+    kind = tree.joint((argument, low, high))
+    return tree.result(kind, (argument,), nan=argument.column.nan)
+
+
+def _abs_facts(argument: Argument) -> Column:
+    """Return the facts of a size: that of -2**63 does not fit."""
+    tree.require_types("abs", (argument,), NUMBERS, _NUMBER_CAST)
+    lost = TOO_LARGE if argument.type == "i64" else None
+    return tree.result(argument.type, (argument,), nan=argument.column.nan, lost=lost)
+
+
+def _round_down_facts(argument: Argument, step: Value) -> Column:
+    """Return the facts of a multiple."""
+    tree.require_types("round_down", (argument,), NUMBERS, _NUMBER_CAST)
+    kind = "f64" if isinstance(step, float) else argument.type
+    return tree.result(kind, (argument,), nan=argument.column.nan)
+
+
+def _round_facts(argument: Argument, digits: int) -> Column:
+    """Return the facts of a number with fewer digits."""
+    del digits
+    tree.require_types("round", (argument,), NUMBERS, _NUMBER_CAST)
+    return tree.result(argument.type, (argument,), nan=argument.column.nan)
+
+
+def _sqrt_facts(argument: Argument) -> Column:
+    """Return the facts of a root: a negative number has none."""
+    tree.require_types("sqrt", (argument,), NUMBERS, _NUMBER_CAST)
+    return tree.result("f64", (argument,), nan=argument.column.nan, lost=_NO_ROOT)
+
+
+def _floor_facts(argument: Argument) -> Column:
+    """Return the facts of the integer below."""
+    tree.require_types("floor", (argument,), NUMBERS, _NUMBER_CAST)
+    return tree.result(
+        "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
+    )
+
+
+def _ceil_facts(argument: Argument) -> Column:
+    """Return the facts of the integer above."""
+    tree.require_types("ceil", (argument,), NUMBERS, _NUMBER_CAST)
+    return tree.result(
+        "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
+    )
+
+
+def _clip(number: Value, low: Value, high: Value) -> Value:
+    """Return a end within bounds."""
+    if any(isinstance(end, float) for end in (number, low, high)):
+        number, low, high = float(number), float(low), float(high)
+    if order(number, low) < 0:
+        return low
+    return high if order(number, high) > 0 and not math.isnan(number) else number
+
+
+def _abs(number: Value) -> Value:
+    """Return the size of a number."""
+    return fit_64_bits(abs(number)) if isinstance(number, int) else abs(number)
+
+
+def _round_down(number: Value, step: Value) -> Value:
+    """Return the greatest multiple of the step that is not above a number."""
+    if isinstance(number, int) and isinstance(step, int):
+        return max(number - number % step, least_multiple(step))
+    steps = float(number) / float(step)
+    whole = float(math.floor(steps)) if math.isfinite(steps) else steps
+    return whole * float(step) + 0.0
+
+
+def least_multiple(step: int) -> int:
+    """Return the least multiple of a step that fits into 64 bits.
+
+    >>> least_multiple(10)
+    -9223372036854775800
+    """
+    return -(-LEAST // step) * step
+
+
+def _round(number: Value, digits: int) -> Value:
+    """Return the nearest number of so many digits, halves away from zero."""
+    if isinstance(number, int):
+        return number
+    shifted = number * 10.0**digits
+    return nearest(shifted) / 10.0**digits + 0.0 if math.isfinite(shifted) else number
+
+
+def _sqrt(number: Value) -> Value:
+    """Return the root of a number that is not negative; that of NaN is NaN."""
+    return None if number < 0 else math.sqrt(number)
+
+
+def _floor(number: Value) -> Value:
+    """Return the greatest integer that is not above a number."""
+    return fit_64_bits(math.floor(number)) if math.isfinite(number) else None
+
+
+def _ceil(number: Value) -> Value:
+    """Return the least integer that is not below a number."""
+    return fit_64_bits(math.ceil(number)) if math.isfinite(number) else None
+
+
+CLIP: Final = Operation("clip", _clip_facts, _clip, copies=4)
+ABS: Final = Operation("abs", _abs_facts, _abs)
+ROUND_DOWN: Final = Operation("round_down", _round_down_facts, _round_down, copies=4)
+ROUND: Final = Operation("round", _round_facts, _round, copies=3)
+SQRT: Final = Operation("sqrt", _sqrt_facts, _sqrt, copies=2)
+FLOOR: Final = Operation("floor", _floor_facts, _floor)
+CEIL: Final = Operation("ceil", _ceil_facts, _ceil)
+
+
+def clip(self: Fluent, low: float, high: float) -> Fluent:
+    """Return the number held within bounds; missing and NaN stay what they are.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").clip(0, 10).value({"x": 12})
+    10
+    """
+    first, last = _number(low=low), _number(high=high)
+    if order(first.constant, last.constant) > 0:
+        raise InvalidParameter("low", low, "must be at most high", "Swap the bounds.")
+    return self.call(CLIP, self, first, last)
+
+
+def absolute(self: Fluent) -> Fluent:
+    """Return the size of the number; that of -2**63 does not exist.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").abs().value({"x": -3})
+    3
+    """
+    return self.call(ABS, self)
+
+
+def round_down(self: Fluent, step: float) -> Fluent:
+    """Return the greatest multiple of a step that is not above the number.
+
+    For an f64, floor(x / step) * step in doubles. The few i64 that lie below the least
+    multiple give that one.
+
+    >>> from sordino.expressions.language import col
+    >>> col("age").round_down(10).value({"age": 47})
+    40
+    """
+    read = _number(step=step)
+    if not 0 < read.constant <= LARGEST_STEP:
+        raise InvalidParameter(
+            "step", step, "must be positive, at most 2**53", "Try step=10."
+        )
+    return self.call(ROUND_DOWN, self, step=read.constant)
+
+
+def round_(self: Fluent, digits: int = 0) -> Fluent:
+    """Return the nearest number with so many digits after the point, of the same type.
+
+    Halves go away from zero. For an f64 it is round(x * 10**digits) / 10**digits in
+    doubles; numbers that this would take out of range, and all i64, stay.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").round().value({"x": -2.5}), col("x").round(2).value({"x": 1.125})
+    (-3.0, 1.13)
+    """
+    read = _validate.integer(digits=digits, least=0, most=MOST_DIGITS)
+    return self.call(ROUND, self, digits=int(read))
+
+
+def sqrt(self: Fluent) -> Fluent:
+    """Return the square root in f64; a negative number has none.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").sqrt().value({"x": 2}), col("x").sqrt().value({"x": -2})
+    (1.4142135623730951, None)
+    """
+    return self.call(SQRT, self)
+
+
+def floor(self: Fluent) -> Fluent:
+    """Return the greatest i64 that is not above the number, if there is one.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").floor().value({"x": -0.5}), col("x").floor().value({"x": 1e300})
+    (-1, None)
+    """
+    return self.call(FLOOR, self)
+
+
+def ceil(self: Fluent) -> Fluent:
+    """Return the least i64 that is not below the number, if there is one.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").ceil().value({"x": -0.5})
+    0
+    """
+    return self.call(CEIL, self)
+
+
+def _number(**argument: Any) -> Literal:
+    """Return a number that is not NaN as a literal."""
+    ((name, value),) = argument.items()
+    read = literal(value)
+    if read.type not in NUMBERS or math.isnan(read.constant):
+        raise InvalidParameter(name, value, "must be a number", f"Try {name}=10.")
+    return read
+
+
+OPERATIONS: Final = (
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    FLOOR_DIVIDE,
+    MODULO,
+    QUOTIENT,
+    REMAINDER,
+    NEGATE,
+    CLIP,
+    ABS,
+    ROUND_DOWN,
+    ROUND,
+    SQRT,
+    FLOOR,
+    CEIL,
+)

@@ -1,4 +1,16 @@
-"""Bins: ranges with names, for numbers, dates and times."""
+"""Bins: ranges with names; numbers as whole steps of a public lattice.
+
+Numbers as whole steps of a public lattice: what sums are made of.
+
+steps(x) = floor(min(max(x, low * 2^e), high * 2^e) / 2^e + 1/2) - origin
+
+And the three nonnegative integers into which a number is divided for its square (see
+docs/proofs/moments.md, lemma 1): with k = steps(x), W = high - low and m = 2^finer,
+
+portion 2 = floor(k^2 m / W), portion 1 = 2 (k m - portion 2), portion 0 = W m - both
+
+Kernel: totals.
+"""
 
 import itertools
 import math
@@ -6,23 +18,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
-from sordino._completion import hides
-from sordino._fields import fill
 from sordino.errors import InvalidParameter
-from sordino.expressions import facts
-from sordino.expressions.base import Value
-from sordino.expressions.comparison import order
-from sordino.expressions.fluent import Fluent
-from sordino.expressions.literals import literal
+from sordino.expressions import tree
+from sordino.expressions.literals import LEAST, MOST, Fluent, lift, literal
+from sordino.expressions.logic import order
+from sordino.expressions.schema import NUMBERS, Column
 from sordino.expressions.tree import (
+    AbstractExpression,
     AbstractTree,
     Argument,
+    Call,
     Literal,
     Operation,
+    Value,
     receiver,
 )
-from sordino.schema import NUMBERS, Column
-from sordino.words import Words, call
+from sordino.numbers import arguments as _validate
+from sordino.numbers.canonical import Words, call
+from sordino.numbers.frozen import fill, hides
 
 MOST_BINS: Final = 1_000
 _REMEDY: Final = "Use edges of the type of the column, or cast it."
@@ -159,7 +172,7 @@ def _names(names: Any, count: int) -> tuple[str, ...]:
 
 def _facts(argument: Argument, *ends: Argument, bins: Bins) -> Column:
     """Return the facts of a label: what is in no range has none, as was asked for."""
-    facts.comparable("bin", (argument, *ends[: len(bins.edges)]), _REMEDY)
+    tree.comparable("bin", (argument, *ends[: len(bins.edges)]), _REMEDY)
     unsettled = argument.column.unsettled
     return Column("text", nullable=True, unsettled=unsettled)
 
@@ -183,8 +196,6 @@ def _words(arguments: Sequence[AbstractTree], bins: Bins) -> Words:
 
 BIN: Final = Operation("bin", _facts, _meaning, copies=None, text=_text, words=_words)
 
-OPERATIONS: Final = (BIN,)
-
 
 def bin_(self: Fluent, bins: Bins | Sequence[Any]) -> Fluent:
     """Return the label of the range in which the value lies; missing if in none.
@@ -198,3 +209,145 @@ def bin_(self: Fluent, bins: Bins | Sequence[Any]) -> Fluent:
     edges = (Literal(known.type, edge) for edge in known.edges)
     names = (Literal("text", label) for label in known.labels)
     return self.call(BIN, self, *edges, *names, bins=known)
+
+
+FARTHEST: Final = 2**40
+"""The most steps on either side: their sums stay exact, and each is a double."""
+WIDEST: Final = 2**31
+"""The most steps whose square fits into 64 bits."""
+_LONGEST_PORTION: Final = 31
+"""Finer portions than of so many bits could have squares beyond 64 bits."""
+STEEPEST: Final = 960
+"""Beyond this exponent the ends of a lattice need not be doubles."""
+
+
+def _step_facts(
+    argument: Argument, low: int, high: int, exponent: int, origin: int = 0
+) -> Column:
+    """Return the facts of a number of steps: NaN has none."""
+    del low, high, exponent, origin
+    tree.require_types("steps", (argument,), NUMBERS, 'Try .cast("f64").')
+    lost = "NaN is not on a lattice" if argument.column.nan else None
+    return tree.result("i64", (argument,), lost=lost)
+
+
+def _step_meaning(
+    number: Value, low: int, high: int, exponent: int, origin: int = 0
+) -> Value:
+    """Return the number of steps from an origin."""
+    if isinstance(number, int):
+        return _of_integer(number, low, high, exponent) - origin
+    if math.isnan(number):
+        return None
+    first, last = math.ldexp(low, exponent), math.ldexp(high, exponent)
+    steps_up = min(max(number, first), last) * math.ldexp(1, -exponent)
+    return math.floor(steps_up + 0.5) - origin
+
+
+def _of_integer(number: int, low: int, high: int, exponent: int) -> int:
+    """Return the number of steps, in exact integers."""
+    if exponent <= 0:
+        return min(max(number << -exponent, low), high)
+    return min(max((number + (1 << exponent - 1)) >> exponent, low), high)
+
+
+def _portion_facts(
+    argument: Argument, low: int, high: int, exponent: int, place: int, finer: int
+) -> Column:
+    """Return the facts of a number of steps."""
+    del place, finer
+    return _step_facts(argument, low, high, exponent)
+
+
+def _portion(
+    number: Value, low: int, high: int, exponent: int, place: int, finer: int
+) -> Value:
+    """Return one of the three integers; portion 0 is that of the mirrored number."""
+    steps = _step_meaning(number, low, high, exponent, low)
+    if not isinstance(steps, int):
+        return None
+    width = high - low
+    height = steps if place else width - steps
+    square = (height * height << finer) // width
+    return 2 * ((height << finer) - square) if place == 1 else square
+
+
+STEPS: Final = Operation("steps", _step_facts, _step_meaning, copies=4)
+PORTION: Final = Operation("portion", _portion_facts, _portion, copies=12)
+
+
+def steps(
+    expression: AbstractExpression, low: int, high: int, exponent: int, origin: int = 0
+) -> AbstractExpression:
+    """Return how many steps of 2**exponent a number is, within [low, high].
+
+    They are counted from an origin, given in steps.
+
+    Halves go up. Infinities are at the ends; missing and NaN are missing. For an i64
+    this is exact, for an f64 it is floor(x * 2**-exponent + 0.5) in doubles.
+
+    >>> from sordino.expressions.language import col
+    >>> money = steps(col("x"), 0, 400, -2)
+    >>> [money.value({"x": x}) for x in (1.3, -5.0, math.inf, math.nan, 99)]
+    [5, 0, 400, None, 396]
+    """
+    _validate.integer(low=low, least=-FARTHEST, most=FARTHEST)
+    _validate.integer(high=high, least=low, most=FARTHEST)
+    _validate.integer(exponent=exponent, least=-STEEPEST, most=STEEPEST)
+    _validate.integer(origin=origin, least=-FARTHEST, most=FARTHEST)
+    options = {"low": int(low), "high": int(high), "exponent": int(exponent)}
+    if origin:
+        options["origin"] = int(origin)
+    return Call(STEPS, (lift(expression),), options)
+
+
+def portion(
+    expression: AbstractExpression,
+    low: int,
+    high: int,
+    exponent: int,
+    place: int,
+    finer: int,
+) -> AbstractExpression:
+    """Return one of the integers whose sum is (high - low) 2**finer for every number.
+
+    >>> from sordino.expressions.language import col
+    >>> parts = [portion(col("x"), 0, 8, 0, place, 3) for place in (0, 1, 2)]
+    >>> [[part.value({"x": x}) for part in parts] for x in (0, 3, 8)]
+    [[64, 0, 0], [25, 30, 9], [0, 0, 64]]
+    """
+    wide = _validate.integer(high=high, least=low + 1, most=FARTHEST) - low
+    finest = max(0, _LONGEST_PORTION - wide.bit_length())
+    options = {
+        "low": _validate.integer(low=low, least=-FARTHEST, most=FARTHEST),
+        "high": int(high),
+        "exponent": _validate.integer(
+            exponent=exponent, least=-STEEPEST, most=STEEPEST
+        ),
+        "place": _validate.integer(place=place, least=0, most=2),
+        "finer": _validate.integer(finer=finer, least=0, most=finest),
+    }
+    _validate.integer(width=wide, least=1, most=WIDEST)
+    return Call(PORTION, (lift(expression),), options)
+
+
+def thresholds(low: int, high: int, exponent: int) -> tuple[int, int]:
+    """Return up to where an i64 has `low` steps, and from where it has `high`.
+
+    Both are within 64 bits or one beyond.
+
+    >>> thresholds(-3, 5, -1), thresholds(1, 2**40, 40)
+    ((-2, 3), (1099511627776, 9223372036854775808))
+    """
+    if exponent < 0:
+        first, last = low >> -exponent, -(-high >> -exponent)
+    else:
+        first, last = low << exponent, high << exponent
+    return min(max(first, LEAST - 1), MOST), max(min(last, MOST + 1), LEAST)
+
+
+OPERATIONS: Final = (
+    BIN,
+    STEPS,
+    PORTION,
+)

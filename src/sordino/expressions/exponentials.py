@@ -2,6 +2,8 @@
 
 They are made of +, -, *, / and comparisons of doubles, which IEEE 754 rounds in one way
 (ADR 177). Engines take the steps of `_exp` and `_log` in the same order.
+
+Kernel: totals.
 """
 
 import math
@@ -9,16 +11,14 @@ from fractions import Fraction
 from typing import Any, Final
 
 from sordino.errors import InvalidParameter
-from sordino.expressions import facts
+from sordino.expressions import tree
 from sordino.expressions.arithmetic import DIVIDE, MULTIPLY
-from sordino.expressions.base import Value
 from sordino.expressions.casts import CAST
-from sordino.expressions.comparison import EQUAL
-from sordino.expressions.conditional import WHEN
-from sordino.expressions.fluent import Fluent
-from sordino.expressions.literals import literal
-from sordino.expressions.tree import Argument, Operation
-from sordino.schema import NUMBERS, Column
+from sordino.expressions.choices import WHEN
+from sordino.expressions.literals import Fluent, literal
+from sordino.expressions.logic import EQUAL
+from sordino.expressions.schema import NUMBERS, Column
+from sordino.expressions.tree import Argument, Operation, Value
 
 LOG2_E: Final = 1 / math.log(2)
 """Near enough: which whole number it gives is followed by exact steps."""
@@ -46,14 +46,14 @@ _NO_LOGARITHM: Final = "zero and negative numbers have no logarithm"
 
 def _exp_facts(argument: Argument) -> Column:
     """Return the facts of an exponential: every number has one."""
-    facts.require_types("exp", (argument,), NUMBERS, _CAST)
-    return facts.result("f64", (argument,), nan=argument.column.nan)
+    tree.require_types("exp", (argument,), NUMBERS, _CAST)
+    return tree.result("f64", (argument,), nan=argument.column.nan)
 
 
 def _log_facts(argument: Argument) -> Column:
     """Return the facts of a logarithm: only positive numbers have one."""
-    facts.require_types("log", (argument,), NUMBERS, _CAST)
-    return facts.result("f64", (argument,), nan=argument.column.nan, lost=_NO_LOGARITHM)
+    tree.require_types("log", (argument,), NUMBERS, _CAST)
+    return tree.result("f64", (argument,), nan=argument.column.nan, lost=_NO_LOGARITHM)
 
 
 def _exp(number: Value) -> Value:

@@ -1,48 +1,57 @@
-"""The words that expressions are written with: `col`, `lit`, and what they have.
+"""Col, lit, when, the methods of an expression; the list of all operations.
+
+The words that expressions are written with: `col`, `lit`, and what they have.
 
 >>> (col("age") + 1) * 2 >= 36
 ((col('age') + 1) * 2) >= 36
 """
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, final
+from typing import Any, Final, NoReturn, final
 
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import (
     arithmetic,
-    automata,
     bins,
     casts,
-    comparison,
-    conditional,
+    choices,
     dates,
     exponentials,
-    extreme_values,
-    formats,
-    letters,
     logic,
-    mapping,
-    membership,
-    missing,
-    numeric,
-    patterns,
-    pieces_of_text,
+    regular,
     text,
-    zones,
 )
-from sordino.expressions.base import AbstractExpression, Value
-from sordino.expressions.fluent import AbstractFluent, lift
-from sordino.expressions.literals import literal
-from sordino.expressions.tree import AbstractTree, Call, Col, Operation
-from sordino.schema import Column, Schema
-from sordino.words import Words
+from sordino.expressions.literals import AbstractFluent, lift, literal
+from sordino.expressions.schema import Column, Schema
+from sordino.expressions.tree import (
+    AbstractExpression,
+    AbstractTree,
+    Call,
+    Col,
+    Operation,
+    Value,
+)
+from sordino.numbers.canonical import Words
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    *arithmetic.OPERATIONS,
+    *logic.COMPARISONS,
+    *logic.OPERATIONS,
+    *exponentials.OPERATIONS,
+    *bins.OPERATIONS,
+    *casts.OPERATIONS,
+    *choices.OPERATIONS,
+    *text.OPERATIONS,
+    *regular.OPERATIONS,
+    *dates.OPERATIONS,
+)
 
 
 @final
 class Expression(AbstractFluent):
     """A value computed from the columns of one row, in a way that always succeeds.
 
-    >>> from sordino.schema import Schema, Column
+    >>> from sordino.expressions.schema import Schema, Column
     >>> half = col("x") / 2
     >>> half.value({"x": 3}), half.value({"x": None})
     (1.5, None)
@@ -105,11 +114,11 @@ class Expression(AbstractFluent):
 
     def __eq__(self, other: object) -> "Expression":  # type: ignore[override]
         """Return whether the values are equal: an expression, no bool."""
-        return comparison.equal(self, other)
+        return logic.equal(self, other)
 
     def __ne__(self, other: object) -> "Expression":  # type: ignore[override]
         """Return whether the values differ: an expression, no bool."""
-        return comparison.unequal(self, other)
+        return logic.unequal(self, other)
 
     __add__ = arithmetic.add
     __radd__ = arithmetic.add_to
@@ -124,55 +133,55 @@ class Expression(AbstractFluent):
     __mod__ = arithmetic.modulo
     __rmod__ = arithmetic.modulo_into
     __neg__ = arithmetic.negate
-    __lt__ = comparison.less
-    __le__ = comparison.at_most
-    __gt__ = comparison.greater
-    __ge__ = comparison.at_least
+    __lt__ = logic.less
+    __le__ = logic.at_most
+    __gt__ = logic.greater
+    __ge__ = logic.at_least
     __and__ = logic.both
     __rand__ = logic.both_of
     __or__ = logic.either
     __ror__ = logic.either_of
     __invert__ = logic.is_false
-    __abs__ = numeric.absolute
+    __abs__ = arithmetic.absolute
 
-    is_null = missing.is_null
-    is_nan = missing.is_nan
-    is_infinite = missing.is_infinite
-    fill_null = missing.fill_null
-    fill_nan = missing.fill_nan
-    coalesce = missing.coalesce
-    replace_infinity = missing.replace_infinity
+    is_null = logic.is_null
+    is_nan = logic.is_nan
+    is_infinite = logic.is_infinite
+    fill_null = logic.fill_null
+    fill_nan = logic.fill_nan
+    coalesce = logic.coalesce
+    replace_infinity = logic.replace_infinity
 
     quotient = arithmetic.quotient
     remainder = arithmetic.remainder
-    greatest = extreme_values.greatest
-    least = extreme_values.least
-    clip = numeric.clip
-    abs = numeric.absolute
-    round_down = numeric.round_down
-    round = numeric.round_
-    sqrt = numeric.sqrt
+    greatest = choices.greatest
+    least = choices.least
+    clip = arithmetic.clip
+    abs = arithmetic.absolute
+    round_down = arithmetic.round_down
+    round = arithmetic.round_
+    sqrt = arithmetic.sqrt
     exp = exponentials.exp
     log = exponentials.log
     power = exponentials.power
-    floor = numeric.floor
-    ceil = numeric.ceil
+    floor = arithmetic.floor
+    ceil = arithmetic.ceil
     bin = bins.bin_
-    is_in = membership.is_in
-    map_values = mapping.map_values
+    is_in = choices.is_in
+    map_values = choices.map_values
     cast = casts.cast
 
     lower = text.lower
     upper = text.upper
-    lowercase = letters.lowercase
-    uppercase = letters.uppercase
+    lowercase = text.lowercase
+    uppercase = text.uppercase
     length = text.length
     slice = text.slice_
     contains = text.contains
     find = text.find
-    like = patterns.like
-    matches = automata.match_all
-    split = pieces_of_text.split_
+    like = text.like
+    matches = regular.match_all
+    split = text.split_
     starts_with = text.starts_with
     ends_with = text.ends_with
     concat = text.concat
@@ -192,11 +201,11 @@ class Expression(AbstractFluent):
     seconds_between = dates.seconds_between
     add_days = dates.add_days
     add_seconds = dates.add_seconds
-    add_hours = zones.add_hours
-    utc_offset = zones.utc_offset
-    local_time = zones.local_time
-    strptime = formats.strptime
-    strftime = formats.strftime
+    add_hours = dates.add_hours
+    utc_offset = dates.utc_offset
+    local_time = dates.local_time
+    strptime = casts.strptime
+    strftime = casts.strftime
 
 
 def col(name: str) -> Expression:
@@ -221,13 +230,13 @@ def lit(value: Any, type: str | None = None) -> Expression:  # noqa: A002 a type
     return Expression(literal(value, type))
 
 
-def when(condition: Any) -> conditional.Condition[Expression]:
+def when(condition: Any) -> choices.Condition[Expression]:
     """Begin a choice by conditions; a missing condition is not true.
 
     >>> when(col("x") > 0).then("plus").when(col("x") < 0).then("minus").otherwise(None)
     when(col('x') > 0).then('plus').when(col('x') < 0).then('minus').otherwise(None)
     """
-    return conditional.Condition(_built, (condition,))
+    return choices.Condition(_built, (condition,))
 
 
 def _built(operation: Operation, *arguments: Any, **options: Any) -> Expression:

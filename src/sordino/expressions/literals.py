@@ -1,17 +1,26 @@
-"""Python values as literals, each exactly or not at all."""
+"""Python values as literals; one call made of others.
+
+Kernel: totals.
+"""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from typing import Any, Final
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 
-from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.expressions.base import Value
-from sordino.expressions.tree import Literal
-from sordino.schema import PLAIN
+from sordino.expressions.schema import PLAIN
+from sordino.expressions.tree import (
+    AbstractExpression,
+    AbstractTree,
+    Literal,
+    Operation,
+    Value,
+)
+from sordino.numbers import arguments as _validate
 
 LEAST: Final = -(2**63)
 MOST: Final = 2**63 - 1
@@ -163,3 +172,28 @@ _READERS: Final[tuple[tuple[Any, Callable[[Any], tuple[str, Value]]], ...]] = (
     (np.datetime64, _numpy_time),
 )
 """In this order: a bool is an int, and a datetime is a date."""
+
+
+class AbstractFluent(AbstractExpression):
+    """An expression that further ones are built from by operators and methods."""
+
+    tree: AbstractTree
+    """What plans hold."""
+
+    @abstractmethod
+    def call(self, operation: Operation, *arguments: Any, **options: Any) -> Self:
+        """Return a call; an argument is an expression or the value of a literal."""
+
+
+Fluent = TypeVar("Fluent", bound=AbstractFluent)
+
+
+def lift(value: Any) -> AbstractTree:
+    """Return the tree of an expression, or a value as a literal."""
+    match value:
+        case AbstractFluent():
+            return value.tree
+        case AbstractTree():
+            return value
+        case _:
+            return literal(value)

@@ -1,24 +1,90 @@
-"""Texts: sequences of Unicode code points, never of bytes, never of a language.
+"""Texts of code points: letters, pieces, patterns with wildcards.
+
+The characters whose composed form no later version of Unicode can change.
+
+All are assigned in Unicode 14, and the composition of assigned characters is stable by
+Unicode's own policy. Beyond U+2000, runs of less than 40 are left out, to keep the list
+short; NUL is out because engines end a text there.
+
+Texts: sequences of Unicode code points, never of bytes, never of a language.
 
 `lower` and `upper` know ASCII letters; for those of all scripts see letters.py. A text
 that would grow beyond 1 MiB of UTF-8 is missing instead.
+
+Texts held to a pattern with wildcards: `%` for any text, `_` for one character.
+
+A match is looked for from left to right, piece by piece between the wildcards `%`, so
+it takes no longer than the product of both lengths, whatever the pattern.
+
+Small and capital letters of all scripts, one code point for one.
+
+Of each letter that is settled (`settled.py`) Unicode tells one small and one capital
+letter, for ever. A letter whose other form has several code points or is not settled
+stays as it is; a text with a letter that is not settled is changed in A to Z alone.
+
+Kernel: totals.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from string import ascii_lowercase, ascii_uppercase, whitespace
 from typing import Any, Final
 
-from sordino import _validate
 from sordino.errors import InvalidParameter
-from sordino.expressions import facts
-from sordino.expressions.base import Value
-from sordino.expressions.fluent import Fluent
-from sordino.expressions.literals import literal
-from sordino.expressions.settled import PATTERN
-from sordino.expressions.tree import Argument, Operation
-from sordino.schema import Column
+from sordino.expressions import tree
+from sordino.expressions.literals import Fluent, literal
+from sordino.expressions.schema import Column
+from sordino.expressions.tree import AbstractTree, Argument, Operation, Value, receiver
+from sordino.numbers import arguments as _validate
+
+_RUNS: Final = """
+1-377 37A-37F 384-38A 38C 38E-3A1 3A3-52F 531-556 559-58A 58D-58F 591-5C7 5D0-5EA
+5EF-5F4 600-70D 70F-74A 74D-7B1 7C0-7FA 7FD-82D 830-83E 840-85B 85E 860-86A 870-88E
+890-891 898-983 985-98C 98F-990 993-9A8 9AA-9B0 9B2 9B6-9B9 9BC-9C4 9C7-9C8 9CB-9CE 9D7
+9DC-9DD 9DF-9E3 9E6-9FE A01-A03 A05-A0A A0F-A10 A13-A28 A2A-A30 A32-A33 A35-A36 A38-A39
+A3C A3E-A42 A47-A48 A4B-A4D A51 A59-A5C A5E A66-A76 A81-A83 A85-A8D A8F-A91 A93-AA8 AAA-
+AB0 AB2-AB3 AB5-AB9 ABC-AC5 AC7-AC9 ACB-ACD AD0 AE0-AE3 AE6-AF1 AF9-AFF B01-B03 B05-B0C
+B0F-B10 B13-B28 B2A-B30 B32-B33 B35-B39 B3C-B44 B47-B48 B4B-B4D B55-B57 B5C-B5D B5F-B63
+B66-B77 B82-B83 B85-B8A B8E-B90 B92-B95 B99-B9A B9C B9E-B9F BA3-BA4 BA8-BAA BAE-BB9 BBE-
+BC2 BC6-BC8 BCA-BCD BD0 BD7 BE6-BFA C00-C0C C0E-C10 C12-C28 C2A-C39 C3C-C44 C46-C48
+C4A-C4D C55-C56 C58-C5A C5D C60-C63 C66-C6F C77-C8C C8E-C90 C92-CA8 CAA-CB3 CB5-CB9 CBC-
+CC4 CC6-CC8 CCA-CCD CD5-CD6 CDD-CDE CE0-CE3 CE6-CEF CF1-CF2 D00-D0C D0E-D10 D12-D44
+D46-D48 D4A-D4F D54-D63 D66-D7F D81-D83 D85-D96 D9A-DB1 DB3-DBB DBD DC0-DC6 DCA DCF-DD4
+DD6 DD8-DDF DE6-DEF DF2-DF4 E01-E3A E3F-E5B E81-E82 E84 E86-E8A E8C-EA3 EA5 EA7-EBD
+EC0-EC4 EC6 EC8-ECD ED0-ED9 EDC-EDF F00-F47 F49-F6C F71-F97 F99-FBC FBE-FCC FCE-FDA
+1000-10C5 10C7 10CD 10D0-1248 124A-124D 1250-1256 1258 125A-125D 1260-1288 128A-128D
+1290-12B0 12B2-12B5 12B8-12BE 12C0 12C2-12C5 12C8-12D6 12D8-1310 1312-1315 1318-135A
+135D-137C 1380-1399 13A0-13F5 13F8-13FD 1400-169C 16A0-16F8 1700-1715 171F-1736
+1740-1753 1760-176C 176E-1770 1772-1773 1780-17DD 17E0-17E9 17F0-17F9 1800-1819
+1820-1878 1880-18AA 18B0-18F5 1900-191E 1920-192B 1930-193B 1940 1944-196D 1970-1974
+1980-19AB 19B0-19C9 19D0-19DA 19DE-1A1B 1A1E-1A5E 1A60-1A7C 1A7F-1A89 1A90-1A99
+1AA0-1AAD 1AB0-1ACE 1B00-1B4C 1B50-1B7E 1B80-1BF3 1BFC-1C37 1C3B-1C49 1C4D-1C88
+1C90-1CBA 1CBD-1CC7 1CD0-1CFA 1D00-1F15 1F18-1F1D 1F20-1F45 1F48-1F4D 1F50-1F57 1F59
+1F5B 1F5D 1F5F-1F7D 1F80-1FB4 1FB6-1FC4 1FC6-1FD3 1FD6-1FDB 1FDD-1FEF 1FF2-1FF4
+1FF6-1FFE 2000-2064 2100-218B 2190-2426 2460-2B73 2B97-2CF3 2CF9-2D25 2D30-2D67
+2DE0-2E5D 2E9B-2EF3 2F00-2FD5 3000-303F 3041-3096 3099-30FF 3105-312F 3131-318E
+3190-31E3 31F0-321E 3220-A48C A490-A4C6 A4D0-A62B A640-A6F7 A700-A7CA A7F2-A82C
+A840-A877 A880-A8C5 A8E0-A953 A980-A9CD AA00-AA36 AA5C-AAC2 AB30-AB6B AB70-ABED
+AC00-D7A3 D7CB-D7FB E000-FA6D FA70-FAD9 FB46-FBC2 FBD3-FD8F FD92-FDC7 FDF0-FE19
+FE20-FE52 FE76-FEFC FF01-FFBE 1D400-1D454 1D456-1D49C 1D4C5-1D505 1D552-1D6A5
+1D6A8-1D7CB 1D7CE-1DA8B 1F000-1F02B 1F030-1F093 1F100-1F1AD 1F210-1F23B 1F300-1F6D7
+1F700-1F773 1F780-1F7D8 1F810-1F847 1F860-1F887 1F900-1FA53 1FB00-1FB92 1FB94-1FBCA
+20000-2A6DF 2A700-2B738 2B740-2B81D 2B820-2CEA1 2CEB0-2EBE0 2F800-2FA1D 30000-3134A
+"""
+
+
+def _ends(run: str) -> tuple[int, int]:
+    """Return the first and the last code point of a run."""
+    first, _, last = run.partition("-")
+    return int(first, 16), int(last or first, 16)
+
+
+RUNS: Final = tuple(map(_ends, _RUNS.split()))
+PATTERN: Final = f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in RUNS)}]*"
+"""For Python: no end of a run means anything special within brackets."""
+
 
 LONGEST: Final = 2**20
 """UTF-8 bytes of a text that is made."""
@@ -36,23 +102,23 @@ def _texts(name: str, kind: str) -> Callable[..., Column]:
 
     def known(*arguments: Argument, **options: Any) -> Column:
         del options
-        facts.require_types(name, arguments, ("text",), _CAST)
-        return facts.result(kind, arguments)
+        tree.require_types(name, arguments, ("text",), _CAST)
+        return tree.result(kind, arguments)
 
     return known
 
 
 def _concat_facts(*arguments: Argument) -> Column:
     """Return the facts of a joined text."""
-    facts.require_types("concat", arguments, ("text",), _CAST)
-    return facts.result("text", arguments, lost=_TOO_LONG)
+    tree.require_types("concat", arguments, ("text",), _CAST)
+    return tree.result("text", arguments, lost=_TOO_LONG)
 
 
 def _replace_facts(argument: Argument, old: Argument, new: Argument) -> Column:
     """Return the facts of a text that may grow."""
-    facts.require_types("replace", (argument,), ("text",), _CAST)
+    tree.require_types("replace", (argument,), ("text",), _CAST)
     grows = size(new.constant) > size(old.constant)
-    return facts.result("text", (argument,), lost=_TOO_LONG if grows else None)
+    return tree.result("text", (argument,), lost=_TOO_LONG if grows else None)
 
 
 def size(text: str) -> int:
@@ -94,8 +160,8 @@ def _concat(*values: Value) -> Value:
 def _strip_facts(argument: Argument, letters: str | None = None) -> Column:
     """Return the facts of a text that does not grow."""
     del letters
-    facts.require_types("strip", (argument,), ("text",), _CAST)
-    return facts.result("text", (argument,))
+    tree.require_types("strip", (argument,), ("text",), _CAST)
+    return tree.result("text", (argument,))
 
 
 def _strip(text: Value, letters: str | None = None) -> Value:
@@ -132,21 +198,6 @@ STRIP: Final = Operation("strip", _strip_facts, _strip)
 REPLACE: Final = Operation("replace", _replace_facts, _replace, copies=4)
 NORMALIZE: Final = Operation(
     "normalize", _texts("normalize", "text"), _normalize, copies=3
-)
-
-OPERATIONS: Final = (
-    LOWER,
-    UPPER,
-    LENGTH,
-    SLICE,
-    CONTAINS,
-    FIND,
-    STARTS_WITH,
-    ENDS_WITH,
-    CONCAT,
-    STRIP,
-    REPLACE,
-    NORMALIZE,
 )
 
 
@@ -296,3 +347,265 @@ def normalize(self: Fluent) -> Fluent:
     True
     """
     return self.call(NORMALIZE, self)
+
+
+ESCAPE: Final = "\\"
+"""What stands before a wildcard that means itself, in the pattern of an operation."""
+_SPECIAL: Final = ("%", "_", ESCAPE)
+_ANY: Final = None
+
+Piece = tuple[str | None, ...]
+"""Characters one after the other; None stands for any one."""
+
+
+def _facts(argument: Argument, pattern: str) -> Column:
+    """Return the facts of an answer that is there for each text."""
+    del pattern
+    tree.require_types("like", (argument,), ("text",), _CAST)
+    return tree.result("bool", (argument,))
+
+
+def _meaning(text: Value, pattern: str) -> Value:
+    """Return whether a text is all of a pattern."""
+    first, *others = read_pieces(pattern)
+    if not others:
+        return len(text) == len(first) and _fits(text, first, 0)
+    last = others.pop()
+    end = len(text) - len(last)
+    if len(first) > end or not _fits(text, first, 0) or not _fits(text, last, end):
+        return False
+    place = len(first)
+    for piece in others:
+        place = _place_of(text, piece, place, end)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
+
+
+def _place_of(text: str, piece: Piece, start: int, end: int) -> int:
+    """Return where a piece is first found between two places, -1 for nowhere."""
+    places = range(start, end - len(piece) + 1)
+    return next((place for place in places if _fits(text, piece, place)), -1)
+
+
+def _fits(text: str, piece: Piece, place: int) -> bool:
+    """Tell whether a text has a piece at a place that leaves room for it."""
+    return all(
+        wanted is _ANY or text[place + at] == wanted for at, wanted in enumerate(piece)
+    )
+
+
+def read_pieces(pattern: str) -> list[Piece]:
+    """Return what stands between the wildcards % of a pattern, None for any letter."""
+    pieces: list[list[str | None]] = [[]]
+    letters = iter(pattern)
+    for letter in letters:
+        if letter == "%":
+            pieces.append([])
+        elif letter == "_":
+            pieces[-1].append(_ANY)
+        else:
+            pieces[-1].append(next(letters) if letter == ESCAPE else letter)
+    return [tuple(piece) for piece in pieces]
+
+
+def _text(arguments: Sequence[AbstractTree], pattern: str) -> str:
+    """Return a match as it is written."""
+    escape = f", escape={ESCAPE!r}" if ESCAPE in pattern else ""
+    return f"{receiver(arguments[0])}.like({pattern!r}{escape})"
+
+
+LIKE: Final = Operation("like", _facts, _meaning, text=_text)
+
+
+def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
+    """Return whether all of the text is as a pattern says, in its very letters.
+
+    `%` stands for any text, also none, and `_` for one code point; after the letter
+    `escape` they stand for themselves.
+
+    >>> from sordino.expressions.language import col
+    >>> named = col("x").like("A%_n")
+    >>> named.value({"x": "Adrian"}), named.value({"x": "An"})
+    (True, False)
+    >>> col("x").like("100!%", escape="!").value({"x": "100%"})
+    True
+    """
+    read = literal(pattern)
+    if read.type != "text" or len(read.constant) > LONGEST_PATTERN:
+        raise InvalidParameter(
+            "pattern", pattern, "must be text of at most 1000 characters", "Shorten it."
+        )
+    given: Any = escape
+    if given is not None and (not isinstance(given, str) or len(given) != 1):
+        raise InvalidParameter(
+            "escape",
+            escape,
+            "must be one character",
+            "Try escape='!', or leave it out.",
+        )
+    return self.call(LIKE, self, pattern=_settled(pattern, escape))
+
+
+def _settled(pattern: str, escape: str | None) -> str:
+    """Return a pattern with our own sign before what means itself."""
+    settled, letters = "", iter(pattern)
+    for letter in letters:
+        meant: Any = next(letters, None) if letter == escape else letter
+        if letter == escape and (meant is None or meant not in ("%", "_", escape)):
+            raise InvalidParameter(
+                "pattern",
+                pattern,
+                "has an escape before a character that is not a wildcard",
+                "Escape only %, _ and the escape itself.",
+            )
+        plain = letter in ("%", "_") and letter != escape
+        settled += letter if plain else _itself(meant)
+    return settled
+
+
+def _itself(letter: str) -> str:
+    """Return a letter that means itself."""
+    return ESCAPE + letter if letter in _SPECIAL else letter
+
+
+_SMALL: Final = {"\u0130": "i", "\u10c7": "\u2d27", "\u10cd": "\u2d2d"}
+"""A letter whose small form has several code points, and two in runs too short."""
+_CAPITAL: Final = (
+    {"\u00df": "\u1e9e"}
+    | {
+        chr(small): chr(small + 8)
+        for first in (0x1F80, 0x1F90, 0x1FA0)
+        for small in range(first, first + 8)
+    }
+    | {"\u1fb3": "\u1fbc", "\u1fc3": "\u1fcc", "\u1ff3": "\u1ffc"}
+)
+"""Letters whose full capital form has several code points, and that have another."""
+
+
+@cache
+def changed_letters(word: str) -> Mapping[int, str]:
+    """Return the letters that a change of case changes."""
+    odd = _SMALL if word == "lower" else _CAPITAL
+    settled = {chr(code) for first, last in RUNS for code in range(first, last + 1)}
+    changed: dict[int, str] = {}
+    for letter in settled:
+        partner = odd.get(letter) or (
+            letter.lower() if word == "lower" else letter.upper()
+        )
+        if letter in odd or (
+            len(partner) == 1 and partner != letter and partner in settled
+        ):
+            changed[ord(letter)] = partner
+    return changed
+
+
+def _case_facts(what: str) -> Callable[..., Column]:
+    """Return the facts of a text with other letters."""
+
+    def known(argument: Argument) -> Column:
+        tree.require_types(what, (argument,), ("text",), _CAST)
+        return tree.result("text", (argument,))
+
+    return known
+
+
+def _case_meaning(
+    word: str, plain: Callable[[Value], Value]
+) -> Callable[[Value], Value]:
+    """Return what changes the case of all letters, or of A to Z."""
+
+    def change(text: Value) -> Value:
+        if text.isascii() or re.fullmatch(PATTERN, text) is None:
+            return plain(text)
+        return text.translate(changed_letters(word))
+
+    return change
+
+
+LOWERCASE: Final = Operation(
+    "lowercase",
+    _case_facts("lowercase"),
+    _case_meaning("lower", LOWER.meaning),
+    copies=3,
+)
+UPPERCASE: Final = Operation(
+    "uppercase",
+    _case_facts("uppercase"),
+    _case_meaning("upper", UPPER.meaning),
+    copies=3,
+)
+
+
+def lowercase(self: Fluent) -> Fluent:
+    """Return the text in small letters, of all scripts, each one code point.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").lowercase().value({"x": "ÉCOLE ΑΣ İ"})
+    'école ασ i'
+    """
+    return self.call(LOWERCASE, self)
+
+
+def uppercase(self: Fluent) -> Fluent:
+    """Return the text in capital letters, of all scripts, each one code point.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").uppercase().value({"x": "école ß ŉ"})
+    'ÉCOLE ẞ ŉ'
+    """
+    return self.call(UPPERCASE, self)
+
+
+def _split_facts(argument: Argument, separator: str) -> Column:
+    """Return the facts of a list."""
+    del separator
+    tree.require_types("split", (argument,), ("text",), _CAST)
+    return tree.result("list[text]", (argument,))
+
+
+def _split_meaning(text: Value, separator: str) -> Value:
+    """Return what stands between the separators."""
+    return text.split(separator)
+
+
+SPLIT: Final = Operation("split", _split_facts, _split_meaning)
+
+
+def split_(self: Fluent, separator: str) -> Fluent:
+    """Return what stands between the separators of a text, as a list.
+
+    `flat_map("tags", max_rows=3)` then makes a row of each of the first three.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").split(";").value({"x": "a;;b"}), col("x").split(";").value({"x": ""})
+    (['a', '', 'b'], [''])
+    """
+    given: Any = separator
+    read = literal(given)
+    if read.type != "text" or not 0 < len(read.constant) <= LONGEST_PATTERN:
+        raise InvalidParameter(
+            "separator", given, "must be text of 1 to 1000 characters", 'Try ";".'
+        )
+    return self.call(SPLIT, self, separator=read.constant)
+
+
+OPERATIONS: Final = (
+    LOWER,
+    UPPER,
+    LENGTH,
+    SLICE,
+    CONTAINS,
+    FIND,
+    STARTS_WITH,
+    ENDS_WITH,
+    CONCAT,
+    STRIP,
+    REPLACE,
+    NORMALIZE,
+    LIKE,
+    LOWERCASE,
+    UPPERCASE,
+    SPLIT,
+)

@@ -1,23 +1,74 @@
-"""The tree that an expression is: columns and literals at its leaves, calls above.
+"""Columns and literals at the leaves, calls above; what an operation declares; facts of results.
+
+The tree that an expression is: columns and literals at its leaves, calls above.
 
 An `Operation` is a definition: what follows for the facts of the result, and what the
 values mean in Python. Engines have a table with an entry for each; nothing else here
 knows which operations there are.
-"""
 
-from abc import abstractmethod
+Kernel: totals.
+"""  # noqa: E501
+
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
-from sordino._fields import fill
 from sordino.errors import InvalidQuery, show
-from sordino.expressions.base import AbstractExpression, Value
-from sordino.expressions.kinds import kind
-from sordino.schema import Column, Schema
-from sordino.words import Words, call, number
+from sordino.expressions.schema import NUMBERS, Column, Schema
+from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.frozen import fill
+
+Value: TypeAlias = Any
+"""None, bool, int, float, str, date, datetime or a list of these."""
+
+
+class AbstractExpression(ABC):
+    """A value computed from the columns of one row.
+
+    Proof obligation: `value` depends on its row alone, never raises for any row of a
+    schema that `column` accepted, and every engine gives the same value.
+    """
+
+    @abstractmethod
+    def names(self) -> frozenset[str]:
+        """Return the columns that are read."""
+
+    @abstractmethod
+    def column(self, schema: Schema) -> Column:
+        """Return the facts of the result, or refuse types that make no sense."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """Return what was asked for, in a form that lasts."""
+
+    @abstractmethod
+    def value(self, row: Mapping[str, Value]) -> Value:
+        """Return the value for one row: the meaning that every engine must keep."""
+
+
+_KINDS: Final[Mapping[type, str]] = {
+    bool: "bool",
+    int: "i64",
+    float: "f64",
+    str: "text",
+    date: "date",
+    datetime: "time",
+}
+
+
+def kind(value: Value) -> str:
+    """Return the type of a value that is not missing.
+
+    >>> kind(True), kind(1), kind(1.0)
+    ('bool', 'i64', 'f64')
+    """
+    return _KINDS[type(value)]
+
 
 DEEPEST: Final = 40
 """So deep a tree can be written as SQL by functions that call themselves."""
@@ -288,3 +339,92 @@ def _infix(symbol: str, arguments: Sequence[AbstractTree]) -> str:
 def _named(options: Options) -> list[str]:
     """Return options as they are written in a call."""
     return [f"{name}={value!r}" for name, value in options.items()]
+
+
+def result(
+    kind: str,
+    arguments: Sequence[Argument],
+    *,
+    nan: bool = False,
+    lost: str | None = None,
+) -> Column:
+    """Return the facts of a result that is missing where an argument is.
+
+    `lost` is the reason why it may be missing where no argument is.
+    """
+    unsettled = reason(arguments) or lost
+    nullable = unsettled is not None or any(
+        argument.column.nullable for argument in arguments
+    )
+    return Column(kind, nullable=nullable, nan=nan, unsettled=unsettled)
+
+
+def first(kind: str, arguments: Sequence[Argument]) -> Column:
+    """Return the facts of one of the values that are there: missing if none is."""
+    nullable = all(argument.column.nullable for argument in arguments)
+    return Column(
+        kind,
+        nullable=nullable,
+        nan=any_nan(arguments),
+        unsettled=reason(arguments) if nullable else None,
+    )
+
+
+def reason(arguments: Sequence[Argument]) -> str | None:
+    """Return the first reason why a value may be missing that the data did have."""
+    reasons = (argument.column.unsettled for argument in arguments)
+    return next((text for text in reasons if text is not None), None)
+
+
+def any_nan(arguments: Sequence[Argument]) -> bool:
+    """Tell whether an argument may be NaN."""
+    return any(argument.column.nan for argument in arguments)
+
+
+def may_be_infinite(argument: Argument) -> bool:
+    """Tell whether an argument may be an infinity."""
+    known = isinstance(argument.constant, float) and math.isfinite(argument.constant)
+    return argument.type == "f64" and not known
+
+
+def may_be_zero(argument: Argument) -> bool:
+    """Tell whether an argument may be 0."""
+    return argument.constant is None or argument.constant == 0
+
+
+def require_types(
+    what: str, arguments: Sequence[Argument], kinds: Sequence[str], remedy: str
+) -> None:
+    """Refuse arguments of other types; a bool is not a number."""
+    if any(argument.type not in kinds for argument in arguments):
+        wanted = "numbers" if kinds is NUMBERS else " or ".join(kinds)
+        raise InvalidQuery(
+            f"{what} takes {wanted}, not {list_types(arguments)}", remedy
+        )
+
+
+def alike(what: str, arguments: Sequence[Argument], remedy: str) -> str:
+    """Return the one type that all arguments have, or refuse them."""
+    if len({argument.type for argument in arguments}) > 1 or "[" in arguments[0].type:
+        raise InvalidQuery(
+            f"{what} takes values of one type, not {list_types(arguments)}", remedy
+        )
+    return arguments[0].type
+
+
+def comparable(what: str, arguments: Sequence[Argument], remedy: str) -> str:
+    """Return the type in which arguments are compared: numbers meet in f64."""
+    if all(argument.type in NUMBERS for argument in arguments):
+        return joint(arguments)
+    return alike(what, arguments, remedy)
+
+
+def joint(arguments: Sequence[Argument]) -> str:
+    """Return the type in which numbers meet."""
+    return "f64" if any(argument.type == "f64" for argument in arguments) else "i64"
+
+
+def list_types(arguments: Sequence[Argument]) -> str:
+    """Return the types for a message: i64, text and f64."""
+    kinds = list(dict.fromkeys(argument.type for argument in arguments))
+    return " and ".join(", ".join(kinds).rsplit(", ", 1))

@@ -6,6 +6,8 @@ clock which contradicts the ledger, or leaps, must be confirmed by a person.
 
 >>> leapt_over("month", date(2026, 11, 22), date(2027, 3, 10))
 ['2026-12', '2027-01', '2027-02']
+
+Kernel: charge.
 """
 
 from collections.abc import Callable
@@ -14,9 +16,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from itertools import islice
 from typing import Final, final
 
-from sordino.calendars import CALENDARS
 from sordino.errors import InvalidParameter
 from sordino.ledger.log import Log
+from sordino.numbers.calendar import CALENDARS
 
 _FORBORNE: Final = timedelta(days=1)
 """How far a clock may be behind the ledger without a word."""

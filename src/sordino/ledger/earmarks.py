@@ -1,8 +1,17 @@
-"""Parts of a budget that are set aside for planned reports.
+"""Parts of a budget set aside; budgets closed or lowered.
+
+Parts of a budget that are set aside for planned reports.
 
 What is set aside counts as if it were spent, except for the releases that it is for. So
 for any history, what was charged and what is set aside are together within the limit,
 and what was charged is (docs/proofs/filters.md, section 8).
+
+Budgets that are closed or lowered, and never raised.
+
+Both refuse more than before, so what the first limit promises holds all the same. A
+lower limit promises no more: it was chosen after answers were seen.
+
+Kernel: charge.
 """
 
 import math
@@ -12,14 +21,14 @@ from fractions import Fraction
 from itertools import starmap
 from typing import Any, Final, final
 
-from sordino.budgets.budget_text import budget_text
-from sordino.budgets.charge import GRID, LONGEST, Amount, Charge
-from sordino.budgets.limits import Limit
 from sordino.errors import BudgetExceeded, InvalidParameter, UnknownName
-from sordino.ledger.entries import DATASET, Remark, check_name
+from sordino.ledger import blocks
+from sordino.ledger.file_format import Record
 from sordino.ledger.log import Log
-from sordino.ledger.records import Record
-from sordino.losses.base import Loss
+from sordino.ledger.record_kinds import DATASET, Remark, check_name
+from sordino.losses.budgets.charge import GRID, LONGEST, Amount, Charge
+from sordino.losses.budgets.limits import Limit, budget_text
+from sordino.losses.loss import Loss
 from sordino.numbers import INFINITE
 
 _MOST: Final = 100
@@ -193,3 +202,46 @@ def _less(left: Amount, amount: Amount) -> Amount:
     if rest.denominator.bit_length() <= LONGEST:
         return rest
     return Fraction(math.floor(rest * GRID), GRID)
+
+
+def close_for_ever(log: Log, name: str, remark: Remark, when: str) -> None:
+    """Let nothing more be charged to a budget; what was charged stays."""
+    log.limit_of(name)
+    if not log.is_closed(name):
+        log.add("closed", {"budget": name} | remark.fields(when))
+
+
+def lower_limit(log: Log, name: str, limit: Limit, remark: Remark, when: str) -> None:
+    """Lower a limit, to no less than what was charged and set aside."""
+    recorded = log.chargeable(name)
+    if limit == recorded:
+        return
+    if not is_below(limit, recorded):
+        raise InvalidParameter(
+            "limit",
+            limit.stated,
+            f"must be of the same kind as {recorded.stated} and not above it",
+            "Limits are never raised: give smaller numbers of the same kind.",
+        )
+    total = blocks.spent_at_most(log, name, recorded).plus(
+        sum_earmarks(log, name, recorded)
+    )
+    if not limit.rule.holds(total):
+        raise InvalidParameter(
+            "limit",
+            limit.stated,
+            f"is below what was charged and set aside, {limit.rule.loss_of(total)!r}",
+            "Close the budget instead, or free what is set aside.",
+        )
+    log.add("lowered", {"budget": name, "limit": limit.fields} | remark.fields(when))
+
+
+def is_below(lower: Limit, upper: Limit) -> bool:
+    """Say whether a limit allows nothing that another does not.
+
+    For any sum: the rule is the same, and each number of it bounds a sum from above.
+    """
+    if lower.rule.rule != upper.rule.rule:
+        return False
+    ours, theirs = lower.rule.limits, upper.rule.limits
+    return all(ours[name] <= theirs[name] for name in theirs)

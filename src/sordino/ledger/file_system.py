@@ -2,6 +2,8 @@
 
 Known are the kinds whose files belong to one machine, and whose locks hold through each
 of their mounts. Any other kind, named below or not, is doubtful (ADR 236).
+
+Kernel: charge.
 """
 
 import ctypes

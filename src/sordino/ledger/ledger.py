@@ -7,7 +7,7 @@ computed; the charges never exceed the limit, for any number of threads and proc
 one machine; at most one answer belongs to a charge; a file that is not what was written
 is refused. The format and what it cannot promise are in docs/ledger-format.md.
 
->>> from sordino.losses.base import PureDP
+>>> from sordino.losses.loss import PureDP
 >>> ledger = Ledger.in_memory(PureDP(1))
 >>> half = PureDP("0.5")
 >>> ticket = ledger.reserve(Claim(request="1f", asked=half, loss=half, key="monday"))
@@ -15,26 +15,21 @@ is refused. The format and what it cannot promise are in docs/ledger-format.md.
 (b'42', PureDP(epsilon=0.5))
 >>> ledger.reserve(Claim(request="1f", asked=half, loss=half, key="monday")).answer
 b'42'
+
+Kernel: charge.
 """
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self, final
 
-from sordino._completion import hides
-from sordino.budgets.limits import Limit
-from sordino.budgets.table_blocks import Blocks
 from sordino.errors import SessionMoved
-from sordino.ledger import (
-    backup,
-    claims,
-    closure,
-    earmarks,
-    obedience,
-    paid_answers,
-)
-from sordino.ledger.block_charges import division
-from sordino.ledger.charge_records import (
+from sordino.ledger import answers as paid_answers
+from sordino.ledger import charges, earmarks, policy_enforcement
+from sordino.ledger import earmarks as closure
+from sordino.ledger import opening as backup
+from sordino.ledger.blocks import AbstractCalendar, division
+from sordino.ledger.charges import (
     find_entry,
     list_entries,
     remaining_after,
@@ -43,7 +38,16 @@ from sordino.ledger.charge_records import (
 )
 from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.earmarks import Earmark
-from sordino.ledger.entries import (
+from sordino.ledger.file_format import Record, World
+from sordino.ledger.log import Handle, Log
+from sordino.ledger.opening import (
+    LedgerTerms,
+    make_file,
+    make_in_memory,
+    open_file,
+    refuse_doubtful_locks,
+)
+from sordino.ledger.record_kinds import (
     DATASET,
     Claim,
     Entry,
@@ -52,24 +56,16 @@ from sordino.ledger.entries import (
     check_name,
     entry_for_analyst,
 )
-from sordino.ledger.handle import Handle
-from sordino.ledger.kept_days import AbstractCalendar
-from sordino.ledger.ledger_page import ledger_page
-from sordino.ledger.log import Log
-from sordino.ledger.opening import (
-    LedgerTerms,
-    make_file,
-    make_in_memory,
-    open_file,
-    refuse_doubtful_locks,
-)
-from sordino.ledger.records import Record
 from sordino.ledger.verification import Verified, verify
-from sordino.ledger.world import World
-from sordino.losses.base import Budget, Loss
+from sordino.losses.budgets.blocks import Blocks
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.loss import Budget, Loss
+from sordino.numbers.frozen import hides
+from sordino.numbers.views import office
 
 if TYPE_CHECKING:
     from sordino.release.release import Release
+
 
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
@@ -200,7 +196,7 @@ class Ledger(AbstractCalendar):
         check_name(name=name)
         recorded = limit if isinstance(limit, Limit) else Limit.of(limit)
         self._guarded.use(
-            lambda log: claims.allot(log, name, recorded, self._when(log))
+            lambda log: charges.allot(log, name, recorded, self._when(log))
         )
 
     def holds(self, claim: Claim) -> bool:
@@ -266,18 +262,18 @@ class Ledger(AbstractCalendar):
         it was lost, the right to compute it once more. What is refused is not charged.
         """
         return self._guarded.use(
-            lambda log: claims.reserve(log, self.identity, claim, self._when(log))
+            lambda log: charges.reserve(log, self.identity, claim, self._when(log))
         )
 
     def begin(self, ticket: Ticket) -> None:
         """Have an answer computed by this ticket alone, and never again (`claims`)."""
         claimed = (self.identity, ticket)
-        self._guarded.use(lambda log: claims.begin(log, claimed, self._when(log)))
+        self._guarded.use(lambda log: charges.begin(log, claimed, self._when(log)))
 
     def refuse_unlawful(self, claim: Claim) -> None:
         """Refuse a claim that the policy does not allow; nothing is charged."""
         self._guarded.use(
-            lambda log: obedience.counted_part(log, claim, self._when(log))
+            lambda log: policy_enforcement.counted_part(log, claim, self._when(log))
         )
 
     def store(self, ticket: Ticket, answer: bytes) -> bytes:
@@ -286,9 +282,9 @@ class Ledger(AbstractCalendar):
         Only the first answer of a charge counts: whoever comes later gets that one.
         Without a key only its hash is kept, and the disk is not waited for.
         """
-        claims.refuse_large_answer(answer)
+        charges.refuse_large_answer(answer)
         return self._guarded.use(
-            lambda log: claims.store(
+            lambda log: charges.store(
                 log, self.identity, (ticket, answer), self._when(log)
             )
         )
@@ -393,7 +389,8 @@ class Ledger(AbstractCalendar):
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook each budget with what is left, and the last releases."""
-        return ledger_page(self.about, self)
+        shown: str = office.ledger_page(self.about, self)
+        return shown
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

@@ -1,22 +1,173 @@
-"""What a ledger says, and how something is added to it: one transaction of a store."""
+"""What a ledger says, one transaction of a store; who may use it.
 
-from collections.abc import Iterator, Mapping
+The one contract of any place where a ledger is kept.
+
+A store keeps records that follow each other, and the bytes of answers beside them. It
+knows nothing of budgets: what a record means is said by `record_kinds.py`.
+
+Who may use a ledger: one process, and one thread at a time.
+
+After an error of the disk nobody knows what became of the last write: the file is then
+opened anew, and read from its first line. So it is before anybody hears "damaged".
+
+Kernel: charge.
+"""
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, Final, NoReturn, TypeVar, final
 
-from sordino.budgets.charge import Charge
-from sordino.budgets.limits import Limit
 from sordino.errors import (
     AnswerLost,
     BudgetExceeded,
     InvalidParameter,
     LedgerDamaged,
+    LedgerUnavailable,
+    SessionMoved,
     UnknownName,
 )
+from sordino.ledger import record_kinds
+from sordino.ledger.file_format import DEEPEST, NOTHING, Head, Record, hash_bytes
+from sordino.ledger.policy_file import Seals
 from sordino.ledger.record_kinds import is_sound
-from sordino.ledger.records import DEEPEST, Head, Record, hash_bytes
-from sordino.ledger.signatures import Seals
-from sordino.ledger.store import AbstractStore
+from sordino.losses.budgets.charge import Charge
+from sordino.losses.budgets.limits import Limit
+
+Result = TypeVar("Result")
+
+
+class AbstractStore(ABC):
+    """Append if the head is h; read from a number; verify.
+
+    Obligations of an implementation, for any number of threads, processes and crashes:
+
+    - While `transact` runs an act, nobody else appends, and everything that was
+      appended before can be read. (A store may run an act anew instead, if somebody
+      did append; acts have no other effect.)
+    - When `append` returns, the record and its answer are durable, or else `lasting`
+      was not asked for. What a transaction tells is durable, but for that.
+    - A record is read as it was appended, or the store is refused (`LedgerDamaged`).
+      Errors of the disk come as `OSError`; the store is then of no more use.
+    - Everything but `append` may be called outside of `transact`, and sees what the
+      newest transaction of this store saw.
+    """
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Return the name of the store for messages."""
+
+    @property
+    @abstractmethod
+    def durable(self) -> bool:
+        """Say whether it outlives the process."""
+
+    @property
+    @abstractmethod
+    def head(self) -> Head:
+        """Return the head of what is known."""
+
+    @abstractmethod
+    def transact(self, act: Callable[[], Result]) -> Result:
+        """Run an act while nobody else appends, on everything that was appended."""
+
+    @abstractmethod
+    def append(
+        self, record: Record, answer: bytes = b"", *, lasting: bool = True
+    ) -> None:
+        """Add a record that follows the head, and the answer that belongs to it."""
+
+    @abstractmethod
+    def read(self, first: int) -> Iterator[Record]:
+        """Yield the records from a number on, in order."""
+
+    @abstractmethod
+    def newest(self, subject: str) -> int:
+        """Return the number of the newest record about a subject, or 0."""
+
+    @abstractmethod
+    def numbers(self, kind: str) -> Sequence[int]:
+        """Return the numbers of all records of a kind, in order."""
+
+    @abstractmethod
+    def answer(self, number: int) -> bytes:
+        """Return the bytes that were appended with a record; b"" if there were none."""
+
+    @abstractmethod
+    def verify(self) -> None:
+        """Refuse the store unless all of it is what was appended."""
+
+    @abstractmethod
+    def reopen(self) -> "AbstractStore":
+        """Return the same store, to be read anew from its first record; close this one.
+
+        Another in its place, or one without a record that was durable, is refused.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of it."""
+
+
+@final
+class Index:
+    """What records can be looked up by, brought up to date one record at a time.
+
+    An index that was interrupted while it grew is to be thrown away.
+    """
+
+    def __init__(self, shown: str) -> None:
+        """Begin without records."""
+        self.head = NOTHING
+        self._shown = shown
+        self._newest: dict[str, int] = {}
+        self._numbers: dict[str, array[int]] = {}
+
+    def add(self, record: Record) -> None:
+        """Add a record, which must follow, be sealed, and say what its kind says."""
+        wrong = "" if record.is_sealed else "is not what was written"
+        if (record.number - 1, record.previous) != self.head:
+            wrong = "does not follow the one before it"
+        if wrong:
+            raise LedgerDamaged(self._shown, f"record {record.number} {wrong}")
+        if record.kind not in record_kinds.KINDS:
+            raise LedgerUnavailable(
+                self._shown,
+                f"has records of the kind {record.kind!r}, which a later version wrote",
+                "Update Sordino.",
+            )
+        if not record_kinds.is_sound(record):
+            raise LedgerDamaged(
+                self._shown,
+                f"record {record.number} lacks what a record of its kind says",
+            )
+        for subject in record_kinds.subjects(record):
+            self._newest[subject] = record.number
+        self._numbers.setdefault(record.kind, array("Q")).append(record.number)
+        self.head = record.head
+
+    def newest(self, subject: str) -> int:
+        """Return the number of the newest record about a subject, or 0."""
+        return self._newest.get(subject, 0)
+
+    def numbers(self, kind: str) -> Sequence[int]:
+        """Return the numbers of all records of a kind, in order."""
+        return self._numbers.get(kind, array("Q"))
+
+    def refuse_strays(self, record: Record) -> None:
+        """Refuse a record that must follow the newest record."""
+        if (record.number - 1, record.previous) != self.head:
+            raise InvalidParameter(
+                "record",
+                record.number,
+                "must follow the newest record",
+                "Read the ledger again.",
+            )
+
 
 LONGEST: Final = 1 << 24
 """Letters of a body: a line of a file is a good deal longer at most."""
@@ -187,3 +338,156 @@ def _can_be_read_back(record: Record, calls: int = _ROOM) -> bool:
     Where Python has no room for that, it says so before anything is written.
     """
     return _can_be_read_back(record, calls - 1) if calls else is_sound(record)
+
+
+@final
+class Handle:
+    """A store, the process that it belongs to, and whether it must be opened anew."""
+
+    def __init__(
+        self, store: AbstractStore, seals: Seals, *, witnessed: bool = False
+    ) -> None:
+        """Take over a store, and say whether it has its witness with it."""
+        self._store = store
+        self._witnessed = witnessed
+        self._seals = seals
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+        self._busy = False
+        self._end: str | None = None
+        """Why nothing more is done with it, for ever."""
+        self._stale = False
+        self._signed: Head = NOTHING
+        self._added: list[Record] = []
+
+    @property
+    def title(self) -> str:
+        """Return the name of the ledger for messages."""
+        return self._store.title
+
+    @property
+    def durable(self) -> bool:
+        """Say whether it outlives the process."""
+        return self._store.durable
+
+    def knows(self, subject: str) -> bool:
+        """Say whether there is a record about a subject."""
+        return self.use(lambda log: log.store.newest(subject) > 0)
+
+    def use(self, act: Callable[[Log], Result]) -> Result:
+        """Run an act on the log while nobody appends to it.
+
+        When this returns, the disk has what was added. When it fails for the disk, the
+        disk may have it, and the file is opened anew by who asks next.
+        """
+        return self._run(lambda: self._store.transact(lambda: act(self._log())))
+
+    def look(self, act: Callable[[Log], Result]) -> Result:
+        """Run an act on the log as it is now; others may append meanwhile."""
+
+        def looked() -> Result:
+            log = self._store.transact(self._log)
+            return act(log)
+
+        return self._run(looked)
+
+    def close(self) -> None:
+        """Let go of the store; a handle that was closed refuses."""
+        self.refuse_strangers()
+        with self._lock:
+            self._refuse_reentry()
+            self._end = "is closed"
+            self._store.close()
+
+    def refuse_strangers(self) -> None:
+        """Refuse to work in a process that did not open the ledger."""
+        if os.getpid() != self._process:
+            raise SessionMoved("used in a forked process", "ledger")
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied."""
+        raise SessionMoved("copied or pickled", "ledger")
+
+    def _run(self, act: Callable[[], Result]) -> Result:
+        """Run an act; what was given up before is opened anew first.
+
+        A signal handler that comes in between is refused: it would wait for the thread
+        that it interrupts.
+        """
+        self.refuse_strangers()
+        with self._lock:
+            self._refuse_reentry()
+            if self._end is not None:
+                raise self._unavailable(self._end)
+            try:
+                self._busy = True
+                self._added = []
+                if self._stale:
+                    self._reopen()
+                result = self._try(act)  # kept first: an interruption lets the lock go
+            except LedgerDamaged:
+                self._end = "was found damaged before, and this handle has ended"
+                self._store.close()
+                raise
+            except OSError:
+                self.refuse_strangers()  # a fork in the middle has closed the file
+                self._stale = True
+                self._store.close()
+                raise self._unavailable("could not be read or written") from None
+            finally:
+                self._busy = False
+            return result
+
+    def _try(self, act: Callable[[], Result]) -> Result:
+        """Run an act; where it says "damaged", only a fresh look may say so."""
+        try:
+            return act()
+        except LedgerDamaged:
+            self.refuse_strangers()
+        added = bool(self._added)
+        self._reopen()
+        if not added:
+            return act()
+        self._store.transact(self._log)
+        raise self._unavailable("was read back as another than it is now")
+
+    def _reopen(self) -> None:
+        """Open the store anew, to be read from its first record."""
+        self._stale, self._signed = True, NOTHING
+        self._store = self._store.reopen()
+        self._stale = False
+
+    def _refuse_reentry(self) -> None:
+        """Refuse to begin while this very thread is at work here."""
+        if self._busy:
+            raise LedgerUnavailable(
+                self.title,
+                "is in use in this very thread, which a signal handler or a finalizer "
+                "has interrupted",
+                "Ask when the call that was interrupted has returned; nothing was "
+                "charged by this one.",
+            )
+
+    def _log(self) -> Log:
+        """Return the log, witnessed and its newest record signed as they must be."""
+        if self._store.newest("witness") and not self._witnessed:
+            raise InvalidParameter(
+                "witness",
+                None,
+                "must be given: this ledger was made with a witness",
+                "Open it with sd.Ledger.at(path, witness=...).",
+            )
+        log = Log(self._store, self._seals, self._added)
+        if log.head != self._signed:
+            log.refuse_unsigned(log.record(log.head.number))
+            self._signed = log.head
+        return log
+
+    def _unavailable(self, problem: str) -> LedgerUnavailable:
+        """Return the refusal of a ledger that cannot be used now."""
+        return LedgerUnavailable(
+            self.title,
+            problem,
+            "Check the disk and the permissions, then ask again with the same key; a "
+            "charge may have been made.",
+        )

@@ -1,40 +1,38 @@
-"""Opening a ledger: the one that is meant, unspent only where it is made."""
+"""Opening the ledger that is meant; copies and how one becomes the ledger again.
+
+Kernel: charge.
+"""
 
 import logging
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
-from sordino.budgets.limits import Limit
-from sordino.budgets.table_blocks import Blocks
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
-from sordino.ledger import file_creation
-from sordino.ledger.block_charges import division
+from sordino.ledger import file_format
+from sordino.ledger.blocks import division
 from sordino.ledger.clocks import time_after
-from sordino.ledger.entries import DATASET, check_unicode
-from sordino.ledger.file_creation import Contents
-from sordino.ledger.file_format import FORMAT
+from sordino.ledger.file_format import FORMAT, NOTHING, Contents, Record, Role, World
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.file_system import is_local
-from sordino.ledger.handle import Handle
-from sordino.ledger.log import Log
-from sordino.ledger.memory_store import MemoryStore
-from sordino.ledger.records import NOTHING, Record
-from sordino.ledger.signatures import Seals
-from sordino.ledger.store import AbstractStore, Result
+from sordino.ledger.log import AbstractStore, Handle, Log, Result
+from sordino.ledger.other_stores import MemoryStore, WitnessedStore
+from sordino.ledger.policy_file import Seals, public_of, signer_of
+from sordino.ledger.record_kinds import DATASET, check_unicode
 from sordino.ledger.verification import refuse_overspent
-from sordino.ledger.witnessed_store import WitnessedStore
-from sordino.ledger.world import World
-from sordino.sampling.bits import Bits
-from sordino.signing import public_of, signer_of
+from sordino.losses.budgets.blocks import Blocks
+from sordino.losses.budgets.limits import Limit
+from sordino.noise.sampling.bits import Bits
 
 if TYPE_CHECKING:
-    from sordino.losses.base import Budget
+    from sordino.losses.loss import Budget
+
 
 _IDENTITY_BYTES = 16
 
@@ -71,7 +69,7 @@ class LedgerTerms:
             about=check_unicode("about", about),
             witness=None
             if witness is None
-            else file_creation.locate_file(witness, "witness"),
+            else file_format.locate_file(witness, "witness"),
             seals=Seals("" if key is None else public_of(key), key),
             world=world or World(),
             blocks=read_blocks(blocks, stated),
@@ -80,7 +78,7 @@ class LedgerTerms:
     @classmethod
     def of_reader(cls, witness: Any, world: World | None) -> Self:
         """Return the terms of who only looks."""
-        place = file_creation.locate_file
+        place = file_format.locate_file
         return cls(
             limit=None,
             about="",
@@ -123,7 +121,7 @@ def look_twice(look: Callable[[], Result]) -> Result:
 
 def make_file(path: Any, terms: LedgerTerms) -> None:
     """Make a ledger, unless there is one; its witness is made before it."""
-    look_twice(lambda: _make_file(file_creation.locate_file(path), terms))
+    look_twice(lambda: _make_file(file_format.locate_file(path), terms))
 
 
 def _make_file(place: Path, terms: LedgerTerms) -> None:
@@ -143,9 +141,9 @@ def _make_file(place: Path, terms: LedgerTerms) -> None:
     else:
         if not witness.exists():
             first = [(record, b"") for record in _first_records(terms)]
-            file_creation.create_file(witness, world, "witness", first)
+            file_format.create_file(witness, world, "witness", first)
         contents = _contents_without_charges(place, witness, world)
-    file_creation.create_file(place, world, "ledger", contents)
+    file_format.create_file(place, world, "ledger", contents)
 
 
 def _contents_without_charges(place: Path, witness: Path, world: World) -> Contents:
@@ -165,7 +163,7 @@ def _contents_without_charges(place: Path, witness: Path, world: World) -> Conte
 def refuse_doubtful_locks(path: Any, terms: LedgerTerms) -> None:
     """Refuse a file system on which a lock may not keep every other writer out."""
     for name, place in (
-        ("ledger", file_creation.locate_file(path)),
+        ("ledger", file_format.locate_file(path)),
         ("witness", terms.witness),
     ):
         if place is None:
@@ -200,8 +198,8 @@ def open_file(path: Any, terms: LedgerTerms) -> Handle:
 def _open_file(path: Any, terms: LedgerTerms) -> Handle:
     """Open a ledger and check it, once."""
     wanted = os.R_OK if terms.reading else os.R_OK | os.W_OK
-    place = file_creation.locate_file(path, wanted=wanted)
-    file_creation.refuse_missing(
+    place = file_format.locate_file(path, wanted=wanted)
+    file_format.refuse_missing(
         place,
         "ledger",
         "To begin with an unspent budget, say create=True; if there was a ledger, look "
@@ -228,8 +226,8 @@ def _open_store(place: Path, terms: LedgerTerms) -> AbstractStore:
     if terms.witness is None:
         return store
     try:
-        file_creation.refuse_missing(terms.witness, "witness", "Look for it.")
-        file_creation.refuse_same(place, terms.witness)
+        file_format.refuse_missing(terms.witness, "witness", "Look for it.")
+        file_format.refuse_same(place, terms.witness)
         _refuse_backup(store, terms.witness)
         witness = FileStore(terms.witness, terms.world, "witness", reading=reading)
     except BaseException:
@@ -261,11 +259,11 @@ def _add_witness(place: Path, witness: Path, world: World) -> None:
         try:
             store.transact(lambda: None)
             if store.newest("witness"):
-                file_creation.refuse_missing(witness, "witness", "Look for it.")
+                file_format.refuse_missing(witness, "witness", "Look for it.")
             contents = [(record, b"") for record in store.read(1)]
         finally:
             store.close()
-    file_creation.create_file(witness, world, "witness", contents)
+    file_format.create_file(witness, world, "witness", contents)
 
 
 def seals_of(store: AbstractStore, terms: LedgerTerms) -> Seals:
@@ -375,3 +373,84 @@ def _say_once() -> None:
         "This budget is kept in memory and ends with the process. Give the session a "
         "ledger file to keep it."
     )
+
+
+def free_path(path: Any) -> Path:
+    """Return where a file shall be made, refusing a name that is taken."""
+    place = file_format.locate_file(path)
+    if place.exists():
+        raise InvalidParameter(
+            "path", str(path), "must not exist yet", "Choose another name."
+        )
+    return place
+
+
+def write_copy(log: Log, place: Path) -> None:
+    """Write all that a ledger holds to a new file, which is never charged."""
+    _create(place, World(), "backup", _contents(log.store))
+
+
+def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
+    """Make a ledger of a copy and of what its witness saw after it."""
+    source = file_format.locate_file(copy, "copy", os.R_OK)
+    place = free_path(path)
+    file_format.refuse_missing(source, "copy", "Look for it.")
+    if terms.witness is None:
+        raise InvalidParameter(
+            "witness",
+            None,
+            "must be given: only it knows what was charged after the copy was made",
+            "Without one, count the whole budget as spent; sd.Ledger.read reads the "
+            "answers of the copy.",
+        )
+    file_format.refuse_missing(terms.witness, "witness", "Look for it.")
+    file_format.refuse_same(source, terms.witness)
+    try:
+        with (
+            closing(FileStore(source, terms.world, reading=True)) as store,
+            closing(FileStore(terms.witness, terms.world, "witness")) as witness,
+        ):
+            contents = store.transact(
+                lambda: witness.transact(lambda: _restore(store, witness, terms))
+            )
+            _create(place, terms.world, "ledger", contents)
+    except OSError:
+        raise LedgerUnavailable(
+            source, "could not be read", "Check the disk and the permissions."
+        ) from None
+
+
+def _contents(store: AbstractStore) -> Iterator[tuple[Record, bytes]]:
+    """Yield the records of a store with their answers."""
+    for record in store.read(1):
+        answered = record.kind == "answered"
+        yield record, store.answer(record.number) if answered else b""
+
+
+def _restore(
+    store: AbstractStore, witness: AbstractStore, terms: LedgerTerms
+) -> Contents:
+    """Return what a copy holds, what its witness saw after it, and a record of that."""
+    after = store.head
+    common = min(after.number, witness.head.number)
+    if next(store.read(common)) != next(witness.read(common)):
+        raise LedgerDamaged(
+            store.title, "it does not belong to the history of its witness"
+        )
+    missing = [(record, b"") for record in witness.read(after.number + 1)]
+    newest = missing[-1][0] if missing else next(store.read(after.number))
+    seals = seals_of(store, terms)
+    for seen in (store, witness):
+        Log(seen, seals).refuse_unsigned(next(seen.read(seen.head.number)))
+    when = max(terms.world.clock(), datetime.fromisoformat(newest.fields["when"]))
+    fields = {"after": after.number, "when": when.isoformat()}
+    last = seals.sign(Record.successor(newest.head, "restored", fields))
+    return [*_contents(store), *missing, (last, b"")]
+
+
+def _create(place: Path, world: World, role: Role, contents: Contents) -> None:
+    """Make a file under a name that must still be free."""
+    if not file_format.create_file(place, world, role, contents):
+        raise InvalidParameter(
+            "path", str(place), "must not exist yet", "Choose another name."
+        )

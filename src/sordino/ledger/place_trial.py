@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from sordino.errors import BudgetExceeded, LedgerUnavailable, SordinoError
-from sordino.ledger.entries import Claim
+from sordino.ledger.file_format import Disk, World
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.world import Disk, World
-from sordino.losses.base import PureDP
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.loss import PureDP
 
 _CHARGES: Final = 40
 _PART: Final = PureDP("1/40")

@@ -1,10 +1,11 @@
-"""Privacy losses: exact guarantees beside a curve, and what is done with them.
+"""What an attacker learns: exact guarantees beside a curve; budgets that bound them.
 
-- `answers`: what may be asked of a loss; `guarantees`, `allowance`, `conversion`;
-- `base`: `Loss`, `Budget`, and how losses add up (`folding`); `PureDP`, the zero;
-- `closed`, `noise_losses`, `bounded_range`, `vectors`, `rounds`: losses of one release;
-- `thresholded`, `joint`: losses of releases over unknown keys; mixtures;
-- `headline`, `explain`, `tradeoff`, `curve_plot`: its words and pictures; `interop`.
+- `loss`: `Loss`, `Budget`, `PureDP`, and how losses add up; `guarantees`: what is known
+  exactly of one; `closed`: those with a closed form; `thresholded`: those of unknown
+  keys
+- `curves/`: the error rates of an attacker, as values that answer arrays
+- `budgets/`: limits, filters, risk, calibration
+- `interop`: losses of other libraries, read and written
 
-The mathematics lies one floor below, in `sordino.curves`.
+The losses of one noise lie beside it, in `sordino.noise`.
 """

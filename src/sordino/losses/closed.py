@@ -4,36 +4,35 @@
 True
 >>> GaussianDP(3) + GaussianDP(4)
 GaussianDP(mu=5)
+
+Kernel: mathematics.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, final
 
-from sordino._fields import fill
-from sordino.curves.concentrated_curve import ConcentratedCurve
-from sordino.curves.curve import AbstractCurve
-from sordino.curves.gaussian_curve import GaussianCurve
-from sordino.curves.response import ResponseCurve
-from sordino.losses.allowance import (
+from sordino.losses.budgets.charge import (
     Allowance,
     Family,
     finite_parameter,
     largest_parameter,
 )
-from sordino.losses.base import (
+from sordino.losses.curves.concentrated import ConcentratedCurve
+from sordino.losses.curves.curve import AbstractCurve, GaussianCurve, ResponseCurve
+from sordino.losses.guarantees import (
+    Guarantees,
+    pure_guarantees,
+    sum_times,
+    zcdp_guarantees,
+)
+from sordino.losses.loss import (
     AbstractFoldingLoss,
     Counts,
     Loss,
     Pieces,
     PureDP,
     Stated,
-)
-from sordino.losses.guarantees import (
-    Guarantees,
-    pure_guarantees,
-    sum_times,
-    zcdp_guarantees,
 )
 from sordino.numbers import (
     INFINITE,
@@ -45,7 +44,8 @@ from sordino.numbers import (
     shortest,
     sqrt,
 )
-from sordino.words import Words, call, number
+from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.frozen import fill
 
 
 @final

@@ -12,13 +12,13 @@ from typing import Any, final
 
 import numpy as np
 
-from sordino.curves.convolution.grid import on_grid
-from sordino.curves.curve import AbstractCurve
-from sordino.curves.laws.law import Atoms
-from sordino.curves.table_curve import LawCurve
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.losses.base import Loss
+from sordino.losses.curves.curve import AbstractCurve
+from sordino.losses.curves.laws import Atoms
+from sordino.losses.curves.tables import LawCurve
+from sordino.losses.curves.transform import on_grid
 from sordino.losses.guarantees import Guarantees
+from sordino.losses.loss import Loss
 from sordino.numbers import INFINITE, positive, up
 
 

@@ -3,28 +3,20 @@
 A privacy parameter is a rational (`Fraction`), a root of a rational (`Radical`), or
 infinity (`INFINITE`).
 
-- `parameters` reads what a user wrote for a parameter;
-- `radical` are the roots, `infinity` is the value that no number reaches;
-- `rounding` turns exact numbers into doubles, in the direction that its name says;
-- `numerals` writes them in messages;
-- `precision` lends the digits with which enclosures are computed;
-- `normal_law` is the normal law in doubles, with the error that it may have.
+- `arguments` reads what a user wrote for an argument, or refuses it by its name
+- `exact`: roots of rationals; `rounding`: exact numbers as doubles, in the direction
+  that its functions name; `normal`: the normal law in doubles, with its error
+- `canonical`: the words of a request, for ever; `frozen`: values that stay as they are
+- `formatting`, `calendar`, `arrays`, `progress`: what people read, and small borders
+- `views`: the door by which a value finds its page in the office
 
 >>> up(exact(scale="0.1")) > exact(scale=0.1) > down(exact(scale="0.1"))
 True
+
+Kernel: mathematics.
 """
 
-from sordino.numbers.infinity import (
-    INFINITE,
-    Extended,
-    Infinity,
-    finite,
-    product,
-    root,
-    total,
-)
-from sordino.numbers.numerals import number_text
-from sordino.numbers.parameters import (
+from sordino.numbers.arguments import (
     Number,
     distance,
     exact,
@@ -32,15 +24,23 @@ from sordino.numbers.parameters import (
     positive,
     probability,
 )
-from sordino.numbers.radical import Exact, Radical, sqrt
+from sordino.numbers.exact import Exact, Radical, sqrt
 from sordino.numbers.rounding import (
+    INFINITE,
+    Extended,
+    Infinity,
     ball,
     down,
+    finite,
     floor_log2,
     fraction,
+    number_text,
+    product,
     rational_above,
+    root,
     rounded_up,
     shortest,
+    total,
     up,
 )
 

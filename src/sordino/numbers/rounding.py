@@ -1,18 +1,100 @@
-"""The only conversions to float: each names its direction.
+"""The only conversions to float, each named for its direction; infinity; numerals.
 
->>> from sordino.numbers.radical import sqrt
+The working precision of balls and of decimals: ours alone, and given back.
+
+python-flint has one precision for the whole process. Ours is set and restored under a
+lock, so that no two of our threads mix theirs up, and what we compute never depends on
+the precision that was found. Balls are enclosures at any precision. The context
+of decimals is of a thread; how it rounds and what it traps are ours, too.
+
+The only conversions to float: each names its direction.
+
+>>> from sordino.numbers.exact import sqrt
 >>> up(Fraction(1, 3)) > Fraction(1, 3) > down(Fraction(1, 3))
 True
+
+Infinity by name, and arithmetic that knows it.
+
+>>> total(Fraction(1, 10), INFINITE), product(Fraction(0), INFINITE)
+(inf, Fraction(0, 1))
+
+Kernel: mathematics.
 """
 
 import math
+import os
+import threading
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal, localcontext
+from enum import ReprEnum
 from fractions import Fraction
-from typing import Literal
+from typing import Final, Literal, TypeAlias, TypeVar, final
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
 
-from sordino.numbers.precision import precision
-from sordino.numbers.radical import Exact, Radical
+from sordino.numbers.exact import Exact, Radical, sqrt
+
+_BITS = (96, 192, 384, 768, 1536, 3072)
+_GOOD = 58
+_LOCK = threading.RLock()
+
+
+@contextmanager
+def precision(bits: int) -> Generator[None]:
+    """Compute with so many binary digits, and give back the precision that was found.
+
+    Where somebody else has set another one meanwhile, theirs is left alone.
+
+    >>> with precision(200):
+    ...     ctx.prec
+    200
+    """
+    with _LOCK:
+        before = ctx.prec
+        ctx.prec = bits
+        try:
+            yield
+        finally:
+            if ctx.prec == bits:
+                ctx.prec = before
+
+
+def decimals(
+    digits: int, rounding: str = ROUND_HALF_EVEN
+) -> AbstractContextManager[Context]:
+    """Compute with decimals of so many digits, whatever context was found.
+
+    >>> from decimal import Decimal
+    >>> with decimals(3):
+    ...     f"{1 / Decimal(3)}"
+    '0.333'
+    """
+    return localcontext(
+        Context(digits, rounding, MIN_EMIN, MAX_EMAX, capitals=1, clamp=0, traps=[])
+    )
+
+
+def enclose(compute: Callable[[], arb]) -> arb:
+    """Return an enclosure good to the last bit of a double, if precision allows.
+
+    >>> float(enclose(lambda: arb(2).sqrt()).mid())
+    1.4142135623730951
+    """
+    for bits in _BITS:
+        with precision(bits):
+            value = compute()
+            if value.rel_accuracy_bits() >= _GOOD:
+                break
+    return value
+
+
+# a fork waits until no other thread computes: the child has neither its lock nor its
+# precision to wait for
+os.register_at_fork(
+    before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+)
+
 
 _END_BITS = 128
 _RATIONAL_BITS = 256
@@ -48,7 +130,7 @@ def shortest(value: float) -> Fraction:
 def up(value: "Exact | float | arb") -> float:
     """Return the least double that is not below the value.
 
-    >>> from sordino.numbers.radical import sqrt
+    >>> from sordino.numbers.exact import sqrt
     >>> up(Fraction(1, 3)) > Fraction(1, 3)
     True
     """
@@ -63,7 +145,7 @@ def down(value: "Exact | float | arb") -> float:
 def rational_above(value: Exact) -> Fraction:
     """Return a rational not below the number, above it by at most one part in 2**250.
 
-    >>> from sordino.numbers.radical import sqrt
+    >>> from sordino.numbers.exact import sqrt
     >>> 0 < rational_above(sqrt(Fraction(2))) ** 2 - 2 < Fraction(1, 2**200)
     True
     """
@@ -88,7 +170,7 @@ def rounded_up(value: "Exact") -> Fraction:
 def floor_log2(value: "Exact") -> int:
     """Return the greatest e with 2**e <= value, for a positive value.
 
-    >>> from sordino.numbers.radical import sqrt
+    >>> from sordino.numbers.exact import sqrt
     >>> floor_log2(Fraction(3, 8)), floor_log2(sqrt(Fraction(8)))
     (-2, 1)
     """
@@ -139,3 +221,114 @@ def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
     size = exponent + abs(mantissa).bit_length()
     exponent += min(0, _BEYOND - size) + max(0, -_BEYOND - size)
     return _round(Fraction(mantissa) * Fraction(2) ** exponent, towards)
+
+
+_SUM_BITS = 256
+
+
+@final
+class Infinity(float, ReprEnum):
+    """The type of one value, which no number reaches.
+
+    It compares, prints and computes like the double, and is asked for by name, so that
+    a type checker knows an exact number in the other case.
+
+    >>> INFINITE == math.inf, INFINITE > Fraction(10) ** 400, Infinity(math.inf)
+    (True, True, inf)
+    """
+
+    INFINITE = math.inf
+
+    __repr__ = float.__repr__
+
+
+INFINITE: Final = Infinity.INFINITE
+"""What is without bound; of an `Extended` number, ask whether it `is INFINITE`."""
+
+_Size = TypeVar("_Size", bound=Exact)
+
+Extended: TypeAlias = Exact | Infinity
+"""An exact number, or infinity; never another double."""
+
+
+def finite(size: _Size | Infinity) -> _Size:
+    """Return a number that is known to be finite, by the reasons of the caller."""
+    assert size is not INFINITE  # noqa: S101 who calls this has made sure
+    return size
+
+
+def total(*terms: Exact | float) -> Extended:
+    """Return the sum, exact when rational; a sum of unlike roots is rounded up.
+
+    A double is the number that its shortest decimal says.
+
+    >>> total(Fraction(1, 10), 0.9)
+    Fraction(1, 1)
+    """
+    if INFINITE in terms:
+        return INFINITE
+    exact_terms = [shortest(t) if isinstance(t, float) else t for t in terms]
+    rational = sum((t for t in exact_terms if isinstance(t, Fraction)), Fraction(0))
+    roots = [term for term in exact_terms if isinstance(term, Radical)]
+    if not roots:
+        return rational
+    ratios = [root / roots[0] for root in roots]
+    if rational == 0 and all(isinstance(ratio, Fraction) for ratio in ratios):
+        return roots[0] * finite(total(*ratios))
+    with precision(_SUM_BITS):
+        balls = [ball(root) for root in roots]
+        return fraction(sum(balls, ball(rational)).upper())
+
+
+def product(left: Extended, right: Extended) -> Extended:
+    """Return a product; nothing times anything is nothing.
+
+    >>> product(Fraction(2), INFINITE), product(Fraction(2), Fraction(3))
+    (inf, Fraction(6, 1))
+    """
+    if 0 in (left, right):
+        return Fraction(0)
+    if left is INFINITE or right is INFINITE:
+        return INFINITE
+    return left * right
+
+
+def root(size: Extended) -> Extended:
+    """Return the square root, also of what is without bound.
+
+    >>> root(Fraction(4)), root(INFINITE)
+    (Fraction(2, 1), inf)
+    """
+    return INFINITE if size is INFINITE else sqrt(size)
+
+
+_WRITTEN = 24
+
+
+def number_text(value: object) -> str:
+    """Return what a user may write for the value; "~" marks one that is too long.
+
+    >>> [number_text(Fraction(1, below)) for below in (10, 10**6, 3)]
+    ['0.1', '1e-06', "'1/3'"]
+    >>> number_text(Fraction(3, 10) + Fraction(1, 2**70))
+    "'~0.3000000000'"
+    """
+    if not isinstance(value, (Fraction, Radical)):
+        return repr(value)
+    if isinstance(value, Radical):
+        return repr(str(value)) if len(str(value)) <= _WRITTEN else _long(value)
+    if value.denominator == 1 and abs(value.numerator) < 10**_WRITTEN:
+        return str(value.numerator)
+    for nearest in filter(math.isfinite, (up(value), down(value))):
+        if shortest(nearest) == value:
+            return repr(nearest)
+    text = str(value)
+    return repr(text) if len(text) <= _WRITTEN else _long(value)
+
+
+def _long(value: Exact) -> str:
+    """Return a value too long to write out, to ten digits."""
+    if isinstance(value, Fraction):
+        with decimals(10):
+            return f"'~{Decimal(value.numerator) / Decimal(value.denominator)}'"
+    return f"'~{up(value):.10g}'"

@@ -10,28 +10,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, final
 
-from sordino import _validate
-from sordino._completion import hides
 from sordino.aggregations.count import count
-from sordino.constraints import AbstractConstraint, AbstractTruncation
+from sordino.data import KeySet
+from sordino.data.limits import AbstractConstraint, AbstractTruncation
 from sordino.errors import InvalidParameter
-from sordino.expressions.base import AbstractExpression
 from sordino.expressions.bins import Bins
-from sordino.expressions.fluent import lift
 from sordino.expressions.language import check_expression, col
-from sordino.keysets import KeySet
+from sordino.expressions.literals import lift
+from sordino.expressions.schema import Column, unknown
+from sordino.expressions.tree import AbstractExpression
+from sordino.numbers import arguments as _validate
+from sordino.numbers.canonical import Words
+from sordino.numbers.frozen import hides
 from sordino.query import joins, steps
 from sordino.query.functions import Udf, udf_of
-from sordino.query.grouped import Grouped, GroupingSets
-from sordino.query.listed_names import listed_names
-from sordino.query.marginals import Marginals, make_marginals
-from sordino.query.per_id import PerID
-from sordino.query.plan_size import refuse_long
-from sordino.query.relation import AbstractCatalog, Relation
+from sordino.query.groups import (
+    Grouped,
+    GroupingSets,
+    Marginals,
+    PerID,
+    listed_names,
+    make_marginals,
+)
+from sordino.query.nodes import refuse_long
 from sordino.query.request import Request, check_aggregation, make_request
-from sordino.query.steps import AbstractStep
-from sordino.schema import Column, unknown
-from sordino.words import Words
+from sordino.query.steps import AbstractCatalog, AbstractStep, Relation
 
 Names = str | tuple[str, ...] | list[str]
 Returns = Mapping[str, str | Column]

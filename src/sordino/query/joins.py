@@ -1,14 +1,21 @@
-"""The steps of a query that make several rows of one, or bring two tables together."""
+"""The steps of a query that make several rows of one, or bring two tables together.
+
+Kernel: sensitivity.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import final
 
-from sordino.constraints import AbstractTruncation
-from sordino.contribution import Contribution, Spread
+from sordino.data.contribution import Contribution, Spread
+from sordino.data.limits import AbstractTruncation
 from sordino.errors import InvalidQuery
+from sordino.expressions.schema import Column, Schema, Version
 from sordino.expressions.tree import Col
+from sordino.numbers.canonical import Words, call
+from sordino.query.dropped_rows import Cut
 from sordino.query.functions import Udf
+from sordino.query.node_rules import narrow_schema
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
@@ -20,13 +27,8 @@ from sordino.query.nodes import (
     MapRows,
     Project,
 )
-from sordino.query.passage import Cut
-from sordino.query.pruning import narrow_schema
-from sordino.query.relation import AbstractCatalog, Relation
 from sordino.query.request import Rows
-from sordino.query.steps import AbstractStep, refuse_ids
-from sordino.schema import Column, Schema, Version
-from sordino.words import Words, call
+from sordino.query.steps import AbstractCatalog, AbstractStep, Relation, refuse_ids
 
 
 @final

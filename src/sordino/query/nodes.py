@@ -1,18 +1,52 @@
-"""The relational work that engines do: a tree of few kinds of node, pure values.
+"""The nodes of a plan, and walks over it.
+
+The relational work that engines do: a tree of few kinds of node, pure values.
 
 Every node says which columns its rows have. Rows are multisets: no node depends on the
 order of rows.
 
     Source ── Project ── Filter ── Keep... ── Join ── Explode ── MapRows ── FlatMap
+
+Tables by the kind of a value, complete from the moment they are imported.
+
+A new kind of node, or of total, is refused by every table that has no rule for it.
+
+>>> from sordino.query.nodes import AbstractTotal, Distinct, Total
+>>> by_kind(AbstractTotal, {Total: "sum"})
+Traceback (most recent call last):
+TypeError: no rule for Distinct
+>>> by_kind(AbstractTotal, {Total: "sum", Distinct: "count"})[Distinct]
+'count'
+
+What an engine is asked: exact integers for each group of some rows.
+
+The answer is an Arrow table with the columns of `by` (their canonical Arrow types)
+followed by one int64 column for each total, named "total 0", "total 1", ... Totals
+saturate at +-MOST.
+
+- With no `by` there is exactly one row.
+- With `keys` the rows are exactly the keys, in their order; a key without rows has 0.
+- Without `keys` there is a row for each group that has rows, in any order.
+
+Kernel: sensitivity.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
-from sordino.expressions.base import AbstractExpression
-from sordino.schema import Schema
+from sordino.aggregations.measurement import (
+    MOST,
+    AbstractTotal,
+    Distinct,
+    Extreme,
+    Total,
+)
+from sordino.errors import InvalidQuery
+from sordino.expressions.schema import Schema
+from sordino.expressions.tree import AbstractExpression
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -382,3 +416,130 @@ class Memberships(AbstractNode):
         """Show what is counted for whom."""
         groups, per = ", ".join(self.groups), ", ".join(self.per)
         return f"each {groups} of each {per}, with their number"
+
+
+def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
+    """Return a node that takes its rows from other nodes."""
+    names = ("left", "right") if len(inputs) == 2 else ("child",)
+    copy: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
+    return copy
+
+
+def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
+    """Yield a node and all nodes under it, however deep they lie."""
+    waiting = [node]
+    while waiting:
+        below = waiting.pop()
+        yield below
+        waiting += below.inputs
+
+
+def tables_of(node: AbstractNode) -> frozenset[str]:
+    """Return the names of the tables whose rows a node takes."""
+    return frozenset(
+        below.table
+        for below in nodes_below(node)
+        if isinstance(below, (Source, Unreadable))
+    )
+
+
+T = TypeVar("T")
+
+
+def by_kind(
+    base: type[Any], rules: Mapping[type[Any], T], elsewhere: Iterable[type[Any]] = ()
+) -> Mapping[type[Any], T]:
+    """Return rules for the final classes that stand in the room of their base.
+
+    Those `elsewhere` are dealt with before the table is asked.
+    """
+    room = _room(base)
+    kinds = {subclass for subclass in base.__subclasses__() if _room(subclass) == room}
+    missing = kinds.difference(rules, elsewhere)
+    if missing:
+        names = ", ".join(sorted(kind.__name__ for kind in missing))
+        raise TypeError(f"no rule for {names}")
+    return rules
+
+
+def _room(kind: type[Any]) -> str:
+    """Return the room that a class is defined in."""
+    return kind.__module__.rpartition(".")[0]
+
+
+MOST_NODES: Final = 200
+"""So many steps every engine takes, called from wherever."""
+
+
+def refuse_long(node: AbstractNode) -> None:
+    """Refuse a plan that an engine might not get through."""
+    if len(tuple(islice(nodes_below(node), MOST_NODES + 1))) > MOST_NODES:
+        raise InvalidQuery(
+            f"the query has more than {MOST_NODES} steps, including those of its views",
+            "Combine conditions with &, and columns in one with_columns.",
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Gathered(AbstractNode):
+    """A row for each value of `per`: what the rows with that value come to.
+
+    A missing value is a value. Totals saturate as those of a question do; an extreme of
+    no values is missing.
+    """
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    totals: tuple[tuple[str, AbstractTotal], ...]
+    extremes: tuple[tuple[str, Extreme], ...]
+    schema: Schema
+    computes: bool = False
+    """Whether any of them is of an expression, and not of a column as it stands."""
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show whose rows become one."""
+        return f"one row per {', '.join(self.per)}"
+
+
+@final
+@dataclass(frozen=True)
+class Kept(AbstractNode):
+    """Rows of another plan that an engine keeps, in those columns that are needed.
+
+    That plan is no input: what walks over this one ends here.
+    """
+
+    rows: AbstractNode
+    name: str
+    """What the engine calls them: plans with the same rows have the same name."""
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return nothing."""
+        return ()
+
+    def describe(self) -> str:
+        """Say which rows were the last to be kept."""
+        return f"rows kept as {self.name}: {self.rows.describe()}"
+
+
+__all__ = ["MOST", "AbstractTotal", "Distinct", "Question", "Total"]
+
+
+@final
+@dataclass(frozen=True)
+class Question:
+    """Exact totals of rows, for each group."""
+
+    rows: AbstractNode
+    by: tuple[str, ...]
+    totals: tuple[AbstractTotal, ...]
+    keys: "pa.Table | None" = None
+    """Public keys, sorted, each once; its columns are exactly `by`."""

@@ -1,23 +1,119 @@
-"""What is done to noisy answers: it costs nothing, whatever it is.
+"""What is done to noisy answers, at no cost.
+
+What is done to noisy answers: it costs nothing, whatever it is.
 
 For any two neighbours, a function of a private answer is as private as the answer.
 """
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cmp_to_key
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.expressions.base import AbstractExpression
-from sordino.expressions.comparison import order
-from sordino.query.slopes import slope
-from sordino.schema import PLAIN, Column, Schema, arrow_type, unknown
+from sordino.expressions import arithmetic, casts
+from sordino.expressions.language import check_expression
+from sordino.expressions.literals import lift
+from sordino.expressions.logic import order
+from sordino.expressions.schema import (
+    NUMBERS,
+    PLAIN,
+    Column,
+    Schema,
+    arrow_type,
+    unknown,
+)
+from sordino.expressions.tree import AbstractExpression, Call, Col, Literal, Operation
+from sordino.numbers import arguments
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+Slope = tuple[str, float]
+
+
+def slope(expression: AbstractExpression) -> Slope | None:
+    """Return the column and the factor of a linear function of one column.
+
+    >>> from sordino.expressions.language import col
+    >>> slope((100 - col("n") / 4).tree), slope((col("n") * col("n")).tree)
+    (('n', -0.25), None)
+    """
+    if isinstance(expression, Col):
+        return expression.name, 1.0
+    if isinstance(expression, Call) and expression.operation in _RULES:
+        slope = _RULES[expression.operation](expression)
+        return slope if slope is not None and math.isfinite(slope[1]) else None
+    return None
+
+
+def _number(expression: AbstractExpression) -> float | None:
+    """Return the value of a literal number."""
+    if isinstance(expression, Literal) and expression.type in NUMBERS:
+        number = expression.constant
+        return None if number is None else float(number)
+    return None
+
+
+def _sum(call: Call) -> Slope | None:
+    """Return the slope of a column plus a number."""
+    left, other = call.arguments
+    if _number(other) is not None:
+        return slope(left)
+    return slope(other) if _number(left) is not None else None
+
+
+def _difference(call: Call) -> Slope | None:
+    """Return the slope of a column minus a number, or the other way round."""
+    left, other = call.arguments
+    if _number(other) is not None:
+        return slope(left)
+    return _scale(slope(other), -1.0) if _number(left) is not None else None
+
+
+def _product(call: Call) -> Slope | None:
+    """Return the slope of a column times a number."""
+    left, other = call.arguments
+    factor = _number(other)
+    if factor is not None:
+        return _scale(slope(left), factor)
+    return _scale(slope(other), _number(left))
+
+
+def _quotient(call: Call) -> Slope | None:
+    """Return the slope of a column over a number."""
+    divisor = _number(call.arguments[1])
+    return _scale(slope(call.arguments[0]), 1 / divisor) if divisor else None
+
+
+def _negative(call: Call) -> Slope | None:
+    """Return the slope of a negative."""
+    return _scale(slope(call.arguments[0]), -1.0)
+
+
+def _cast(call: Call) -> Slope | None:
+    """Return the slope of a number as f64."""
+    return slope(call.arguments[0]) if call.options["to"] == "f64" else None
+
+
+def _scale(slope: Slope | None, factor: float | None) -> Slope | None:
+    """Return a slope times a factor."""
+    return None if slope is None or factor is None else (slope[0], slope[1] * factor)
+
+
+_RULES: Final[Mapping[Operation, Callable[[Call], Slope | None]]] = {
+    arithmetic.ADD: _sum,
+    arithmetic.SUBTRACT: _difference,
+    arithmetic.MULTIPLY: _product,
+    arithmetic.DIVIDE: _quotient,
+    arithmetic.NEGATE: _negative,
+    casts.CAST: _cast,
+}
+
 
 _TYPES: Final = {
     str(arrow_name): kind
@@ -325,3 +421,130 @@ def _ends(
         return None, None
     ends = [expression.value({name: end}) for end in pair]
     return (None, None) if None in ends else (min(ends), max(ends))
+
+
+_MOST_ROWS: Final = 2**62
+
+
+def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
+    """Return the step of computed answers, refusing none at all."""
+    if not columns:
+        raise InvalidParameter(
+            "with_columns",
+            columns,
+            "must name at least one column",
+            "Try share=sd.col('n') / 10.",
+        )
+    expressions = {_new_name(name): lift(column) for name, column in columns.items()}
+    return ComputeAnswers(tuple(expressions.items()))
+
+
+def filter_groups(condition: Any) -> FilterGroups:
+    """Return the step of a filter."""
+    return FilterGroups(check_expression(condition=condition))
+
+
+def sort_groups(
+    names: tuple[Any, ...], descending: Any, nulls_first: Any
+) -> SortGroups:
+    """Return the step of an order, refusing one by nothing."""
+    sort_names = tuple(arguments.text(names=name) for name in names)
+    if not sort_names:
+        raise InvalidParameter(
+            "names", names, "must name at least one column", 'Try sort("n").'
+        )
+    sides = []
+    for word, which in (("descending", descending), ("nulls_first", nulls_first)):
+        listed = _several(word, which, sort_names)
+        for name in listed:
+            if name not in sort_names:
+                raise InvalidParameter(
+                    word,
+                    name,
+                    "must be one of the columns that are sorted by",
+                    "Name it first.",
+                )
+        sides.append(listed)
+    return SortGroups(sort_names, *sides)
+
+
+def _several(word: str, which: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return some of the names: all for True, none for False."""
+    if isinstance(which, bool):
+        return names if which else ()
+    listed = (which,) if isinstance(which, str) else which
+    if not isinstance(listed, (tuple, list)):
+        raise InvalidParameter(
+            word, which, "must be a column name or a list of names", f'Try {word}="n".'
+        )
+    return tuple(arguments.text(**{word: name}) for name in listed)
+
+
+def cut_groups(rows: Any, offset: Any) -> CutGroups:
+    """Return the step of a number of rows."""
+    most = arguments.integer(rows=rows, least=0, most=_MOST_ROWS)
+    first = arguments.integer(offset=offset, least=0, most=_MOST_ROWS)
+    return CutGroups(int(most), int(first))
+
+
+def show_answers(names: tuple[Any, ...]) -> ShowAnswers:
+    """Return the step of some answers."""
+    return ShowAnswers(tuple(arguments.text(names=name) for name in names))
+
+
+def rename_answers(columns: Any) -> RenameAnswers:
+    """Return the step of other names."""
+    if not isinstance(columns, Mapping) or not columns:
+        raise InvalidParameter(
+            "columns",
+            columns,
+            "must be a dict from old names to new names",
+            'Try {"n": "visits"}.',
+        )
+    pairs = ((arguments.text(columns=a), _new_name(b)) for a, b in columns.items())
+    return RenameAnswers(tuple(pairs))
+
+
+def _new_name(label: Any) -> str:
+    """Return the name of a column, refusing what no table can hold."""
+    return arguments.unicode_text(columns=label)
+
+
+class AbstractNoisyAnswers(ABC):
+    """Noisy answers of groups, or a request for them.
+
+    Each method returns a new value, and leaves this one as it is.
+    """
+
+    def with_columns(self, **columns: Any) -> Self:
+        """Add answers that are computed from the noisy ones."""
+        return self._process(compute_answers(columns))
+
+    def filter(self, condition: AbstractExpression) -> Self:
+        """Keep the groups whose noisy answers fulfil a condition."""
+        return self._process(filter_groups(condition))
+
+    def sort(
+        self,
+        *names: str,
+        descending: "bool | str | Sequence[str]" = False,
+        nulls_first: "bool | str | Sequence[str]" = False,
+    ) -> Self:
+        """Put the groups into an order: by all names, or by some downwards."""
+        return self._process(sort_groups(names, descending, nulls_first))
+
+    def limit(self, rows: int, offset: int = 0) -> Self:
+        """Keep so many groups, after leaving some out."""
+        return self._process(cut_groups(rows, offset))
+
+    def select(self, *names: str) -> Self:
+        """Keep some of the answers; keys always stay."""
+        return self._process(show_answers(names))
+
+    def rename(self, columns: Mapping[str, str]) -> Self:
+        """Give columns of the answer other names: `{"old": "new"}`."""
+        return self._process(rename_answers(columns))
+
+    @abstractmethod
+    def _process(self, step: AbstractProcess) -> Self:
+        """Return what becomes of the answers by one step."""

@@ -1,25 +1,62 @@
-"""A question ready to be priced: a query, its groups and the answers for each."""
+"""A question ready to be priced; the first few groups.
+
+Kernel: sensitivity.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, Protocol, final
 
-from sordino import _validate
-from sordino._completion import hides
-from sordino.aggregations.base import AbstractAggregation
+from sordino.aggregations.aggregation import AbstractAggregation
 from sordino.aggregations.intervals import error_names
-from sordino.contribution import Weighed
+from sordino.data import KeySet
+from sordino.data.contribution import Weighed
 from sordino.errors import InvalidParameter, InvalidQuery, show
-from sordino.keysets import KeySet
-from sordino.losses.allowance import Family
+from sordino.expressions.schema import Schema, unknown
+from sordino.losses.budgets.charge import Family
+from sordino.numbers import arguments as _validate
 from sordino.numbers import positive, probability
-from sordino.query.first_few import RANK, FirstFew
-from sordino.query.noisy_answers import AbstractNoisyAnswers
-from sordino.query.processing import AbstractProcess
-from sordino.query.relation import AbstractCatalog, Relation
-from sordino.schema import Schema, unknown
-from sordino.words import Words, call, number
+from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.frozen import hides
+from sordino.query.processing import AbstractNoisyAnswers, AbstractProcess
+from sordino.query.steps import AbstractCatalog, Relation
+
+RANK: Final = "rank"
+"""The column of the place of a group, and the name under which it has a weight."""
+_MOST: Final = 1000
+
+
+@final
+@dataclass(frozen=True)
+class FirstFew:
+    """So many groups, the greatest first, by an answer that is not told itself."""
+
+    most: int
+    by: AbstractAggregation
+
+    @property
+    def words(self) -> Words:
+        """Return the number and the question, in a form that lasts."""
+        return call("top", most=self.most, by=self.by.words)
+
+
+def first_few(most: Any, by: Any, keyset: KeySet | None) -> FirstFew:
+    """Return what the first groups are chosen by, refusing more than there are."""
+    number = _validate.integer(groups=most, least=1, most=_MOST)
+    if not isinstance(by, AbstractAggregation):
+        raise InvalidParameter(
+            "by", by, "must be a count or a sum", "Try top(10, by=sd.count())."
+        )
+    if keyset is not None and number > keyset.size:
+        raise InvalidParameter(
+            "groups",
+            most,
+            f"is more than the {keyset.size} groups that there are",
+            "Ask for fewer, or for all of them: agg(n=sd.count()).",
+        )
+    return FirstFew(number, by)
+
 
 COVERAGE: Final = "coverage"
 """The name under which counts of what was left out have a weight."""

@@ -1,29 +1,86 @@
-"""From exact totals to an answer: noise, selection of groups, error bars, order.
+"""Exact totals become a noisy answer.
+
+From exact totals to an answer: noise, selection of groups, error bars, order.
 
 totals of every group ── those that pass ── noise ── sorted by key ── columns
+
+What is done to noisy answers, tried on an answer that nobody is in.
+
+What cannot be done to the columns of an answer is so refused before it is charged.
+
+Kernel: charge.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 
-from sordino.aggregations.base import Noisy
-from sordino.aggregations.centred_counts import CentredMeasurement
-from sordino.aggregations.measurements import Numbers, draw
-from sordino.arrays import as_numpy
-from sordino.keysets.canonical import canonical_order
-from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase
-from sordino.release.coverage_table import coverage_table
-from sordino.release.ranked_tables import rank_tables
-from sordino.release.shown_keys import Ask, show_keys
-from sordino.sampling.bits import Bits, BitSource
-from sordino.schema import arrow_type
+from sordino.aggregations.aggregation import Noisy
+from sordino.aggregations.count import CentredMeasurement, match_rows
+from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.measurement import Numbers, draw
+from sordino.data.key_columns import canonical_order
+from sordino.expressions.schema import arrow_type
+from sordino.noise.sampling.bits import Bits, BitSource
+from sordino.numbers.arrays import as_numpy
+from sordino.plan.plan import Plan
+from sordino.plan.purchase import Purchase
+from sordino.query.processing import NoisyRows
+from sordino.query.request import RANK
+from sordino.release.text import check_tables, coverage_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sordino.query.nodes import Question
+
+
+Ask: TypeAlias = "Callable[[Question], pa.Table]"
+"""Returns the exact totals of a question."""
+
+
+def show_keys(purchase: Purchase, first: "pa.Table", ask: Ask) -> "pa.Table":
+    """Return the keys that pass a round, sorted, from the totals of the first one.
+
+    The first few groups are in the order in which they were chosen.
+    What a round shows is public, and all that the next one knows of it.
+    """
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    stage = purchase.plan.stage
+    assert stage is not None  # noqa: S101 keys are shown first
+    names = list(stage.names)
+    shown = first.select(names).slice(0, 0)
+    for place in range(purchase.stages):
+        exact = ask(stage.question_after(shown)) if place else first
+        passed = purchase.select(exact.column(len(names)).to_numpy(), place)
+        shown = pa.concat_tables([shown, exact.select(names).take(passed)])
+    shown = shown.combine_chunks()
+    if purchase.first is not None:
+        return shown
+    return shown.take(canonical_order(shown))
+
+
+def rank_tables(
+    table: "pa.Table", errors: "pa.Table", shown: "pa.Table"
+) -> "tuple[pa.Table, pa.Table]":
+    """Return values and errors of groups in the order of `shown`, with their ranks.
+
+    A rank has no interval. The columns of `shown` are the keys.
+    """
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    by = shown.num_columns
+    order = match_rows(table.select(range(by)), shown.select(table.column_names[:by]))
+    ranks = pa.array(np.arange(1, order.size + 1))
+    table = table.take(order).add_column(by, RANK, ranks)
+    errors = errors.take(order)
+    bars = unknown_bars(order.size).columns(RANK)
+    for place, (name, column) in enumerate(bars.items()):
+        errors = errors.add_column(by + place, name, column)
+    return table, errors
 
 
 @final
@@ -158,3 +215,38 @@ def _columns(
             table[column] = answer.values
             errors |= answer.bars.columns(column)
     return pa.table(table), pa.table(errors)
+
+
+def rehearse(purchase: Purchase) -> None:
+    """Refuse what cannot be done to the answers of a request; no data is read."""
+    plan = purchase.plan
+    if not plan.request.processing:
+        return
+    bins = {key: no_totals(purchase, 2).slice(0, 0) for key in plan.choices}
+    bins |= {key: _nobody() for key in plan.of_everything}
+    exact = no_totals(purchase, plan.width)
+    table, errors = noisy_tables(purchase, exact, bins, Bits())
+    if purchase.first is not None:
+        table, errors = rank_tables(table, errors, table.select(plan.request.by))
+    rows = NoisyRows(table, errors, plan.request.by)
+    for step in plan.request.processing:
+        rows = step.apply(rows)
+    check_tables(rows.table, rows.errors, rows.keys)
+
+
+def no_totals(purchase: Purchase, totals: int) -> "pa.Table":
+    """Return the totals of no group, or of one that nobody is in."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    schema, by = purchase.plan.relation.schema, purchase.plan.request.by
+    keys = [pa.array([], arrow_type(schema[name].type)) for name in by]
+    empty = pa.array([] if by else [0], pa.int64())
+    names = [*by, *(f"total {place}" for place in range(totals))]
+    return pa.Table.from_arrays([*keys, *([empty] * totals)], names=names)
+
+
+def _nobody() -> "pa.Table":
+    """Return the total of a table that nobody is in."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    return pa.table({"total 0": pa.array([0], pa.int64())})

@@ -1,11 +1,53 @@
-"""A release in plain sentences."""
+"""A release in sentences: notes, exactness, where it comes from, what its request says.
 
-from collections.abc import Iterable
+How exact an answer is: how far its intervals reach, and how many numbers are rough.
 
-from sordino.display.formatting import format_key, format_percent
-from sordino.release.column_names import error_names
-from sordino.release.coverage_table import coverage_lines
-from sordino.release.release_view import ReleaseView
+It is a function of published numbers, whoever reads them: a release that is in memory
+here, workers where it lies in files.
+
+What the words of a request say that a reader must know.
+
+The words are a tree of verbs with arguments (docs/ledger-format.md), kept for ever.
+What is not known of one release is not known of all.
+
+>>> limits = '["enforce",{"constraints":[["MaxRowsPerID",{"limit":3}]]}]'
+>>> [verb for verb, _ in verbs_of(limits)]
+['enforce', 'MaxRowsPerID']
+
+What a request says of itself, read from the words that a ledger keeps of it.
+
+Words outlive versions (docs/ledger-format.md), so an answer that was just given and one
+of years ago tell the same. What does not have the expected form is not told.
+
+>>> from sordino.numbers.canonical import call, canonical_text
+>>> table = call("table", name="visits", protects=call("AddOneRow"))
+>>> days = call("mean", column=call("col", name="days"), low="0/1", high="30/1")
+>>> request = call("agg", rows=[table], by=[], keys=None, columns=[["days", days]])
+>>> facts = words_facts(canonical_text(call("release", request=request)))
+>>> facts.units[0].verb, facts.groups, str(facts.bounds[0].high)
+('AddOneRow', 'none', '30')
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
+
+import numpy as np
+
+from sordino.aggregations.intervals import error_names
+from sordino.errors import InvalidParameter
+from sordino.losses.loss import Loss
+from sordino.numbers import exact
+from sordino.numbers.formatting import format_key, format_percent
+from sordino.plan.purchase import Purchase, rank_lines
+from sordino.query.steps import Relation
+from sordino.release.text import ReleaseView, coverage_lines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def explain_release(release: ReleaseView) -> str:
@@ -94,3 +136,528 @@ def _plan(release: ReleaseView) -> str:
 def _list_names(names: Iterable[str]) -> str:
     """Return names of columns, each on one line."""
     return ", ".join(map(format_key, names))
+
+
+ROUGH: Final = 5
+"""A number is rough whose interval reaches further than this part of it."""
+
+
+@final
+@dataclass(frozen=True)
+class Reach:
+    """How far the intervals of an answer reach, from the number to the farther end."""
+
+    name: str
+    least: float | None
+    """None where no number of it has an interval with two ends."""
+    most: float | None
+
+
+@final
+@dataclass(frozen=True)
+class Exactness:
+    """What is told of all numbers of an answer."""
+
+    groups: int
+    """How many rows there are."""
+    numbers: int
+    """How many there are, missing ones aside."""
+    rough: int
+    reaches: tuple[Reach, ...]
+
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> "Exactness":
+        """Return what `fields` were."""
+        reaches = tuple(starmap(Reach, fields["reaches"]))
+        return cls(fields["groups"], fields["numbers"], fields["rough"], reaches)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "groups": self.groups,
+            "numbers": self.numbers,
+            "rough": self.rough,
+            "reaches": [[each.name, each.least, each.most] for each in self.reaches],
+        }
+
+
+def exactness_of(
+    table: "pa.Table", errors: "pa.Table", names: Iterable[str]
+) -> Exactness:
+    """Return how exact an answer is, of all numbers that have an interval."""
+    numbers = rough = 0
+    reaches = []
+    for name in names:
+        reach, many = _reach(name, table, errors)
+        numbers += len(table[name]) - table[name].null_count
+        rough += many
+        reaches.append(reach)
+    return Exactness(table.num_rows, numbers, rough, tuple(reaches))
+
+
+def join_exactness(answers: Iterable[Exactness]) -> Exactness:
+    """Return what is told of several answers together."""
+    listed = [*answers]
+    return Exactness(
+        sum(each.groups for each in listed),
+        sum(each.numbers for each in listed),
+        sum(each.rough for each in listed),
+        tuple(reach for each in listed for reach in each.reaches),
+    )
+
+
+def _reach(name: str, table: "pa.Table", errors: "pa.Table") -> tuple[Reach, int]:
+    """Return how far the intervals of a column reach, and how many are rough."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    column = table[name]
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return Reach(name, None, None), 0
+    value, low, high = (
+        each.to_numpy(zero_copy_only=False).astype(np.float64)
+        for each in (column, *(errors[part] for part in error_names(name)[1:]))
+    )
+    known = np.isfinite(value) & np.isfinite(low) & np.isfinite(high)
+    value, low, high = value[known], low[known], high[known]
+    reach = np.maximum(high - value, value - low)
+    rough = int(np.count_nonzero(reach > np.abs(value) / ROUGH))
+    ends = (float(reach.min()), float(reach.max())) if len(reach) else (None, None)
+    return Reach(name, *ends), rough
+
+
+def release_notes(purchase: Purchase) -> tuple[str, ...]:
+    """Return what the table does not say: who is protected, which groups show."""
+    return (
+        note_protection(purchase.plan.relation),
+        *_groups(purchase),
+        *_note_ranks(purchase),
+        *_note_choices(purchase),
+        *_note_savings(purchase),
+    )
+
+
+def _groups(purchase: Purchase) -> Iterator[str]:
+    """Yield which groups have a row."""
+    plan = purchase.plan
+    request = plan.request
+    if request.selects_keys and purchase.least_shown is not None:
+        level, unit = purchase.least_shown
+        parted = (
+            ", ".join(map(format_key, request.unknown)) if request.known_columns else ""
+        )
+        what = f"Values of {parted} with" if parted else "Groups of"
+        yield f"{what} fewer than about {float(level):.3g} {unit} are not shown."
+        if parted:
+            yield "Each that is shown has a row for every public key, empty or not."
+    elif request.by and request.minimum is None and request.few is None:
+        yield "Every public key has a row, whether anybody is in it or not."
+    if request.minimum is not None:
+        unit = "rows" if plan.relation.ids is None else "ids"
+        yield f"Left out are groups of a noisy count below {request.minimum} {unit}."
+    shows = plan.stage is None and request.selects_keys
+    if plan.estimators and (shows or request.minimum is not None):
+        yield "Intervals hold for groups that show, given that they do."
+    if plan.of_everything:
+        yield (
+            "Counts of groups err together, by a share of one noisy number of all ids: "
+            "ask for a total of many groups, do not add them up."
+        )
+
+
+def _note_ranks(purchase: Purchase) -> Iterator[str]:
+    """Yield how the first few groups were chosen, and how far off ranks may be."""
+    for line in rank_lines(purchase):
+        yield f"{line[0].upper()}{line[1:]}."
+    if purchase.first is not None and purchase.plan.hides_keys:
+        yield "The list may end early: then no further group is surely large enough."
+
+
+def _note_choices(purchase: Purchase) -> Iterator[str]:
+    """Yield how far off the columns are that have no error bars."""
+    plan = purchase.plan
+    for (name, _), estimator in zip(plan.request.columns, plan.estimators, strict=True):
+        if estimator.chooses:
+            error = purchase.errors[name]
+            yield f"{format_key(name)} is chosen among public candidates: {error}."
+    if plan.choices:
+        share = format_percent(plan.request.confidence)
+        yield (
+            "Ranks count rows between an answer and the exact one, equal values aside; "
+            f"± holds with a chance of at least {share}."
+        )
+
+
+def _note_savings(purchase: Purchase) -> Iterator[str]:
+    """Yield which part of a budget it had, and what planning together saved it."""
+    if purchase.share:
+        yield f"Of several requests that share a budget it has {purchase.share}."
+    if purchase.gain > 1:
+        yield (
+            "Planned together with other requests: its noise is that of "
+            f"{purchase.gain:.3g} times its share of epsilon."
+        )
+
+
+def note_protection(relation: Relation) -> str:
+    """Return whom the price protects."""
+    if relation.ids is not None:
+        return f"Protected is every {relation.ids!r} with all its rows."
+    weighed, each_way = relation.weighed, relation.contribution.each_way
+    if weighed is not None:
+        name = min(weighed.names_in(relation.schema), default="a column")
+        return (
+            f"Protected is whatever adds at most {weighed.most} to the sum of {name!r}."
+        )
+    if each_way is not None:
+        what = "any one row" if each_way == 1 else f"any {each_way} rows"
+        return f"Protected is what stands in {what}: others may stand there instead."
+    rows = relation.contribution.most_rows()
+    if rows == 1:
+        return "Protected is any one row, present or not."
+    return f"Protected are any {rows} rows, present or not."
+
+
+@final
+@dataclass(frozen=True)
+class LedgerRecord:
+    """The record of a charge, in a ledger that outlives the process."""
+
+    ledger: str
+    """The identity of the ledger."""
+    number: int
+    hash: str
+    """It stands for the record and for all before it."""
+    when: str
+    """By the clock of whoever charged it."""
+    promise: Loss | None
+    """What everything that this ledger ever pays for is within; None with blocks."""
+
+
+@final
+@dataclass(frozen=True)
+class Provenance:
+    """What a release knows of its own making, beside its plan."""
+
+    words: str = ""
+    """The request as a ledger keeps it, or that of several asked together."""
+    name: str = ""
+    """Its name among several."""
+    record: LedgerRecord | None = None
+    """None where no ledger outlives the process."""
+    least_shown: Fraction | None = None
+    """What a group must reach to be shown, where groups are not known."""
+    is_processed: bool = False
+    """Whether something was done to the noisy answers, such as leaving groups out."""
+    noise: tuple[str, ...] = ()
+    """The names of the mechanisms; none where only a ledger is left to ask."""
+
+    def with_noise(self, purchase: Purchase) -> "Provenance":
+        """Return it with what a purchase says of its noise."""
+        shown = purchase.least_shown
+        names: dict[str, None] = {}
+        for mechanisms in purchase.mechanisms:
+            for each in mechanisms:
+                names[type(each).__name__] = None
+        return Provenance(
+            self.words,
+            self.name,
+            self.record,
+            least_shown=None if shown is None else shown[0],
+            is_processed=bool(purchase.plan.request.processing),
+            noise=tuple(names),
+        )
+
+
+UNKNOWN: Final = Provenance()
+
+
+Verb = tuple[str, Mapping[str, Any]]
+
+PRIVATE: Final = "table"
+UNITS: Final = (
+    *("AddRowsWithID", "AddOneRow", "AddMaxRows", "AddMaxRowsInMaxGroups"),
+    *("ChangeOneRow", "AddMaxTotal"),
+)
+"""Whom a table may protect."""
+_FUNCTIONS: Final = ("code", "function")
+_PUBLIC: Final = "public table"
+_CUTS: Final = (
+    *("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID"),
+    *("DropExcess", "DropNonUnique", "flat_map"),
+)
+
+
+def verbs_of(words: str) -> Iterator[Verb]:
+    """Yield every verb of a request, none where its words are not known."""
+    yield from verbs_in(json.loads(words) if words else None)
+
+
+def verbs_in(tree: Any) -> Iterator[Verb]:
+    """Yield every verb in words, outer ones first, in order."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Mapping):
+            waiting += reversed([*node.values()])
+        elif isinstance(node, list):
+            if _is_verb(node):
+                yield node[0], node[1]
+            waiting += reversed(node)
+
+
+def units_of(words: Iterable[str]) -> dict[str, Verb]:
+    """Return whom each private table protects, by the name of the table."""
+    units: dict[str, Verb] = {}
+    for text in words:
+        for verb, arguments in verbs_of(text):
+            if verb == PRIVATE and _is_verb(arguments.get("protects")):
+                unit = arguments["protects"]
+                units[str(arguments.get("name"))] = (unit[0], unit[1])
+    return dict(sorted(units.items()))
+
+
+def vouchers_of(words: Iterable[str]) -> list[str]:
+    """Return who answers for how the rows of tables are made, each once."""
+    names = {
+        str(arguments["vouched_by"])
+        for text in words
+        for verb, arguments in verbs_of(text)
+        if verb == PRIVATE and "vouched_by" in arguments
+    }
+    return sorted(names)
+
+
+def cuts_of(words: str) -> list[Verb]:
+    """Return what was cut off: rows beyond limits, and values beyond bounds."""
+    cuts = []
+    for verb, arguments in verbs_of(words):
+        bounded = "column" in arguments and {"low", "high"} <= set(arguments)
+        limited = verb != "flat_map" or arguments.get("max_rows") is not None
+        if (verb in _CUTS and limited) or bounded:
+            cut = (verb if verb in _CUTS else "clamped", arguments)
+            cuts += [] if cut in cuts else [cut]
+    return cuts
+
+
+def run_functions(words: Iterable[str]) -> bool | None:
+    """Say whether any request ran a function of somebody's own; None if unknown."""
+    return _any_verb(words, _FUNCTIONS)
+
+
+def joined_public(words: Iterable[str]) -> bool | None:
+    """Say whether any request joined a public table; None if unknown."""
+    return _any_verb(words, (_PUBLIC,))
+
+
+def columns_of(words: Any) -> list[str]:
+    """Return the columns that an expression is about, each once."""
+    names = [
+        str(arguments.get("name"))
+        for verb, arguments in verbs_of(json.dumps(words))
+        if verb == "col"
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _any_verb(words: Iterable[str], names: tuple[str, ...]) -> bool | None:
+    """Say whether a verb is among those of any request; None if one is not known."""
+    known = list(words)
+    if any(verb in names for text in known for verb, _ in verbs_of(text)):
+        return True
+    return None if "" in known else False
+
+
+def as_verb(node: Any) -> Verb | None:
+    """Return words as a verb with its arguments, None if they are none."""
+    return (node[0], node[1]) if _is_verb(node) else None
+
+
+def _is_verb(node: Any) -> bool:
+    """Tell whether this is a verb with its arguments."""
+    return (
+        isinstance(node, list)
+        and len(node) == 2
+        and isinstance(node[0], str)
+        and isinstance(node[1], dict)
+    )
+
+
+Groups: TypeAlias = Literal["none", "public", "hidden", "mixed", "first", ""]
+"""Which groups have a row; "" where it is not told."""
+Arguments: TypeAlias = Mapping[str, Any]
+
+LIMITS: Final = (
+    *("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID"),
+    *("DropExcess", "flat_map"),
+)
+"""What says how many rows count."""
+_LONGEST_NUMBER: Final = 400
+
+
+@final
+@dataclass(frozen=True)
+class Protected:
+    """Whom a private table protects, as it was declared."""
+
+    table: str
+    verb: str
+    column: str = ""
+    """Of ids, of groups, or of what adds up."""
+    most: tuple[int, ...] = ()
+    """The whole numbers of the unit, in the order of its arguments."""
+
+
+@final
+@dataclass(frozen=True)
+class RowLimit:
+    """How many rows, or groups, of one person count."""
+
+    verb: str
+    most: int
+    columns: tuple[str, ...] = ()
+
+
+@final
+@dataclass(frozen=True)
+class ValueBounds:
+    """Between which bounds the values behind an answer count."""
+
+    name: str
+    """Of the column, or of the answer where it is computed."""
+    low: Fraction
+    high: Fraction
+
+
+@final
+@dataclass(frozen=True)
+class RequestFacts:
+    """What is told of a request."""
+
+    units: tuple[Protected, ...] = ()
+    limits: tuple[RowLimit, ...] = ()
+    bounds: tuple[ValueBounds, ...] = ()
+    groups: Groups = ""
+    minimum: int | None = None
+    """The noisy count that a group must reach to be shown, if one was asked for."""
+
+
+NOTHING: Final = RequestFacts()
+
+
+def words_facts(words: str, name: str = "") -> RequestFacts:
+    """Return what the canonical words of a release say; of several, those of a name."""
+    try:
+        read = json.loads(words) if words else None
+    except (RecursionError, ValueError):
+        return NOTHING
+    return request_facts(read, name)
+
+
+def request_facts(words: Any, name: str = "") -> RequestFacts:
+    """Return what words say that a ledger holds."""
+    request = _request_of(words, name)
+    if request is None:
+        return NOTHING
+    calls = list(verbs_in(list(request)))
+    return RequestFacts(
+        units=tuple(dict.fromkeys(_units(calls))),
+        limits=tuple(dict.fromkeys(_limits(calls))),
+        bounds=tuple(dict.fromkeys(_bounds(request[1].get("columns"), calls))),
+        groups=_group_facts(*request),
+        minimum=_minimum(request[1]),
+    )
+
+
+def _request_of(words: Any, name: str) -> Verb | None:
+    """Return the one request that is meant, as a verb and its arguments."""
+    release = as_verb(words)
+    if release is None:
+        return None
+    if release[0] == "release":
+        return as_verb(release[1].get("request"))
+    pairs = release[1].get("requests")
+    for pair in pairs if isinstance(pairs, list) else ():
+        if isinstance(pair, list) and len(pair) == 2 and pair[0] == name:
+            return as_verb(pair[1])
+    return None
+
+
+def _units(calls: list[Verb]) -> Iterator[Protected]:
+    """Yield whom the private tables protect."""
+    for verb, arguments in calls:
+        unit = as_verb(arguments.get("protects")) if verb == PRIVATE else None
+        if unit is not None:
+            yield Protected(
+                _text(arguments.get("name")),
+                unit[0],
+                _text(unit[1].get("column")),
+                tuple(most for most in unit[1].values() if type(most) is int),
+            )
+
+
+def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
+    """Yield the limits on rows of one person, or of one row."""
+    for verb, arguments in calls:
+        most = arguments.get("max_rows" if verb == "flat_map" else "limit")
+        if type(most) is int and verb in LIMITS:
+            yield RowLimit(verb, most, _texts(arguments.get("columns")))
+
+
+def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
+    """Yield the bounds of values, those of answers with their names."""
+    names: dict[int, str] = {}
+    for column in columns if isinstance(columns, list) else ():
+        if isinstance(column, list) and len(column) > 1 and as_verb(column[1]):
+            names[id(column[1][1])] = _text(column[0])
+    for verb, arguments in calls:
+        low, high = _number(arguments.get("low")), _number(arguments.get("high"))
+        if low is not None and high is not None:
+            cell = as_verb(arguments.get("column"))
+            named = cell is not None and cell[0] == "col"
+            of = cell[1].get("name") if named and cell is not None else None
+            yield ValueBounds(_text(of or names.get(id(arguments), verb)), low, high)
+
+
+def _group_facts(verb: str, arguments: Arguments) -> Groups:
+    """Return which groups have a row."""
+    by, keys = arguments.get("by"), as_verb(arguments.get("keys"))
+    if verb == "marginals":
+        return "public"
+    if verb != "agg" or not isinstance(by, list):
+        return ""
+    if not by:
+        return "none"
+    if "top" in arguments:
+        return "first"
+    if keys is None:
+        return "hidden"
+    known = set(_texts(keys[1].get("columns")))
+    return "public" if known >= set(_texts(by)) else "mixed"
+
+
+def _minimum(arguments: Arguments) -> int | None:
+    """Return what a noisy count must reach."""
+    least = _number(arguments.get("minimum"))
+    return None if least is None else int(least)
+
+
+def _number(words: Any) -> Fraction | None:
+    """Return an exact number, None for what is none or too long to show."""
+    if not isinstance(words, str) or len(words) > _LONGEST_NUMBER:
+        return None
+    try:
+        size = exact(number=words)
+    except InvalidParameter:
+        return None
+    return size if isinstance(size, Fraction) else None
+
+
+def _text(value: Any) -> str:
+    """Return a name on one line, empty for what is none."""
+    return format_key(value) if isinstance(value, str) else ""
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    """Return names."""
+    return tuple(map(_text, values)) if isinstance(values, list) else ()

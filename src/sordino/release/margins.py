@@ -1,28 +1,133 @@
-"""Releases of all margins of some columns, and what else can be made of them."""
+"""Releases of margins.
 
+Kernel: charge.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
-from sordino import _validate
-from sordino.display.formatting import format_key
-from sordino.planning.margins_purchase import MarginsPurchase
-from sordino.query.marginals import COUNT
+from sordino.aggregations.intervals import Bars, error_names
+from sordino.aggregations.margins.crossing import Levels, Numbers, add_up, parts_of
+from sordino.aggregations.margins.fitting import JointFit
+from sordino.aggregations.margins.measuring import Tally, contrasts_of, measure, restore
+from sordino.aggregations.margins.tables import AdjustedTables, NoisyTables, draw_people
+from sordino.expressions.schema import arrow_type
+from sordino.noise.sampling.bits import Bits
+from sordino.numbers import arguments
+from sordino.numbers.formatting import format_key
+from sordino.plan.margins import MarginsPurchase
+from sordino.query.groups import COUNT, Marginals
 from sordino.release.answer import Answer
-from sordino.release.column_names import error_names
-from sordino.release.margins_answer import known_contrasts, split_tables
-from sordino.release.notes import note_protection
-from sordino.release.provenance import UNKNOWN, Provenance
+from sordino.release.explanation import UNKNOWN, Provenance, note_protection
 from sordino.release.release import Release
-from sordino.sampling.bits import Bits
-from sordino.tables.joint_fit import JointFit
-from sordino.tables.measuring import contrasts_of
-from sordino.tables.named_tables import AdjustedTables, NoisyTables, draw_people
+from sordino.release.text import grouping_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_ROUNDING: Final = 2.0**-40
+"""More than sums and divisions in doubles round, relative to the largest number."""
+
+
+def margins_answer(purchase: MarginsPurchase, exact: "pa.Table") -> Answer:
+    """Return all tables below each other, a first column says which a row is of."""
+    crossing = purchase.request.crossing
+    contrasts = measure(purchase.precisions, Tally.of(crossing, exact))
+    contrasts |= known_contrasts(purchase.request)
+    tables = {}
+    for table in crossing.tables:
+        numbers = restore(crossing, table, contrasts)
+        exact_cells = purchase.precisions.variances(table) == 0
+        tables[table] = np.where(exact_cells, np.rint(numbers), numbers)
+    return Answer(*_stack_tables(purchase, tables))
+
+
+def known_contrasts(request: Marginals) -> dict[Levels, Numbers]:
+    """Return the contrasts of all parts of tables that everybody knows."""
+    crossing = request.crossing
+    return {
+        part: contrasts_of(crossing, part, add_up(crossing, table, counts, part))
+        for table, counts in request.totals.items()
+        for part in parts_of(table)
+    }
+
+
+def split_tables(request: Marginals, values: Numbers) -> dict[Levels, Numbers]:
+    """Return the tables of which the numbers stand below each other."""
+    crossing, first, tables = request.crossing, 0, {}
+    for table in crossing.tables:
+        end = first + crossing.cells(table)
+        tables[table] = values[first:end].reshape(crossing.shape(table))
+        first = end
+    return tables
+
+
+def _stack_tables(
+    purchase: MarginsPurchase, tables: Mapping[Levels, Numbers]
+) -> "tuple[pa.Table, pa.Table]":
+    """Return the numbers beside their keys, and their errors."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    columns = purchase.request.keyset.columns
+    keys: dict[str, pa.Array] = {grouping_name({*columns, COUNT}): _marks(purchase)}
+    keys |= _stack_keys(purchase)
+    values = pa.array(np.concatenate([table.ravel() for table in tables.values()]))
+    bars = _bars(purchase, tables)
+    return pa.table(keys | {COUNT: values}), pa.table(keys | bars.columns(COUNT))
+
+
+def _marks(purchase: MarginsPurchase) -> "pa.Array":
+    """Return of which table each row is."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    crossing = purchase.request.crossing
+    titles = [", ".join(name) or "all" for name in crossing.names]
+    sizes = [crossing.cells(table) for table in crossing.tables]
+    return pa.array(titles, pa.string()).take(
+        pa.array(np.repeat(np.arange(len(sizes)), sizes))
+    )
+
+
+def _stack_keys(purchase: MarginsPurchase) -> "dict[str, pa.Array]":
+    """Return the keys of all tables, missing where a table is not divided by them."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    crossing = purchase.request.crossing
+    many = sum(map(crossing.cells, crossing.tables))
+    keys = {}
+    for place, tree in enumerate(crossing.trees):
+        nodes = np.full((tree.depth, many), -1)
+        first = 0
+        for table in crossing.tables:
+            end = first + crossing.cells(table)
+            if table[place]:
+                nodes[table[place] - 1, first:end] = crossing.nodes(table, place)
+            first = end
+        for column, values, at in zip(tree.columns, tree.values, nodes, strict=True):
+            kind = arrow_type(purchase.relation.schema[column].type)
+            keys[column] = values.take(pa.array(at, mask=at < 0)).cast(kind)
+    return {name: keys[name] for name in purchase.request.keyset.columns}
+
+
+def _bars(purchase: MarginsPurchase, tables: Mapping[Levels, Numbers]) -> Bars:
+    """Return deviations and intervals: each cell is exact plus a sum of Gaussians.
+
+    What is known publicly has none. Counts are not negative, so no interval is.
+    """
+    sds = np.concatenate([
+        np.sqrt(purchase.precisions.variances(table)).ravel() for table in tables
+    ])
+    values = np.concatenate([table.ravel() for table in tables.values()])
+    pad = _ROUNDING * (np.abs(values).max() + sds.max())
+    reach = np.where(sds > 0, sds * purchase.reach + pad, 0.0)
+    low, high = values - reach, values + reach
+    return Bars(sds, np.maximum(low, 0.0), np.maximum(high, 0.0))
+
 
 _MOST_PEOPLE: Final = 10**8
 _DIGITS: Final = np.uint64(11)
@@ -74,7 +179,7 @@ class Margins:
 
     def synthetic(self, rows: Any) -> "pa.Table":
         """Return invented rows of the law that is fitted to all tables."""
-        many = _validate.integer(rows=rows, least=0, most=_MOST_PEOPLE)
+        many = arguments.integer(rows=rows, least=0, most=_MOST_PEOPLE)
         words = Bits().words(many) >> _DIGITS
         return draw_people(self.fit, words.astype(np.float64) * _UNIT)
 

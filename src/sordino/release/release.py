@@ -1,37 +1,71 @@
-"""What the user gets back."""
+"""Release."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, final, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final, overload
 
-from sordino import _validate
-from sordino._completion import hides
-from sordino.errors import InvalidQuery
-from sordino.losses.base import Budget, Loss
-from sordino.losses.headline import headline
-from sordino.pages.languages import read_language
-from sordino.planning.purchase import Purchase
-from sordino.query.noisy_answers import AbstractNoisyAnswers
-from sordino.query.processing import AbstractProcess, NoisyRows
-from sordino.release import column_names, explanation, files, frames
+from sordino.aggregations.margins.tables import AdjustedTables, NoisyTables
+from sordino.errors import InvalidQuery, MissingDependency
+from sordino.expressions.schema import unknown
+from sordino.losses.loss import Budget, Loss, headline
+from sordino.numbers import arguments
+from sordino.numbers.frozen import hides
+from sordino.numbers.views import office
+from sordino.plan.purchase import Purchase
+from sordino.query.processing import AbstractNoisyAnswers, AbstractProcess, NoisyRows
+from sordino.release import explanation, text
 from sordino.release.answer import Answer
-from sordino.release.drawing.wishes import Wishes
-from sordino.release.exactness import Exactness, exactness_of
-from sordino.release.label import Label
-from sordino.release.label_facts import label_facts
-from sordino.release.notes import release_notes
-from sordino.release.provenance import UNKNOWN, Provenance
-from sordino.release.release_page import release_page
-from sordino.release.release_story import single_report
-from sordino.release.release_text import release_text
-from sordino.release.whole_files import write_text
-from sordino.schema import unknown
-from sordino.tables.named_tables import AdjustedTables, NoisyTables
+from sordino.release.explanation import (
+    UNKNOWN,
+    Exactness,
+    Provenance,
+    exactness_of,
+    release_notes,
+)
+from sordino.release.storage import write_text
+from sordino.release.text import release_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure, SubFigure
+
+    from sordino.office.label.views import Label
+
+
+def to_pandas(table: "pa.Table") -> Any:
+    """Return a pandas frame; integers and bools with missing values stay exact."""
+    try:
+        import pandas as pd  # noqa: PLC0415 an optional extra
+    except ImportError as error:
+        raise MissingDependency("to_pandas()", "pandas", "pandas") from error
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    exact = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+    columns = {}
+    for name in table.column_names:
+        column = table[name]
+        mapped = exact.get if column.null_count else None
+        columns[name] = column.to_pandas(types_mapper=mapped)
+    return pd.DataFrame(columns)
+
+
+def to_polars(table: "pa.Table") -> Any:
+    """Return a Polars frame."""
+    try:
+        import polars as pl  # noqa: PLC0415 an optional extra
+    except ImportError as error:
+        raise MissingDependency("to_polars()", "polars", "polars") from error
+    return pl.from_arrow(table)
+
+
+@final
+class Wishes(NamedTuple):
+    """The order of groups, how many are named, and the form; None leaves it to us."""
+
+    sort: str
+    top: int | None
+    form: str | None
 
 
 class RelatedTables(Protocol):
@@ -70,7 +104,7 @@ class Release(AbstractNoisyAnswers):
     | `coverage` | if asked for: noisy counts of what was left out |
 
     >>> import pyarrow as pa
-    >>> from sordino.losses.base import PureDP
+    >>> from sordino.losses.loss import PureDP
     >>> table = pa.table({"ward": ["A", "B"], "n": [120, 1340]})
     >>> errors = pa.table({"ward": ["A", "B"], "n sd": [2.8, 2.8],
     ...                    "n low": [112.0, 1332.0], "n high": [128.0, 1348.0]})
@@ -126,7 +160,7 @@ class Release(AbstractNoisyAnswers):
 
     def __post_init__(self) -> None:
         """Refuse tables that do not belong together."""
-        column_names.check_tables(self.table, self.errors, self.keys)
+        text.check_tables(self.table, self.errors, self.keys)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -194,7 +228,8 @@ class Release(AbstractNoisyAnswers):
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the first rows and the price in a notebook."""
-        return release_page(self)
+        shown: str = office.release_page(self)
+        return shown
 
     def _process(self, step: AbstractProcess) -> "Release":
         """Return what becomes of the noisy numbers, at the same price."""
@@ -221,11 +256,11 @@ class Release(AbstractNoisyAnswers):
 
         Integers with missing values have the dtype Int64, bools likewise.
         """
-        return frames.to_pandas(self._columns(errors))
+        return to_pandas(self._columns(errors))
 
     def to_polars(self, *, errors: bool = False) -> Any:
         """Return a Polars frame, with the error columns beside the values if asked."""
-        return frames.to_polars(self._columns(errors))
+        return to_polars(self._columns(errors))
 
     def to_csv(self, path: "str | Path", *, spreadsheet: bool = False) -> None:
         """Write values and errors side by side; an existing file is replaced.
@@ -235,7 +270,7 @@ class Release(AbstractNoisyAnswers):
         where readers of "CSV on the Web" look for them. For a `spreadsheet`, texts that
         it would take for formulas have an apostrophe before them.
         """
-        files.to_csv(self, path, spreadsheet=spreadsheet)
+        office.to_csv(self, path, spreadsheet=spreadsheet)
 
     def to_parquet(self, path: "str | Path") -> None:
         """Write values and errors side by side; an existing file is replaced.
@@ -243,7 +278,7 @@ class Release(AbstractNoisyAnswers):
         The metadata hold JSON under "sordino": loss, guarantees, confidence, plan,
         keys and notes; and the facts of the label under "sordino.label".
         """
-        files.to_parquet(self, path)
+        office.to_parquet(self, path)
 
     def report(
         self, path: "str | Path", *, language: str = "en", title: str = ""
@@ -254,15 +289,18 @@ class Release(AbstractNoisyAnswers):
         numbers, what it leaves out and what proves it. `sordino report LEDGER` tells of
         everything that a ledger paid for. `language` is "en", "de" or "fr".
         """
-        report = single_report(self, _validate.text(title=title), language)
+        report = office.single_report(self, arguments.text(title=title), language)
         write_text(path, report)
 
-    def label(self, language: str = "en") -> Label:
+    def label(self, language: str = "en") -> "Label":
         """Return its privacy facts on one card: whom it protects, odds, exactness.
 
         A notebook shows it, `label.save("wards.html")` writes it (.png, .json, .txt).
         """
-        return Label(label_facts(self), language=read_language(language))
+        shown: Label = office.Label(
+            office.label_facts(self), language=office.read_language(language)
+        )
+        return shown
 
     @overload
     def plot(
@@ -303,12 +341,13 @@ class Release(AbstractNoisyAnswers):
         `ax` takes one Axes or, for several aggregates, a list. Save with
         `release.plot("n").savefig("n.png")`.
         """
-        from sordino.release.plotting import plot_release  # noqa: PLC0415 matplotlib is slow
-
-        return plot_release(self, names, ax, Wishes(sort, top, form), theme)
+        shown: Figure | SubFigure = office.plot_release(
+            self, names, ax, Wishes(sort, top, form), theme
+        )
+        return shown
 
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
         """Return the values, with the errors beside them if asked."""
         if not errors:
             return self.table
-        return column_names.side_by_side(self.table, self.errors, len(self.keys))
+        return text.side_by_side(self.table, self.errors, len(self.keys))

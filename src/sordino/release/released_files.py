@@ -1,21 +1,171 @@
-"""A release that lies in files: which they are, what it cost, how exact it is."""
+"""Answers that lie in files, drawn by workers.
 
+Noise for a part of the groups, which a task can draw again, bit for bit.
+
+exact totals of a part ── bits of (secret, these keys, these totals) ── noisy rows
+
+For any two parts of one release the keys differ, so their noise is independent; for
+any two attempts at one part all is equal, so their rows are
+(docs/proofs/noise-in-tasks.md).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import final
+from functools import cached_property
+from itertools import starmap
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from sordino._completion import hides
-from sordino.display.formatting import format_key
-from sordino.losses.base import Budget, Loss
-from sordino.losses.headline import headline
-from sordino.pages.languages import read_language
-from sordino.planning.purchase import Purchase
-from sordino.release.exactness import Exactness
-from sordino.release.files_answer import WrittenFile
-from sordino.release.label import Label
-from sordino.release.label_facts import label_facts
-from sordino.release.notes import release_notes
-from sordino.release.provenance import Provenance
+import numpy as np
+
+from sordino.data.key_columns import canonical_order, fingerprint
+from sordino.errors import InvalidQuery
+from sordino.losses.loss import Budget, Loss, headline
+from sordino.noise.sampling.bits import KeyedBits
+from sordino.numbers.formatting import format_key
+from sordino.numbers.frozen import hides
+from sordino.numbers.views import office
+from sordino.plan.purchase import Purchase
+from sordino.release.answer import no_totals, noisy_tables
+from sordino.release.explanation import Exactness, Provenance, release_notes
+from sordino.release.text import side_by_side
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sordino.office.label.views import Label
+
+
+MARK: Final = b'{"files":'
+"""How the bytes begin that a ledger keeps of files: no answer of another kind does."""
+
+
+@final
+class WrittenFile(NamedTuple):
+    """A file of a release: the hash stands for every bit of it."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@final
+@dataclass(frozen=True)
+class FilesAnswer:
+    """An answer in files: a function of what they hold, whoever wrote them.
+
+    >>> files = (WrittenFile("part-0.parquet", 3, "e3b0"),)
+    >>> FilesAnswer(files, Exactness(2, 2, 1, ())).ledger_bytes
+    b'{"files":[["part-0.parquet",3,"e3b0"]],"groups":2,"numbers":2,"rough":1,...
+    """
+
+    files: tuple[WrittenFile, ...]
+    exactness: Exactness
+
+    @property
+    def ledger_bytes(self) -> bytes:
+        """Return the bytes that a ledger keeps."""
+        fields = {"files": sorted(self.files)} | self.exactness.fields
+        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
+
+    @classmethod
+    def read(cls, stored: bytes) -> "FilesAnswer":
+        """Return what a ledger keeps."""
+        fields = json.loads(stored)
+        files = tuple(starmap(WrittenFile, fields["files"]))
+        return cls(files, Exactness.read(fields))
+
+
+def holds_files(stored: bytes) -> bool:
+    """Tell whether an answer lies in files, of which stored bytes have the digests."""
+    return stored.startswith(MARK)
+
+
+_TRIED: Final = 4096
+"""Rows that a machine draws noise for, to see whether it draws what others do."""
+_STEP: Final = 2**20 + 7
+
+
+@final
+@dataclass(frozen=True)
+class PartNoise:
+    """Adds the noise of a purchase to the exact totals of a part of the groups."""
+
+    purchase: Purchase
+
+    def __call__(self, exact: "pa.Table", secret: bytes) -> "pa.Table":
+        """Return noisy numbers beside their keys and error bars, sorted by key."""
+        by = len(self.purchase.plan.request.by)
+        exact = exact.take(canonical_order(exact.select(range(by)))).combine_chunks()
+        totals = [column.to_numpy() for column in exact.columns[by:]]
+        content = [fingerprint(exact.select(range(by))).encode()]
+        content += [column.astype("<i8").tobytes() for column in totals]
+        return self._noisy(exact, KeyedBits(secret, b"".join(content)))
+
+    @cached_property
+    def schema(self) -> "pa.Schema":
+        """Return the columns of what it returns."""
+        empty = no_totals(self.purchase, self.purchase.plan.width)
+        return self._noisy(empty, KeyedBits(b"", b"")).schema
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the columns among them that hold noisy numbers."""
+        return tuple(
+            column
+            for name, aggregation in self.purchase.plan.request.columns
+            for column in aggregation.columns(name)
+        )
+
+    def trial(self) -> str:
+        """Return a digest of what this machine draws for invented totals.
+
+        Machines of other doubles, or with another version of a package, might read
+        other bits for the same noise: its law is the same, but not its digits.
+        """
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        empty = no_totals(self.purchase, self.purchase.plan.width)
+        numbers = np.arange(_TRIED, dtype=np.int64) * _STEP
+        by = len(self.purchase.plan.request.by)
+        keys = [pa.nulls(_TRIED, field.type) for field in list(empty.schema)[:by]]
+        totals = [pa.array(numbers)] * self.purchase.plan.width
+        invented = pa.Table.from_arrays([*keys, *totals], names=empty.column_names)
+        drawn = self._noisy(invented, KeyedBits(b"", b"trial"))
+        return hashlib.sha256(repr(drawn.to_pydict()).encode()).hexdigest()
+
+    def _noisy(self, exact: "pa.Table", bits: KeyedBits) -> "pa.Table":
+        """Return a table of noisy numbers and their errors."""
+        table, errors = noisy_tables(self.purchase, exact, {}, bits)
+        return side_by_side(table, errors, len(self.purchase.plan.request.by))
+
+
+def refuse_whole(purchase: Purchase) -> None:
+    """Refuse what needs all groups at once, or has none: the driver answers that."""
+    for problem in _problems(purchase):
+        raise InvalidQuery(
+            f"{problem}, and groups are given their noise apart from each other here",
+            "Ask session.release(...).",
+        )
+
+
+def _problems(purchase: Purchase) -> Iterator[str]:
+    """Yield why a request cannot be answered in parts."""
+    plan = purchase.plan
+    if not plan.request.by:
+        yield "the request has no groups"
+    if plan.stage is not None or plan.request.few is not None:
+        yield "the groups that show are chosen before anything is told of them"
+    if plan.choices:
+        yield "quantiles and other choices are drawn for all groups together"
+    if plan.of_everything:
+        yield "counts of groups share a noisy number of all ids"
+    if plan.request.coverage is not None:
+        yield "coverage counts rows of all groups together"
+    if plan.request.processing:
+        yield "what is done to noisy answers is done to all groups together"
 
 
 @hides("exactness", "of", "provenance")
@@ -96,12 +246,15 @@ class ReleasedFiles:
         """Return the number of rows, in all files together."""
         return self.exactness.groups
 
-    def label(self, language: str = "en") -> Label:
+    def label(self, language: str = "en") -> "Label":
         """Return its privacy facts on one card, as `Release.label` does.
 
         The folder has it, too, in `_label.json` with the SHA-256 of each file.
         """
-        return Label(label_facts(self), language=read_language(language))
+        shown: Label = office.Label(
+            office.label_facts(self), language=office.read_language(language)
+        )
+        return shown
 
     def __repr__(self) -> str:
         """Show where it is, what is in it, and the price."""

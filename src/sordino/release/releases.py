@@ -1,26 +1,198 @@
-"""The answers of requests that were planned together, and tables of them that agree."""
+"""Several releases, stacked ones, and those that a ledger kept.
+
+Releases made of what a ledger kept alone: numbers, errors, and what they cost.
+
+Nothing is asked anew, so nothing of the request is needed, in whatever version it was.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from sordino.aggregations.count import Count
-from sordino.errors import InvalidQuery
+from sordino.aggregations.intervals import error_names
+from sordino.aggregations.margins.crossing import Integers, Levels, Numbers, add_up
+from sordino.aggregations.margins.fitting import JointFit
+from sordino.aggregations.margins.tables import AbstractTables, KeyCrossing
+from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.losses.loss import Budget, Loss, compose
+from sordino.numbers import arguments
 from sordino.query.request import Request
-from sordino.release.column_names import error_names
+from sordino.release.explanation import UNKNOWN, Provenance
 from sordino.release.release import Release
-from sordino.tables.coarser import add_up
-from sordino.tables.crossing import Levels
-from sordino.tables.halving import Integers, Numbers
-from sordino.tables.joint_fit import JointFit
-from sordino.tables.key_crossing import KeyCrossing
-from sordino.tables.named_tables import AbstractTables
+from sordino.release.released_files import FilesAnswer, holds_files
+from sordino.release.storage import read_table, split_answers
+from sordino.release.text import grouping_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_STREAM: Final = b"\xff\xff\xff\xff"
+"""How every Arrow stream begins; a length of eight bytes never does."""
+_NOTES: Final = (
+    "Read from a ledger: the price is a bound on what this cost, without its curve.",
+)
+
+
+@final
+@dataclass(frozen=True)
+class LedgerFacts:
+    """What is known of a stored answer beside its bytes."""
+
+    loss: Loss
+    plan: str
+    confidence: Fraction
+    plans: Mapping[str, str]
+    """Of several requests that were answered together: their names in order."""
+    provenance: Provenance = UNKNOWN
+
+
+def recall_files(stored: bytes) -> FilesAnswer | None:
+    """Return the files that an answer lies in; None of one that a ledger keeps."""
+    return FilesAnswer.read(stored) if holds_files(stored) else None
+
+
+def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
+    """Return the releases of stored bytes by name, as they were given.
+
+    One that was asked for alone has the empty name. Bytes that are none raise a
+    `ValueError`.
+    """
+    pieces = split_answers(stored)
+    if pieces and bytes(pieces[0][: len(_STREAM)]) == _STREAM:
+        return {"": _release(pieces, facts, ("", facts.plan))}
+    named = zip(facts.plans.items(), pieces, strict=True)
+    return {
+        named_plan[0]: _release(split_answers(piece), facts, named_plan)
+        for named_plan, piece in named
+    }
+
+
+def _release(
+    pieces: list[memoryview], facts: LedgerFacts, named_plan: tuple[str, str]
+) -> Release:
+    """Return one release from the streams of its values, errors and coverage."""
+    name, plan = named_plan
+    table, errors, *coverage = map(read_table, pieces)
+    return Release(
+        table,
+        errors,
+        _keys(table, errors),
+        facts.confidence,
+        facts.loss,
+        plan,
+        _NOTES,
+        coverage=coverage[0] if coverage else None,
+        provenance=replace(facts.provenance, name=name),
+    )
+
+
+def _keys(table: "pa.Table", errors: "pa.Table") -> tuple[str, ...]:
+    """Return the key columns: those that stand among values and errors."""
+    return tuple(name for name in table.column_names if name in errors.column_names)
+
+
+def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Release:
+    """Return releases as one: a first column names the set of columns of each row.
+
+    Keys that a set does not have are missing in its rows. It is made of noisy numbers
+    alone, so it costs nothing more; `budget` is what was asked for all of them, in
+    whose terms the price is shown.
+
+    >>> import sordino as sd
+    >>> visits = {"ward": ["A", "A", "B"], "days": [2, 5, 1]}
+    >>> session = sd.Session(
+    ...     tables={"visits": sd.PrivateTable(visits, protects=sd.AddOneRow())},
+    ...     budget=sd.PureDP(2),
+    ... )
+    >>> wards = sd.KeySet.from_dict({"ward": ["A", "B"]})
+    >>> sets = sd.table("visits").group_by_sets(wards, ()).agg(n=sd.count())
+    >>> sd.stack(session.release_all(sets, sd.PureDP(1))).table.select(
+    ...     ["grouping", "ward"]
+    ... ).to_pylist()[1:]
+    [{'grouping': 'ward', 'ward': 'B'}, {'grouping': 'all', 'ward': None}]
+    """
+    listed = _check(releases)
+    if budget is not None and not isinstance(budget, Budget):
+        raise InvalidParameter(
+            "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
+        )
+    first = listed[0]
+    keys = tuple(dict.fromkeys(name for release in listed for name in release.keys))
+    mark = grouping_name({*keys, *first.names})
+    return Release(
+        _join(releases, mark, keys, "table"),
+        _join(releases, mark, keys, "errors"),
+        (mark, *keys),
+        first.confidence,
+        compose([release.loss for release in listed]),
+        "\n\n".join(f"{name}:\n{release.plan}" for name, release in releases.items()),
+        tuple(dict.fromkeys(note for release in listed for note in release.notes)),
+        budget,
+    )
+
+
+def _check(releases: Mapping[str, Release]) -> list[Release]:
+    """Return releases whose answers have the same names, refusing anything else."""
+    sets: Any = releases
+    kinds = isinstance(sets, Mapping) and all(
+        isinstance(release, Release) for release in sets.values()
+    )
+    if not kinds or not sets:
+        raise InvalidParameter(
+            "releases",
+            sets,
+            "must be a dict from names to releases",
+            "Give what session.release_all returned.",
+        )
+    first, *others = sets.values()
+    for release in others:
+        if (release.names, release.confidence) != (first.names, first.confidence):
+            raise InvalidParameter(
+                "releases",
+                list(release.names),
+                f"must all have the answers {list(first.names)}, and one confidence",
+                "Ask the same of each set: group_by_sets(...).agg(...).",
+            )
+    for name in sets:
+        arguments.unicode_text(releases=name)
+    _refuse_other_types([first, *others])
+    return [first, *others]
+
+
+def _refuse_other_types(listed: list[Release]) -> None:
+    """Refuse columns of one name and several types: no column can hold them."""
+    known: dict[str, pa.DataType] = {}
+    for field in (column for release in listed for column in release.table.schema):
+        if known.setdefault(field.name, field.type) != field.type:
+            raise InvalidParameter(
+                "releases",
+                [str(known[field.name]), str(field.type)],
+                f"must all have columns {field.name!r} of one type",
+                "Rename the column of one.",
+            )
+
+
+def _join(
+    releases: Mapping[str, Release], mark: str, keys: tuple[str, ...], part: str
+) -> "pa.Table":
+    """Return the values, or the errors, of all releases below each other."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    tables = []
+    for name, release in releases.items():
+        table: pa.Table = release.errors if part == "errors" else release.table
+        names = pa.array([name] * table.num_rows, pa.string())
+        tables.append(table.add_column(0, mark, names))
+    whole = pa.concat_tables(tables, promote_options="permissive")
+    rest = [name for name in whole.column_names if name not in {mark, *keys}]
+    return whole.select([mark, *keys, *rest]).combine_chunks()
+
 
 _LEAST: Final = 1e-12
 """A variance that doubles have lost; what is measured so well is weighed no better."""

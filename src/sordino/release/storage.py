@@ -1,19 +1,26 @@
-"""An answer as bytes: what a ledger keeps, so that a repeated request costs nothing.
+"""An answer as bytes, and files written whole or not at all.
+
+An answer as bytes: what a ledger keeps, so that a repeated request costs nothing.
 
 Kept are the numbers; price, plan and notes follow from the request, asked anew.
 The format is two Arrow streams, the answers and their errors, or three with coverage,
 each after its length in eight bytes, big-endian.
 """
 
+import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
-from typing import TYPE_CHECKING, Final, TypeAlias
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from sordino.errors import InvalidParameter
 from sordino.release.answer import Answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 _LENGTH: Final = struct.Struct(">Q")
 Stored: TypeAlias = bytes | memoryview
@@ -99,3 +106,67 @@ def read_table(stream: Stored) -> "pa.Table":
     table = pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
     table.validate(full=True)
     return table
+
+
+LINK: Final = "is a symbolic link, and none is followed"
+
+
+def write_whole(path: Any, write: Callable[[Path], object]) -> None:
+    """Write a file, and what `write` puts beside it, or refuse its path."""
+    target = _target(path)
+    try:
+        problem = _problem(target)
+        if not problem:
+            _replace(target, write)
+    except OSError as error:
+        raise _refusal(path, "cannot be written there") from error
+    if problem:
+        raise _refusal(path, problem)
+
+
+def write_text(path: Any, text: str) -> None:
+    """Write a text, such as a page, or refuse its path."""
+    write_whole(path, lambda file: file.write_text(text, "utf-8", newline="\n"))
+
+
+def _replace(target: Path, write: Callable[[Path], object]) -> None:
+    """Write beside the target, then put finished files in their places, it last."""
+    with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
+        unfinished = Path(folder) / target.name
+        write(unfinished)
+        others = [file for file in Path(folder).iterdir() if file != unfinished]
+        places = {file: target.parent / file.name for file in (*others, unfinished)}
+        for place in filter(Path.is_symlink, places.values()):
+            raise _refusal(place, LINK)
+        for file, place in places.items():
+            file.replace(place)
+
+
+def _target(path: Any) -> Path:
+    """Return the real place of a file: in a folder behind links, itself no link."""
+    try:
+        named = Path(path)
+        os.path.realpath(named)  # refuses what is no path
+        return Path(os.path.realpath(named.parent)) / named.name
+    except (OSError, TypeError, ValueError) as error:
+        raise _refusal(path, "is no path of a file") from error
+
+
+def _problem(target: Path) -> str:
+    """Return why nothing may be written there, from what is there already."""
+    if target.is_symlink():
+        return LINK
+    if target.is_dir():
+        return "is a folder"
+    if target.exists() and not target.is_file():
+        return "is no ordinary file"
+    if not target.parent.is_dir():
+        return "lies in a folder that does not exist"
+    return ""
+
+
+def _refusal(path: Any, problem: str) -> InvalidParameter:
+    """Return the refusal of a path."""
+    shown = str(path) if isinstance(path, os.PathLike) else path
+    remedy = 'Name a file in a folder you may write to, such as "out.csv".'
+    return InvalidParameter("path", shown, problem, remedy)

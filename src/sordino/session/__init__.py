@@ -1,13 +1,11 @@
-"""Where a user stands: tables, a budget, questions and their releases.
+"""Where a user stands: charge, compute, draw, store, return.
 
-- `session`: the methods; `desk`: what they do with a request; `call_guard`: what holds
-  for each call; `given_requests`, `sql_request`: questions as they are given
-- `catalog`: tables and views by name; `holding`, `description` and `description_page`:
-  what everybody may know of them
-- `book`: the ledger as a session uses it; `identity`: what makes two requests the same,
-  with `rows_digest` for public tables
-- `desk_opening`: how a session begins; `open_blocks`: of which blocks rows are read;
-  `narrowing`: a session over some of them
-- `partition`: parts of a table, charged once; `outlook`: what a release would leave
-- `inspection`, `inspection_report`: exact counts, for the curator alone
+- `session`: the methods, and what holds for each call; `sql`: requests as they are
+  given
+- `tables`: tables, views, blocks and parts by name
+- `executor`: what a request needs, in order; `charging`: the ledger as a session uses
+  it
+- `files`: answers too large for a ledger; `usages`: what a policy is held against
+- `description`, `inspection`, `suggestion`, `rehearsal`: what may be known before
+  asking
 """

@@ -1,28 +1,77 @@
-"""What everybody may know of a session: texts, and nothing that holds a row."""
+"""What everybody may know of a session."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, final
 
-from sordino.display.formatting import cut_text, format_key, text_width
-from sordino.ledger.block_rows import (
+from sordino.expressions.schema import Column, Schema
+from sordino.ledger.blocks import (
     BLOCK_HEADING,
     PERSON_HEADING,
+    Block,
     Windows,
     block_rows,
     exposure_rows,
 )
-from sordino.ledger.entries import Entry
-from sordino.ledger.exposure import Block
-from sordino.ledger.ledger_page import (
-    NEWEST,
-    block_tables,
-    budget_line,
-    entry_table,
-)
-from sordino.losses.base import Loss
-from sordino.session.description_page import description_page
-from sordino.session.holding import Holding
+from sordino.ledger.record_kinds import Entry
+from sordino.losses.loss import Loss
+from sordino.numbers.formatting import cut_text, format_key, text_width
+from sordino.numbers.views import office
+
+MOST: Final = 60
+"""Columns of a table that are shown."""
+
+
+@final
+@dataclass(frozen=True)
+class Holding:
+    """A table or a view: a sentence on it, its columns, and what cannot be used."""
+
+    name: str
+    sentence: str
+    columns: tuple[tuple[str, str, str], ...]
+    """(name, type, what of its values may be missing)"""
+    unusable: tuple[tuple[str, str], ...]
+    """(name, why)"""
+
+    @classmethod
+    def of(
+        cls, name: str, sentence: str, schema: Schema, unusable: Mapping[str, str]
+    ) -> "Holding":
+        """Return what is to be said of a table or a view."""
+        columns = tuple(
+            (known, column.type, missing_word(column))
+            for known, column in schema.columns
+        )
+        return cls(name, sentence, columns, tuple(unusable.items()))
+
+    @property
+    def first_columns(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the first columns."""
+        return self.columns[:MOST]
+
+    @property
+    def rest(self) -> int:
+        """Return how many columns are not shown."""
+        return len(self.columns) - len(self.first_columns)
+
+
+def missing_word(column: Column) -> str:
+    """Return what of a column may be missing, in a word.
+
+    >>> missing_word(Column("f64")), missing_word(Column("i64", nullable=False))
+    ('yes, or NaN', 'no')
+    """
+    match column.nullable, column.nan:
+        case True, True:
+            return "yes, or NaN"
+        case True, False:
+            return "yes"
+        case False, True:
+            return "NaN"
+        case _:
+            return "no"
+
 
 _NAME, _WIDEST = 40, 100
 _GAP: Final = "  "
@@ -56,12 +105,14 @@ class Description:
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show everything in a notebook."""
-        return description_page(
+        shown: str = office.description_page(
             self.holdings,
             self.keysets,
-            budget_line(self._where, self.left, self.budget),
-            block_tables(self.blocks, self.exposures) + entry_table(self.entries),
+            office.budget_line(self._where, self.left, self.budget),
+            office.block_tables(self.blocks, self.exposures)
+            + office.entry_table(self.entries),
         )
+        return shown
 
     @property
     def _where(self) -> str:
@@ -77,7 +128,7 @@ class Description:
         yield _line(f"left: {self.left!r} of {self.budget!r}{where}")
         if not self.blocks:
             return
-        yield from _rows([BLOCK_HEADING, *block_rows(self.blocks[-NEWEST:])])
+        yield from _rows([BLOCK_HEADING, *block_rows(self.blocks[-office.NEWEST :])])
         yield from _rows([PERSON_HEADING, *exposure_rows(self.exposures, self.blocks)])
 
 

@@ -1,51 +1,188 @@
-"""A session: private tables, a budget, and noisy answers that are charged to it.
+"""Session, how it opens and narrows, and the guard at its door.
+
+How a session begins: its tables, its ledger, and the blocks that are open.
+
+tables (names and types) ── ledger ── open blocks ── only their rows are read
+
+A session over the rows of some blocks: the same ledger, and only these are charged.
+
+Every table with blocks is filtered to them at its source, so whatever is asked then has
+a cover among them (docs/proofs/queries.md, section 11).
+
+A session: private tables, a budget, and noisy answers that are charged to it.
 
 price (public facts) ── rehearse (no rows) ── charge ── exact totals ── noise ── release
+
+Kernel: charge.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn, Self, Unpack, final, overload
 
-from sordino.budgets.limits import Limit
-from sordino.budgets.table_blocks import Blocks
-from sordino.budgets.weak_budgets import warn_of_weak
-from sordino.engines.door import Settings
-from sordino.engines.doors import EngineName
-from sordino.errors import SessionMoved
-from sordino.keysets import KeySet
-from sordino.ledger.entries import DATASET, Entry
+from sordino.data import KeySet
+from sordino.engines.doors import EngineName, Settings, engine_named, engine_of_sources
+from sordino.errors import InvalidParameter, InvalidQuery, SessionMoved
+from sordino.ledger.blocks import worst_exposures
 from sordino.ledger.ledger import Ledger
-from sordino.losses.base import Budget, Loss
-from sordino.planning.batch import Batch
-from sordino.planning.margins_price import MarginsPrice
-from sordino.planning.price import Price
-from sordino.planning.request_weights import Given
+from sordino.ledger.opening import read_blocks
+from sordino.ledger.record_kinds import DATASET, Entry
+from sordino.losses.budgets.blocks import WHOLE, Blocks, blocks_text
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.budgets.risk import warn_of_weak
+from sordino.losses.loss import Budget, Loss
+from sordino.numbers.canonical import Words, call
+from sordino.plan.bundle import Given
+from sordino.plan.margins import MarginsPrice
+from sordino.plan.price import Batch, Price
 from sordino.query.builder import Query
-from sordino.query.marginals import Marginals
+from sordino.query.groups import Marginals
 from sordino.query.request import CONFIDENCE, Request
 from sordino.release.release import Release
 from sordino.release.released_files import ReleasedFiles
 from sordino.release.releases import Releases
-from sordino.session import sql_request
-from sordino.session.book import Remarks, Terms
-from sordino.session.call_guard import guard_call
-from sordino.session.describing import describe_desk
-from sordino.session.description import Description
-from sordino.session.desk import Desk
-from sordino.session.desk_opening import open_desk
-from sordino.session.files_desk import ReleaseOptions, release_files
-from sordino.session.given_requests import (
-    read_marginals,
-    read_request,
-    read_requests,
+from sordino.session import sql as sql_request
+from sordino.session.charging import (
+    Remarks,
+    Terms,
+    guard_call,
+    open_book,
+    protection_text,
 )
-from sordino.session.margins_desk import price_margins, release_margins
-from sordino.session.narrowing import narrow_desk
-from sordino.session.outlook import Outlook
-from sordino.session.sql_request import SqlOptions
-from sordino.session.suggesting import suggest
-from sordino.session.suggestion import Suggestion
+from sordino.session.description import Description
+from sordino.session.executor import (
+    Desk,
+    Outlook,
+    ReleaseOptions,
+    price_margins,
+    release_files,
+    release_margins,
+)
+from sordino.session.files import files_behind
+from sordino.session.sql import SqlOptions, read_marginals, read_request, read_requests
+from sordino.session.suggestion import Suggestion, suggest
+from sordino.session.tables import (
+    Catalog,
+    keep_open_blocks,
+    open_catalog,
+    private_sources,
+    refuse_unfit_tables,
+)
+
+
+def describe_desk(desk: Desk, entries: tuple[Entry, ...]) -> Description:
+    """Return what everybody may know of the tables, the budget and the releases."""
+    book = desk.book
+    return Description(
+        desk.catalog.holdings(),
+        tuple(desk.keysets),
+        book.remaining,
+        book.promise,
+        entries,
+        book.blocks_read(),
+        worst_exposures(book.ledger.division, book.ledger.exposure),
+    )
+
+
+def open_desk(
+    tables: Mapping[str, Any],
+    terms: Terms,
+    engine: EngineName | None,
+    settings: Settings,
+) -> Desk:
+    """Return a desk over some tables; what does not fit is refused before all else."""
+    name = engine_of_sources(private_sources(tables)) if engine is None else engine
+    holder = engine_named(name, settings)
+    catalog = open_catalog(holder, tables)
+    blocks = read_blocks(terms.blocks, None)
+    if blocks is not None or terms.begins:
+        refuse_unfit_tables(catalog, blocks)
+    book = open_book(terms, protection_text(tables))
+    division = book.ledger.division
+    refuse_unfit_tables(catalog, division)
+    book.adopt(terms.policy)
+    book = replace(book, files=files_behind(tables))
+    if division is None:
+        return Desk(holder, catalog, book)
+    names = () if blocks is None else blocks.names
+    whole = None in catalog.block_columns.values()
+    opened = book.ledger.open_blocks(names, whole=whole)
+    keep_open_blocks(catalog, division, opened)
+    return Desk(holder, catalog, replace(book, blocks=opened))
+
+
+def narrow_desk(desk: Desk, names: tuple[Any, ...]) -> Desk:
+    """Return a desk at which the tables are their rows of some open blocks."""
+    desk.refuse_strangers()
+    opened, division = desk.book.blocks, desk.book.ledger.division
+    if opened is None or division is None:
+        raise InvalidQuery(
+            "the tables of this session do not lie in blocks",
+            'Try sd.PrivateTable(..., blocks="month") and '
+            'sd.Session(..., blocks=sd.Blocks(start="2026-01", every="month")).',
+        )
+    chosen = _chosen_blocks(names, opened)
+    return replace(
+        desk,
+        catalog=_narrow_catalog(desk.catalog, division, chosen),
+        book=replace(desk.book, blocks=chosen),
+        keysets={},
+    )
+
+
+def _chosen_blocks(names: tuple[Any, ...], opened: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the blocks that are named, in order; tables without blocks stay."""
+    if not names:
+        raise InvalidParameter("blocks", names, "must be named", 'Try "2026-01".')
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidParameter("blocks", name, "must be text", 'Try "2026-01".')
+        if name not in opened or name == WHOLE:
+            known = [each for each in opened if each != WHOLE]
+            newest = f"the newest is {known[-1]!r}" if known else "none is open yet"
+            raise InvalidParameter(
+                "blocks",
+                name,
+                f"must be an open block; {newest}",
+                "A period opens when it is over, in UTC, for sessions made after it.",
+            )
+    wanted = {*names, WHOLE}
+    return tuple(name for name in opened if name in wanted)
+
+
+def _step_words(words: Callable[[], list[Words]], step: Words) -> list[Words]:
+    """Return what a table stands for, and the step from it to some of its blocks."""
+    return [*words(), step]
+
+
+def _narrow_catalog(
+    whole: Catalog, division: Blocks, names: tuple[str, ...]
+) -> Catalog:
+    """Return the tables with their rows of some blocks, and the views made anew."""
+    divided = {name for name, column in whole.block_columns.items() if column}
+    step = call("in_blocks", names=[name for name in names if name != WHOLE])
+    narrowed = replace(
+        whole,
+        relations=dict(whole.ungated),
+        worded={
+            name: partial(_step_words, words, step) if name in divided else words
+            for name, words in whole.worded.items()
+            if name not in whole.views
+        },
+        sentences=dict(whole.sentences),
+        layouts={},
+        views={},
+    )
+    keep_open_blocks(narrowed, division, names)
+    for name in whole.views:
+        del narrowed.sentences[name]
+    for name in divided:
+        narrowed.sentences[name] = f"{whole.sentences[name]}: {blocks_text(names)}"
+    for name, query in whole.views.items():
+        narrowed.view(name, query)
+    return narrowed
 
 
 @final  # noqa: PLR0904 all that users ask of it

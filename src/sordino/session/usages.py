@@ -5,17 +5,17 @@ from fractions import Fraction
 from itertools import starmap
 from typing import Any, Final
 
-from sordino.aggregations.totals import AbstractTotal, Distinct
-from sordino.planning.bundle import Bundle
-from sordino.planning.margins_purchase import MarginsPurchase
-from sordino.planning.plan import Plan
-from sordino.planning.purchase import Purchase
-from sordino.policy.usage import TableColumn, TableColumns, Usage
-from sordino.query.lineage import Cells, Lineage, lineage_of
+from sordino.aggregations.measurement import AbstractTotal, Distinct
+from sordino.ledger.policy_rules import TableColumn, TableColumns, Usage
+from sordino.numbers.canonical import Words
+from sordino.plan.bundle import Bundle
+from sordino.plan.margins import MarginsPurchase
+from sordino.plan.plan import Plan
+from sordino.plan.purchase import Purchase
+from sordino.query.node_rules import Cells, Lineage, lineage_of
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
-from sordino.session.catalog import Catalog
-from sordino.words import Words
+from sordino.session.tables import Catalog
 
 _NOT_ANSWERS: Final = {False: "keys", True: "top"}
 """What is asked besides answers: which groups there are, or which are the first."""

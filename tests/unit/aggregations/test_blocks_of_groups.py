@@ -5,11 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from sordino.aggregations.intervals import linear, quotient_bars, sums
-from sordino.aggregations.intervals.bars import Bars
-from sordino.aggregations.intervals.number_noise import Noise
-from sordino.aggregations.intervals.sums import Shown, Sums
-from sordino.mechanisms.laplace import Laplace
+from sordino.aggregations.intervals import linear, linear_forms, quotient_bars
+from sordino.aggregations.intervals.linear_forms import Bars, Noise, Shown, Sums
+from sordino.noise.laplace import Laplace
 
 _GROUPS = 40
 _TOP, _BOTTOM = (0.0, 1.0), (1.0, 1.0)
@@ -43,7 +41,7 @@ def test_a_block_of_groups_is_like_all(
 ) -> None:
     """However many are worked through together."""
     expected = bars_of(noisy_sums(shown=shown))
-    monkeypatch.setattr(sums, "_BLOCK", block)
+    monkeypatch.setattr(linear_forms, "_BLOCK", block)
     got = noisy_sums(shown=shown).in_blocks(bars_of)
     assert len(got) == 2 * len(Bars._fields)
     assert_alike(got, expected)

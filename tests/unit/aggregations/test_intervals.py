@@ -23,9 +23,8 @@ from sordino.aggregations.intervals import (
     spread_bars,
 )
 from sordino.errors import InvalidParameter
-from sordino.mechanisms.gaussian import Gaussian
-from sordino.mechanisms.geometric import Geometric
-from sordino.mechanisms.laplace import Laplace
+from sordino.noise.gaussian import Gaussian
+from sordino.noise.laplace import Geometric, Laplace
 from tests.statistics import is_at_least, is_at_most
 
 F = Fraction

@@ -16,9 +16,9 @@ from sordino.aggregations.intervals import (
     linear,
     quotient_bars,
 )
-from sordino.mechanisms.gaussian_threshold import GaussianThreshold
-from sordino.mechanisms.laplace import Laplace
-from sordino.mechanisms.laplace_threshold import LaplaceThreshold
+from sordino.noise.laplace import Laplace
+from sordino.noise.threshold.gaussian import GaussianThreshold
+from sordino.noise.threshold.laplace import LaplaceThreshold
 
 F = Fraction
 

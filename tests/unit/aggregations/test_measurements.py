@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.aggregations.measurements import scale_change
-from sordino.sensitivity import Sensitivity
+from sordino.aggregations.measurement import scale_change
+from sordino.noise.sensitivity import Sensitivity
 
 
 @pytest.mark.parametrize("copies", [1, 2, 3])

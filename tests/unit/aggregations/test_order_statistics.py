@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.aggregations.candidates import candidates
-from sordino.aggregations.decimals import roundest, shortest_decimals
-from sordino.aggregations.extremes import stretches
+from sordino.aggregations.candidates import candidates, roundest, shortest_decimals
+from sordino.aggregations.quantile import stretches
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 
 MUCH: Final = sd.PureDP(10**9)

@@ -6,10 +6,10 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.pages.languages import language_codes
-from sordino.release.label import Label, Status
-from sordino.release.label_facts import CountedRange, LabelFacts, PaidBy
-from sordino.release.request_facts import Protected, RowLimit
+from sordino.office.html.page import language_codes
+from sordino.office.label.facts import CountedRange, LabelFacts, PaidBy
+from sordino.office.label.views import Label, Status
+from sordino.release.explanation import Protected, RowLimit
 from tests.browser.sight import look_at
 from tests.releases import RELEASES, few
 

@@ -5,12 +5,10 @@ from fractions import Fraction
 import pytest
 
 import sordino as sd
-from sordino.budgets.budget_text import budget_text
-from sordino.budgets.filter_choice import concentrated_filter
-from sordino.budgets.limits import Limit
-from sordino.curves.coarseness import COARSENESS
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss
+from sordino.losses.budgets.limits import Limit, budget_text, concentrated_filter
+from sordino.losses.curves.points import COARSENESS
+from sordino.losses.loss import Loss
 from sordino.numbers import INFINITE
 
 BUDGET = sd.ApproxDP(1, "1e-6")

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.budgets.calibration import calibrate
-from sordino.budgets.risk import Advantage, ErrorRates
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget, Loss, PureDP
+from sordino.losses.budgets.risk import Advantage, ErrorRates, calibrate
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.noise_losses import LaplaceLoss
+from sordino.losses.loss import Budget, Loss, PureDP
+from sordino.noise.laplace import LaplaceLoss
 
 
 def gaussian(scale: float) -> Loss:

@@ -12,8 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.budgets.charge import GRID, LONGEST, Charge
-from sordino.budgets.filter_choice import (
+from sordino.errors import BudgetExceeded, InvalidParameter
+from sordino.losses.budgets.charge import GRID, LONGEST, Charge
+from sordino.losses.budgets.filters import (
+    AbstractFilter,
+    ApproxSum,
+    PureOrConcentrated,
+    PureSum,
+)
+from sordino.losses.budgets.limits import (
     FILTERS,
     concentrated_filter,
     filter_for,
@@ -21,16 +28,12 @@ from sordino.budgets.filter_choice import (
     read_filter,
     written_limits,
 )
-from sordino.budgets.filter_either import PureOrConcentrated
-from sordino.budgets.filter_sums import ApproxSum, PureSum
-from sordino.budgets.filters import AbstractFilter
-from sordino.budgets.risk import Advantage, ErrorRates
-from sordino.errors import BudgetExceeded, InvalidParameter
-from sordino.losses.base import Loss, PureDP
-from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.losses.budgets.risk import Advantage, ErrorRates
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.mechanisms.gaussian import Gaussian
-from sordino.mechanisms.laplace import Laplace
+from sordino.losses.loss import Loss, PureDP
+from sordino.noise.exponential import BoundedRangeLoss
+from sordino.noise.gaussian import Gaussian
+from sordino.noise.laplace import Laplace
 from tests.adversary import natural, response, reveal, stepping, worst
 
 LIMITS: dict[str, Callable[[], AbstractFilter]] = {

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sordino.cli import terminal
+from sordino.office.cli import main
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
 ROWS = st.integers(1, 4).flatmap(
@@ -25,7 +25,7 @@ def test_a_table_fits_and_keeps_every_letter(
     """As far as eight letters a column allow; no control character is passed on."""
     monkeypatch.setenv("COLUMNS", str(columns))
     capsys.readouterr()
-    terminal.text_table(rows)
+    main.text_table(rows)
     lines = capsys.readouterr().out.split("\n")
     room = max(columns, len(rows[0]) * (8 + 2) - 2)
     assert max(map(len, lines)) <= room
@@ -41,9 +41,9 @@ def test_a_sentence_is_folded_between_words(
 ) -> None:
     """A word stays whole where it fits, and an escape is shown, not obeyed."""
     monkeypatch.setenv("COLUMNS", "20")
-    terminal.say("clinic.ledger is what was written")
+    main.say("clinic.ledger is what was written")
     assert capsys.readouterr().out == "clinic.ledger is\nwhat was written\n"
-    terminal.say("\x1b[31mred")
+    main.say("\x1b[31mred")
     assert capsys.readouterr().out == r"'\x1b[31mred'" + "\n"
 
 
@@ -52,7 +52,7 @@ def test_columns_stand_side_by_side(
 ) -> None:
     """The widest column is folded; the others keep their width."""
     monkeypatch.setenv("COLUMNS", "24")
-    terminal.text_table([("a", "limit", "one two three four"), ("", "left", "")])
+    main.text_table([("a", "limit", "one two three four"), ("", "left", "")])
     assert capsys.readouterr().out.split("\n") == [
         "a  limit  one two three",
         "          four",

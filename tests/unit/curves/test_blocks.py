@@ -14,19 +14,16 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import sordino as sd
-from sordino.curves.convolution import block_sums, convolution
-from sordino.curves.convolution.block_sums import condense, sum_blocks
-from sordino.curves.convolution.convolution import Convolution
-from sordino.curves.convolution.grid import Grid
-from sordino.curves.convolution.grid_sums import GridSums
-from sordino.curves.laws import outlines
-from sordino.curves.laws.law import GaussianLaw, Wide
-from sordino.curves.laws.outlines import Outline
-from sordino.curves.response import response_law
-from sordino.curves.table_curve import SumCurve
-from sordino.losses.base import PureDP, compose
 from sordino.losses.closed import GaussianDP
-from sordino.losses.noise_losses import DiscreteGaussianLoss
+from sordino.losses.curves import composition
+from sordino.losses.curves import laws as outlines
+from sordino.losses.curves.composition import Convolution, condense, sum_blocks
+from sordino.losses.curves.curve import response_law
+from sordino.losses.curves.laws import GaussianLaw, Outline, Wide
+from sordino.losses.curves.tables import SumCurve
+from sordino.losses.curves.transform import Grid, GridSums
+from sordino.losses.loss import PureDP, compose
+from sordino.noise.gaussian import DiscreteGaussianLoss
 
 Places: TypeAlias = NDArray[np.signedinteger[Any]]
 
@@ -37,8 +34,8 @@ DISTINCT = 40_000
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a few laws fill several blocks."""
-    monkeypatch.setattr(convolution, "_MANY", 0)
-    monkeypatch.setattr(block_sums, "_BLOCK", 1 << 13)
+    monkeypatch.setattr(composition, "_MANY", 0)
+    monkeypatch.setattr(composition, "_BLOCK", 1 << 13)
 
 
 def grids(seed: int, count: int) -> Iterator[tuple[Grid, int]]:
@@ -90,10 +87,10 @@ def test_a_block_dominates_its_sum_and_is_sharp(seed: int) -> None:
 def test_a_gap_between_windows_moves_up() -> None:
     """Mass that no window holds goes to the least place of the next."""
     first, second = np.full(3, 0.25), np.full(2, 0.125)
-    masses, wider = block_sums._least(first, 5, second, 0.25)
+    masses, wider = composition._least(first, 5, second, 0.25)
     assert wider
     assert masses.tolist() == [0.25, 0.25, 0.25, 0, 0, 0.375, 0.125]
-    masses, wider = block_sums._least(np.full(3, 0.25), 1, np.full(1, 0.125), 0.5)
+    masses, wider = composition._least(np.full(3, 0.25), 1, np.full(1, 0.125), 0.5)
     assert not wider
     assert masses.tolist() == [0.25, 0.125, 0.25]
 
@@ -137,8 +134,8 @@ def test_blocks_change_nothing_that_is_seen(monkeypatch: pytest.MonkeyPatch) -> 
     epsilon = np.linspace(0, 4, 30)
     at_once = Convolution(laws)
     whole = at_once.profile(4.0).delta_at(epsilon)
-    monkeypatch.setattr(convolution, "_MANY", 0)
-    monkeypatch.setattr(block_sums, "_BLOCK", 1 << 13)
+    monkeypatch.setattr(composition, "_MANY", 0)
+    monkeypatch.setattr(composition, "_BLOCK", 1 << 13)
     by_blocks = Convolution(laws).profile(4.0).delta_at(epsilon)
     assert not np.array_equal(by_blocks, whole)
     assert (by_blocks <= whole * (1 + 1e-6)).all()

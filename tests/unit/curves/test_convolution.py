@@ -9,18 +9,16 @@ import pytest
 from scipy.fft import next_fast_len
 from scipy.special import ndtr
 
-from sordino.curves.convolution import grid, transform
-from sordino.curves.convolution.convolution import Convolution, tail_profile
-from sordino.curves.convolution.grid import Grid, on_grid
-from sordino.curves.laws.derived import SampledLaw
-from sordino.curves.laws.law import AbstractLossLaw, Atoms, GaussianLaw
-from sordino.curves.laws.range_laws import LaplaceLaw
-from sordino.curves.points import Floats
-from sordino.curves.table_curve import AbstractTableCurve
-from sordino.losses.base import PureDP
 from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.losses.noise_losses import LaplaceLoss
+from sordino.losses.curves import transform
+from sordino.losses.curves.composition import Convolution, tail_profile
+from sordino.losses.curves.laws import AbstractLossLaw, Atoms, GaussianLaw, SampledLaw
+from sordino.losses.curves.points import Floats
+from sordino.losses.curves.tables import AbstractTableCurve
+from sordino.losses.curves.transform import Grid, on_grid
+from sordino.losses.loss import PureDP
 from sordino.losses.thresholded import threshold_loss
+from sordino.noise.laplace import LaplaceLaw, LaplaceLoss
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.7, 1.5])
 
@@ -72,7 +70,7 @@ def test_a_grid_that_rounds_losses_down_is_caught(
     """A mutant with each cell's mass on its left end falls below the closed form."""
     truth = GaussianDP("sqrt(0.4)").delta_at(EPSILONS)
     assert (composed_delta(GaussianLaw(0.2), 10) >= truth).all()
-    monkeypatch.setattr(grid, "_right_share", lambda p, *_: np.zeros_like(p))
+    monkeypatch.setattr(transform, "_right_share", lambda p, *_: np.zeros_like(p))
     assert (composed_delta(GaussianLaw(0.2), 10) < truth).any()
 
 

@@ -8,28 +8,27 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino import progress
-from sordino.curves import ticks
-from sordino.curves.breach_curve import BreachCurve
-from sordino.curves.convolution import grid_sums
-from sordino.curves.convolution.convolution import Convolution
-from sordino.curves.gaussian_curve import GaussianCurve
-from sordino.curves.laws.derived import MovedLaw, SampledLaw
-from sordino.curves.laws.lattices import (
-    category_laws,
-    discrete_gaussian_laws,
-    geometric_laws,
-)
-from sordino.curves.laws.law import Atoms, GaussianLaw, Laws
-from sordino.curves.loss_variables import PLRVs, get_beta
-from sordino.curves.points import read
-from sordino.curves.profile import Profile
-from sordino.curves.range_curve import RangeCurve
-from sordino.curves.response import ResponseCurve
-from sordino.curves.rounds_curve import RoundsCurve
-from sordino.curves.search import find_least
 from sordino.errors import InvalidParameter
-from sordino.numbers import INFINITE
+from sordino.losses.curves import transform
+from sordino.losses.curves.combined import BreachCurve
+from sordino.losses.curves.composition import Convolution
+from sordino.losses.curves.curve import GaussianCurve, ResponseCurve
+from sordino.losses.curves.laws import (
+    Atoms,
+    GaussianLaw,
+    Laws,
+    MovedLaw,
+    Profile,
+    SampledLaw,
+)
+from sordino.losses.curves.points import find_least, read
+from sordino.losses.curves.tradeoff import PLRVs, get_beta
+from sordino.losses.thresholded import RoundsCurve
+from sordino.noise.exponential import RangeCurve
+from sordino.noise.gaussian import discrete_gaussian_laws
+from sordino.noise.laplace import geometric_laws
+from sordino.noise.randomized_response import category_laws
+from sordino.numbers import INFINITE, progress
 
 NOTHING = Atoms(np.zeros(0), np.zeros(0), np.zeros(0), 1.0)
 THIRD = Fraction(1, 3)
@@ -104,11 +103,11 @@ def test_a_tilt_that_is_searched_in_vain_still_bounds(
     epsilon = np.linspace(0, 12, 40)
     sharp = Convolution(sums).profile(12.0).delta_at(epsilon)
     least = Convolution(sums).least_delta(epsilon)
-    monkeypatch.setattr(grid_sums, "_SEARCH", 1)
+    monkeypatch.setattr(transform, "_SEARCH", 1)
     rough = Convolution(sums)
     tilt, there = rough.sums.tilt(12.0)
     reached = math.sqrt(2 * (tilt * there.mean - there.log))
-    assert abs(reached - 12) > grid_sums._NEAR, "it stopped before it was near"
+    assert abs(reached - 12) > transform._NEAR, "it stopped before it was near"
     delta = rough.profile(12.0).delta_at(epsilon)
     assert delta.tolist() != sharp.tolist()
     assert (delta >= least).all()
@@ -178,8 +177,8 @@ def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(progress.Line, "say", lambda _, text: said.append(text))
     monkeypatch.setattr(progress, "PATIENCE", math.inf)
-    list(ticks.tick_each("ab", "loss"))
+    list(progress.tick_each("ab", "loss"))
     assert said == []
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
-    list(ticks.tick_each("ab", "loss"))
+    list(progress.tick_each("ab", "loss"))
     assert said == ["loss 1 of 2", "loss 2 of 2"]

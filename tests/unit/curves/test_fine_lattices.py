@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.losses.noise_losses import GeometricLoss, LaplaceLoss
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
 
 SCALES = [10**k for k in range(3, 16)] + [10**k + 7 for k in range(6, 16)]
 MOST_POINTS = 1 << 21

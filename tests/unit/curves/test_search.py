@@ -2,7 +2,7 @@
 
 import math
 
-from sordino.curves.search import find_crossing, find_least
+from sordino.losses.curves.points import find_crossing, find_least
 
 
 def test_a_crossing_outside_of_the_bracket() -> None:

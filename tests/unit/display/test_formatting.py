@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.display.formatting import (
+from sordino.numbers.formatting import (
     cut_text,
     format_interval,
     format_key,

@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from matplotlib.colors import to_rgb
 
-from sordino.display.inks import DARK, LIGHT, Inks
+from sordino.office.pictures.curves import DARK, LIGHT, Inks
 
 LETTERS: Final = 4.5
 SHAPES: Final = 3.0

@@ -6,9 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from sordino.display.curves import unit_curve
-from sordino.display.diagram import Step, diagram
-from sordino.display.elements import (
+from sordino.office.html.elements import (
     html_aside,
     html_details,
     html_line,
@@ -16,7 +14,14 @@ from sordino.display.elements import (
     html_table,
     html_title,
 )
-from sordino.display.small_bars import interval_bar, scale_of, share_bar
+from sordino.office.html.small_pictures import (
+    Step,
+    diagram,
+    interval_bar,
+    scale_of,
+    share_bar,
+    unit_curve,
+)
 
 EVIL = "<script>alert('x')</script>&\"\n\u202e"
 

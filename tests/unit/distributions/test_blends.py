@@ -8,13 +8,12 @@ import pytest
 from flint import arb
 from numpy.typing import NDArray
 
-from sordino.distributions.base import AbstractLaw
-from sordino.distributions.blends import AbstractBlend, GaussianBlend, LaplaceBlend
-from sordino.distributions.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
-from sordino.distributions.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
-from sordino.distributions.point import PointMass
+from sordino.noise.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
+from sordino.noise.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
+from sordino.noise.law import AbstractLaw, PointMass
+from sordino.noise.sums import AbstractBlend, GaussianBlend, LaplaceBlend
 from sordino.numbers import ball
-from sordino.numbers.precision import precision
+from sordino.numbers.rounding import precision
 
 SIZES = [
     [1.0],

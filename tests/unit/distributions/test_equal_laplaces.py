@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sordino.distributions.blends import LaplaceBlend
-from sordino.distributions.equal_laplaces import reach_of_equal
+from sordino.noise.sums import LaplaceBlend, reach_of_equal
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-9])

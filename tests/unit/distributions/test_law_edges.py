@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from sordino.distributions.base import _floor, _least
-from sordino.distributions.blends import GaussianBlend
-from sordino.distributions.gaussian import DiscreteGaussianLaw
-from sordino.distributions.laplace_sums import LaplaceSumLaw
+from sordino.noise.gaussian import DiscreteGaussianLaw
+from sordino.noise.laplace import LaplaceSumLaw
+from sordino.noise.law import _floor, _least
+from sordino.noise.sums import GaussianBlend
 from sordino.numbers import sqrt
 
 

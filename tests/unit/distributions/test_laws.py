@@ -9,11 +9,10 @@ from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.distributions import gaussian
-from sordino.distributions.base import AbstractLatticeLaw, AbstractLaw
-from sordino.distributions.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
-from sordino.distributions.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
-from sordino.distributions.point import PointMass
+from sordino.noise import gaussian
+from sordino.noise.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
+from sordino.noise.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
+from sordino.noise.law import AbstractLatticeLaw, AbstractLaw, PointMass
 from sordino.numbers import ball, fraction, sqrt
 
 F = Fraction

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.short_plans import whole_question
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.aggregations.measurement import Total
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import comparable_answer, whole_question
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col, lit
 from sordino.query.nodes import AbstractNode, Source
-from sordino.query.question import Total
 from tests.duckdb_order import SALT, in_duckdb_order
 
 DUCKDB = duckdb_engine(salt=SALT)

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.conformance.bound_cases import CASES
-from sordino.conformance.verdicts import Verdict, verdicts
+from sordino.engines.conformance.bounds import CASES
+from sordino.engines.conformance.verdicts import Verdict, verdicts
 from sordino.engines.duckdb.dialect import DuckDBDialect
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.sql import pieces as sql
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.statements import templates
 from sordino.expressions import arithmetic
 
 
@@ -40,18 +40,22 @@ def test_duckdb_conforms() -> None:
 
 def _nulls_as_zero(self: Any, value: Any, *_: Any, **__: Any) -> Any:
     del self
-    return sql.function("count", value.copy())
+    return templates.function("count", value.copy())
 
 
 def _distinct_with_nulls(self: Any, values: Any) -> Any:
     del self
-    row = sql.function("row", *(one.copy() for one in values))
-    return sql.function("len", sql.function("list_distinct", sql.function("list", row)))
+    row = templates.function("row", *(one.copy() for one in values))
+    return templates.function(
+        "len", templates.function("list_distinct", templates.function("list", row))
+    )
 
 
 def _nothing(self: Any, value: Any) -> Any:
     del self
-    return sql.function("nullif", sql.function("first", value.copy()), value.copy())
+    return templates.function(
+        "nullif", templates.function("first", value.copy()), value.copy()
+    )
 
 
 WRONG: Final[dict[str, Callable[..., Any]]] = {
@@ -61,7 +65,7 @@ WRONG: Final[dict[str, Callable[..., Any]]] = {
     "first": _nothing,
     "same": lambda _, one, other: one.eq(other),
     "anti_join": DuckDBDialect.semi_join,
-    "narrow_total": lambda _, total: sql.as_type_or_null(total, "INTEGER"),
+    "narrow_total": lambda _, total: templates.as_type_or_null(total, "INTEGER"),
 }
 
 

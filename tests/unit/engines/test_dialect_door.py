@@ -12,19 +12,27 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance.bound_cases import ADDING_CASES, CASES
-from sordino.conformance.example_tables import TABLES, comparable_answer
-from sordino.conformance.operation_cases import FORMS, Form
-from sordino.conformance.plan_cases import PLAIN_CASES, Case
-from sordino.conformance.verdicts import answer_of_form, open_each, order_of, verdict
 from sordino.engines import doors
-from sordino.engines.base import AbstractEngine
-from sordino.engines.door import Door, Settings
-from sordino.engines.doors import engine_named
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance.bounds import ADDING_CASES, CASES
+from sordino.engines.conformance.operations import FORMS, Form
+from sordino.engines.conformance.plans import (
+    PLAIN_CASES,
+    TABLES,
+    Case,
+    comparable_answer,
+)
+from sordino.engines.conformance.verdicts import (
+    answer_of_form,
+    open_each,
+    order_of,
+    verdict,
+)
+from sordino.engines.doors import Door, Settings, engine_named
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter, InvalidQuery, MissingDependency
-from sordino.expressions.operations import OPERATIONS
+from sordino.expressions.language import OPERATIONS
 from sordino.query.nodes import Source
 from tests.duckdb_order import SALT
 from tests.sqlite_engine.dialect import SQLITE, SQLiteDialect

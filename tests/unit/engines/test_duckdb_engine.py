@@ -17,17 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.conformance import short_plans as plans
-from sordino.conformance.short_plans import question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.sql.engine import SQLEngine
+from sordino.aggregations.measurement import Total
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import question_of
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import EngineFailure, InvalidParameter, UnknownName
 from sordino.expressions.language import col, lit
-from sordino.query.nodes import Source
-from sordino.query.question import Question, Total
-from sordino.schema import Column, Schema
+from sordino.expressions.schema import Column, Schema
+from sordino.query.nodes import Question, Source
 
 PRIVATE = "a private value"
 ROWS = pa.table({"id": list(range(5000)), "x": [PRIVATE] * 5000})
@@ -240,8 +240,8 @@ def test_progress_is_percent(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A line says how far a long query is on stderr, and nothing of the rows."""
-    monkeypatch.setattr("sordino.progress.PATIENCE", 0.0)
-    monkeypatch.setattr("sordino.progress.is_watched", lambda: True)
+    monkeypatch.setattr("sordino.numbers.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("sordino.numbers.progress.is_watched", lambda: True)
     engine = duckdb_engine(progress=True)
     rows = Source("t", engine.open("t", ROWS, {}))
 

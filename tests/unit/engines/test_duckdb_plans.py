@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb import connection, database, executed_plans
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.duckdb.executed_plans import runs_as_written
+from sordino.engines.duckdb import plans
+from sordino.engines.duckdb import session as connection
+from sordino.engines.duckdb import session as database
+from sordino.engines.duckdb.plans import runs_as_written
+from sordino.engines.duckdb.session import duckdb_engine
 from tests.lying_file import believes, write_lying_file
 
 ON: Final = {"enable_optimizer": "true"}
@@ -38,7 +40,7 @@ def run_plans(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     def looked_at(there: Any, written: Any, text: str, values: Any) -> bool:
         ((_, told),) = there.execute(f"EXPLAIN (FORMAT json) {text}", values).fetchall()
         (root,) = json.loads(told)
-        seen.append((text, values, tuple(executed_plans._nodes(root))))
+        seen.append((text, values, tuple(plans._nodes(root))))
         return runs_as_written(there, written, text, values)
 
     monkeypatch.setattr(database, "runs_as_written", looked_at)
@@ -123,7 +125,7 @@ def test_the_optimiser_believes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the optimiser, and no look at the plan, the same file is believed."""
-    monkeypatch.setattr(executed_plans, "_is_written", lambda *_: True)
+    monkeypatch.setattr(plans, "_is_written", lambda *_: True)
     assert believes(duckdb_engine(), write_lying_file(tmp_path / "lying.parquet"))
 
 
@@ -148,7 +150,7 @@ def explained(name: str, *below: Any, **said: str) -> dict[str, Any]:
 def test_a_leaf_is_asked_for_columns_alone() -> None:
     """A scan with a filter, and a leaf of a name that is not known, are other plans."""
     scan = explained("READ_PARQUET", Function="READ_PARQUET", Projections="")
-    assert tuple(executed_plans._nodes(explained("FILTER", scan))) == ("file", "filter")
+    assert tuple(plans._nodes(explained("FILTER", scan))) == ("file", "filter")
     for leaf in (
         explained("READ_PARQUET", Function="READ_PARQUET", Filters="x<1"),
         explained("READ_PARQUET", Dynamic_Filters="x<1"),
@@ -156,7 +158,7 @@ def test_a_leaf_is_asked_for_columns_alone() -> None:
         explained("EMPTY_RESULT"),
         explained("COLUMN_DATA_SCAN"),
     ):
-        assert tuple(executed_plans._nodes(leaf)) not in {("file",), ("rows of ours",)}
+        assert tuple(plans._nodes(leaf)) not in {("file",), ("rows of ours",)}
 
 
 def test_plans_are_compared_node_by_node(tmp_path: Path) -> None:

@@ -2,12 +2,17 @@
 
 import pytest
 
-from sordino.conformance.bound_cases import ADDING_CASES, BOUNDED_CASES, CASES
-from sordino.conformance.example_tables import Sources, comparable_answer, open_tables
-from sordino.conformance.plan_cases import PLAIN_CASES, Case
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance.bounds import ADDING_CASES, BOUNDED_CASES, CASES
+from sordino.engines.conformance.plans import (
+    PLAIN_CASES,
+    Case,
+    Sources,
+    comparable_answer,
+    open_tables,
+)
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure
 from tests.duckdb_order import SALT, in_duckdb_order
 

@@ -11,10 +11,10 @@ import pytest
 from flint import arb, ctx
 
 import sordino as sd
-from sordino.conformance.short_plans import project_to, question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.conformance.plans import project_to, question_of
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.postgres.session import postgres_engine
 from sordino.expressions import exponentials
 from sordino.expressions.exponentials import LOG
 from sordino.expressions.language import Expression, col

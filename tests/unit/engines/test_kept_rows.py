@@ -10,13 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import sortable_rows
-from sordino.conformance.short_plans import question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import question_of, sortable_rows
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.query.nodes import AbstractNode, Source
 from tests.duckdb_order import SALT
 

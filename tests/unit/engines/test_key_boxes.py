@@ -5,7 +5,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from sordino.engines.sql.key_boxes import Side, box_of
+from sordino.engines.statements.totals import Side, box_of
 from tests.dice import Dice, rolled
 
 SEEDS = 300

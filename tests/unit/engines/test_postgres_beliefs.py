@@ -13,17 +13,19 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance.example_tables import comparable_answer
-from sordino.engines.base import AbstractEngine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.postgres import database, plans, server_tables
+from sordino.engines.conformance.plans import comparable_answer
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.postgres import plans
 from sordino.engines.postgres import server as server_module
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.postgres import session as database
+from sordino.engines.postgres import tables as server_tables
 from sordino.engines.postgres.server import PINS
-from sordino.engines.postgres.server_tables import TableOfServer
+from sordino.engines.postgres.session import postgres_engine
+from sordino.engines.postgres.tables import TableOfServer
 from sordino.errors import EngineUnavailable
 from sordino.query.request import Request
-from sordino.session.catalog import Catalog, open_catalog
+from sordino.session.tables import Catalog, open_catalog
 from tests.distances import claim
 from tests.postgres_server import Cluster, cluster
 from tests.unit.engines.test_postgres_settings import role_with

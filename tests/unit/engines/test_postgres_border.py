@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.conformance.edge_values import TIME
-from sordino.conformance.short_plans import filter_rows, question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.conformance.operations import TIME
+from sordino.engines.conformance.plans import filter_rows, question_of
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.postgres.session import postgres_engine
 from sordino.errors import EngineUnavailable, InvalidQuery, SordinoError, UnknownName
 from sordino.query.nodes import Source
 from tests.postgres_server import Cluster, cluster

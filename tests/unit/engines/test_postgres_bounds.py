@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.conformance.short_plans import bound_rows, question_of
+from sordino.engines.conformance.plans import bound_rows, question_of
 from sordino.engines.postgres.dialect import PostgresDialect
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import Source
 from tests.postgres_server import cluster
 

@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("psycopg")
 
-from sordino.cli.exit_codes import exit_code
 from sordino.engines.failures import run_uncharged
-from sordino.engines.postgres.refusals import ServerRefusal, told_of_connecting
+from sordino.engines.postgres.server import ServerRefusal, told_of_connecting
 from sordino.errors import EngineUnavailable
+from sordino.office.cli.main import exit_code
 
 
 def test_codes_tell_what_may_mend_itself() -> None:

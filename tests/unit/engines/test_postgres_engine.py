@@ -11,20 +11,19 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance import short_plans as plans
-from sordino.conformance.bound_cases import CASES
-from sordino.conformance.example_tables import TABLES, comparable_answer
-from sordino.conformance.operation_cases import FORMS, Form
-from sordino.conformance.plan_cases import Case
-from sordino.conformance.verdicts import open_each, order_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.aggregations.measurement import Total
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.bounds import CASES
+from sordino.engines.conformance.operations import FORMS, Form
+from sordino.engines.conformance.plans import TABLES, Case, comparable_answer
+from sordino.engines.conformance.verdicts import open_each, order_of
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.postgres.session import postgres_engine
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import col
 from sordino.expressions.tree import Col
-from sordino.query.nodes import Source
-from sordino.query.question import Question, Total
+from sordino.query.nodes import Question, Source
 from tests.doors import DOORS
 from tests.duckdb_order import SALT
 from tests.laws.test_expression_doors import held

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance.short_plans import explode_rows, question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.postgres.engine import postgres_engine
-from sordino.engines.postgres.sql_lists import MOST
+from sordino.engines.conformance.plans import explode_rows, question_of
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.postgres.entries import MOST
+from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import KeepUnique, Source
 from tests.postgres_server import Cluster, cluster, stored_table
 

@@ -7,14 +7,13 @@ import psycopg
 import pytest
 
 import sordino as sd
-from sordino.conformance.short_plans import question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.conformance.plans import question_of
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.engines.postgres.server import Server
-from sordino.engines.postgres.server_tables import TableOfServer
-from sordino.engines.postgres.table_facts import facts_of
-from sordino.engines.sql.database import MomentPassed
+from sordino.engines.postgres.session import postgres_engine
+from sordino.engines.postgres.tables import TableOfServer, facts_of
+from sordino.engines.statements.database import MomentPassed
 from sordino.errors import EngineUnavailable
 from sordino.query.nodes import Source
 from tests.postgres_server import cluster

@@ -7,13 +7,13 @@ from typing import Final
 import pytest
 
 import sordino as sd
-from sordino.conformance.bound_cases import CASES
-from sordino.conformance.operation_cases import FORMS
-from sordino.conformance.short_plans import bound_rows, explode_rows, question_of
-from sordino.conformance.verdicts import answer_of_form, verdict, verdicts
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.conformance.bounds import CASES
+from sordino.engines.conformance.operations import FORMS
+from sordino.engines.conformance.plans import bound_rows, explode_rows, question_of
+from sordino.engines.conformance.verdicts import answer_of_form, verdict, verdicts
+from sordino.engines.memory import MemoryEngine
 from sordino.engines.postgres import server as server_module
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import Source
 from tests.postgres_server import Cluster, cluster
 

@@ -7,17 +7,20 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from sordino.conformance.edge_values import EXTREMES
-from sordino.conformance.operation_cases import FORMS, Form
+from sordino.engines.conformance.operations import EXTREMES, FORMS, Form
 from sordino.engines.duckdb.dialect import DUCKDB
-from sordino.engines.sql.rendering import Parameters, render, typed_columns, with_type
+from sordino.engines.statements.dialect import (
+    Parameters,
+    render,
+    typed_columns,
+    with_type,
+)
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
-from sordino.expressions.base import AbstractExpression, Value
+from sordino.expressions.bins import steps
 from sordino.expressions.language import col, lit
-from sordino.expressions.lattice_steps import steps
-from sordino.expressions.tree import DEEPEST, Call
-from sordino.schema import Column, Schema
-from sordino.words import Words
+from sordino.expressions.schema import Column, Schema
+from sordino.expressions.tree import DEEPEST, AbstractExpression, Call, Value
+from sordino.numbers.canonical import Words
 
 CONNECTION = duckdb.connect()
 

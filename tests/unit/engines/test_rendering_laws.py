@@ -11,11 +11,15 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from sordino.conformance.edge_values import EXTREMES
-from sordino.conformance.operation_cases import FORMS, TOPICS, Form
+from sordino.engines.conformance.operations import EXTREMES, FORMS, TOPICS, Form
 from sordino.engines.duckdb.dialect import DUCKDB
-from sordino.engines.sql.dialect import AbstractDialect
-from sordino.engines.sql.pieces import (
+from sordino.engines.statements.dialect import (
+    AbstractDialect,
+    Parameters,
+    render,
+    typed_columns,
+)
+from sordino.engines.statements.templates import (
     Entry,
     Sql,
     as_type,
@@ -23,14 +27,11 @@ from sordino.engines.sql.pieces import (
     function,
     infix,
 )
-from sordino.engines.sql.rendering import Parameters, render, typed_columns
 from sordino.errors import InvalidQuery
-from sordino.expressions import arithmetic, casts, comparison, dates, numeric, text
-from sordino.expressions.base import AbstractExpression
-from sordino.expressions.language import Expression, col, lit
-from sordino.expressions.operations import OPERATIONS
-from sordino.expressions.tree import AbstractTree, Call, Operation
-from sordino.schema import Column, Schema, arrow_type
+from sordino.expressions import arithmetic, casts, dates, logic, text
+from sordino.expressions.language import OPERATIONS, Expression, col, lit
+from sordino.expressions.schema import Column, Schema, arrow_type
+from sordino.expressions.tree import AbstractExpression, AbstractTree, Call, Operation
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "i64": st.integers(-(2**63), 2**63 - 1),
@@ -135,12 +136,12 @@ NAIVE: list[tuple[str, Operation, Entry]] = [
     ("divide-f64-f64", arithmetic.DIVIDE, lambda to: infix(exp.Div, to[0], to[1])),
     (
         "clip-f64",
-        numeric.CLIP,
+        arithmetic.CLIP,
         lambda to: function("least", function("greatest", to[0], to[1]), to[2]),
     ),
     (
         "equal-i64-f64",
-        comparison.EQUAL,
+        logic.EQUAL,
         lambda to: infix(
             exp.EQ,
             as_type(to[0], "HUGEINT"),

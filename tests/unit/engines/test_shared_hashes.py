@@ -5,13 +5,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import sortable_rows
-from sordino.conformance.short_plans import question_of
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import question_of, sortable_rows
 from sordino.engines.duckdb.dialect import DuckDBDialect
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.sql import kept_rows
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.statements import plans as kept_rows
 from sordino.query.nodes import Source
 from tests.duckdb_order import SALT, in_duckdb_order
 

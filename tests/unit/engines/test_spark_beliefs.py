@@ -16,15 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines.spark import (
-    database,
-    listings,
-    rebuilding,
-    spark_frames,
-    taken_apart,
-)
-from sordino.engines.spark.settings import session_beside
-from sordino.engines.spark.taken_apart import LeafKind
+from sordino.engines.spark import plans
+from sordino.engines.spark import session as database
+from sordino.engines.spark import tables as listings
+from sordino.engines.spark import tables as spark_frames
+from sordino.engines.spark.cluster import session_beside
+from sordino.engines.spark.plans import LeafKind
 from sordino.errors import EngineUnavailable, InvalidParameter
 from tests.spark_here import users_session
 from tests.unit.engines.test_spark_sessions import spark_session
@@ -285,7 +282,7 @@ def test_a_frame_means_what_it_means_to_its_owner(
 
 def in_buckets_of(frame: Any) -> Callable[..., Any]:
     """Return what makes a relation of ours that keeps the buckets of a frame's."""
-    relation: Any = rebuilding._Rebuilding._relation
+    relation: Any = plans._Rebuilding._relation
     bucketed = frame._jdf.queryExecution().analyzed().collectLeaves()
     buckets = bucketed.apply(0).relation().bucketSpec()
 
@@ -316,7 +313,7 @@ def test_each_belt_is_needed(
     first, second = (read(path, kind).where("x > 5") for kind in (FIRST, SECOND))
 
     def of_values(leaf: Any) -> LeafKind:
-        kind = taken_apart.leaf_kind(leaf)
+        kind = plans.leaf_kind(leaf)
         return LeafKind.VALUES if kind is LeafKind.SECOND_FILES else kind
 
     def bare(self: Any, leaf: Any, ours: Any) -> Any:
@@ -325,10 +322,10 @@ def test_each_belt_is_needed(
 
     belts: dict[str, tuple[Any, str, Any, Any]] = {
         "not ours": (spark_frames, "rebuilt_plan", lambda plan, _: plan, first),
-        "a filter": (rebuilding._Rebuilding, "_opaque_columns", bare, first),
-        "BatchScan": (rebuilding, "leaf_kind", of_values, second),
+        "a filter": (plans._Rebuilding, "_opaque_columns", bare, first),
+        "BatchScan": (plans, "leaf_kind", of_values, second),
         "a bucket": (
-            rebuilding._Rebuilding,
+            plans._Rebuilding,
             "_relation",
             in_buckets_of(users.table(name)),
             users.table(name),

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sordino.conformance.short_plans import bound_rows, filter_rows, question_of
-from sordino.engines.spark import settings
-from sordino.engines.spark.database import Spark
+from sordino.engines.conformance.plans import bound_rows, filter_rows, question_of
+from sordino.engines.spark import cluster
 from sordino.engines.spark.dialect import SparkDialect
-from sordino.engines.sql import writer
+from sordino.engines.spark.session import Spark
+from sordino.engines.statements import plans as writer
 from sordino.expressions.language import col
 from sordino.query.nodes import Source
 from tests.spark_here import engine_beside
@@ -112,5 +112,5 @@ def test_nothing_that_a_cache_says_of_its_rows_is_believed() -> None:
 
 def test_caches_leave_nan_out_of_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """By Spark's own setting rows are skipped for which the condition is true."""
-    monkeypatch.setattr(settings, "PINS", {**settings.PINS, CACHED: "true"})
+    monkeypatch.setattr(cluster, "PINS", {**cluster.PINS, CACHED: "true"})
     assert count_above(-1.0) == 0

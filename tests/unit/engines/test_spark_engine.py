@@ -9,21 +9,25 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from sordino.conformance.bound_cases import ADDING_CASES, CASES
-from sordino.conformance.example_tables import TABLES, comparable_answer
-from sordino.conformance.operation_cases import FORMS, Form
-from sordino.conformance.plan_cases import Case
-from sordino.conformance.short_plans import project_to, question_of
-from sordino.conformance.verdicts import open_each, order_of
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.spark.database import as_spark
+from sordino.engines.conformance.bounds import ADDING_CASES, CASES
+from sordino.engines.conformance.operations import FORMS, Form
+from sordino.engines.conformance.plans import (
+    TABLES,
+    Case,
+    comparable_answer,
+    project_to,
+    question_of,
+)
+from sordino.engines.conformance.verdicts import open_each, order_of
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.spark.cluster import session_beside
 from sordino.engines.spark.dialect import SPARK
-from sordino.engines.spark.settings import session_beside
-from sordino.engines.sql.rendering import Parameters, render, typed_columns
+from sordino.engines.spark.session import as_spark
+from sordino.engines.statements.dialect import Parameters, render, typed_columns
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import col
+from sordino.expressions.schema import Column, Schema, arrow_type
 from sordino.query.nodes import Source
-from sordino.schema import Column, Schema, arrow_type
 from tests.spark_here import engine_beside, users_session
 
 pytestmark = pytest.mark.slow

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.cli.main import main
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
-from sordino.release.label_reading import label_of_file
-from sordino.release.part_noise import PartNoise
+from sordino.office.cli.main import main
+from sordino.office.label.files import label_of_file
+from sordino.release.released_files import PartNoise
 from tests.spark_here import frame_of_rows, users_session
 
 pytestmark = pytest.mark.slow

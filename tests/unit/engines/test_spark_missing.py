@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino.data.tables import ParquetSource
 from sordino.engines import doors
-from sordino.engines.door import Settings
+from sordino.engines.doors import Settings
 from sordino.engines.spark import cluster
-from sordino.engines.spark.database import Spark
-from sordino.engines.spark.spark_frames import of_frame, of_table_of_session
+from sordino.engines.spark.session import Spark
+from sordino.engines.spark.tables import of_frame, of_table_of_session
 from sordino.errors import EngineUnavailable, InvalidParameter, MissingDependency
-from sordino.sources.parquet import ParquetSource
 
 
 def java_that_says(folder: Path, told: str) -> None:

@@ -15,12 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.short_plans import bound_rows, whole_question
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.spark import spark_frames
-from sordino.engines.spark.settings import PINS, session_beside
-from sordino.engines.spark.spark_frames import AbstractFrameSource
+from sordino.engines.conformance.plans import (
+    bound_rows,
+    comparable_answer,
+    whole_question,
+)
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.spark import tables
+from sordino.engines.spark.cluster import PINS, session_beside
+from sordino.engines.spark.tables import AbstractFrameSource
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.query.nodes import Source
 from tests.lying_file import believes, write_lying_file
@@ -240,7 +243,7 @@ def test_an_inspection_fetches_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(AbstractFrameSource, method, no_rows)
     assert report(frame) == meant
     assert "a 9" in meant
-    monkeypatch.setattr(spark_frames, "_MOST", 1)
+    monkeypatch.setattr(tables, "_MOST", 1)
     some = report(frame)
     assert "(not looked at)" in some
     assert some.splitlines()[3:6] == meant.splitlines()[3:6]  # counts stay exact

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines.spark import steadiness
+from sordino.engines.spark import tables
 from sordino.errors import EngineUnavailable, InvalidParameter
 from tests.spark_here import users_session
 from tests.unit.engines.test_spark_sessions import spark_session
@@ -195,7 +195,7 @@ def test_rows_that_change_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             spark_session(frame)
         assert caught.value.__context__ is None
     spark_session(frames["limit"].localCheckpoint())
-    monkeypatch.setattr(steadiness, "_TOTALS", {*steadiness._TOTALS, "MaxBy"})
+    monkeypatch.setattr(tables, "_TOTALS", {*tables._TOTALS, "MaxBy"})
     spark_session(frames["greatest by another"])  # the control: the list decides
 
 

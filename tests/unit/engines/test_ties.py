@@ -7,12 +7,11 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.short_plans import question_of
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import comparable_answer, question_of
 from sordino.engines.duckdb.dialect import DuckDBDialect
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import MemoryEngine
 from sordino.query.nodes import Source
 
 LEVELS = 3

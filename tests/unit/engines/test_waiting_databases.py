@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb import instance as instances
-from sordino.engines.duckdb.instance import Instance
+from sordino.engines.duckdb import session as instances
+from sordino.engines.duckdb.session import Instance
 from sordino.errors import EngineFailure
 
 ROWS: Final = pa.table({

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance.short_plans import project_to, question_of
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.engines.conformance.plans import project_to, question_of
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.postgres.session import postgres_engine
+from sordino.expressions.dates import END, FIRST, clock_of
 from sordino.expressions.language import col
-from sordino.expressions.zones import END, FIRST, clock_of
 from sordino.query.nodes import Source
 from tests.postgres_server import cluster
 from tests.spark_here import engine_beside

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from sordino.conformance.edge_values import EXTREMES
-from sordino.conformance.operation_cases import FORMS, Form
+from sordino.engines.conformance.operations import EXTREMES, FORMS, Form
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, col, lit, when
-from sordino.schema import Column, Schema
+from sordino.expressions.schema import Column, Schema
 
 ASKED = {"bin", "when", "fill_nan None"}
 """Forms that make values missing because that is what they were asked for."""

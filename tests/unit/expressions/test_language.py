@@ -13,8 +13,8 @@ import pytest
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
 from sordino.expressions.bins import Bins
 from sordino.expressions.language import Expression, check_expression, col, lit, when
+from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import DEEPEST, Col
-from sordino.schema import Column, Schema
 
 X: Any = col("x")
 LOOSE: Any = Bins  # for arguments that its types forbid

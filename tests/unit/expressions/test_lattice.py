@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.bins import FARTHEST, STEEPEST, steps
 from sordino.expressions.language import col
-from sordino.expressions.lattice_steps import FARTHEST, STEEPEST, steps
-from sordino.schema import Column, Schema
+from sordino.expressions.schema import Column, Schema
 
 EXPONENTS = st.one_of(st.integers(-70, 70), st.integers(-STEEPEST, STEEPEST))
 ENDS = st.integers(-FARTHEST, FARTHEST)

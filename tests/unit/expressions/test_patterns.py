@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import col
-from sordino.schema import Column, Schema
+from sordino.expressions.schema import Column, Schema
 
 LETTERS = st.text("ab%_\\", max_size=9)
 

@@ -8,7 +8,7 @@ import pytest
 
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import col
-from sordino.schema import Column, Schema
+from sordino.expressions.schema import Column, Schema
 
 _ATOMS: Final = (
     *("a", "b", ".", "[ab]", "[^a]", "é"),

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.calendars import CALENDARS
 from sordino.errors import InvalidJob
-from sordino.job.block_reading import BlockReading
-from sordino.job.draft import Draft, draft_text, read_schema
-from sordino.job.job import Job, read_job, undecided_places
+from sordino.numbers.calendar import CALENDARS
+from sordino.office.job.draft import Draft, draft_text, read_schema
+from sordino.office.job.job import Job, read_job, undecided_places
+from sordino.office.job.questions import BlockReading
 from tests.growing import JOB
 from tests.jobs import ran
 

@@ -8,9 +8,8 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidJob
-from sordino.job.job import Job, read_job, undecided_places
-from sordino.job.job_file import find_job
-from sordino.job.planned_release import check_period
+from sordino.office.job.job import Job, find_job, read_job, undecided_places
+from sordino.office.job.questions import check_period
 
 GOOD = """
 schema = 1

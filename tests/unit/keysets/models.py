@@ -8,10 +8,10 @@ from typing import Any, TypeAlias, final
 
 from hypothesis import strategies as st
 
-from sordino.expressions.base import AbstractExpression
-from sordino.keysets import KeySet
-from sordino.schema import Column, Schema
-from sordino.words import Words
+from sordino.data import KeySet
+from sordino.expressions.schema import Column, Schema
+from sordino.expressions.tree import AbstractExpression
+from sordino.numbers.canonical import Words
 
 Key: TypeAlias = tuple[Any, ...]
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.keysets import KeySet
-from sordino.schema import arrow_type
+from sordino.data import KeySet
+from sordino.expressions.schema import arrow_type
 from tests.unit.keysets.models import (
     STEPS,
     Among,

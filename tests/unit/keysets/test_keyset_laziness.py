@@ -7,18 +7,13 @@ from typing import Any, final
 import pytest
 from hypothesis import given
 
+from sordino.data import KeySet
+from sordino.data.key_columns import MOST_KEYS, MOST_TEXT, count_text, refuse_long_text
+from sordino.data.key_tree import AbstractKeys, ListedKeys
 from sordino.errors import InvalidParameter
-from sordino.expressions.base import AbstractExpression
-from sordino.keysets import KeySet
-from sordino.keysets.canonical import (
-    MOST_KEYS,
-    MOST_TEXT,
-    count_text,
-    refuse_long_text,
-)
-from sordino.keysets.key_nodes import AbstractKeys, ListedKeys
-from sordino.schema import Column, Schema
-from sordino.words import Words
+from sordino.expressions.schema import Column, Schema
+from sordino.expressions.tree import AbstractExpression
+from sordino.numbers.canonical import Words
 from tests.unit.keysets.models import Among, Pair, keys_of, made
 
 NAMES = [f"c{place}" for place in range(10)]

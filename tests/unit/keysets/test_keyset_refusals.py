@@ -13,9 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from sordino.data import KeySet
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
-from sordino.keysets import KeySet
-from sordino.schema import Column, Schema
+from sordino.expressions.schema import Column, Schema
 from tests.unit.keysets.models import Among, Number
 
 NAN = float("nan")

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sordino.keysets import KeySet
+from sordino.data import KeySet
 from tests.unit.keysets.models import keys_of
 
 EAST = timezone(timedelta(hours=1))

@@ -7,7 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import SessionMoved
-from sordino.ledger.paid_answers import read_loss
+from sordino.ledger.answers import read_loss
 from sordino.numbers import INFINITE
 
 NOTHING = {"epsilon": "inf", "delta": "1/10", "rho": "inf", "mu": "inf"}

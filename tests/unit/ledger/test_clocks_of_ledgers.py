@@ -10,10 +10,11 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.calendars import CALENDARS
 from sordino.errors import InvalidParameter
-from sordino.ledger.ledger import Ledger, Ticket, World
-from sordino.ledger.records import Record
+from sordino.ledger.file_format import Record, World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Ticket
+from sordino.numbers.calendar import CALENDARS
 from tests.dice import rolled
 from tests.ledgers import LIMIT, TENTH, claim
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from sordino.budgets.risk import Advantage
 from sordino.errors import BudgetExceeded, InvalidParameter, UnknownName
-from sordino.ledger.ledger import Claim, Ledger, Limit
-from sordino.losses.base import PureDP
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import claim
 
 HALF = ApproxDP("0.5", "1e-7")

@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sordino.budgets.charge import Charge
 from sordino.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, UnknownName
 from sordino.ledger import earmarks
-from sordino.ledger.ledger import Claim, Ledger, Limit
-from sordino.losses.base import PureDP
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.budgets.charge import Charge
+from sordino.losses.budgets.limits import Limit
 from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
+from sordino.losses.loss import PureDP
 from tests.unit.ledger.test_ledger_forgery import History, forge_and_verify
 
 LIMIT = PureDP(1)

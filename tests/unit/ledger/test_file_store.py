@@ -8,8 +8,8 @@ import pytest
 
 from sordino.errors import LedgerDamaged
 from sordino.ledger import file_format
+from sordino.ledger.file_format import Disk, World
 from sordino.ledger.file_store import FileStore
-from sordino.ledger.world import Disk, World
 from tests.ledgers import Failing
 from tests.stores import QUICK, answered, in_a_file, known, lease, leased
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.budgets.risk import Advantage
 from sordino.errors import (
     AnswerLost,
     BudgetExceeded,
@@ -25,9 +24,13 @@ from sordino.errors import (
     SessionMoved,
     UnknownName,
 )
-from sordino.ledger.ledger import Claim, Ledger, Limit, Ticket, World
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim, Ticket
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ApproxDP, GaussianDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, TENTH, Backwards, Failing, claim
 
 

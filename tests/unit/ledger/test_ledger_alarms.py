@@ -24,11 +24,10 @@ from sordino.errors import (
     LedgerUnavailable,
     SordinoError,
 )
-from sordino.ledger.ledger import Ledger, World
+from sordino.ledger.file_format import DEEPEST, NOTHING, Disk, Record, World, parse_json
+from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import is_sound
-from sordino.ledger.records import DEEPEST, NOTHING, Record, parse_json
-from sordino.ledger.world import Disk
-from sordino.losses.base import PureDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, Failing, claim
 from tests.stores import leased
 

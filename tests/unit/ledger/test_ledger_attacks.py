@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from sordino.errors import LedgerUnavailable, SessionMoved, SordinoError
-from sordino.ledger.ledger import Ledger, World
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, claim
 from tests.tenths import QUERY, clinic, elsewhere, forked, spend
 

@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sordino.budgets.table_blocks import Blocks
 from sordino.errors import LedgerDamaged, LedgerUnavailable
-from sordino.ledger import file_creation, record_kinds
-from sordino.ledger.ledger import Claim, Ledger, World
-from sordino.ledger.records import NOTHING, Record
-from sordino.losses.base import Loss, PureDP
+from sordino.ledger import file_format, record_kinds
+from sordino.ledger.file_format import NOTHING, Record, World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.budgets.blocks import Blocks
+from sordino.losses.loss import Loss, PureDP
 from tests.ledgers import FRESH, Standing, charge_blocks, run
 
 MONTHS = Blocks(start="2026-01", every="month")
@@ -56,7 +57,7 @@ def forge(path: Path, change: Callable[[History], object]) -> None:
         contents.append((record, b""))
         head = record.head
     path.unlink()
-    assert file_creation.create_file(path, World(), "ledger", contents)
+    assert file_format.create_file(path, World(), "ledger", contents)
 
 
 def put(number: int, *where: Any, value: Any) -> Callable[[History], object]:

@@ -7,18 +7,20 @@ from typing import Any
 
 import pytest
 
-from sordino.budgets.charge import Charge
-from sordino.budgets.limits import Limit
-from sordino.budgets.table_blocks import WHOLE, Blocks
 from sordino.errors import (
     BudgetExceeded,
     InvalidParameter,
     InvalidQuery,
     UnknownName,
 )
-from sordino.ledger.ledger import Claim, Ledger, World
-from sordino.losses.base import Loss, PureDP
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.budgets.blocks import WHOLE, Blocks
+from sordino.losses.budgets.charge import Charge
+from sordino.losses.budgets.limits import Limit
 from sordino.losses.closed import ApproxDP, GaussianDP
+from sordino.losses.loss import Loss, PureDP
 from tests.dice import Dice, rolled
 from tests.ledgers import Standing
 

@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 
 from sordino.errors import LedgerUnavailable, SordinoError
-from sordino.ledger.ledger import Claim, Ledger, World
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.loss import PureDP
 from tests.ledgers import (
     FRESH,
     LIMIT,

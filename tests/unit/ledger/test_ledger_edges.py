@@ -19,23 +19,19 @@ from sordino.errors import (
     LedgerUnavailable,
     SessionMoved,
 )
-from sordino.ledger import backup, file_creation, format_1, locked_file, migration
-from sordino.ledger.charge_records import entry_of
-from sordino.ledger.file_lines import _lines
-from sordino.ledger.file_store import FileStore
+from sordino.ledger import file_format, format_1, opening
+from sordino.ledger.charges import entry_of
+from sordino.ledger.file_format import NOTHING, Disk, LockedFile, Record, World
+from sordino.ledger.file_store import FileStore, _lines
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.ledger_page import budget_line
-from sordino.ledger.locked_file import LockedFile
 from sordino.ledger.log import Log
-from sordino.ledger.memory_store import MemoryStore
 from sordino.ledger.opening import LedgerTerms
+from sordino.ledger.other_stores import MemoryStore, WitnessedStore
+from sordino.ledger.policy_file import Seals
 from sordino.ledger.record_kinds import is_limit
-from sordino.ledger.records import NOTHING, Record
-from sordino.ledger.signatures import Seals
 from sordino.ledger.verification import refuse_overspent
-from sordino.ledger.witnessed_store import WitnessedStore
-from sordino.ledger.world import Disk, World
 from sordino.numbers import INFINITE
+from sordino.office.notebook.pages import budget_line
 from tests.ledgers import claim
 from tests.stores import FIRST, in_a_file, in_memory, lease, leased, witnessed
 
@@ -110,8 +106,8 @@ def test_a_child_of_a_fork_lets_go_of_files(tmp_path: Path) -> None:
     path.write_bytes(b"")
     kept, lent = LockedFile(path, World()), LockedFile(path, World())
     handle = lent.handle
-    locked_file._OPEN.discard(kept)
-    locked_file._abandon_all()
+    file_format._OPEN.discard(kept)
+    file_format._abandon_all()
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(handle)
     lent.abandon()
@@ -184,7 +180,7 @@ def test_other_systems_have_no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without those of POSIX no ledger is opened."""
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(LedgerUnavailable, match="locks of POSIX"):
-        file_creation.locate_file("a.ledger")
+        file_format.locate_file("a.ledger")
 
 
 def test_a_disk_that_must_be_told_is_told(
@@ -217,7 +213,7 @@ def test_a_copy_on_a_broken_disk_is_not_restored(tmp_path: Path) -> None:
 
     terms = LedgerTerms.of(LIMIT, "", witness, None, World(disk=Disk(read=broken)))
     with pytest.raises(LedgerUnavailable, match="could not be read"):
-        backup.restore_copy(source, tmp_path / "new", terms)
+        opening.restore_copy(source, tmp_path / "new", terms)
     assert not (tmp_path / "new").exists()
 
 
@@ -226,10 +222,10 @@ def test_a_name_that_is_taken_meanwhile_is_refused(
 ) -> None:
     """Between the look and the act somebody else may have made the file."""
     source, witness = copied(tmp_path)
-    monkeypatch.setattr(file_creation, "create_file", lambda *_: False)
+    monkeypatch.setattr(file_format, "create_file", lambda *_: False)
     terms = LedgerTerms.of(LIMIT, "", witness, None, None)
     with pytest.raises(InvalidParameter, match="must not exist yet"):
-        backup.restore_copy(source, tmp_path / "new", terms)
+        opening.restore_copy(source, tmp_path / "new", terms)
 
 
 def test_a_journal_that_stays_open_stops_a_migration(
@@ -254,6 +250,6 @@ def test_a_journal_that_stays_open_stops_a_migration(
     monkeypatch.setattr(format_1, "refuse_others", lambda *_: None)
     file = LockedFile(path, World())
     with pytest.raises(sqlite3.OperationalError):
-        migration._migrate(file, World(), Logging())  # type: ignore[arg-type]
+        format_1._migrate(file, World(), Logging())  # type: ignore[arg-type]
     assert path.read_bytes() == b"SQLite format 3\0"
     file.close()

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.budgets.risk import Advantage
 from sordino.errors import InvalidParameter
-from sordino.ledger.export import json_lines
-from sordino.ledger.ledger import Ledger, Limit
-from sordino.ledger.registry import FIELDS, decimal_text, quote, registry_yaml
-from sordino.losses.base import PureDP
+from sordino.ledger.copies import FIELDS, decimal_text, json_lines, quote, registry_yaml
+from sordino.ledger.ledger import Ledger
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, claim
 
 ANSWERS: dict[str, Any] = {

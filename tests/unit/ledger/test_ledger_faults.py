@@ -17,9 +17,9 @@ from typing import NamedTuple
 import pytest
 
 from sordino.errors import LedgerUnavailable, SordinoError
-from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.world import Disk
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import Disk, World
+from sordino.ledger.ledger import Ledger
+from sordino.losses.loss import PureDP
 from tests.ledgers import Failing, claim
 
 KEYS = ("a", None, "a", "b", None, "b", None, "c")

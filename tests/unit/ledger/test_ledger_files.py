@@ -16,10 +16,11 @@ from sordino.errors import (
     LedgerUnavailable,
     SordinoError,
 )
-from sordino.ledger.file_format import EMPTY
-from sordino.ledger.ledger import Ledger, Limit, World
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import EMPTY, World
+from sordino.ledger.ledger import Ledger
+from sordino.losses.budgets.limits import Limit
 from sordino.losses.closed import ApproxDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, TENTH, claim
 
 

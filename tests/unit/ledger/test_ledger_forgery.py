@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from sordino.errors import LedgerDamaged
-from sordino.ledger import file_creation
-from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.records import Head, Record
+from sordino.ledger import file_format
+from sordino.ledger.file_format import Head, Record, World
+from sordino.ledger.ledger import Ledger
 from tests.ledgers import LIMIT, claim
 
 History: TypeAlias = list[tuple[str, dict[str, Any]]]
@@ -29,7 +29,7 @@ def forged(path: Path, change: Callable[[History], object], start: str = "") -> 
         contents.append((record, answer))
         head = record.head
     path.unlink()
-    assert file_creation.create_file(path, World(), "ledger", contents)
+    assert file_format.create_file(path, World(), "ledger", contents)
 
 
 def charge_less(history: History) -> None:

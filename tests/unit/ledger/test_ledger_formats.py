@@ -25,10 +25,11 @@ from sordino.errors import (
     LedgerUnavailable,
     SordinoError,
 )
-from sordino.ledger.entries import Claim
-from sordino.ledger.ledger import Ledger, World
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import World
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
 from sordino.losses.closed import ApproxDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import Failing
 
 VECTORS = Path(__file__).parents[2] / "vectors"

@@ -18,10 +18,19 @@ from sordino.errors import (
     LedgerUnavailable,
     SordinoError,
 )
-from sordino.ledger import file_creation
-from sordino.ledger.file_format import BLOCK, LONGEST, Header, Mark
-from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.records import Head, Record, replace, seal
+from sordino.ledger import file_format
+from sordino.ledger.file_format import (
+    BLOCK,
+    LONGEST,
+    Head,
+    Header,
+    Mark,
+    Record,
+    World,
+    replace,
+    seal,
+)
+from sordino.ledger.ledger import Ledger
 from sordino.losses.closed import ApproxDP
 from tests.ledgers import claim
 
@@ -84,7 +93,7 @@ def forged(path: Path, history: list[tuple[Record, bytes]], change: Change) -> P
         made = replace(record, body=body, previous=head.hash, hash=own)
         contents.append((made, answer))
         head = made.head
-    assert file_creation.create_file(path, World(), "ledger", contents)
+    assert file_format.create_file(path, World(), "ledger", contents)
     return path
 
 

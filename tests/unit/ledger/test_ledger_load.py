@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sordino.ledger.ledger import Ledger
-from sordino.losses.base import PureDP
+from sordino.losses.loss import PureDP
 from tests.ledgers import FRESH, claim
 
 LIMIT = PureDP(10**6)

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter
-from sordino.ledger.ledger import Ledger, Ticket
-from sordino.losses.base import PureDP
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Ticket
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, claim
 
 OPERATIONS = st.lists(

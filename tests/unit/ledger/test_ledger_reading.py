@@ -12,9 +12,9 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, LedgerUnavailable, SordinoError
-from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.world import Disk
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import Disk, World
+from sordino.ledger.ledger import Ledger
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, TENTH, claim
 
 VECTORS = Path(__file__).parents[2] / "vectors"

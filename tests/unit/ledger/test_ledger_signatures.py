@@ -9,12 +9,11 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_pri
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sordino.errors import InvalidParameter, LedgerDamaged
-from sordino.ledger import file_creation
-from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.records import Head, Record, replace
-from sordino.ledger.signatures import Seals
-from sordino.losses.base import PureDP
-from sordino.signing import public_of
+from sordino.ledger import file_format
+from sordino.ledger.file_format import Head, Record, World, replace
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.policy_file import Seals, public_of
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, TENTH, claim
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"\1" * 32)
@@ -94,7 +93,7 @@ def rewritten(path: Path, signer: Ed25519PrivateKey | None, *, own: bool) -> Non
         contents.append((made, b"17" if record.kind == "answered" else b""))
         head = made.head
     path.unlink()
-    assert file_creation.create_file(path, World(), "ledger", contents)
+    assert file_format.create_file(path, World(), "ledger", contents)
 
 
 def test_a_history_that_another_wrote_is_refused(path: Path) -> None:
@@ -127,7 +126,7 @@ def test_an_unsigned_ledger_takes_no_signed_records(tmp_path: Path) -> None:
         history = ledger.records()
     path.unlink()
     signed = [(replace(one, signature="ab" * 64), b"") for one in history]
-    assert file_creation.create_file(path, World(), "ledger", signed)
+    assert file_format.create_file(path, World(), "ledger", signed)
     with pytest.raises(LedgerDamaged, match="no valid signature"):
         Ledger.at(path)
 

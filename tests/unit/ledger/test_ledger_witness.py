@@ -19,9 +19,9 @@ from sordino.errors import (
     LedgerDamaged,
     LedgerUnavailable,
 )
-from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.world import Disk
-from sordino.losses.base import PureDP
+from sordino.ledger.file_format import Disk, World
+from sordino.ledger.ledger import Ledger
+from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, TENTH, Failing, claim
 
 QUICK = World(disk=Disk(sync=lambda _: None))

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.budgets.limits import Limit
 from sordino.errors import InvalidParameter
-from sordino.ledger.entries import Claim
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.paid_in_full import pays_what_it_says
-from sordino.losses.base import compose
+from sordino.ledger.record_kinds import Claim
+from sordino.ledger.verification import pays_what_it_says
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.loss import compose
 
 LIMITS = [
     Limit.of(sd.PureDP(9)),

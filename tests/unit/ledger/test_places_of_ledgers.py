@@ -14,8 +14,8 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter
 from sordino.ledger import file_system, opening, place_trial
-from sordino.ledger.ledger import Ledger, World
-from sordino.ledger.world import Disk
+from sordino.ledger.file_format import Disk, World
+from sordino.ledger.ledger import Ledger
 from tests.jobs import JOB, fill_folder, ran
 from tests.ledgers import LIMIT
 

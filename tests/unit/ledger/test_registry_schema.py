@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
-from sordino.budgets.risk import Advantage
-from sordino.ledger.ledger import Ledger, Limit
-from sordino.ledger.registry import registry_yaml
-from sordino.losses.base import PureDP
+from sordino.ledger.copies import registry_yaml
+from sordino.ledger.ledger import Ledger
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.report.ledger_story import ledger_report
+from sordino.losses.loss import PureDP
+from sordino.office.report.document import ledger_report
 from tests.ledgers import LIMIT, claim
 from tests.plain_yaml import read_yaml
 

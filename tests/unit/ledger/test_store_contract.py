@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_format
-from sordino.ledger.handle import Handle
-from sordino.ledger.log import Log
-from sordino.ledger.records import NOTHING, Head, Record, replace
-from sordino.ledger.signatures import Seals
-from sordino.ledger.store import AbstractStore
+from sordino.ledger.file_format import NOTHING, Head, Record, replace
+from sordino.ledger.log import AbstractStore, Handle, Log
+from sordino.ledger.policy_file import Seals
 from tests.stores import FIRST, STORES, WHEN, add, answered, known, lease, leased
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter
-from sordino.losses.allowance import Allowance, Family
-from sordino.losses.base import Budget, Loss
-from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.losses.budgets.charge import Allowance, Family
+from sordino.losses.loss import Budget, Loss
+from sordino.noise.exponential import BoundedRangeLoss
 
 HALF = Fraction(1, 2)
 MILLIONTH = Fraction(1, 10**6)

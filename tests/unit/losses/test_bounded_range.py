@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sordino.losses.base import PureDP
-from sordino.losses.bounded_range import BoundedRangeLoss
 from sordino.losses.closed import ZCDP, GaussianDP
+from sordino.losses.loss import PureDP
+from sordino.noise.exponential import BoundedRangeLoss
 
 Law = NDArray[np.float64]
 EPSILONS = [0.01, 0.3, 1.0, 2.5, 6.0]

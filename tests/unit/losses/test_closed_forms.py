@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss, PureDP, compose
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.noise_losses import (
-    DiscreteGaussianLoss,
-    GeometricLoss,
-    LaplaceLoss,
-    RandomizedResponseLoss,
-)
+from sordino.losses.loss import Loss, PureDP, compose
+from sordino.noise.gaussian import DiscreteGaussianLoss
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+from sordino.noise.randomized_response import RandomizedResponseLoss
 
 
 @pytest.mark.parametrize(

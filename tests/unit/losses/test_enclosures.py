@@ -15,8 +15,8 @@ import pytest
 from mpmath import erfc, exp, mp, mpf, sqrt
 
 import sordino as sd
-from sordino.losses.base import Loss
-from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.losses.loss import Loss
+from sordino.noise.exponential import BoundedRangeLoss
 from sordino.numbers import down, shortest, up
 from tests.cases import LOSSES
 

@@ -8,18 +8,15 @@ import matplotlib as mpl
 import pytest
 
 import sordino as sd
-from sordino.display.inks import DARK
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.losses.base import compose
-from sordino.losses.bounded_range import BoundedRangeLoss
+from sordino.losses.loss import compose
 from sordino.losses.thresholded import mixture, threshold_loss
-from sordino.losses.vectors import (
-    discrete_gaussian_vector,
-    geometric_vector,
-    laplace_vector,
-)
+from sordino.noise.exponential import BoundedRangeLoss
+from sordino.noise.gaussian import discrete_gaussian_vector
+from sordino.noise.laplace import geometric_vector, laplace_vector
+from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import INFINITE, sqrt
-from sordino.sensitivity import Sensitivity
+from sordino.office.pictures.curves import DARK
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -111,6 +108,6 @@ def test_a_picture_shows_itself() -> None:
 
 def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is not installed, the extra is named that brings it."""
-    monkeypatch.setitem(sys.modules, "sordino.losses.pictures", None)
+    monkeypatch.setitem(sys.modules, "sordino.office.pictures.figures", None)
     with pytest.raises(MissingDependency, match="plots"):
         sd.PureDP(1).curve().plot()

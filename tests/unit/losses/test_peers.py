@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import GaussianDP
 from sordino.losses.interop import from_dp_accounting, to_dp_accounting
-from sordino.losses.noise_losses import DiscreteGaussianLoss, GeometricLoss, LaplaceLoss
+from sordino.losses.loss import Loss, PureDP
+from sordino.noise.gaussian import DiscreteGaussianLoss
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
 
 peer = pytest.importorskip(
     "dp_accounting.pld.privacy_loss_distribution",

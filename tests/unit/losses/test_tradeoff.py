@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from sordino.curves.loss_variables import PLRVs, get_beta
 from sordino.errors import InvalidParameter
-from sordino.losses.base import PureDP
 from sordino.losses.closed import GaussianDP
+from sordino.losses.curves.tradeoff import PLRVs, get_beta
+from sordino.losses.loss import PureDP
 
 PITFALLS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json").read_text()

@@ -11,16 +11,14 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from sordino.budgets.risk import ErrorRates
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Loss, PureDP
+from sordino.losses.budgets.risk import ErrorRates
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.interop import from_dp_accounting
-from sordino.losses.noise_losses import (
-    DiscreteGaussianLoss,
-    LaplaceLoss,
-    RandomizedResponseLoss,
-)
+from sordino.losses.loss import Loss, PureDP
+from sordino.noise.gaussian import DiscreteGaussianLoss
+from sordino.noise.laplace import LaplaceLoss
+from sordino.noise.randomized_response import RandomizedResponseLoss
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json"
 PITFALLS = {row["id"]: row for row in json.loads(VECTORS.read_text())}

@@ -9,15 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from sordino.curves.table_curve import AbstractTableCurve
-from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.losses.noise_losses import (
-    DiscreteGaussianLoss,
-    GeometricLoss,
-    LaplaceLoss,
-    RandomizedResponseLoss,
-)
+from sordino.losses.curves.tables import AbstractTableCurve
+from sordino.losses.loss import Loss, PureDP
+from sordino.noise.gaussian import DiscreteGaussianLoss
+from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+from sordino.noise.randomized_response import RandomizedResponseLoss
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_curves.json"
 ROWS = json.loads(VECTORS.read_text())["rows"]

@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidData, InvalidParameter
-from sordino.mechanisms import above_threshold
-from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.kit.bin_counts import BinCounts
-from sordino.sampling.bits import Bits
+from sordino.noise import above_threshold
+from sordino.noise.above_threshold import AboveThreshold
+from sordino.noise.bin_counts import BinCounts
+from sordino.noise.sampling.bits import Bits
 from tests.statistics import choices_follow
 
 F = Fraction

@@ -4,7 +4,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidData
-from sordino.mechanisms.kit.bin_counts import BinCounts
+from sordino.noise.bin_counts import BinCounts
 
 
 @pytest.mark.parametrize(

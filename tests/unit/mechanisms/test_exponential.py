@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.errors import InvalidData, InvalidParameter
-from sordino.losses.bounded_range import BoundedRangeLoss
-from sordino.mechanisms.exponential import Exponential
+from sordino.noise.exponential import BoundedRangeLoss, Exponential
 from tests.statistics import choices_follow
 
 F = Fraction

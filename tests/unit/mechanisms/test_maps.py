@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.mechanisms.kit.map_keys import column_keys
+from sordino.noise.threshold.maps import column_keys
 
 EXACT = sd.LaplaceThreshold.no_noise(5, dtype="i64")
 FLOATS = sd.LaplaceThreshold.no_noise(5)

@@ -10,21 +10,19 @@ import pytest
 from flint import arb, ctx
 
 import sordino as sd
-from sordino.distributions.laplace import ContinuousLaplaceLaw
 from sordino.errors import InvalidData, InvalidParameter
-from sordino.mechanisms.above_threshold import AboveThreshold
-from sordino.mechanisms.gaussian_threshold import _admitted_fit, _by_rho
-from sordino.mechanisms.kit import appearance
-from sordino.mechanisms.kit.absent_keys import AbsentKeys
-from sordino.mechanisms.kit.change import Change, _count, floor_to
-from sordino.mechanisms.kit.domain import ChoiceDomain, NumberDomain
-from sordino.mechanisms.kit.key_rounds import _Search, fit_key_rounds
-from sordino.mechanisms.kit.map_keys import _number_words
-from sordino.mechanisms.kit.noise import LaplaceNoise
-from sordino.mechanisms.kit.threshold_fitting import _next
-from sordino.mechanisms.laplace_sum_threshold import LaplaceSumThreshold
+from sordino.noise.above_threshold import AboveThreshold
+from sordino.noise.key_rounds import _Search, fit_key_rounds
+from sordino.noise.laplace import ContinuousLaplaceLaw, LaplaceNoise
+from sordino.noise.numbers import ChoiceDomain, NumberDomain
+from sordino.noise.sensitivity import Sensitivity
+from sordino.noise.threshold import mechanism as appearance
+from sordino.noise.threshold.fitting import _next
+from sordino.noise.threshold.gaussian import _admitted_fit, _by_rho
+from sordino.noise.threshold.laplace import LaplaceSumThreshold
+from sordino.noise.threshold.maps import _number_words
+from sordino.noise.threshold.mechanism import AbsentKeys, Change, _count, floor_to
 from sordino.numbers import INFINITE, ball, sqrt
-from sordino.sensitivity import Sensitivity
 from tests.planned_bits import PlannedBits
 
 ENDLESS = float("inf")

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sordino.mechanisms.kit.bin_counts import BinCounts
-from sordino.mechanisms.kit.weights import AbstractWeights, EvenWeights, RoundWeights
-from sordino.mechanisms.quantiles import PARTS, Quantiles
-from sordino.sampling.bits import Bits
+from sordino.noise.bin_counts import (
+    AbstractWeights,
+    BinCounts,
+    EvenWeights,
+    RoundWeights,
+)
+from sordino.noise.quantiles import PARTS, Quantiles
+from sordino.noise.sampling.bits import Bits
 
 F = Fraction
 Numbers = NDArray[np.int64]

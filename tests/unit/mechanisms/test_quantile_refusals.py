@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sordino.errors import InvalidData, InvalidParameter
-from sordino.mechanisms.quantiles import Quantiles
-from sordino.sampling.bits import Bits
+from sordino.noise.quantiles import Quantiles
+from sordino.noise.sampling.bits import Bits
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sordino.mechanisms import quantiles
-from sordino.mechanisms.kit.bin_counts import BinCounts
-from sordino.mechanisms.kit.slices import CandidateRuns
-from sordino.mechanisms.kit.weights import AbstractWeights
-from sordino.mechanisms.quantiles import PARTS, Quantiles
-from sordino.sampling.bits import Bits
-from sordino.sampling.choice import Chosen, Runs
+from sordino.noise import quantiles
+from sordino.noise.bin_counts import AbstractWeights, BinCounts, CandidateRuns
+from sordino.noise.quantiles import PARTS, Quantiles
+from sordino.noise.sampling.bits import Bits
+from sordino.noise.sampling.choice import Chosen, Runs
 from tests.statistics import choices_follow
 
 F = Fraction

@@ -10,9 +10,8 @@ import pytest
 from flint import arb, ctx
 
 from sordino.errors import InvalidData, InvalidParameter
-from sordino.losses.noise_losses import RandomizedResponseLoss
-from sordino.mechanisms import randomized_response
-from sordino.mechanisms.randomized_response import RandomizedResponse
+from sordino.noise import randomized_response
+from sordino.noise.randomized_response import RandomizedResponse, RandomizedResponseLoss
 from sordino.numbers import sqrt
 from tests.planned_bits import PlannedBits
 from tests.statistics import choices_follow

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.losses.joint import JointLoss
+from sordino.losses.thresholded import JointLoss
 
 REACH = 400
 HUGE = 10**6

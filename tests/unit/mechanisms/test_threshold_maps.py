@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
+from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from sordino.numbers import up
 
 VECTORS = Path(__file__).parents[2] / "vectors/threshold_maps.json"

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import sordino as sd
-from sordino.mechanisms.kit.domain import FLOATS, INTEGERS
-from sordino.mechanisms.threshold_mechanism import AbstractThresholdMechanism
+from sordino.noise.numbers import FLOATS, INTEGERS
+from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from tests.statistics import FALSE_ALARM, alike
 
 KEYS = 200_000

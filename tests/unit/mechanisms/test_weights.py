@@ -5,12 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.mechanisms.kit.weights import (
-    AbstractWeights,
-    EvenWeights,
-    RoundWeights,
-    weights,
-)
+from sordino.noise.bin_counts import AbstractWeights, EvenWeights, RoundWeights, weights
 
 GRIDS: dict[str, AbstractWeights] = {
     "even": EvenWeights(1000),

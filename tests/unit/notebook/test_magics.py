@@ -6,7 +6,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, UnknownName
-from sordino.notebook.arguments import read_arguments
+from sordino.office.notebook.magics import read_arguments
 
 TEXT = "SELECT COUNT(*) AS n FROM visits"
 

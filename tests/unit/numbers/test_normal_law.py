@@ -9,11 +9,11 @@ import pytest
 from flint import arb
 from mpmath import mp
 
-from sordino.curves.laws.law import GaussianLaw
-from sordino.curves.normal import near_gaussian_delta, tail
 from sordino.losses.closed import GaussianDP
-from sordino.numbers import normal_law
-from sordino.numbers.normal_law import (
+from sordino.losses.curves.laws import GaussianLaw
+from sordino.losses.curves.normal import near_gaussian_delta, tail
+from sordino.numbers import normal
+from sordino.numbers.normal import (
     NORMAL_ERROR,
     Doubles,
     log_normal_chance,
@@ -21,7 +21,7 @@ from sordino.numbers.normal_law import (
     normal_quantile_of,
     scaled_normal_tail,
 )
-from sordino.numbers.precision import precision
+from sordino.numbers.rounding import precision
 
 PLACES = 22
 pytestmark = pytest.mark.usefixtures("digits")
@@ -82,8 +82,8 @@ def test_a_coefficient_that_is_slightly_wrong_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A coefficient off by 1e-12 leaves what is allowed."""
-    wrong = (*normal_law._ABOVE[:6], normal_law._ABOVE[6] * (1 + 1e-12))
-    monkeypatch.setattr(normal_law, "_ABOVE", wrong + normal_law._ABOVE[7:])
+    wrong = (*normal._ABOVE[:6], normal._ABOVE[6] * (1 + 1e-12))
+    monkeypatch.setattr(normal, "_ABOVE", wrong + normal._ABOVE[7:])
     x = points()
     assert farthest(normal_chance(x), exact_chance, x) > NORMAL_ERROR
 
@@ -102,8 +102,8 @@ def test_the_coefficients_are_those_that_the_proof_names() -> None:
                 rows[i, 11 + j] = -value * x ** (j + 1) * scale
             right[i] = value * scale
         found = [float(one) for one in mp.lu_solve(rows, right)]
-    assert found[:11] == [*reversed(normal_law._ABOVE)]
-    assert [1.0, *found[11:]] == [*reversed(normal_law._BENEATH)]
+    assert found[:11] == [*reversed(normal._ABOVE)]
+    assert [1.0, *found[11:]] == [*reversed(normal._BENEATH)]
     assert min(found) > 0
 
 
@@ -113,7 +113,7 @@ def test_the_quotient_is_near_where_it_is_not_held_to() -> None:
     x = np.concatenate(([0.0], 3.6 * (1 + turns) / (1 - turns)))
     above, beneath = (
         [sum(arb(c) * arb(v) ** i for i, c in enumerate(reversed(row))) for v in x]
-        for row in (normal_law._ABOVE, normal_law._BENEATH)
+        for row in (normal._ABOVE, normal._BENEATH)
     )
     for point, p, q in zip(x.tolist(), above, beneath, strict=True):
         assert abs(float((p / q / exact_scaled(point) - 1).mid())) < 3e-16

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.budgets.filter_choice import filter_for
+from sordino.losses.budgets.limits import filter_for
 from sordino.numbers import number_text, rounded_up, shortest, up
 
 DOORS: dict[str, Callable[[Any], Any]] = {

@@ -21,15 +21,15 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.display.formatting import format_number
-from sordino.keysets.canonical import count_text
-from sordino.mechanisms.kit.appearance import any_passes
+from sordino.data.key_columns import count_text
+from sordino.noise.gaussian import GaussianShape
+from sordino.noise.laplace import LaplaceShape
+from sordino.noise.sampling.blocks import block_table
+from sordino.noise.sampling.choice import _powers
+from sordino.noise.threshold.mechanism import any_passes
 from sordino.numbers import up
-from sordino.numbers.precision import enclose, precision
-from sordino.sampling.blocks import block_table
-from sordino.sampling.choice import _powers
-from sordino.sampling.gaussian import GaussianShape
-from sordino.sampling.laplace import LaplaceShape
+from sordino.numbers.formatting import format_number
+from sordino.numbers.rounding import enclose, precision
 
 KEYS = sd.GaussianThreshold(scale=3, threshold=9)
 ANSWERS: dict[str, Callable[[], Any]] = {

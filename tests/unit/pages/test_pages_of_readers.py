@@ -9,15 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.losses.base import PureDP
 from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.pages.bands import Banded, band, band_table
-from sordino.pages.document import document, look
-from sordino.pages.languages import read_language
-from sordino.pages.markup import NOTHING, Html, join, tag
-from sordino.pages.odds import Odds, of_hundred
-from sordino.pages.people import people_picture
-from sordino.pages.scales import scale_around
+from sordino.losses.loss import PureDP
+from sordino.office.html.elements import NOTHING, Html, join, tag
+from sordino.office.html.odds import Odds, of_hundred, people_picture
+from sordino.office.html.page import document, look, read_language
+from sordino.office.html.small_pictures import scale_around
+from sordino.office.report.story import Banded, band, band_table
 
 ENGLISH = read_language("en")
 EVIL = "<script>alert('x')</script>&\"\n\u202e"

@@ -6,16 +6,15 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.losses.base import Loss, PureDP
 from sordino.losses.closed import ZCDP, ApproxDP
-from sordino.pages.beside_page import beside_page
-from sordino.pages.deployments import deployments
-from sordino.pages.languages import language_codes, read_language
-from sordino.pages.odds import FALSE_ALARMS, Odds
-from sordino.pages.story import Story
+from sordino.losses.loss import Loss, PureDP
+from sordino.office.html.odds import FALSE_ALARMS, Odds
+from sordino.office.html.page import language_codes, read_language
+from sordino.office.report.proof import beside_page, deployments
+from sordino.office.report.story import Story
 
 LISTED: Final = json.loads(
-    (files("sordino.pages") / "public_deployments.json").read_text("utf-8")
+    (files("sordino.office.report") / "public_deployments.json").read_text("utf-8")
 )["deployments"]
 
 

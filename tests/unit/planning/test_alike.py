@@ -5,9 +5,9 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.planning import alike, bundle
-from sordino.planning.buying import best_of
-from sordino.planning.ways import plans
+from sordino.plan import bundle
+from sordino.plan.candidates import plans
+from sordino.plan.purchase import best_of
 
 NAMES: Final = [f"x{place}" for place in range(6)]
 BUDGET: Final = sd.ApproxDP(20_000, "1e-6")
@@ -35,7 +35,7 @@ def kinds(*columns: dict[str, Any]) -> int:
         str(place): tuple(plans(request, catalog))
         for place, request in enumerate(requests)
     }
-    return len(alike.alike_names(ways))
+    return len(bundle.alike_names(ways))
 
 
 ALIKE: Final[dict[str, tuple[dict[str, Any], dict[str, Any], int]]] = {

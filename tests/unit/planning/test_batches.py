@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import sordino as sd
 from sordino.errors import BudgetExceeded, InvalidParameter
-from sordino.losses.base import Budget
-from sordino.planning import bundle
-from sordino.planning.buying import best_of
+from sordino.losses.loss import Budget
+from sordino.plan import bundle
+from sordino.plan.purchase import best_of
 
 ROWS: Final = {"ward": ["A", "B"] * 40, "days": [2, 5] * 40, "cost": [1.5, 9.0] * 40}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})

@@ -7,23 +7,26 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import comparable_answer
-from sordino.conformance.short_plans import question_of, whole_question
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.aggregations.measurement import Total
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import (
+    comparable_answer,
+    question_of,
+    whole_question,
+)
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
-from sordino.losses.base import Budget
+from sordino.losses.loss import Budget
 from sordino.numbers import total
-from sordino.planning.coverage import exact_counts
-from sordino.planning.price import Price, price_request
-from sordino.query.nodes import Source, Unreadable
-from sordino.query.pruning import narrow_schema
-from sordino.query.question import Question, Total
+from sordino.plan.plan import exact_counts
+from sordino.plan.price import Price, price_request
+from sordino.query.node_rules import narrow_schema
+from sordino.query.nodes import Question, Source, Unreadable
 from sordino.release.answer import Answer
 from sordino.release.storage import answer_bytes, read_answer
-from sordino.session.catalog import open_catalog
+from sordino.session.tables import open_catalog
 from tests.duckdb_order import SALT, in_duckdb_order
 
 VISITS: Final = pa.table({

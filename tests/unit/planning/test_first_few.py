@@ -6,7 +6,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
-from sordino.losses.base import Budget
+from sordino.losses.loss import Budget
 
 PAGES: Final = {
     "person": [person for person in range(400) for _ in range(5)],

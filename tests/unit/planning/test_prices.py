@@ -6,11 +6,11 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.losses.base import Budget
+from sordino.losses.loss import Budget
 from sordino.numbers import total
-from sordino.planning.buying import purchase_of
-from sordino.planning.price import Price
-from sordino.planning.ways import plans
+from sordino.plan.candidates import plans
+from sordino.plan.price import Price
+from sordino.plan.purchase import purchase_of
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})

@@ -11,8 +11,8 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.losses.base import Budget
-from sordino.planning.price import Price, price_request
+from sordino.losses.loss import Budget
+from sordino.plan.price import Price, price_request
 from tests.vector_queries import UNITS, asked, catalog, numbers
 
 ROWS: Final = json.loads(

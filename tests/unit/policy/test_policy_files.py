@@ -10,10 +10,9 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidPolicy, PolicyRefusal
+from sordino.ledger.file_format import hash_bytes
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.records import hash_bytes
-from sordino.policy.grammar import read_rules
-from sordino.policy.signed import Policy
+from sordino.ledger.policy_file import Policy, read_rules
 from tests.policies import (
     HALF,
     OFFICER,

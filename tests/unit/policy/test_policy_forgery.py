@@ -8,10 +8,10 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidPolicy, LedgerDamaged
+from sordino.ledger.file_format import hash_bytes
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Log
-from sordino.ledger.records import hash_bytes
-from sordino.policy.usage import Usage
+from sordino.ledger.policy_rules import Usage
 from tests.ledgers import claim
 from tests.policies import STRANGER, policy_of
 from tests.unit.ledger.test_ledger_forgery import History, forged

@@ -8,9 +8,10 @@ from typing import Final
 import pytest
 
 from sordino.errors import InvalidPolicy, PolicyRefusal
-from sordino.ledger.ledger import Claim, Ledger
-from sordino.losses.base import PureDP
-from sordino.policy.usage import Usage
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.policy_rules import Usage
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.loss import PureDP
 from tests.ledgers import FRESH
 from tests.policies import policy_of
 

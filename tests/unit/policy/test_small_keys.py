@@ -5,8 +5,7 @@ from typing import Final
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sordino.policy.signed import Policy
-from sordino.signing import is_signed, public_of, sign
+from sordino.ledger.policy_file import Policy, is_signed, public_of, sign
 
 PRIME: Final = 2**255 - 19
 OF_ORDER_8: Final = int.from_bytes(

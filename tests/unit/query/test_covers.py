@@ -4,23 +4,24 @@ from typing import Any, Final
 
 import pytest
 
-from sordino.aggregations.totals import Total
-from sordino.budgets.table_blocks import WHOLE
+from sordino.aggregations.measurement import Total
 from sordino.expressions.language import col
 from sordino.expressions.literals import literal
-from sordino.query.covers import BlockLayout, Cover, blocks_read, covers_of
-from sordino.query.gathered import Gathered
-from sordino.query.kept import Kept
+from sordino.expressions.schema import Column, Schema
+from sordino.losses.budgets.blocks import WHOLE
+from sordino.query.blocks_read import BlockLayout, Cover, blocks_read, covers_of
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
     Explode,
     Filter,
     FlatMap,
+    Gathered,
     Join,
     KeepGroups,
     KeepRows,
     KeepUnique,
+    Kept,
     MapRows,
     Memberships,
     Project,
@@ -29,7 +30,6 @@ from sordino.query.nodes import (
     Unreadable,
     Without,
 )
-from sordino.schema import Column, Schema
 
 ENDS: Final = {"a": ("a", "a"), "b": ("b", "b")}
 GATE: Final = col("m").is_in(["a", "b"]).tree

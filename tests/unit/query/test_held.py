@@ -15,9 +15,8 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.query.code import code_words
-from sordino.query.held import function_words
-from sordino.words import canonical_text
+from sordino.numbers.canonical import canonical_text
+from sordino.query.functions import code_words, function_words
 
 Function = Callable[[dict[str, Any]], Any]
 FACTOR = 3

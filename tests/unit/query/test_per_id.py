@@ -9,11 +9,11 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.query.builder import Query
-from sordino.query.relation import Relation
-from sordino.session.catalog import Catalog, open_catalog
+from sordino.query.steps import Relation
+from sordino.session.tables import Catalog, open_catalog
 from tests.dice import rolled
 from tests.drawn_queries import PER_ID, drawn
 from tests.worlds import world

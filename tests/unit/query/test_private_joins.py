@@ -6,11 +6,10 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.constraints import AbstractTruncation
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.memory.keyed_order import keyed_order
-from sordino.planning.price import Price, price_request
-from sordino.session.catalog import Catalog, open_catalog
+from sordino.data.limits import AbstractTruncation
+from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.plan.price import Price, price_request
+from sordino.session.tables import Catalog, open_catalog
 
 Side = dict[str, list[Any]]
 

@@ -9,8 +9,8 @@ import pytest
 import sordino as sd
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
-from sordino.query.slopes import slope
-from sordino.query.sql.ranges import range_of
+from sordino.query.processing import slope
+from sordino.query.sql.number_rules import range_of
 
 EXACT = sd.PureDP(10**9)
 KEYS = sd.KeySet.from_dict({"w": ["a", "b", "c", None]})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sordino.release.csv_metadata import column_name
+from sordino.office.label.files import column_name
 from sordino.release.release import Release
 from tests.csvw_rules import broken_rules
 from tests.releases import RELEASES, made

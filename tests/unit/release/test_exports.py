@@ -14,11 +14,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from sordino import release as release_room
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.release import drawing, files
-from sordino.release.column_names import side_by_side
+from sordino.office import pictures
+from sordino.office.label import files
 from sordino.release.release import Release
+from sordino.release.text import side_by_side
 from tests.releases import RELEASES, few
 
 each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
@@ -176,9 +176,11 @@ def test_absent_packages_are_named(
 ) -> None:
     """A package that is not installed is named, with the command that installs it."""
     few().plot()  # so that all that draws is there, and is put back afterwards
-    monkeypatch.setattr(release_room, "drawing", drawing)
-    for name in list(sys.modules):
-        if name.partition(".")[0] == package or name.startswith(drawing.__name__):
+    for name, module in list(sys.modules.items()):
+        is_drawing = name.startswith(f"{pictures.__name__}.")
+        if is_drawing:
+            monkeypatch.setattr(pictures, name.rpartition(".")[2], module)
+        if is_drawing or name.partition(".")[0] == package:
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     calls: dict[str, Any] = {

@@ -9,9 +9,14 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidLabel
-from sordino.release.folder_label import FOLDER_LABEL, files_in, folder_label
-from sordino.release.label_facts import LabelFacts
-from sordino.release.label_reading import label_of_file, vouching_file
+from sordino.office.label.facts import LabelFacts
+from sordino.office.label.files import (
+    FOLDER_LABEL,
+    files_in,
+    folder_label,
+    label_of_file,
+    vouching_file,
+)
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 

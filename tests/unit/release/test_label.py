@@ -11,10 +11,10 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, MissingDependency
-from sordino.pages.languages import language_codes, read_language
-from sordino.release.label_facts import FORM
-from sordino.release.label_rows import MOST_ROWS
-from sordino.release.provenance import LedgerRecord, Provenance
+from sordino.office.html.page import language_codes, read_language
+from sordino.office.label.facts import FORM
+from sordino.office.label.label import MOST_ROWS
+from sordino.release.explanation import LedgerRecord, Provenance
 from sordino.release.release import Release
 from tests.releases import HOSTILE, RELEASES, made
 

@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from sordino.errors import InvalidLabel
-from sordino.release.files import LABEL
-from sordino.release.label import Label
-from sordino.release.label_reading import label_of_file
-from sordino.release.linked_data import FACTS
-from sordino.release.stated_facts import read_facts
+from sordino.office.label.facts import read_facts
+from sordino.office.label.files import FACTS, LABEL, label_of_file
+from sordino.office.label.views import Label
 from tests.releases import RELEASES, few
 
 HOSTILE: Final = "<script>alert(1)</script>\u202e\x1b[31m"

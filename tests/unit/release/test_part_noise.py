@@ -11,10 +11,10 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidQuery
-from sordino.planning.purchase import Purchase
-from sordino.release import part_noise
-from sordino.release.part_noise import PartNoise, refuse_whole
-from sordino.sampling.keyed_bits import KeyedBits
+from sordino.noise.sampling.bits import KeyedBits
+from sordino.plan.purchase import Purchase
+from sordino.release import released_files
+from sordino.release.released_files import PartNoise, refuse_whole
 from tests.statistics import integers_follow, is_at_least, is_at_most
 
 ROWS: Final = {"id": [1, 2, 3], "g": [1, 2, 3], "v": [1, 2, 3], "x": [1.5, 2.5, 3.0]}
@@ -72,7 +72,7 @@ def contents(noise: PartNoise, exact: pa.Table) -> list[bytes]:
         seen.append(content)
         return _KEYED(secret, content)
 
-    with patch.object(part_noise, "KeyedBits", keyed):
+    with patch.object(released_files, "KeyedBits", keyed):
         noise(exact, b"secret")
     return seen
 
@@ -129,7 +129,7 @@ def test_the_law_is_that_of_the_mechanism() -> None:
     reach = int(9 * scale)
     assert integers_follow(drawn(honest), mass, reach)
     assert not integers_follow(drawn(greedy), mass, reach)
-    with patch.object(part_noise, "KeyedBits", _of_nothing):
+    with patch.object(released_files, "KeyedBits", _of_nothing):
         assert not integers_follow(drawn(honest), mass, reach)
 
 

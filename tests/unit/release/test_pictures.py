@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from sordino.display.inks import DARK, LIGHT, THEMES
-from sordino.release.drawing import lettering
+from sordino.office.pictures import parts
+from sordino.office.pictures.curves import DARK, LIGHT, THEMES
 from sordino.release.release import Release
 from tests.pictured import PICTURED, crossed, drawn, seen_texts, structure, weeks
 from tests.releases import RELEASES, few, made, many
@@ -59,13 +59,13 @@ def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> No
 
 def test_overlapping_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """With widths taken for half of what they are, the test above would fail."""
-    measure = lettering.text_inches
+    measure = parts.text_inches
 
     def less(*arguments: Any, **options: Any) -> float:
         return measure(*arguments, **options) / 3
 
-    for room in ("band_block", "cell_block", "rank_block", "lettering"):
-        monkeypatch.setattr(f"sordino.release.drawing.{room}.text_inches", less)
+    for file in ("bands", "cells_and_lines", "parts"):
+        monkeypatch.setattr(f"sordino.office.pictures.{file}.text_inches", less)
     assert overlaps(drawn(few().plot()))
     assert overlaps(drawn(crossed().plot()))
 

@@ -8,18 +8,15 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
-from sordino.budgets.risk import Advantage
-from sordino.display.formatting import text_width
 from sordino.errors import InvalidParameter, UnknownName
-from sordino.losses.base import Budget, Loss, PureDP
+from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.headline import headline
 from sordino.losses.interop import TableLoss
-from sordino.mechanisms.geometric import Geometric
-from sordino.release.cell_texts import MOST
-from sordino.release.column_names import names_with_errors
+from sordino.losses.loss import Budget, Loss, PureDP, headline
+from sordino.noise.laplace import Geometric
+from sordino.numbers.formatting import text_width
 from sordino.release.release import Release
-from sordino.release.release_text import WIDEST
+from sordino.release.text import MOST, WIDEST, names_with_errors
 from tests.releases import HOSTILE, RELEASES, few
 
 VOID = {"br", "hr", "img", "input", "meta"}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.release.request_facts import (
+from sordino.release.explanation import (
     LIMITS,
     NOTHING,
     Protected,

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.special import ndtr
 
 import sordino as sd
-from sordino.planning.purchase import Purchase
+from sordino.plan.purchase import Purchase
 from tests.statistics import FALSE_ALARM
 
 BUDGET = sd.ApproxDP(1, "1e-6")

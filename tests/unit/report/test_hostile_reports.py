@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.ledger.ledger import Claim, Ledger
-from sordino.pages.languages import read_language
-from sordino.pages.story import ShownRelease, Story
-from sordino.pages.story_page import report_document
-from sordino.report.ledger_story import NEWEST, ledger_report
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Claim
+from sordino.office.html.page import read_language
+from sordino.office.report.document import NEWEST, ledger_report, report_document
+from sordino.office.report.story import ShownRelease, Story
 from tests.reports import EVIL, KNOWN, LIMIT, TENTH, open_session, read_page, rows
 
 VISITS = sd.table("visits").enforce(sd.MaxRowsPerID(3))

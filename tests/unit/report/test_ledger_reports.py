@@ -8,12 +8,12 @@ import duckdb
 import pytest
 
 import sordino as sd
-from sordino.cli.main import main
 from sordino.errors import InvalidParameter, LedgerDamaged
 from sordino.ledger.ledger import Ledger
-from sordino.pages.limits_page import list_omissions
-from sordino.pages.plan_steps import hidden_below, step_kind, steps_of
-from sordino.report.ledger_story import ledger_report, ledger_story
+from sordino.office.cli.main import main
+from sordino.office.report.document import ledger_report, ledger_story
+from sordino.office.report.promise import list_omissions
+from sordino.office.report.request_words import hidden_below, step_kind, steps_of
 from tests.jobs import fill_folder
 from tests.reports import (
     LIMIT,

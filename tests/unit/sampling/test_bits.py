@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.sampling.bits import Bits
+from sordino.noise.sampling.bits import Bits
 
 
 @pytest.mark.parametrize("count", [0, 1, 255, 256, 1000, 100_000])

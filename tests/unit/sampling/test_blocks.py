@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sordino.noise.gaussian import GaussianShape
+from sordino.noise.laplace import LaplaceShape
+from sordino.noise.sampling.bits import Uniform
+from sordino.noise.sampling.blocks import AbstractShape, BlockTable, Draws, block_table
 from sordino.numbers import fraction
-from sordino.sampling.blocks import BlockTable, Draws, block_table
-from sordino.sampling.certified import Uniform
-from sordino.sampling.gaussian import GaussianShape
-from sordino.sampling.laplace import LaplaceShape
-from sordino.sampling.shape import AbstractShape
 from tests.planned_bits import PlannedBits
 
 F = Fraction

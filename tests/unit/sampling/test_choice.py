@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from sordino.noise.sampling import choice
+from sordino.noise.sampling.bits import Bits, uniform_below
+from sordino.noise.sampling.choice import Runs, choose
 from sordino.numbers import INFINITE, Exact, ball, sqrt
-from sordino.sampling import choice
-from sordino.sampling.bits import Bits
-from sordino.sampling.choice import Runs, choose
-from sordino.sampling.uniform import uniform_below
 from tests.planned_bits import PlannedBits
 from tests.statistics import choices_follow
 

@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import sordino as sd
-from sordino.sampling.bits import Bits
-from sordino.sampling.blocks import Point
-from sordino.sampling.certified import Uniform
-from sordino.sampling.floats import F32, F64, FloatFormat, FloatSampler, float_sampler
-from sordino.sampling.gaussian import GaussianFamily
-from sordino.sampling.laplace import LaplaceFamily
+from sordino.noise.gaussian import GaussianFamily
+from sordino.noise.laplace import LaplaceFamily
+from sordino.noise.sampling.bits import Bits, Uniform
+from sordino.noise.sampling.blocks import Point
+from sordino.noise.sampling.floats import (
+    F32,
+    F64,
+    FloatFormat,
+    FloatSampler,
+    float_sampler,
+)
 from tests.planned_bits import PlannedBits
 from tests.statistics import alike
 

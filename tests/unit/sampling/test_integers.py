@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.sampling.bits import Bits
-from sordino.sampling.blocks import Draws, Point
-from sordino.sampling.certified import Uniform
-from sordino.sampling.integers import IntegerSampler, integer_sampler
-from sordino.sampling.laplace import LaplaceFamily
+from sordino.noise.laplace import LaplaceFamily
+from sordino.noise.sampling.bits import Bits, Uniform
+from sordino.noise.sampling.blocks import Draws, Point
+from sordino.noise.sampling.integers import IntegerSampler, integer_sampler
 from tests.planned_bits import PlannedBits
 
 LEAST, MOST = -(2**63), 2**63 - 1

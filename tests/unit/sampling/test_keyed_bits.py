@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sordino.sampling.bits import fresh_secret
-from sordino.sampling.keyed_bits import KeyedBits
+from sordino.noise.sampling.bits import KeyedBits, fresh_secret
 from tests.statistics import FALSE_ALARM
 
 

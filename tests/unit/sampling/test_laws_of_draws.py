@@ -8,14 +8,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sordino.distributions.gaussian import DiscreteGaussianLaw
-from sordino.distributions.laplace import DiscreteLaplaceLaw
-from sordino.sampling import blocks
-from sordino.sampling.bits import Bits
-from sordino.sampling.floats import F64, float_sampler
-from sordino.sampling.gaussian import GaussianFamily, GaussianShape
-from sordino.sampling.integers import integer_sampler
-from sordino.sampling.laplace import LaplaceFamily, LaplaceShape
+from sordino.noise.gaussian import DiscreteGaussianLaw, GaussianFamily, GaussianShape
+from sordino.noise.laplace import DiscreteLaplaceLaw, LaplaceFamily, LaplaceShape
+from sordino.noise.sampling import blocks
+from sordino.noise.sampling.bits import Bits
+from sordino.noise.sampling.floats import F64, float_sampler
+from sordino.noise.sampling.integers import integer_sampler
 from tests.statistics import integers_follow, reals_follow
 
 F = Fraction

@@ -9,7 +9,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import EntropyUnavailable
-from sordino.sampling.bits import Bits, fresh_secret
+from sordino.noise.sampling.bits import Bits, fresh_secret
 
 
 @pytest.mark.parametrize("error", [OSError, NotImplementedError])

@@ -5,14 +5,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sordino.noise.laplace import LaplaceShape
+from sordino.noise.sampling.bits import Uniform
+from sordino.noise.sampling.blocks import Point, block_table
+from sordino.noise.sampling.choice import _Trial
+from sordino.noise.sampling.floats import F32, F64, FloatSampler, Nearest, Threshold
+from sordino.noise.sampling.integers import Tail
 from sordino.numbers import INFINITE
-from sordino.sampling.blocks import Point, block_table
-from sordino.sampling.certified import Uniform
-from sordino.sampling.choice import _Trial
-from sordino.sampling.floats import F32, F64, FloatSampler, Nearest
-from sordino.sampling.laplace import LaplaceShape
-from sordino.sampling.sampler import Threshold
-from sordino.sampling.tails import Tail
 from tests.planned_bits import PlannedBits
 
 SHAPE = LaplaceShape(Fraction(40))

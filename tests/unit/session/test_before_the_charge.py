@@ -11,21 +11,20 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino.data.arrow import TableSource
+from sordino.data.tables import ParquetSource
 from sordino.engines.doors import EngineName
-from sordino.engines.duckdb import instance
-from sordino.engines.duckdb.database import DuckDB
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.sql.statements import Statement
+from sordino.engines.duckdb import session as instance
+from sordino.engines.duckdb.session import DuckDB, duckdb_engine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.statements.statements import Statement
 from sordino.errors import (
     BudgetExceeded,
     EngineUnavailable,
     InvalidQuery,
     SordinoError,
 )
-from sordino.query.plan_size import MOST_NODES
-from sordino.sources.arrow import TableSource
-from sordino.sources.parquet import ParquetSource
+from sordino.query.nodes import MOST_NODES
 
 ROWS = pa.table({"id": [1, 1, 2], "ward": ["A", "B", "A"], "days": [3, 1, 8]})
 VISITS = sd.table("visits")

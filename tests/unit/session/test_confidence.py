@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.query.request import CONFIDENCE, with_confidence
-from sordino.session.identity import batch_identity, request_identity
+from sordino.session.charging import batch_identity, request_identity
 
 BUDGET = sd.ApproxDP(1, "1e-6")
 QUERY = sd.table("t").agg(n=sd.count(), m=sd.mean("x", 0, 10), s=sd.sum("x", 0, 10))

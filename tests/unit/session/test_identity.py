@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.session.identity import batch_identity, protection_text, request_identity
+from sordino.session.charging import batch_identity, protection_text, request_identity
 
 LONG: Final = "a text of which people are only shown the beginning " * 5
 VISITS: Final = sd.table("visits")

@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
-from sordino.session import open_blocks
+from sordino.session import tables
 from tests.dice import rolled
 
 SEED: Final = 20_261_122
@@ -82,7 +82,7 @@ def test_a_gate_without_gaps_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -
         del step
         return [(pairs[0][0], pairs[-1][1])]
 
-    monkeypatch.setattr(open_blocks, "_runs", whole)
+    monkeypatch.setattr(tables, "_runs", whole)
     narrow = clinic().in_blocks("2026-01", "2026-03")
     assert narrow.price(COUNT, BUDGET).blocks == ("2026-01", "2026-03")
     assert exact(narrow) == 9

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sordino.ledger import file_format
-from sordino.session import large_answers
+from sordino.session import files
 from tests.unit.session.test_large_answers import (
     BUDGET,
     GROUPS,
@@ -29,7 +29,7 @@ def test_an_interruption_leaves_nothing_in_the_way(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as stopped:
-        stopped.setattr(large_answers, "_write", interrupted)
+        stopped.setattr(files, "_write", interrupted)
         with pytest.raises(KeyboardInterrupt):
             opened.release(UNKNOWN, BUDGET, key="k")
     folder = refused(lambda: opened.release(UNKNOWN, BUDGET, key="k")).folder

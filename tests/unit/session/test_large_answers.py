@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.cli.main import main
 from sordino.errors import (
     AnswerTooLarge,
     InvalidParameter,
@@ -19,9 +18,11 @@ from sordino.errors import (
     OutputFailure,
 )
 from sordino.ledger import file_format
+from sordino.office.cli.main import main
+from sordino.office.label import files as label_files
 from sordino.release import answer, storage
-from sordino.session import large_answers
-from sordino.session.desk import Desk
+from sordino.session import files as large_answers
+from sordino.session.executor import Desk
 
 LIMIT: Final = sd.ApproxDP(10, "1e-5")
 BUDGET: Final = sd.ApproxDP(1, "1e-6")
@@ -306,7 +307,7 @@ def test_failing_on_purpose_averages_nothing(
     """Who fails again and again sees one drawing, however it is made to fail."""
     opened, other = session(tmp_path / "l", LIMIT), session(tmp_path / "l")
     with monkeypatch.context() as full:
-        full.setattr(large_answers, "write_parquet", _full_disk(large_answers))
+        full.setattr(label_files, "write_parquet", _full_disk(label_files))
         for _ in range(3 if key else 1):
             with pytest.raises(OutputFailure, match="make room"):
                 opened.release(UNKNOWN, BUDGET, key=key)

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino.aggregations.margins.crossing import MOST_CELLS, Halving
 from sordino.errors import EngineUnavailable, UnknownName
-from sordino.tables.crossing import MOST_CELLS
-from sordino.tables.halving import Halving
 
 CERTAIN = sd.GaussianDP(1000)
 TABLE = sd.table("t")

@@ -14,9 +14,9 @@ from sordino.errors import (
     InvalidQuery,
     UnknownName,
 )
-from sordino.ledger import charge_records
+from sordino.ledger import charges
+from sordino.numbers.canonical import digest
 from sordino.release.release import Release
-from sordino.words import digest
 from tests.ledgers import claim
 
 VECTORS: Final = Path(__file__).parents[2] / "vectors"
@@ -165,7 +165,7 @@ def test_very_many_words_are_kept_as_their_hash(
     ledger: sd.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The key gives its answer all the same, and to no other request."""
-    monkeypatch.setattr(charge_records, "_MOST_WORDS", 100)
+    monkeypatch.setattr(charges, "_MOST_WORDS", 100)
     opened = session(ledger)
     given = opened.release(BY_WARD, QUARTER, key="long")
     assert ledger.records()[-2].fields["words"] is None

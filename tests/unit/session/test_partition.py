@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sordino as sd
-from sordino.budgets.limits import Limit
+from sordino.aggregations.measurement import Total
+from sordino.data.units import AbstractUnit
 from sordino.errors import BudgetExceeded, InvalidParameter, InvalidQuery, UnknownName
 from sordino.expressions.literals import literal
-from sordino.query.question import Question, Total
-from sordino.units import AbstractUnit
+from sordino.losses.budgets.limits import Limit
+from sordino.query.nodes import Question
 from tests.sessions import Engine
 
 ROWS: Final[dict[str, list[Any]]] = {

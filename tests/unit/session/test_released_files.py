@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.sql.spreads import AbstractSpread, PartTask
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.statements.spreads import AbstractSpread, PartTask
 from sordino.errors import (
     AnswerLost,
     BudgetExceeded,
@@ -18,10 +18,10 @@ from sordino.errors import (
     InvalidParameter,
     InvalidQuery,
 )
-from sordino.query.question import Question
-from sordino.release.exactness import exactness_of
-from sordino.release.files_answer import FilesAnswer
-from sordino.release.folder_label import files_in
+from sordino.office.label.files import files_in
+from sordino.query.nodes import Question
+from sordino.release.explanation import exactness_of
+from sordino.release.released_files import FilesAnswer
 from tests.sessions import LIMIT, TENTH, WARDS, session
 
 T: Final = sd.table("visits").enforce(sd.MaxRowsPerID(2))

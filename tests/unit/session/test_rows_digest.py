@@ -10,7 +10,7 @@ import pyarrow.csv
 import pytest
 
 import sordino as sd
-from sordino.session.rows_digest import rows_digest
+from sordino.session.charging import rows_digest
 from tests.worded import said
 
 COLUMNS: Final[dict[str, list[Any]]] = {

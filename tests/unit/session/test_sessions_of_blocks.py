@@ -10,17 +10,17 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.budgets.table_blocks import WHOLE
-from sordino.engines.base import AbstractEngine
-from sordino.engines.postgres.engine import postgres_engine
+from sordino.aggregations.measurement import Total
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.postgres.session import postgres_engine
 from sordino.errors import BudgetExceeded, InvalidQuery, SordinoError
 from sordino.expressions.literals import literal
-from sordino.ledger.ledger import World
-from sordino.planning.coverage import exact_counts
-from sordino.query.question import Question, Total
-from sordino.session.catalog import open_catalog
-from sordino.session.identity import request_identity
-from sordino.session.open_blocks import keep_open_blocks
+from sordino.ledger.file_format import World
+from sordino.losses.budgets.blocks import WHOLE
+from sordino.plan.plan import exact_counts
+from sordino.query.nodes import Question
+from sordino.session.charging import request_identity
+from sordino.session.tables import keep_open_blocks, open_catalog
 from tests.cases import ENGINES
 from tests.ledgers import Standing
 from tests.postgres_server import cluster, stored_table

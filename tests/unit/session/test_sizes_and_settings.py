@@ -11,7 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.engines.doors import EngineName
-from sordino.engines.sql.engine import SQLEngine
+from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import (
     EngineFailure,
     EngineUnavailable,
@@ -81,7 +81,7 @@ def test_what_fails_after_the_charge(
     def failing(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr("sordino.session.desk.noisy_answer", failing)
+    monkeypatch.setattr("sordino.session.executor.noisy_answer", failing)
     with pytest.raises(EngineFailure) as caught:
         opened.release(TABLE.agg(n=sd.count()), BUDGET)
     assert caught.value.__context__ is None

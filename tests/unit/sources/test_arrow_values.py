@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sordino.sources.arrow_kinds import kind_of
-from sordino.sources.arrow_values import column_of, column_type, value_batches
-from sordino.sources.plain_values import sort_values, values_of
-from sordino.sources.python_cells import column_of_cells
+from sordino.data.arrow import column_of, column_type, value_batches
+from sordino.data.python_rows import column_of_cells
+from sordino.data.source import kind_of, sort_values, values_of
 from tests.odd_cells import ARROW, raw
 
 TRIES = 150

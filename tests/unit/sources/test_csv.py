@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.data.csv import CSVSource
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
-from sordino.expressions.layouts import Layout
-from sordino.sources.csv import CSVSource
+from sordino.expressions.casts import Layout
 from tests.text_files import column
 
 ENGINES: Final = (MemoryEngine, duckdb_engine)

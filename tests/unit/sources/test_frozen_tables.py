@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
-from sordino.engines.base import AbstractEngine
 from sordino.engines.doors import EngineName
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
-from sordino.engines.sql.engine import SQLEngine
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
+from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import EngineUnavailable, UnknownName
 
 ENGINES: list[Callable[[], AbstractEngine]] = [duckdb_engine, MemoryEngine]

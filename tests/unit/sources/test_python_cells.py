@@ -14,17 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.data.python_rows import cell_of, coerce, column_of_cells, kinds_of_cells
+from sordino.data.source import sort_values
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
-from sordino.schema import PLAIN, Column
-from sordino.sources.plain_values import sort_values
-from sordino.sources.python_cells import (
-    cell_of,
-    coerce,
-    column_of_cells,
-    kinds_of_cells,
-)
+from sordino.expressions.schema import PLAIN, Column
 from tests.odd_cells import FRAMES, Loud, LoudText
 
 DAY = dt.date(2020, 1, 1)

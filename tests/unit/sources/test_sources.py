@@ -17,17 +17,22 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from sordino.conformance import short_plans as plans
-from sordino.conformance.example_tables import STRANGE, comparable_answer, sortable_rows
-from sordino.conformance.short_plans import question_of, whole_question
-from sordino.engines.base import AbstractEngine
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.aggregations.measurement import Distinct, Total
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import (
+    STRANGE,
+    comparable_answer,
+    question_of,
+    sortable_rows,
+    whole_question,
+)
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.expressions.language import col
-from sordino.query.nodes import Source
-from sordino.query.question import Distinct, Question, Total
-from sordino.schema import Column
+from sordino.expressions.schema import Column
+from sordino.query.nodes import Question, Source
 from tests.duckdb_order import SALT, in_duckdb_order
 
 ROWS = pa.table({

@@ -9,12 +9,11 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.engines.duckdb.engine import duckdb_engine
-from sordino.engines.memory.engine import MemoryEngine
+from sordino.data import csv as wellformed
+from sordino.data.csv import CSVSource, Shape, first_fault
+from sordino.engines.duckdb.session import duckdb_engine
+from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
-from sordino.sources import wellformed
-from sordino.sources.csv import CSVSource
-from sordino.sources.wellformed import Shape, first_fault
 from tests.dice import Dice, rolled
 
 Patch = pytest.MonkeyPatch

@@ -6,16 +6,27 @@ import numpy as np
 import pytest
 
 import sordino as sd
+from sordino.aggregations.margins.crossing import (
+    Crossing,
+    Levels,
+    Tree,
+    add_up,
+    spread_out,
+)
+from sordino.aggregations.margins.fitting import (
+    Groups,
+    JointFit,
+    nearest_both,
+    nearest_sums,
+    round_cells,
+)
+from sordino.aggregations.margins.joint_law import agree
+from sordino.aggregations.margins.measuring import (
+    best_precisions,
+    contrasts_of,
+    restore,
+)
 from sordino.errors import InvalidQuery
-from sordino.tables.agreement import agree
-from sordino.tables.coarser import add_up, spread_out
-from sordino.tables.crossing import Crossing, Levels
-from sordino.tables.joint_fit import JointFit
-from sordino.tables.measuring import contrasts_of, restore
-from sordino.tables.precisions import best_precisions
-from sordino.tables.projection import Groups, nearest_both, nearest_sums
-from sordino.tables.trees import Tree
-from sordino.tables.whole_cells import round_cells
 
 PLACES: Final = sd.KeySet.from_tuples(
     [("n", 1), ("n", 2), ("n", 3), ("s", 4), ("s", 5), ("w", 6)],

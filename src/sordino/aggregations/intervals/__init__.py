@@ -14,18 +14,24 @@ shows. Proofs in docs/proofs/intervals.md.
 | a divisor that may be 0 | NaN | the whole public range |
 | the noise left the public range | as ever | the nearest end of that range, twice |
 
->>> from sordino.mechanisms.geometric import Geometric
+>>> from sordino.noise.laplace import Geometric
 >>> bars = additive([120, 3], Noise(Geometric(2)), "0.95", least=0)
 >>> bars.low.tolist(), bars.high.tolist(), bars.sd.round(3).tolist()
 ([114.0, 0.0], [126.0, 9.0], [2.799, 2.799])
 """
 
-from sordino.aggregations.intervals.bars import Bars, error_names, unknown_bars
-from sordino.aggregations.intervals.linear import additive, linear, reach
-from sordino.aggregations.intervals.number_noise import Noise
-from sordino.aggregations.intervals.quotient import quotient_bars
-from sordino.aggregations.intervals.spread import spread_bars
-from sordino.aggregations.intervals.sums import Shown, Sums
+from sordino.aggregations.intervals.linear_forms import (
+    Bars,
+    Noise,
+    Shown,
+    Sums,
+    additive,
+    error_names,
+    linear,
+    reach,
+    unknown_bars,
+)
+from sordino.aggregations.intervals.quotients import quotient_bars, spread_bars
 
 __all__ = [
     "Bars",

@@ -1,12 +1,8 @@
-"""DuckDB, the embedded engine: how it is reached, and how it writes and reads.
+"""DuckDB, the embedded engine.
 
-| file | what it has |
-|---|---|
-| `door`, `engine` | where it is; an engine of settings |
-| `database`, `instance` | a database of our own; an empty one waits for another |
-| `connection` | its settings, locked: no optimiser runs |
-| `dialect`, `sql_*` | the forms that decide about privacy; operations by topic |
-| `file_reading` | Parquet read in place |
-| `nested_text`, `executed_plans` | statements as they run, and the plans that run |
-| `relations` | sources that live in a connection of the user |
+- `dialect`, `entries`: the forms that decide about privacy; each operation as its SQL
+- `session`: a database of our own, in which no optimiser runs
+- `plans`: the plan that ran, held against the one that is written in the statement
+- `tables`, `row_by_row`: files read in place; relations and views of a user
+- `bounds`: truncation in batches by how many rows ids have
 """

@@ -1,4 +1,7 @@
-"""DuckDB's dialect: the forms that decide about privacy, types and operations."""
+"""DuckDB's dialect: the forms that decide about privacy, types and operations.
+
+Kernel: totals.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Final, final
@@ -6,24 +9,19 @@ from typing import ClassVar, Final, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.duckdb import (
-    file_reading,
-    portions,
-    sql_cells,
-    sql_choices,
-    sql_dates,
-    sql_numbers,
-    sql_text,
-)
-from sordino.engines.duckdb.nested_text import nested_text
-from sordino.engines.duckdb.sql_numbers import size_of_double
-from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import SALT, AbstractDialect
-from sordino.engines.sql.pieces import function
-from sordino.query.question import MOST
-from sordino.sources.arrow_kinds import is_list, kind_of, storage_type
-from sordino.sources.base import AbstractSource
-from sordino.sources.plain_values import LONGEST
+from sordino.aggregations.measurement import MOST
+from sordino.data.source import LONGEST, AbstractSource, is_list, kind_of, storage_type
+from sordino.engines.duckdb import bounds, tables
+from sordino.engines.duckdb import entries as sql_cells
+from sordino.engines.duckdb import entries as sql_choices
+from sordino.engines.duckdb import entries as sql_dates
+from sordino.engines.duckdb import entries as sql_numbers
+from sordino.engines.duckdb import entries as sql_text
+from sordino.engines.duckdb.entries import size_of_double
+from sordino.engines.duckdb.plans import nested_text
+from sordino.engines.statements import templates
+from sordino.engines.statements.dialect import SALT, AbstractDialect
+from sordino.engines.statements.templates import function
 
 _TYPES: Final = {
     "i64": "BIGINT",
@@ -55,7 +53,7 @@ class DuckDBDialect(AbstractDialect):
         **sql_dates.ENTRIES,
     }
 
-    rules: ClassVar = portions.RULES
+    rules: ClassVar = bounds.RULES
 
     def placeholder(self, number: int) -> exp.Expression:
         """Return $n."""
@@ -69,7 +67,7 @@ class DuckDBDialect(AbstractDialect):
         self, source: AbstractSource, places: Sequence[int]
     ) -> exp.Expression | None:
         """Return the call that reads Parquet files."""
-        return file_reading.in_place(source, places)
+        return tables.in_place(source, places)
 
     def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         """Return a column as values of ours."""
@@ -146,13 +144,13 @@ class DuckDBDialect(AbstractDialect):
         """
         total = _or_zero(exp.Sum(this=value))
         if factor != 1:
-            total = sql.as_type(total, "HUGEINT") * sql.as_type(
+            total = templates.as_type(total, "HUGEINT") * templates.as_type(
                 _whole(factor), "HUGEINT"
             )
         if shift:
             there = exp.Star() if complete else value.copy()
-            count = sql.as_type(exp.Count(this=there), "HUGEINT")
-            total += count * sql.as_type(_whole(shift), "HUGEINT")
+            count = templates.as_type(exp.Count(this=there), "HUGEINT")
+            total += count * templates.as_type(_whole(shift), "HUGEINT")
         return total
 
     def brief_sum(self, value: exp.Expression) -> exp.Expression:
@@ -164,24 +162,24 @@ class DuckDBDialect(AbstractDialect):
         """
         most = size_of_double(value)
         if most is None:
-            return sql.as_type_or_null(_or_zero(exp.Sum(this=value)), "BIGINT")
+            return templates.as_type_or_null(_or_zero(exp.Sum(this=value)), "BIGINT")
         few = exp.Count(this=exp.Star()) <= _whole(MOST // max(1, most))
-        total = sql.as_type(_or_zero(exp.Sum(this=value.this)), "BIGINT")
-        return sql.case([(few, total)])
+        total = templates.as_type(_or_zero(exp.Sum(this=value.this)), "BIGINT")
+        return templates.case([(few, total)])
 
     def sum_of_totals(self, total: exp.Expression) -> exp.Expression:
         """Return the sum in 128 bits of what Arrow has held as decimals."""
-        return self.exact_sum(sql.as_type(total, "HUGEINT"), 1, 0)
+        return self.exact_sum(templates.as_type(total, "HUGEINT"), 1, 0)
 
     def row_count(self, times: int) -> exp.Expression:
         """Return count(*) times a constant, in 128 bits."""
-        count = sql.as_type(exp.Count(this=exp.Star()), "HUGEINT")
-        return count * sql.as_type(_whole(times), "HUGEINT")
+        count = templates.as_type(exp.Count(this=exp.Star()), "HUGEINT")
+        return count * templates.as_type(_whole(times), "HUGEINT")
 
     def narrow_total(self, total: exp.Expression) -> exp.Expression:
         """Return the nearest total within the limits, in 64 bits."""
         low = function("greatest", total, _whole(-MOST))
-        return sql.as_type(function("least", low, _whole(MOST)), "BIGINT")
+        return templates.as_type(function("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
         """Return count(distinct ...), which skips null, of one value or of a row."""
@@ -192,7 +190,7 @@ class DuckDBDialect(AbstractDialect):
             row = function("row", *(value.copy() for value in values))
             counted = exp.Case().when(exp.and_(*there), row)
         count = exp.Count(this=exp.Distinct(expressions=[counted]))
-        return sql.as_type(count, "HUGEINT")
+        return templates.as_type(count, "HUGEINT")
 
 
 def _or_zero(total: exp.Expression) -> exp.Expression:
@@ -216,7 +214,11 @@ def _each(
 
 
 def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    return value if pa.types.is_int64(arrow) else sql.as_type_or_null(value, "BIGINT")
+    return (
+        value
+        if pa.types.is_int64(arrow)
+        else templates.as_type_or_null(value, "BIGINT")
+    )
 
 
 _EXACT: Final = 15
@@ -227,15 +229,15 @@ def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
     bare = storage_type(arrow)
     if pa.types.is_decimal(bare) and bare.precision > _EXACT:
-        value = sql.as_type(value, "VARCHAR")
+        value = templates.as_type(value, "VARCHAR")
     if not pa.types.is_float64(bare):
-        value = sql.as_type_or_null(value, "DOUBLE")
-    return value + sql.as_type(_whole(0), "DOUBLE")
+        value = templates.as_type_or_null(value, "DOUBLE")
+    return value + templates.as_type(_whole(0), "DOUBLE")
 
 
 def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow  # a dictionary, an enumeration or a UUID is cast, for a text it is idle
-    value = sql.as_type(value, "VARCHAR")
+    value = templates.as_type(value, "VARCHAR")
     fits = function("strlen", value.copy())
     return exp.Case().when(fits <= _whole(LONGEST), value)
 
@@ -247,23 +249,23 @@ def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 def _in_range(value: exp.Expression, kind: str, last: str) -> exp.Expression:
     """Return a date or a time of the years 1 to 9999."""
-    first = sql.as_type(exp.Literal.string("0001-01-01"), kind)
-    end = sql.as_type(exp.Literal.string(last), kind)
+    first = templates.as_type(exp.Literal.string("0001-01-01"), kind)
+    end = templates.as_type(exp.Literal.string(last), kind)
     inside = exp.Between(this=value.copy(), low=first, high=end)
     return exp.Case().when(inside, value)
 
 
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
-    date = sql.as_type_or_null(value, "DATE")
+    date = templates.as_type_or_null(value, "DATE")
     return _in_range(date, "DATE", "9999-12-31")
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     """Return a time in UTC; zoned nanoseconds have no direct cast."""
     if arrow.tz is not None:
-        value = sql.as_type_or_null(value, "TIMESTAMPTZ")
-    time = sql.as_type_or_null(value, "TIMESTAMP")
+        value = templates.as_type_or_null(value, "TIMESTAMPTZ")
+    time = templates.as_type_or_null(value, "TIMESTAMP")
     return _in_range(time, "TIMESTAMP", "9999-12-31 23:59:59.999999")
 
 

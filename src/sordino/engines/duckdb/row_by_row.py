@@ -1,4 +1,11 @@
-"""What a relation or a view says, as one statement that makes each row of one row.
+"""Relations and views of the user: what each row is made of, and that it is of one row.
+
+DuckDB's functions of one row: of equal arguments they always give the same.
+
+A test holds each against DuckDB's catalogue; `if` and `nullif` are macros of its own.
+One that can fail stands inside of TRY.
+
+What a relation or a view says, as one statement that makes each row of one row.
 
 DuckDB's own parser tells what a text says. It is written anew with views, tables and
 files in their places, and every computation inside of TRY: what fails for a row is
@@ -11,20 +18,189 @@ missing for that row. Whatever is not listed here is refused.
 | an expression, a condition | inside of TRY, which no volatile function may be |
 | ORDER BY without LIMIT | left out: rows have no order |
 | all else | NotByRow, with the reason |
+
+Kernel: totals.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, TypeAlias, final
 
 import duckdb
 from sqlglot import exp
 
-from sordino.engines.duckdb.consistent_functions import ROW_FUNCTIONS
-from sordino.engines.duckdb.user_names import NamedView, UserNames, have_one_type
 from sordino.errors import show
+
+_OPERATORS: Final = "+ - * / // % ** ^ || & | << >> ~ ~~ !~~ ~~* !~~* ~~~ ^@"
+_NUMBERS: Final = """
+    abs acos add asin atan atan2 bit_count cbrt ceil ceiling cos cot degrees divide even
+    exp factorial floor gcd greatest hash isfinite isinf isnan lcm least ln log
+    log10 log2 md5 mod multiply pi pow power radians round sha256 sign signbit sin sqrt
+    subtract tan trunc xor
+"""
+_TEXTS: Final = """
+    array_slice ascii bar base64 bin chr concat concat_ws contains ends_with format
+    from_base64 hex instr lcase left length like_escape list_value lower lpad ltrim
+    ilike_escape not_ilike_escape not_like_escape ord prefix printf regexp_extract
+    regexp_extract_all regexp_full_match regexp_matches regexp_replace repeat replace
+    reverse right row rpad rtrim split starts_with str_split string_split
+    strip_accents strlen strpos substr substring suffix to_base translate trim ucase
+    unicode upper
+"""
+_DATES: Final = """
+    date_diff date_part date_sub date_trunc datediff datepart datesub datetrunc day
+    dayname dayofmonth dayofweek dayofyear epoch epoch_ms epoch_us hour isodow isoyear
+    last_day make_date make_time make_timestamp microsecond millisecond minute month
+    monthname quarter second strftime strptime to_days to_hours to_microseconds
+    to_milliseconds to_minutes to_months to_seconds to_weeks to_years try_strptime week
+    weekday weekofyear year yearweek
+"""
+_NESTED: Final = """
+    array_contains array_length element_at flatten json_extract json_extract_string
+    json_valid len list_contains list_element list_extract list_has
+    list_position list_sort list_slice map_extract map_keys map_values struct_extract
+    struct_pack array_extract
+"""
+_CHOICES: Final = "if nullif typeof"
+ROW_FUNCTIONS: Final = frozenset(
+    f"{_OPERATORS} {_NUMBERS} {_TEXTS} {_DATES} {_NESTED} {_CHOICES}".split()
+)
+"""Functions and operators by their names."""
+
+
+_NAMED: Final = """
+SELECT database_name, schema_name, table_name, NULL FROM duckdb_tables()
+WHERE lower(table_name) = lower($1) AND NOT internal
+UNION ALL
+SELECT database_name, schema_name, view_name, sql FROM duckdb_views()
+WHERE lower(view_name) = lower($1) AND NOT internal
+"""
+_COLUMNS: Final = """
+SELECT column_name, is_generated FROM duckdb_columns()
+WHERE database_name = $1 AND schema_name = $2 AND table_name = $3 ORDER BY column_index
+"""
+_TEMPORARY: Final = """
+SELECT table_name FROM duckdb_tables() WHERE temporary
+UNION ALL
+SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal
+"""
+_FORMS: Final = """
+SELECT count(DISTINCT form) FROM (
+    SELECT list((name, type, type_length, converted_type, scale, precision,
+        logical_type, num_children)) AS form
+    FROM parquet_schema({}) GROUP BY file_name
+)
+"""
+_OURS: Final = "SELECT database_name FROM duckdb_databases() WHERE type = 'duckdb'"
+_REDEFINED: Final = """
+SELECT function_name FROM duckdb_functions() WHERE NOT internal
+"""
+_HOME: Final = "SELECT current_database(), current_schema()"
+_VIEW: Final = re.compile(r'CREATE VIEW (?:[^"]|"(?:[^"]|"")*")*? AS (.*);', re.DOTALL)
+"""The first AS that does not stand in a quoted name."""
+
+Home = tuple[str, str]
+"""A database and a schema."""
+
+
+@final
+@dataclass(frozen=True)
+class NamedTable:
+    """A table that DuckDB itself stores."""
+
+    path: str
+    columns: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class NamedView:
+    """A view: its text, where the names in it are looked for, and its columns."""
+
+    text: str
+    home: Home
+    columns: tuple[str, ...]
+
+
+@final
+@dataclass(frozen=True)
+class UserNames:
+    """What names mean to a cursor."""
+
+    cursor: duckdb.DuckDBPyConnection
+    hidden: frozenset[str] = frozenset()
+    """Names that mean something else to the connection that made the relation."""
+    redefined: frozenset[str] = frozenset()
+    """Functions that it has redefined for itself alone."""
+
+    @cached_property
+    def functions(self) -> frozenset[str]:
+        """The functions that the user made, which may stand before DuckDB's own."""
+        return self.redefined | _names(self.cursor.execute(_REDEFINED).fetchall())
+
+    def find(
+        self, qualifiers: Sequence[str], name: str, home: Home | None
+    ) -> NamedTable | NamedView | None:
+        """Return what stands under a name, or None if nothing does for certain."""
+        rows = self.cursor.execute(_NAMED, [name]).fetchall()
+        wanted = {part.casefold() for part in qualifiers}
+        if wanted:
+            near = [
+                row for row in rows if wanted <= {part.casefold() for part in row[:2]}
+            ]
+        else:
+            here = home or self.cursor.execute(_HOME).fetchall()[0]
+            near = [row for row in rows if row[:2] == here] or rows
+        if len(near) != 1 or name.casefold() in self.hidden:
+            return None
+        database, schema, exact, text = near[0]
+        columns = self.cursor.execute(_COLUMNS, [database, schema, exact]).fetchall()
+        names = tuple(column for column, _ in columns)
+        if text is not None:
+            view = _VIEW.fullmatch(text.strip())
+            return view and NamedView(view[1], (database, schema), names)
+        stored = (database,) in self.cursor.execute(_OURS).fetchall()
+        # What another database hands over, and what a generated column computes, is
+        # not seen here.
+        if not stored or any(generated for _, generated in columns):
+            return None
+        parts = (exp.to_identifier(part, quoted=True) for part in near[0][:3])
+        return NamedTable(".".join(part.sql("duckdb") for part in parts), names)
+
+    def columns_of(self, table: str) -> tuple[tuple[str, str], ...]:
+        """Return the columns of what stands in FROM, and their types."""
+        described = self.cursor.execute(f"DESCRIBE FROM {table}").fetchall()
+        return tuple((name, kind) for name, kind, *_ in described)
+
+    def are_alike(self, files: str) -> bool:
+        """Tell whether Parquet files have the same columns: else a cast could fail."""
+        ((forms,),) = self.cursor.execute(_FORMS.format(files)).fetchall()
+        return bool(forms == 1)
+
+
+def have_one_type(parts: list[tuple[tuple[str, str], ...]], *, by_name: bool) -> bool:
+    """Tell whether the columns that are put together have the same types."""
+    if not by_name:
+        return len({tuple(kind for _, kind in columns) for columns in parts}) == 1
+    pairs = {(name.casefold(), kind) for columns in parts for name, kind in columns}
+    return len(pairs) == len({name for name, _ in pairs})
+
+
+def own_names(
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the tables and the functions that mean something to a connection alone."""
+    hidden = connection.execute(_TEMPORARY).fetchall()
+    return _names(hidden), _names(connection.execute(_REDEFINED).fetchall())
+
+
+def _names(rows: list[tuple[str]]) -> frozenset[str]:
+    return frozenset(name.casefold() for (name,) in rows)
+
 
 Part: TypeAlias = dict[str, Any]
 _PLACES: Final = {"query_location", "query_location_length"}
@@ -149,7 +325,7 @@ class RowByRow:
             if part["class"] not in _CLASSES:
                 raise _because(part["class"])
             if part["class"] == "STAR":
-                _refuse_others(part, {*_NAMED, "relation_name", *_NAMES_OF_STARS})
+                _refuse_others(part, {*_VIEW_NAMED, "relation_name", *_NAMES_OF_STARS})
             if part["class"] == "FUNCTION":
                 self._judge_call(part)
             if part["class"] == "COLUMN_REF":
@@ -167,7 +343,7 @@ class RowByRow:
 
     def _judge_call(self, call: Part) -> None:
         name = call["function_name"].casefold()
-        _refuse_others(call, {*_NAMED, *_CALLED})
+        _refuse_others(call, {*_VIEW_NAMED, *_CALLED})
         if call["order_bys"]["orders"]:
             raise NotByRow("computes a cell from other rows (an aggregate in order)")
         if name not in ROW_FUNCTIONS:
@@ -239,7 +415,7 @@ class RowByRow:
     def _call_text(self, call: Part) -> str:
         """Return rows that a function makes of constants: Parquet files, or a range."""
         name = call["function_name"].casefold()
-        _refuse_others(call, {*_NAMED, *_CALLED})
+        _refuse_others(call, {*_VIEW_NAMED, *_CALLED})
         if name in self.names.functions:
             raise NotByRow(f"calls {show(name)}, which its connection has redefined")
         if name in _RANGES:
@@ -296,7 +472,7 @@ class RowByRow:
         return str(text).removeprefix("SELECT ")
 
 
-_NAMED: Final = {"class", "type", "alias"}
+_VIEW_NAMED: Final = {"class", "type", "alias"}
 _CALLED: Final = (
     "function_name",
     "arguments",

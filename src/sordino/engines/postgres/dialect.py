@@ -6,23 +6,19 @@ from typing import ClassVar, Final, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.postgres import (
-    sql_cells,
-    sql_choices,
-    sql_dates,
-    sql_lists,
-    sql_numbers,
-    sql_text,
-)
-from sordino.engines.postgres.guards import all_of, numeric
-from sordino.engines.postgres.server_tables import TableOfServer
-from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import SALT, AbstractDialect
-from sordino.engines.sql.pieces import Sql
-from sordino.query.question import MOST
-from sordino.sources.arrow_kinds import kind_of
-from sordino.sources.base import AbstractSource
-from sordino.sources.plain_values import LONGEST
+from sordino.aggregations.measurement import MOST
+from sordino.data.source import LONGEST, AbstractSource, kind_of
+from sordino.engines.postgres import entries as sql_cells
+from sordino.engines.postgres import entries as sql_choices
+from sordino.engines.postgres import entries as sql_dates
+from sordino.engines.postgres import entries as sql_lists
+from sordino.engines.postgres import entries as sql_numbers
+from sordino.engines.postgres import entries as sql_text
+from sordino.engines.postgres.doubles import all_of, numeric
+from sordino.engines.postgres.tables import TableOfServer
+from sordino.engines.statements import templates
+from sordino.engines.statements.dialect import SALT, AbstractDialect
+from sordino.engines.statements.templates import Sql
 
 NUL: Final = "\x00"
 _TYPES: Final = {
@@ -80,17 +76,19 @@ class PostgresDialect(AbstractDialect):
             )
         if kind != "text":
             return column
-        size = sql.function("octet_length", column.copy())
-        return sql.case([(sql.is_at_most(size, sql.whole(LONGEST)), column)])
+        size = templates.function("octet_length", column.copy())
+        return templates.case([
+            (templates.is_at_most(size, templates.whole(LONGEST)), column)
+        ])
 
     def digest(self, values: Sequence[Sql]) -> Sql:
         """Return a hash of a keyed hash of a row, in which null is like no value.
 
         The inner hash alone comes in far from random orders (docs/adr/0126).
         """
-        row = sql.function("ROW", *(value.copy() for value in values))
-        inner = sql.function("hash_record_extended", row, _salt())
-        return sql.function("hashint8extended", inner, _salt())
+        row = templates.function("ROW", *(value.copy() for value in values))
+        inner = templates.function("hash_record_extended", row, _salt())
+        return templates.function("hashint8extended", inner, _salt())
 
     def order_term(self, value: Sql) -> exp.Ordered:
         """Return the value: NaN is greater than all."""
@@ -107,14 +105,16 @@ class PostgresDialect(AbstractDialect):
         """Return the first entry of all values, which are one; of lists the least."""
         if kind not in _TYPES:
             return exp.Min(this=value)
-        every = exp.Paren(this=sql.function("array_agg", value))
-        return exp.Bracket(this=every, expressions=[sql.whole(1)], offset=1)
+        every = exp.Paren(this=templates.function("array_agg", value))
+        return exp.Bracket(this=every, expressions=[templates.whole(1)], offset=1)
 
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
         """Return the rest of the digest without its sign, compared."""
-        unsigned = sql.infix(exp.BitwiseAnd, self.digest(values), sql.bigint(2**63 - 1))
-        rest = sql.infix(exp.Mod, unsigned, sql.whole(count))
-        return sql.is_equal(rest, sql.whole(number))
+        unsigned = templates.infix(
+            exp.BitwiseAnd, self.digest(values), templates.bigint(2**63 - 1)
+        )
+        rest = templates.infix(exp.Mod, unsigned, templates.whole(count))
+        return templates.is_equal(rest, templates.whole(number))
 
     def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Return the unnested list, or the first part of it."""
@@ -124,13 +124,13 @@ class PostgresDialect(AbstractDialect):
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE EXISTS, which is planned as a semi join."""
-        return rows.where(sql.exists(other, on), copy=False)
+        return rows.where(templates.exists(other, on), copy=False)
 
     def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
         """Return WHERE NOT EXISTS, which is planned as an anti join."""
-        return rows.where(exp.not_(sql.exists(other, on)), copy=False)
+        return rows.where(exp.not_(templates.exists(other, on)), copy=False)
 
     def stores(self, *, shared: bool) -> bool | None:
         """Store what several read; what one reads is a part of its plan."""
@@ -140,13 +140,17 @@ class PostgresDialect(AbstractDialect):
         self, value: Sql, factor: int, shift: int, *, complete: bool = False
     ) -> Sql:
         """Return the sum: that of 64-bit integers is a number of any length here."""
-        total: Sql = exp.Coalesce(this=exp.Sum(this=value), expressions=[sql.whole(0)])
+        total: Sql = exp.Coalesce(
+            this=exp.Sum(this=value), expressions=[templates.whole(0)]
+        )
         if factor != 1:
-            total = sql.multiplied_by(total, sql.whole(factor))
+            total = templates.multiplied_by(total, templates.whole(factor))
         if shift:
             there = exp.Star() if complete else value.copy()
             count = numeric(exp.Count(this=there))
-            total = sql.plus(total, sql.multiplied_by(count, sql.whole(shift)))
+            total = templates.plus(
+                total, templates.multiplied_by(count, templates.whole(shift))
+            )
         return total
 
     def sum_of_totals(self, total: Sql) -> Sql:
@@ -156,27 +160,32 @@ class PostgresDialect(AbstractDialect):
     def row_count(self, times: int) -> Sql:
         """Return count(*) times a constant, as a number of any length."""
         count = numeric(exp.Count(this=exp.Star()))
-        return sql.multiplied_by(count, sql.whole(times))
+        return templates.multiplied_by(count, templates.whole(times))
 
     def narrow_total(self, total: Sql) -> Sql:
         """Return the nearest total within the limits, in 64 bits."""
-        low = sql.function("greatest", total, sql.whole(-MOST))
-        return sql.as_type(sql.function("least", low, sql.whole(MOST)), "BIGINT")
+        low = templates.function("greatest", total, templates.whole(-MOST))
+        return templates.as_type(
+            templates.function("least", low, templates.whole(MOST)), "BIGINT"
+        )
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
         """Return count(distinct ...), which skips null, of one value or of a row."""
         if len(values) == 1:
             counted = values[0].copy()
         else:
-            there = [sql.negation(sql.is_missing(value.copy())) for value in values]
-            row = sql.function("ROW", *(value.copy() for value in values))
-            counted = sql.case([(all_of(*there), row)])
+            there = [
+                templates.negation(templates.is_missing(value.copy()))
+                for value in values
+            ]
+            row = templates.function("ROW", *(value.copy() for value in values))
+            counted = templates.case([(all_of(*there), row)])
         return numeric(exp.Count(this=exp.Distinct(expressions=[counted])))
 
 
 def _salt() -> Sql:
     """Return the key, which is bound."""
-    return sql.as_type(exp.Placeholder(this=SALT), "BIGINT")
+    return templates.as_type(exp.Placeholder(this=SALT), "BIGINT")
 
 
 POSTGRES: Final = PostgresDialect()

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sordino.engines.postgres.refusals import ServerRefusal
-from sordino.engines.postgres.server import PINS, Server
+from sordino.engines.postgres.server import PINS, Server, ServerRefusal
 
 _EXPLAIN: Final = "EXPLAIN (FORMAT JSON, COSTS OFF, SETTINGS) "
 _SCANS: Final = frozenset({"Seq Scan", "Sample Scan"})

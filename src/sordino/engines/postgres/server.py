@@ -1,4 +1,16 @@
-"""A connection to a server, in which no setting of others has a say.
+"""A connection to a server, refusals in our words, arrays bound in a statement.
+
+Columns of Arrow as arrays that are bound in a statement, and arrays as columns.
+
+Rows travel to the server as one array for each column, in PostgreSQL's binary form:
+nothing is written there, so that no right is needed to hand over keys.
+
+What is told of a failure: a sentence of ours, chosen by the code of the server's.
+
+What a server says may quote a cell, and what a connection says its address. So neither
+is passed on, nor kept as a cause: the code alone is looked at.
+
+A connection to a server, in which no setting of others has a say.
 
     BEGIN, read-only, at one moment -> our settings -> statements -> COMMIT or ROLLBACK
 
@@ -9,22 +21,293 @@ and nothing that a role, a database or a pool has set comes through.
 
 import itertools
 import os
+import re
+import struct
 import weakref
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, final
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, final
 
+import numpy as np
 import psycopg
+import pyarrow as pa
 from psycopg import RawCursor, RawServerCursor
+from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import Format
+from sqlglot import exp
 
-from sordino.engines.postgres.bound_arrays import BoundArray, BoundArrayDumper
-from sordino.engines.postgres.refusals import (
-    ServerRefusal,
-    in_our_words,
-    told_of_connecting,
-)
+from sordino.data.source import is_list
+from sordino.engines.postgres.entries import by_code_point
+from sordino.engines.statements import templates
+from sordino.engines.statements.templates import Sql, sql_type
 from sordino.errors import EngineUnavailable
+
+_DAY_2000: Final = 10_957
+_MOMENT_2000: Final = _DAY_2000 * 86_400 * 10**6
+_HEADER: Final = struct.Struct(">iiIii")
+
+
+@final
+@dataclass(frozen=True)
+class BoundArray:
+    """A column in the binary form of an array."""
+
+    data: bytes
+
+
+@final
+class BoundArrayDumper(Dumper):
+    """Hands over what is in its form already; its type stands in the statement."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: BoundArray) -> bytes:
+        """Return the form."""
+        return obj.data
+
+
+@final
+@dataclass(frozen=True)
+class _Element:
+    """How values of a type travel."""
+
+    number: int
+    """Of the type in PostgreSQL."""
+    written: str
+    packed: Callable[[pa.Array], tuple[bytes, Any]]
+    """values that are there -> (all of their bytes, the length of each)"""
+    read: Callable[[Sql], Sql] = lambda value: value
+
+
+def _fixed(form: str, shift: int = 0) -> Callable[[pa.Array], tuple[bytes, Any]]:
+    """Return what packs values of one length."""
+    width = np.dtype(form).itemsize
+
+    def packed(array: pa.Array) -> tuple[bytes, Any]:
+        values = np.asarray(array) - shift if shift else np.asarray(array)
+        return values.astype(form).tobytes(), np.full(len(array), width)
+
+    return packed
+
+
+def _texts(array: pa.Array) -> tuple[bytes, Any]:
+    encoded = [text.encode() for text in array.to_pylist()]
+    return b"".join(encoded), np.array([len(text) for text in encoded], np.int64)
+
+
+def _decimals(array: pa.Array) -> tuple[bytes, Any]:
+    return _texts(array.cast(pa.string()))
+
+
+def _ticks(array: pa.Array) -> tuple[bytes, Any]:
+    return _fixed(">i8", _MOMENT_2000)(array.cast(pa.int64()))
+
+
+def _days(array: pa.Array) -> tuple[bytes, Any]:
+    return _fixed(">i4", _DAY_2000)(array.cast(pa.int32()))
+
+
+def _literals(array: pa.Array) -> tuple[bytes, Any]:
+    return _texts(pa.array([_literal(entries) for entries in array.to_pylist()]))
+
+
+def _literal(entries: list[Any]) -> str:
+    """Return a list as PostgreSQL writes an array, each entry in quotes.
+
+    >>> _literal([1, None, -0.0, float("inf")]), _literal(["a", ""])
+    ('{"1",NULL,"0.0","inf"}', '{"a",""}')
+    """
+    return f"{{{','.join(map(_entry, entries))}}}"
+
+
+def _entry(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    plain = repr(value + 0.0) if isinstance(value, float) else str(value)
+    escaped = plain.replace("\\", r"\\").replace('"', r"\"")
+    return f'"{escaped}"'
+
+
+_ELEMENTS: Final[Mapping[pa.DataType, _Element]] = {
+    pa.int64(): _Element(20, "BIGINT", _fixed(">i8")),
+    pa.float64(): _Element(701, "DOUBLE PRECISION", _fixed(">f8")),
+    pa.string(): _Element(25, "TEXT", _texts, by_code_point),
+    pa.large_string(): _Element(25, "TEXT", _texts, by_code_point),
+    pa.bool_(): _Element(16, "BOOLEAN", _fixed(">u1")),
+    pa.date32(): _Element(1082, "DATE", _days),
+    pa.timestamp("us"): _Element(1114, "TIMESTAMP", _ticks),
+    pa.decimal128(38, 0): _Element(
+        25, "TEXT", _decimals, lambda value: templates.as_type(value, "DECIMAL")
+    ),
+}
+
+
+def _element_of(arrow: pa.DataType) -> _Element:
+    """Return how values of a type travel: lists as literals, for each has its length.
+
+    An array of arrays has one length for all.
+    """
+    if not is_list(arrow):
+        return _ELEMENTS[arrow]
+    entry = _ELEMENTS[arrow.value_type]
+    listed = f"{entry.written}[]"
+
+    def read(value: Sql) -> Sql:
+        return templates.as_type(value, listed)
+
+    if entry.read is by_code_point:
+        return _Element(25, "TEXT", _literals, lambda value: by_code_point(read(value)))
+    return _Element(25, "TEXT", _literals, read)
+
+
+def bound_array(column: pa.Array) -> BoundArray:
+    """Return a column in the form of an array.
+
+    >>> bound_array(pa.array([1, None])).data[20:].hex(" ", -4)
+    '00000008 00000000 00000001 ffffffff'
+    """
+    element = _element_of(column.type)
+    there = np.asarray(column.is_valid(), bool)
+    data, lengths = element.packed(column.drop_null())
+    sizes = np.zeros(len(column), np.int64)
+    sizes[there] = lengths
+    ends = np.cumsum(sizes + 4)
+    entries = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
+    lengths_told = np.where(there, sizes, -1).astype(">i4")
+    heads = (ends - sizes - 4)[:, None] + np.arange(4)
+    entries[heads] = lengths_told.view(np.uint8).reshape(-1, 4)
+    rows = np.repeat(np.arange(1, len(column) + 1), sizes)
+    entries[np.arange(len(data)) + 4 * rows] = np.frombuffer(data, np.uint8)
+    dimensions = (1, len(column), 1) if len(column) else (0,)
+    head = struct.pack(
+        f">iiI{len(dimensions) - 1}i", dimensions[0], 1, element.number, *dimensions[1:]
+    )
+    return BoundArray(head + entries.tobytes())
+
+
+def unnested_arrays(table: pa.Table, first: int) -> exp.Select:
+    """Return the rows of arrays that are bound from a place on, c0, c1, ... as ours."""
+    elements = [_element_of(field.type) for field in table.schema]
+    arrays = [
+        exp.Cast(
+            this=exp.Parameter(this=exp.Literal.number(place)),
+            to=sql_type(f"{element.written}[]", "postgres"),
+        )
+        for place, element in enumerate(elements, first)
+    ]
+    names = [exp.to_identifier(f"v{place}") for place in range(len(elements))]
+    alias = exp.TableAlias(this=exp.to_identifier("u"), columns=names)
+    rows = exp.Table(this=templates.function("unnest", *arrays), alias=alias)
+    columns = [
+        exp.Alias(
+            this=element.read(exp.column(name.copy(), table="u")),
+            alias=exp.to_identifier(known_as),
+        )
+        for element, name, known_as in zip(
+            elements, names, table.column_names, strict=True
+        )
+    ]
+    return exp.Select().select(*columns).from_(rows)
+
+
+T = TypeVar("T")
+
+
+_LASTING: Final = ("0A", "28", "3D", "3F", "42", "54")
+"""How codes begin of what stays refused until somebody changes it: a table, a right."""
+_NO_ENTRY: Final = re.compile(
+    r"(database|role) \".*\" does not exist|authentication failed for user|"
+    r"no pg_hba\.conf entry|pg_hba\.conf rejects|permission denied for database|"
+    r"is not (permitted to log in|currently accepting)",
+    re.DOTALL,
+)
+"""What an English server says, for which a connection has no code."""
+_UNASKED: Final = "the role needs a password: give one in PGPASSFILE, or in the address"
+_NOT_LET_IN: Final = (
+    "the server does not let the role in: look at the names of role and database, at "
+    "the password, and at the role's right to connect"
+)
+
+
+@final
+class ServerRefusal(Exception):
+    """A failure of the server, told in our words."""
+
+    def __init__(self, sentence: str, code: str | None = None) -> None:
+        """Keep the code by which the server told it."""
+        super().__init__(sentence)
+        self.code = code
+        self.lasts = code is not None and code.startswith(_LASTING)
+
+
+NO_PLACE: Final = frozenset({"42501", "25006", "0A000"})
+"""Codes for what a role, a replica or a server of another kind may not make."""
+_BY_CODE: Final = {
+    "42501": "the role has no right to it: it needs USAGE on the schema and SELECT on "
+    "each column that is read, and no policy for rows may hold for it",
+    "42P01": "the table is gone",
+    "3F000": "the schema is gone",
+    "42703": "a column is gone",
+    "57014": "the statement was cancelled: by somebody, or after statement_timeout",
+    "55P03": "the table was locked by others for longer than lock_timeout",
+    "57P01": "the server ended the connection",
+    "57P02": "the server ended the connection",
+    "57P03": "the server is starting up or shutting down",
+    "22021": "a text has U+0000, which no text of it can have",
+    "2201B": "a regular expression is too complex for it",
+}
+_BY_CLASS: Final = {
+    "08": "the connection was lost",
+    "40": "the transaction could not go on beside others",
+    "53": "the server ran out of memory or disk",
+    "54": "the question is too large for it",
+}
+
+
+def told_of(error: psycopg.Error, otherwise: str) -> str:
+    """Return a sentence about a failure, in which nothing stands that the server said.
+
+    >>> told_of(psycopg.errors.UndefinedTable(), "it failed")
+    'the table is gone (code 42P01)'
+    """
+    code = error.sqlstate
+    if code is None:
+        return otherwise
+    known = _BY_CODE.get(code) or _BY_CLASS.get(code[:2]) or otherwise
+    return f"{known} (code {code})"
+
+
+def told_of_connecting(error: psycopg.Error) -> tuple[str, bool]:
+    """Return why there is no connection, and whether that lasts.
+
+    The server's own words are matched, and not passed on. Those that are not known, as
+    of a server that speaks another language, may mend themselves.
+
+    >>> told_of_connecting(psycopg.OperationalError('FATAL: role "x" does not exist'))
+    ("the server does not let the role in: ...", True)
+    >>> told_of_connecting(psycopg.OperationalError("Connection refused"))
+    ('no server answers there, or it has no room for another connection', False)
+    """
+    tried = error.pgconn
+    if tried is not None and tried.needs_password:
+        return _UNASKED, True
+    refused = _NO_ENTRY.search(str(error)) is not None
+    if refused or (tried is not None and tried.used_password):
+        return _NOT_LET_IN, refused
+    return "no server answers there, or it has no room for another connection", False
+
+
+def in_our_words(work: Callable[[], T], otherwise: str) -> T:
+    """Return what `work` returns; what a server refuses is told in our words."""
+    try:
+        return work()
+    except psycopg.Error as error:
+        sentence, code = told_of(error, otherwise), error.sqlstate
+    # Outside of the handler: inside, it would carry the server's words as its context.
+    raise ServerRefusal(sentence, code)
+
 
 Row = tuple[Any, ...]
 _OLDEST: Final = 140_000

@@ -1,4 +1,6 @@
-"""The Spark of this process: the one that is there, or one that is started.
+"""The Spark of this process, our own session beside the user's, silence while it runs.
+
+The Spark of this process: the one that is there, or one that is started.
 
 | what is there | what is said |
 |---|---|
@@ -6,19 +8,41 @@
 | a PySpark before 4 | `EngineUnavailable` |
 | no Java, or one before 17, and no Spark that runs already | `EngineUnavailable` |
 | a SPARK_HOME without a Spark, or with another than PySpark's | `EngineUnavailable` |
+
+Spark sessions of our own, beside that of the user: what is believed is ours to say.
+
+They share the cluster, the catalogues and what is cached, and have no function and no
+view of anybody else's. A plan has most settings in it since it was analysed; what it
+asks later, and what a reader of files asks, must be as its owner has set it.
+
+| session | settings of belief | of meaning | all others |
+|---|---|---|---|
+| that analyses our statements | pinned | pinned | Spark's own, but for speed |
+| that runs them, and reads the files of frames | pinned | the owner's | the owner's |
+
+Without frames the first one does all. Pins are read back before each question.
+
+Nothing is logged while a question runs: what Spark says of a failure quotes cells.
+
+PySpark writes the message of a failure to stderr by itself, as JSON, whatever the
+level of logs; the driver's Java writes that of each task that fails.
 """
 
+import logging
 import os
 import re
 import shutil
 import subprocess  # noqa: S404 to ask Java for its version
 import sys
+import threading
+import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
-from sordino.engines.door import Settings
+from sordino.engines.doors import Settings
 from sordino.errors import EngineUnavailable, InvalidParameter
 
 _OLDEST: Final = 4
@@ -189,3 +213,162 @@ def _java_version(command: str) -> int | None:
         return None
     main_version = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
     return None if main_version is None else int(main_version[1])
+
+
+_KEPT: Final = (
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.catalog.",
+    "spark.sql.defaultCatalog",
+    "spark.sql.files.",
+    "spark.sql.inMemoryColumnarStorage.",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.warehouse.dir",
+)
+"""How settings begin that change no answer."""
+
+MEANING: Final[Mapping[str, str]] = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+}
+"""What our statements are written for; the plan of a frame has these settled."""
+BELIEF: Final[Mapping[str, str]] = {
+    # nothing that a file, a table, a bucket or a cache says of its rows is believed:
+    # the least and the greatest of cached rows leave NaN out
+    "spark.sql.cbo.enabled": "false",
+    "spark.sql.csv.filterPushdown.enabled": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
+    "spark.sql.json.filterPushdown.enabled": "false",
+    "spark.sql.optimizer.metadataOnly": "false",
+    "spark.sql.orc.aggregatePushdown": "false",
+    "spark.sql.orc.filterPushdown": "false",
+    "spark.sql.parquet.aggregatePushdown": "false",
+    "spark.sql.parquet.filterPushdown": "false",
+    "spark.sql.sources.bucketing.enabled": "false",
+    "spark.sql.sources.useV1SourceList": "avro,csv,json,kafka,orc,parquet,text",
+    "spark.sql.sources.v2.bucketing.enabled": "false",
+    "spark.databricks.delta.optimizeMetadataQuery.enabled": "false",
+    "spark.databricks.delta.stats.skipping": "false",
+    "spark.sql.iceberg.aggregate-push-down.enabled": "false",
+    # speed: a bound whose order has ties among all columns is slower to cut early
+    "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
+}
+PINS: Final[Mapping[str, str]] = {**MEANING, **BELIEF}
+
+
+def session_beside(users: Any) -> Any:
+    """Return a session of our own in the Spark of a user's session."""
+    ours = users.newSession()
+    for name in ours.conf.getAll:
+        if name.startswith("spark.sql.") and ours.conf.isModifiable(name):
+            ours.conf.unset(name)
+    for name, value in users.conf.getAll.items():
+        if name.startswith(_KEPT) and ours.conf.isModifiable(name):
+            ours.conf.set(name, value)
+    for name, value in PINS.items():
+        ours.conf.set(name, value)
+    return ours
+
+
+def reading_session(owners: Any) -> Any:
+    """Return a session in which files mean what they mean to the owner of a frame."""
+    ours = owners.newSession()
+    _settings(ours).putAll(_settings(owners))
+    for name, value in BELIEF.items():
+        ours.conf.set(name, value)
+    return ours
+
+
+def differing_setting(session: Any, other: Any) -> str:
+    """Return a setting by which frames may mean other things, "" if there is none."""
+    first, second = (dict(_settings(session)) for session in (session, other))
+    names = (name for name in {*first, *second} if not name.startswith(_KEPT))
+    return min((n for n in names if first.get(n) != second.get(n)), default="")
+
+
+def _settings(session: Any) -> Any:
+    """Return what is set in a session, as Java has it."""
+    return session._jsparkSession.sessionState().conf().settings()  # noqa: SLF001 into Java
+
+
+def refuse_changed_settings(session: Any, pins: Mapping[str, str]) -> None:
+    """Refuse a session whose settings are not what they were."""
+    settings = session.conf  # asked one by one: to list all takes ten times as long
+    changed = [
+        name for name, value in pins.items() if settings.get(name, None) != value
+    ]
+    if changed:
+        raise EngineUnavailable(
+            f"the setting {changed[0]} of its Spark session was changed. Make a new "
+            "session"
+        )
+
+
+_TALKERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+_PATIENCE: Final = 10.0
+_PAUSE: Final = 0.05
+
+
+@contextmanager
+def hush_logs(session: Any, java: "JavaLogs") -> Generator[None]:
+    """Have nothing logged of what this thread asks of Spark."""
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 only where Spark runs
+
+    here = threading.get_ident()
+
+    def from_elsewhere(record: logging.LogRecord) -> bool:
+        return record.thread != here
+
+    talkers = [PySparkLogger.getLogger(name) for name in _TALKERS]
+    for talker in talkers:
+        talker.addFilter(from_elsewhere)
+    with java.silence():
+        try:
+            yield
+        except BaseException:
+            with suppress(Exception):  # of a Spark that is gone
+                _wait_for_tasks(session)
+            raise
+        finally:
+            for talker in talkers:
+                talker.removeFilter(from_elsewhere)
+
+
+@final
+class JavaLogs:
+    """The logs of the driver's Java."""
+
+    def __init__(self, session: Any) -> None:
+        """Make a filter that denies each line; a name in Java is looked up slowly."""
+        log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001 the way into Java
+        deny = log4j.core.Filter.Result.DENY
+        self._manager = log4j.LogManager
+        self._filter = log4j.core.filter.ThresholdFilter.createFilter(
+            log4j.Level.OFF, deny, deny
+        )
+
+    @contextmanager
+    def silence(self) -> Generator[None]:
+        """Filter whatever is configured now; one filter twice is no harm."""
+        configured = self._manager.getContext(False).getConfiguration()
+        configured.addFilter(self._filter)
+        try:
+            yield
+        finally:
+            configured.removeFilter(self._filter)
+
+
+def _wait_for_tasks(session: Any) -> None:
+    """Wait for the tasks of a failed question: each of them may have a cell to tell."""
+    store = session._jsparkSession.sparkContext().statusStore()  # noqa: SLF001 as above
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        executors = store.executorList(True)
+        running = [executors.apply(n).activeTasks() for n in range(executors.size())]
+        if not any(running):
+            return
+        time.sleep(_PAUSE)

@@ -1,4 +1,12 @@
-"""Spark's dialect: the forms that decide about privacy, types and operations.
+"""Spark's dialect; truncation in two sorts.
+
+Bounds as Spark's SQL: one shuffle by the id, and two sorts within it.
+
+The shared form reads what may be kept three times and joins it with itself: Spark would
+compute it three times. Here rows that are alike are numbered in the order of the first
+digest itself, where they stand side by side, and what may be kept is sorted once more.
+
+Spark's dialect: the forms that decide about privacy, types and operations.
 
 They mean the same with ANSI on and off, in any zone: nothing in them raises, wraps or
 asks a setting (docs/adr/0130).
@@ -10,24 +18,98 @@ from typing import ClassVar, Final, final
 import pyarrow as pa
 from sqlglot import exp
 
-from sordino.engines.spark import (
-    sql_cells,
-    sql_choices,
-    sql_dates,
-    sql_numbers,
-    sql_text,
+from sordino.aggregations.measurement import MOST
+from sordino.data.source import LONGEST, AbstractSource, is_list, kind_of, storage_type
+from sordino.engines.spark import entries as sql_cells
+from sordino.engines.spark import entries as sql_choices
+from sordino.engines.spark import entries as sql_dates
+from sordino.engines.spark import entries as sql_numbers
+from sordino.engines.spark import entries as sql_text
+from sordino.engines.spark.tables import view_read_of
+from sordino.engines.statements import templates
+from sordino.engines.statements.dialect import SALT, AbstractDialect
+from sordino.engines.statements.plans import (
+    Subquery,
+    Writer,
+    columns_named,
+    order_by_all,
+    select_from,
 )
-from sordino.engines.spark.places import view_read_of
-from sordino.engines.spark.two_sorts import keep_by_two_sorts
-from sordino.engines.sql import pieces as sql
-from sordino.engines.sql.dialect import SALT, AbstractDialect
-from sordino.engines.sql.key_boxes import box_of
-from sordino.engines.sql.pieces import Sql, function
+from sordino.engines.statements.templates import Sql, function
+from sordino.engines.statements.totals import box_of
 from sordino.query.nodes import KeepRows
-from sordino.query.question import MOST
-from sordino.sources.arrow_kinds import is_list, kind_of, storage_type
-from sordino.sources.base import AbstractSource
-from sordino.sources.plain_values import LONGEST
+
+
+def keep_by_two_sorts(work: Writer, node: KeepRows) -> Subquery:
+    """Keep the first rows in the order of the digest, then of all columns.
+
+    Of a row that is not like another the digest is that of the row numbered 1, so its
+    place in the first order is no later than in the last: after `limit` different rows
+    that come before it, it is not kept. What may be kept are the others, and rows that
+    are like one before them.
+    """
+    schema = node.child.schema
+    numbered = _number_copies(work, node)
+    copy, place = numbered.further
+    values = [numbered.columns[name] for name in (*node.per, *node.order)]
+    digest = work.dialect.digest([*values, copy])
+    may_be = exp.or_(
+        place <= exp.Literal.number(node.limit), copy > exp.Literal.number(1)
+    )
+    near = work.part(
+        select_from(numbered).where(may_be, copy=False),
+        columns_named(numbered, schema),
+        schema,
+        [digest],
+    )
+    order = [*near.further, *(near.columns[name] for name in node.order)]
+    last = _window_place(near, node, exp.RowNumber(), order, work)
+    counted = work.part(select_from(near), columns_named(near, schema), schema, [last])
+    first = counted.further[0] <= exp.Literal.number(node.limit)
+    return work.part(
+        select_from(counted).where(first, copy=False),
+        columns_named(counted, node.schema),
+        node.schema,
+    )
+
+
+def _number_copies(work: Writer, node: KeepRows) -> Subquery:
+    """Return the rows; further: the number of each among those alike, and its place.
+
+    The place counts different rows before it, in the order of the rows numbered 1.
+    """
+    below, schema = work.rows(node.child), node.child.schema
+    values = [below.columns[name] for name in (*node.per, *node.order)]
+    digest = work.dialect.digest([*values, templates.bigint(1)])
+    digested = work.part(
+        select_from(below), columns_named(below, schema), schema, [digest]
+    )
+    order = [*digested.further, *(digested.columns[name] for name in node.order)]
+    each, alike, different = (
+        _window_place(digested, node, function, order, work)
+        for function in (exp.RowNumber(), exp.Rank(), exp.DenseRank())
+    )
+    copy = templates.plus(templates.minus(each, alike), templates.whole(1))
+    return work.part(
+        select_from(digested),
+        columns_named(digested, schema),
+        schema,
+        [templates.as_type(copy, "BIGINT"), different],
+    )
+
+
+def _window_place(
+    rows: Subquery,
+    node: KeepRows,
+    function: exp.Expression,
+    by: Sequence[exp.Expression],
+    work: Writer,
+) -> exp.Window:
+    """Return a place among the rows that a node counts together."""
+    per = [rows.columns[name].copy() for name in node.per]
+    order = order_by_all(work.dialect, by)
+    return exp.Window(this=function, partition_by=per, order=order)
+
 
 _TYPES: Final = {
     "i64": "BIGINT",
@@ -110,13 +192,15 @@ class SparkDialect(AbstractDialect):
 
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
         """Return the rest of the digest, compared; digests have a sign."""
-        rest = function("pmod", self.digest(values), sql.whole(count))
-        return sql.is_equal(rest, sql.whole(number))
+        rest = function("pmod", self.digest(values), templates.whole(count))
+        return templates.is_equal(rest, templates.whole(number))
 
     def unnest(self, entries: Sql, limit: int | None) -> Sql:
         """Return the exploded list, or the first part of it."""
         if limit is not None:
-            entries = function("slice", entries.copy(), sql.whole(1), sql.whole(limit))
+            entries = function(
+                "slice", entries.copy(), templates.whole(1), templates.whole(limit)
+            )
         return function("explode", entries.copy())
 
     def semi_join(
@@ -144,15 +228,15 @@ class SparkDialect(AbstractDialect):
         fewer than 2**41 rows fit into 64 bits. What is put together has 38 digits at
         most: 64 + 41 bits, and factors have 2, shifts 42.
         """
-        low = sql.bigint(2**_LIMB - 1)
-        top = function("shiftright", value.copy(), sql.whole(2 * _LIMB))
-        middle = function("shiftright", value.copy(), sql.whole(_LIMB))
+        low = templates.bigint(2**_LIMB - 1)
+        top = function("shiftright", value.copy(), templates.whole(2 * _LIMB))
+        middle = function("shiftright", value.copy(), templates.whole(_LIMB))
         parts = (
             (top, 2 ** (2 * _LIMB)),
-            (sql.infix(exp.BitwiseAnd, middle, low), 2**_LIMB),
-            (sql.infix(exp.BitwiseAnd, value.copy(), low.copy()), 1),
+            (templates.infix(exp.BitwiseAnd, middle, low), 2**_LIMB),
+            (templates.infix(exp.BitwiseAnd, value.copy(), low.copy()), 1),
         )
-        total = sql.whole(0)
+        total = templates.whole(0)
         for part, size in parts:
             total = _plus(total, _times(_nothing_is_zero(exp.Sum(this=part)), size))
         total = _times(total, factor)
@@ -163,9 +247,10 @@ class SparkDialect(AbstractDialect):
 
     def brief_sum(self, value: Sql) -> Sql:
         """Return the sum in 64 bits, which is null where a part of it is not held."""
-        nothing = sql.is_equal(exp.Count(this=exp.Star()), sql.whole(0))
-        return sql.case(
-            [(nothing, sql.bigint(0))], function("try_sum", _nothing_is_zero(value))
+        nothing = templates.is_equal(exp.Count(this=exp.Star()), templates.whole(0))
+        return templates.case(
+            [(nothing, templates.bigint(0))],
+            function("try_sum", _nothing_is_zero(value)),
         )
 
     def place_in_box(
@@ -175,21 +260,23 @@ class SparkDialect(AbstractDialect):
         sides = box_of(keys)
         if sides is None:
             return None
-        place: Sql = sql.bigint(0)
+        place: Sql = templates.bigint(0)
         within: Sql = exp.true()
         for value, side in zip(group, sides, strict=True):
-            ends = sql.bigint(side.least), sql.bigint(side.greatest)
-            height = sql.function("try_subtract", value.copy(), ends[0].copy())
-            far = sql.function("try_multiply", height, sql.bigint(side.step))
-            place = sql.function("try_add", place, far)
-            within = sql.conjunction(
+            ends = templates.bigint(side.least), templates.bigint(side.greatest)
+            height = templates.function("try_subtract", value.copy(), ends[0].copy())
+            far = templates.function(
+                "try_multiply", height, templates.bigint(side.step)
+            )
+            place = templates.function("try_add", place, far)
+            within = templates.conjunction(
                 within, exp.Between(this=value.copy(), low=ends[0], high=ends[1])
             )
         return place, within
 
     def sum_of_totals(self, total: Sql) -> Sql:
         """Return the sum of decimals, which has no more than 38 digits."""
-        return sql.as_type(_nothing_is_zero(exp.Sum(this=total)), _WIDE)
+        return templates.as_type(_nothing_is_zero(exp.Sum(this=total)), _WIDE)
 
     def row_count(self, times: int) -> Sql:
         """Return count(*) times a constant."""
@@ -197,29 +284,31 @@ class SparkDialect(AbstractDialect):
 
     def narrow_total(self, total: Sql) -> Sql:
         """Return the nearest total within the limits, in 64 bits."""
-        low = function("greatest", sql.as_type(total, _WIDE), _decimal(-MOST))
-        return sql.as_type(function("least", low, _decimal(MOST)), "BIGINT")
+        low = function("greatest", templates.as_type(total, _WIDE), _decimal(-MOST))
+        return templates.as_type(function("least", low, _decimal(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
         """Return count(DISTINCT ...), which skips tuples in which a value is null."""
         listed = exp.Distinct(expressions=[value.copy() for value in values])
-        return sql.as_type(exp.Count(this=listed), _WIDE)
+        return templates.as_type(exp.Count(this=listed), _WIDE)
 
 
 def _salt() -> Sql:
     """Return the key of digests as an i64, whatever type its literal has."""
-    return sql.as_type(exp.Placeholder(this=SALT), "BIGINT")
+    return templates.as_type(exp.Placeholder(this=SALT), "BIGINT")
 
 
 def _decimal(number: int) -> Sql:
     """Return an integer as a decimal: an addition of two such never has 39 digits."""
-    return sql.as_type(sql.letters(str(number)), _WIDE)
+    return templates.as_type(templates.letters(str(number)), _WIDE)
 
 
 def _plus(left: Sql, right: Sql) -> Sql:
     """Return the sum of two wide totals."""
-    total = sql.plus(sql.as_type(left, _WIDE), sql.as_type(right, _WIDE))
-    return sql.as_type(total, _WIDE)
+    total = templates.plus(
+        templates.as_type(left, _WIDE), templates.as_type(right, _WIDE)
+    )
+    return templates.as_type(total, _WIDE)
 
 
 def _times(number: Sql, size: int) -> Sql:
@@ -228,14 +317,14 @@ def _times(number: Sql, size: int) -> Sql:
     Spark takes digits from a product whose type might need more than 38.
     """
     digits = len(str(abs(size)))
-    left = sql.as_type(number, f"DECIMAL({37 - digits}, 0)")
-    right = sql.as_type(sql.letters(str(size)), f"DECIMAL({digits}, 0)")
-    return sql.as_type(sql.multiplied_by(left, right), _WIDE)
+    left = templates.as_type(number, f"DECIMAL({37 - digits}, 0)")
+    right = templates.as_type(templates.letters(str(size)), f"DECIMAL({digits}, 0)")
+    return templates.as_type(templates.multiplied_by(left, right), _WIDE)
 
 
 def _nothing_is_zero(total: Sql) -> Sql:
     """Return a number, 0 for one that is missing, or a sum of nothing."""
-    return exp.Coalesce(this=total, expressions=[sql.whole(0)])
+    return exp.Coalesce(this=total, expressions=[templates.whole(0)])
 
 
 def _each(
@@ -248,24 +337,30 @@ def _each(
 
 
 def _integer(value: Sql, arrow: pa.DataType) -> Sql:
-    return value if pa.types.is_int64(arrow) else sql.as_type_or_null(value, "BIGINT")
+    return (
+        value
+        if pa.types.is_int64(arrow)
+        else templates.as_type_or_null(value, "BIGINT")
+    )
 
 
 def _double(value: Sql, arrow: pa.DataType) -> Sql:
     """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
     if pa.types.is_decimal(arrow):
-        value = sql.as_type(value, "STRING")
+        value = templates.as_type(value, "STRING")
     if not pa.types.is_float64(arrow):
-        value = sql.as_type_or_null(value, "DOUBLE")
-    return value + sql.double(0)
+        value = templates.as_type_or_null(value, "DOUBLE")
+    return value + templates.double(0)
 
 
 def _text(value: Sql, arrow: pa.DataType) -> Sql:
     """Return a text in UTF-8 that is not too long."""
     del arrow
-    fits = sql.is_at_most(sql_text.bytes_of(value.copy()), sql.bigint(LONGEST))
+    fits = templates.is_at_most(
+        sql_text.bytes_of(value.copy()), templates.bigint(LONGEST)
+    )
     sound = function("is_valid_utf8", value.copy())
-    return sql.case([(sql.conjunction(fits, sound), value)])
+    return templates.case([(templates.conjunction(fits, sound), value)])
 
 
 def _bool(value: Sql, arrow: pa.DataType) -> Sql:
@@ -275,10 +370,10 @@ def _bool(value: Sql, arrow: pa.DataType) -> Sql:
 
 def _within_calendar(value: Sql, kind: str, last: str) -> Sql:
     """Return a date or a time of the years 1 to 9999."""
-    first = sql.as_type(sql.letters("0001-01-01"), kind)
-    end = sql.as_type(sql.letters(last), kind)
+    first = templates.as_type(templates.letters("0001-01-01"), kind)
+    end = templates.as_type(templates.letters(last), kind)
     inside = exp.Between(this=value.copy(), low=first, high=end)
-    return sql.case([(inside, value)])
+    return templates.case([(inside, value)])
 
 
 def _date(value: Sql, arrow: pa.DataType) -> Sql:
@@ -289,7 +384,7 @@ def _date(value: Sql, arrow: pa.DataType) -> Sql:
 def _time(value: Sql, arrow: pa.DataType) -> Sql:
     """Return a time; one with a zone is in UTC, the zone of sessions of ours."""
     if arrow.tz is not None:
-        value = sql.as_type(value, "TIMESTAMP_NTZ")
+        value = templates.as_type(value, "TIMESTAMP_NTZ")
     return _within_calendar(value, "TIMESTAMP_NTZ", "9999-12-31 23:59:59.999999")
 
 

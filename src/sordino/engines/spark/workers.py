@@ -1,4 +1,11 @@
-"""Totals that stay with Spark's workers, and get their noise there.
+"""Noise at the workers, and the files they write.
+
+How exact the numbers in released files are, as the workers read them there.
+
+It is what `release.exactness` tells of numbers in memory: one question, of files that
+are published already.
+
+Totals that stay with Spark's workers, and get their noise there.
 
 totals (one part for a hash of their key) ── held by two workers ── noise ── Parquet
 
@@ -12,25 +19,157 @@ totals (one part for a hash of their key) ── held by two workers ── nois
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
+from functools import reduce
+from operator import and_
 from typing import Any, final
 
 import pyarrow as pa
 
+from sordino.aggregations.intervals import error_names
 from sordino.engines.failures import run_guarded
-from sordino.engines.spark.folders import (
-    try_new_folder,
-    write_new_file,
-    written_files,
-)
-from sordino.engines.spark.java_plans import analysed_plan, frame_of_plan
-from sordino.engines.spark.written_numbers import measure_files
-from sordino.engines.sql.answer_tables import answer_schema
-from sordino.engines.sql.group_totals import KEYS, PLACE
-from sordino.engines.sql.spreads import AbstractSpread, AbstractWorkers, PartTask
-from sordino.engines.sql.statements import Statement
-from sordino.errors import EngineUnavailable
-from sordino.query.question import Question
-from sordino.release.files_answer import FilesAnswer, WrittenFile
+from sordino.engines.spark.plans import analysed_plan, frame_of_plan
+from sordino.engines.statements.spreads import AbstractSpread, AbstractWorkers, PartTask
+from sordino.engines.statements.statements import Statement
+from sordino.engines.statements.totals import KEYS, PLACE, answer_schema
+from sordino.errors import EngineUnavailable, InvalidParameter
+from sordino.query.nodes import Question
+from sordino.release.explanation import ROUGH, Exactness, Reach
+from sordino.release.released_files import FilesAnswer, WrittenFile
+
+
+def try_new_folder(session: Any, folder: str, columns: Any) -> None:
+    """Refuse a folder that is there, or cannot hold columns; it is not left behind."""
+    try:
+        problem = _problem(session, folder, columns)
+    except Exception:  # noqa: BLE001 what Java says of a path
+        problem = "cannot be written to"
+    if problem:
+        remedy = 'Name a new one, such as folder="hdfs:///statistics/visits-2026-11".'
+        raise InvalidParameter("folder", folder, problem, remedy)
+
+
+def _problem(session: Any, folder: str, columns: Any) -> str:
+    """Return why workers cannot write to a new folder, "" if they can."""
+    files, place = _place(session, folder)
+    if files.exists(place):
+        return "is there already"
+    master = session.sparkContext.master
+    if files.getScheme() == "file" and not master.startswith("local"):
+        return f"is on this machine, and the workers of {master} are not"
+    try:
+        _no_rows(session, columns).write.parquet(folder)
+    finally:
+        files.delete(place, True)
+    return ""
+
+
+def _place(session: Any, path: str) -> tuple[Any, Any]:
+    """Return a path as Java has it, and its file system."""
+    place = session._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 into Java
+    settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 as above
+    return place.getFileSystem(settings), place
+
+
+def write_new_file(session: Any, path: str, text: str) -> None:
+    """Write a text to a file, unless it is there."""
+    files, place = _place(session, path)
+    if files.exists(place):
+        return
+    stream = files.create(place, False)
+    try:
+        stream.write(text.encode())
+    finally:
+        stream.close()
+
+
+def _no_rows(session: Any, columns: Any) -> Any:
+    """Return a frame without rows, for which no worker needs Python."""
+    from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
+
+    nothing = functions.lit(None)
+    return session.range(0).select(
+        *(nothing.cast(field.dataType).alias(field.name) for field in columns)
+    )
+
+
+def written_files(session: Any, folder: str) -> tuple[WrittenFile, ...]:
+    """Return the files of a folder, whose bytes the workers hash; none if gone."""
+    files, place = _place(session, folder)
+    if not files.exists(place):
+        return ()
+    rows = (
+        session.read
+        .format("binaryFile")
+        .load(folder)
+        .selectExpr("path", "length", "sha2(content, 256)")
+        .collect()
+    )
+    return tuple(
+        sorted(
+            WrittenFile(path.rpartition("/")[2], size, digest)
+            for path, size, digest in rows
+        )
+    )
+
+
+def measure_files(session: Any, folder: str, task: PartTask) -> Exactness:
+    """Return how exact the numbers are that a task wrote to the files of a folder."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415 only where Spark runs
+
+    columns = [sql.count(sql.lit(1))]
+    for name in task.names:
+        columns += _columns_of(name, is_number=_is_number(task.schema.field(name).type))
+    (row,) = session.read.parquet(folder).agg(*columns).collect()
+    groups, *figures = row
+    pieces = list(_fours(figures))
+    return Exactness(
+        groups,
+        sum(numbers for numbers, *_ in pieces),
+        sum(rough for _, rough, *_ in pieces),
+        tuple(
+            Reach(name, least, most)
+            for name, (*_, least, most) in zip(task.names, pieces, strict=True)
+        ),
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    """Tell whether a column can have intervals."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _columns_of(name: str, *, is_number: bool) -> list[Any]:
+    """Return what is asked of a column: numbers, rough ones, least and most reach."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415 as above
+
+    value, low, high = (
+        sql.col(f"`{each.replace('`', '``')}`")
+        for each in (name, *error_names(name)[1:])
+    )
+    nothing = sql.lit(None).cast("double")
+    if not is_number:
+        return [sql.count(value), sql.lit(0), sql.max(nothing), sql.max(nothing)]
+    doubles = [each.cast("double") for each in (value, low, high)]
+    value_, low_, high_ = doubles
+    known = reduce(and_, map(_is_finite, doubles))
+    reach = sql.when(known, sql.greatest(high_ - value_, value_ - low_))
+    rough = sql.when(reach > sql.abs(value_) / ROUGH, 1)
+    return [sql.count(value), sql.count(rough), sql.min(reach), sql.max(reach)]
+
+
+def _is_finite(number: Any) -> Any:
+    """Return whether a double is a number, and not without end."""
+    from pyspark.sql import functions as sql  # noqa: PLC0415 as above
+
+    endless = sql.abs(number) == float("inf")
+    return number.isNotNull() & ~sql.isnan(number) & ~endless
+
+
+def _fours(figures: list[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield what is told of each column."""
+    for place in range(0, len(figures), 4):
+        yield tuple(figures[place : place + 4])
+
 
 _Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _Context = Callable[[], AbstractContextManager[object]]
@@ -51,7 +190,7 @@ class SparkWorkers(AbstractWorkers):
     def admit(self, task: PartTask, folder: str) -> None:
         """Refuse a folder that is there, and workers that draw other noise than we."""
         self._count_parts()
-        try_new_folder(self._session, folder, _columns_of(task))
+        try_new_folder(self._session, folder, _worker_columns_of(task))
         if self._trials(task) != {task.trial()}:
             raise EngineUnavailable(
                 "its workers cannot draw the noise that this process would draw. "
@@ -142,7 +281,7 @@ class SparkSpread(AbstractSpread):
         shared = self._frame.sparkSession.sparkContext.broadcast(secret)
         try:
             work = _work_on_part(task, shared, self._schema)
-            noisy = _map_parts(self._frame, work, _columns_of(task))
+            noisy = _map_parts(self._frame, work, _worker_columns_of(task))
             noisy.write.mode("error").parquet(folder)
         finally:
             shared.destroy(blocking=True)
@@ -161,7 +300,7 @@ def _with_every_key(keys: Any, totals: Any) -> Any:
     )
 
 
-def _columns_of(task: PartTask) -> Any:
+def _worker_columns_of(task: PartTask) -> Any:
     """Return the columns of what a task makes, as Spark says them."""
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 as above
 

@@ -1,4 +1,4 @@
-"""Aggregates as questions about groups, each within public bounds."""
+"""Aggregates within public bounds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,34 +7,79 @@ from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
-from sordino import _validate
 from sordino.aggregations import quantile
-from sordino.aggregations.base import AbstractAggregation
-from sordino.aggregations.column_values import Nulls
-from sordino.aggregations.count import count
-from sordino.aggregations.count_distinct import count_distinct
-from sordino.aggregations.count_ids import count_ids
-from sordino.aggregations.mean import mean
+from sordino.aggregations.aggregation import AbstractAggregation
+from sordino.aggregations.count import count, count_distinct, count_ids
+from sordino.aggregations.lattice import Nulls
+from sordino.aggregations.mean import mean, stdev, variance
 from sordino.aggregations.sum import sum as sum_of
-from sordino.aggregations.variance import stdev, variance
 from sordino.errors import InvalidParameter
-from sordino.expressions import numeric
+from sordino.expressions import arithmetic
 from sordino.expressions.language import Expression, when
+from sordino.expressions.schema import NUMBERS
 from sordino.expressions.tree import Call, Col
-from sordino.query.sql.choice_rules import condition
-from sordino.query.sql.contribution_bounds import (
-    column_or_tree,
-    is_per_group,
-    row_ends,
-    rows_per_group,
-)
-from sordino.query.sql.leaf_rules import is_null_word
-from sordino.query.sql.ranges import range_of
-from sordino.query.sql.reading import BOUNDS, Clause
-from sordino.query.sql.row_scope import RowScope
-from sordino.query.sql.scope import Value
-from sordino.query.sql.unknown import unknown_part
-from sordino.schema import NUMBERS
+from sordino.numbers import arguments
+from sordino.query.sql.number_rules import range_of
+from sordino.query.sql.reading import BOUNDS, Clause, unknown_part
+from sordino.query.sql.scope import AbstractScope, RowScope, Value, is_null_word
+from sordino.query.sql.truth_rules import check_order, condition, written_number
+
+PER_ROW: Final = "contribution_bounds_per_row"
+PER_GROUP: Final = "contribution_bounds_per_group"
+
+
+def column_or_tree(tree: Any) -> Any:
+    """Return a column by its name, an expression as it is."""
+    return tree.name if isinstance(tree, Col) else Expression(tree)
+
+
+def rows_per_group(clause: Clause, this: Clause, rows: AbstractScope) -> int:
+    """Return how many rows of a person count in a group: BigQuery's own meaning."""
+    word, (low, high) = named_bounds(clause, rows)
+    if word != PER_GROUP or this.kind is not exp.Star or low:
+        raise clause.refusal(
+            "these bounds clamp each person's count",
+            f"Write COUNT(*, {PER_GROUP} => (0, 3)).",
+        )
+    if not isinstance(high, int) or high < 1:
+        raise clause.refusal(
+            "the upper bound of COUNT must be a whole number of 1 or more",
+            "Write (0, 3).",
+        )
+    return high
+
+
+def row_ends(clause: Clause, value: Value, rows: AbstractScope) -> tuple[Any, Any, Any]:
+    """Return what is aggregated, and the bounds by which each row is clamped."""
+    word, ends = named_bounds(clause, rows)
+    if word != PER_ROW:
+        raise clause.refusal(
+            f"{word} is not understood in this aggregate",
+            "Write CLAMP(x, low, high), which clamps each row.",
+        )
+    return (column_or_tree(value.expression.tree), *check_order(clause, *ends))
+
+
+def is_per_group(node: exp.Expr) -> bool:
+    """Tell whether an aggregate has bounds per group."""
+    bounds = node.args.get(BOUNDS)
+    return isinstance(bounds, exp.Expr) and bounds.name.lower() == PER_GROUP
+
+
+def named_bounds(clause: Clause, rows: AbstractScope) -> tuple[str, tuple[Any, Any]]:
+    """Return the name and the ends of bounds."""
+    named = clause.take(BOUNDS)
+    named.look()
+    word = named.take("this")
+    word.look()
+    pair = named.take("expression")
+    if pair.kind is not exp.Tuple or len(pair.node.expressions) != 2:
+        raise pair.refusal(
+            "contribution bounds are a pair of numbers", "Write => (0, 30)."
+        )
+    low, high = (written_number(end, rows) for end in pair.each("expressions"))
+    return str(word.scalar("this")).lower(), (low, high)
+
 
 Ends = tuple[Any, Any]
 
@@ -117,7 +162,7 @@ class Asking:
     def known_ends(self, value: Value) -> tuple[Any, Any, Any] | None:
         """Return what is aggregated, and bounds that are said or follow, if any do."""
         tree = value.expression.tree
-        if isinstance(tree, Call) and tree.operation is numeric.CLIP:
+        if isinstance(tree, Call) and tree.operation is arithmetic.CLIP:
             inner, low, high = tree.arguments
             return column_or_tree(inner), low.constant, high.constant
         name = tree.name if isinstance(tree, Col) else None
@@ -361,5 +406,5 @@ def checked_bounds(bounds: Any) -> dict[str, Ends]:
             raise InvalidParameter(
                 f"bounds[{name!r}]", pair, "must be a pair of bounds", "Try (0, 30)."
             )
-        ends[_validate.text(bounds=name)] = (pair[0], pair[1])
+        ends[arguments.text(bounds=name)] = (pair[0], pair[1])
     return ends

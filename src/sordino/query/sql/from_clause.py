@@ -1,23 +1,169 @@
-"""FROM, JOIN and WHERE: the rows that a statement asks about."""
+"""FROM, JOIN, WHERE; a row for each person."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, final
 
 from sqlglot import exp
 
+from sordino.aggregations import quantile
+from sordino.aggregations.aggregation import AbstractAggregation
+from sordino.aggregations.mean import mean
+from sordino.aggregations.sum import sum as sum_of
 from sordino.errors import InvalidSQL, SordinoError
-from sordino.expressions.language import col
+from sordino.expressions.language import Expression, col
+from sordino.expressions.schema import Schema, unknown
 from sordino.query.builder import Query, table
-from sordino.query.relation import AbstractCatalog
-from sordino.query.sql.aggregates import Ends
-from sordino.query.sql.all_rules import RULES
-from sordino.query.sql.answer_scope import aggregates_of
-from sordino.query.sql.choice_rules import condition
-from sordino.query.sql.per_person import person_rows
+from sordino.query.sql.aggregates import (
+    QUESTIONS,
+    Aggregate,
+    Asking,
+    Ends,
+    Question,
+    answer_name,
+    column_or_tree,
+    nulls_rule,
+)
+from sordino.query.sql.answers import AnswerScope, Key, aggregates_of
+from sordino.query.sql.groups import Item, Selection, grouping_of, shown_items
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.row_scope import RowScope, Visible, alias, identifier
-from sordino.schema import Schema, unknown
+from sordino.query.sql.scope import RowScope, Visible, alias, identifier
+from sordino.query.sql.text_rules import ALL_RULES as RULES
+from sordino.query.sql.truth_rules import condition
+from sordino.query.steps import AbstractCatalog
+
+_ORDERED: Final = ("i64", "f64", "date", "time")
+
+
+def _exact(
+    word: str,
+    build: Callable[..., AbstractAggregation],
+    types: tuple[str, ...],
+    kind: str | None = None,
+) -> Question:
+    """Return the rule of an aggregate that needs no bounds of values of some types."""
+    bounded = QUESTIONS[_LIKE[word]]
+
+    def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+        body = clause.take("this")
+        value = asking.value(body, kept)
+        ends = asking.known_ends(value)
+        if value.type not in types or (ends is not None and value.type != "bool"):
+            return bounded(asking, clause, kept)
+        column = column_or_tree(value.expression.tree)
+        question = build(column, nulls=nulls_rule(asking, value))
+        return Aggregate(question, kind or value.type, answer_name(word, column))
+
+    return ask
+
+
+_LIKE: Final[Mapping[str, type[exp.Expr]]] = {
+    "sum": exp.Sum,
+    "mean": exp.Avg,
+    "min": exp.Min,
+    "max": exp.Max,
+}
+PERSON_QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
+    exp.Count: QUESTIONS[exp.Count],
+    exp.CountIf: QUESTIONS[exp.CountIf],
+    exp.Sum: _exact("sum", sum_of, ("i64",)),
+    exp.Avg: _exact("mean", mean, ("i64",), "f64"),
+    exp.Min: _exact("min", quantile.min, (*_ORDERED, "bool")),
+    exp.Max: _exact("max", quantile.max, (*_ORDERED, "bool")),
+    exp.LogicalAnd: _exact("min", quantile.min, ("bool",)),
+    exp.LogicalOr: _exact("max", quantile.max, ("bool",)),
+}
+
+
+def person_rows(
+    select: Clause, rows: RowScope, bounds: Mapping[str, Ends], used: set[str]
+) -> RowScope:
+    """Return the rows that a SELECT makes of each person's rows, or refuse it."""
+    items = [Item.of(clause) for clause in select.each("expressions")]
+    grouping = grouping_of(select, items, rows)
+    if grouping.sets is not None:
+        raise select.part(select.node.args["group"]).refusal(
+            "inside FROM each person is grouped in one way, not in several",
+            "Write plain columns after GROUP BY there.",
+        )
+    keys = grouping.keys
+    ids = _person(select, keys, rows)
+    asking = Asking(rows, bounds, used, questions=PERSON_QUESTIONS)
+    answers = AnswerScope(rows, keys, asking)
+    answers.selected.update({
+        item.alias: item.clause for item in items if item.alias is not None
+    })
+    shown = shown_items(items, answers)
+    _refuse_nameless(items, answers)
+    having = select.some("having")
+    kept = None
+    if having is not None:
+        kept = condition(having.look().take("this"), answers)
+    try:
+        return _rows_per_person(rows, answers, shown, ids, kept)
+    except InvalidSQL:
+        raise
+    except SordinoError as error:
+        raise select.wrap(error) from None
+
+
+def _refuse_nameless(items: list[Item], answers: AnswerScope) -> None:
+    """Refuse a column that nobody could ask for: dialects name it differently."""
+    for item in items:
+        if item.alias is None and answers.key_of(item.clause) is None:
+            raise item.clause.refusal(
+                "an answer about each person needs a name", "Write ... AS name."
+            )
+
+
+def _person(select: Clause, keys: tuple[Key, ...], rows: RowScope) -> str:
+    """Return the column of ids, by which the rows must be grouped."""
+    ids = rows.query.resolve(rows.catalog).ids
+    part = select.part(select.node.args.get("group") or select.node)
+    if ids is None:
+        raise part.refusal(
+            "a GROUP BY inside FROM is of each person, and this table protects rows",
+            'Protect ids: protects=sd.AddRowsWithID("person").',
+        )
+    if not any(str(key.value.expression) == str(col(ids)) for key in keys):
+        raise part.refusal(
+            "a GROUP BY inside FROM without the id would put many people into one row",
+            f"Group by {ids} as well, or move the grouping outside.",
+        )
+    return ids
+
+
+def _rows_per_person(
+    rows: RowScope,
+    answers: AnswerScope,
+    shown: Selection,
+    ids: str,
+    kept: Expression | None,
+) -> RowScope:
+    """Return the rows of each person, filtered, computed and named."""
+    computed = {
+        key.name: key.value.expression
+        for key in answers.keys
+        if str(key.value.expression) != str(col(key.name))
+    }
+    computed |= answers.asking.made
+    query = rows.query.with_columns(**computed) if computed else rows.query
+    by = [key.name for key in answers.keys if key.name != ids]
+    query = query.per_id(
+        *by, **{name: aggregate.asked for name, aggregate in answers.asked.items()}
+    )
+    if kept is not None:
+        query = query.filter(kept)
+    if shown.made:
+        query = query.with_columns(**shown.made)
+    if set(shown.names) | {ids} != {ids, *by, *answers.asked, *shown.made}:
+        query = query.select(*shown.names)
+    renamed = {name: called for name, called in shown.names.items() if name != called}
+    query = query.rename(renamed) if renamed else query
+    names: Visible = {called: called for called in shown.names.values()}
+    schema = query.resolve(rows.catalog).schema
+    return RowScope(query, rows.catalog, schema, names, {}, RULES)
+
 
 _INNER: Final[Mapping[str, tuple[str, str]]] = {
     "order": ("rows have no order before they are asked", "Leave it out."),

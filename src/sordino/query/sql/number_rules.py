@@ -1,21 +1,269 @@
-"""Arithmetic of rows, as SQL has it.
+"""Arithmetic, ranges, dates and times.
+
+Arithmetic of rows, as SQL has it.
 
 Integers that leave 64 bits are missing, where SQL fails. What is divided by is a number
 written in the text, or NULLIF(x, 0): dialects disagree on a division by zero.
+
+Between which numbers an expression lies, whatever the rows hold.
+
+For any row the value is missing, NaN or within the range: so to clamp it there changes
+nothing. What is not known is unbounded.
 """
 
+import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from sqlglot import exp
 
+from sordino.expressions import arithmetic, casts, choices, dates, logic
+from sordino.expressions.dates import DAYS, UNITS
 from sordino.expressions.language import Expression, lit
-from sordino.query.sql.date_rules import earlier_moment, later_moment
-from sordino.query.sql.leaf_rules import whole_number
+from sordino.expressions.schema import NUMBERS
+from sordino.expressions.tree import AbstractTree, Call, Literal, Operation
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.scope import AbstractScope, Rule, Value
-from sordino.schema import NUMBERS
+from sordino.query.sql.scope import AbstractScope, Rule, Value, whole_number
+
+_MOMENTS: Final = ("date", "time")
+_SECONDS: Final = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86400,
+    "week": 604800,
+}
+_PARTS: Final[dict[str, Callable[[Expression], Expression]]] = {
+    "year": lambda day: day.year(),
+    "quarter": lambda day: (day.month() + 2) // 3,
+    "month": lambda day: day.month(),
+    "day": lambda day: day.day(),
+    "hour": lambda day: day.hour(),
+    "minute": lambda day: day.minute(),
+    "second": lambda day: day.second(),
+    "isodow": lambda day: day.weekday() + 1,
+    "doy": lambda day: day.truncate("year").days_between(day) + 1,
+    "dayofyear": lambda one: one.truncate("year").days_between(one) + 1,
+}
+_CLOCK: Final = ("hour", "minute", "second")
+
+
+def moment(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a date or a time, refusing all else."""
+    value = scope.value(clause)
+    if value.type not in _MOMENTS:
+        raise clause.refusal(
+            f"a date or a time belongs here, and {clause.short_text} is of type "
+            f"{value.type}",
+            "Declare the column's type at its table.",
+        )
+    return value
+
+
+def unit_of(clause: Clause) -> str:
+    """Return the name of a unit in small letters, without a plural."""
+    if clause.kind is exp.Literal:
+        clause.scalar("is_string")
+    name = str(clause.scalar("this")).lower()
+    return name.removesuffix("s") if name not in _PARTS else name
+
+
+def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
+    """Return a part of a date or a time."""
+    if name not in _PARTS:
+        raise clause.refusal(
+            f"{name.upper()} is counted differently by different dialects",
+            "There are YEAR, QUARTER, MONTH, DAY, ISODOW (Monday is 1), DOY, HOUR, "
+            "MINUTE and SECOND.",
+        )
+    value = moment(of, scope)
+    if name == "second" and not clause.dialect.whole_seconds:
+        raise clause.refusal(
+            f"seconds have a fraction in {clause.dialect.name}, and none here",
+            "Ask for MINUTE, or truncate to the second: DATE_TRUNC('second', ...).",
+        )
+    expression = value.expression
+    if name in _CLOCK and value.type == "date":
+        expression = expression.cast("time")
+    return scope.value_of(_PARTS[name](expression))
+
+
+def _named_part(name: str) -> Rule:
+    """Return the rule of YEAR(x) and its like."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        return _part(clause, scope, name, clause.take("this"))
+
+    return rule
+
+
+def _extract(clause: Clause, scope: AbstractScope) -> Value:
+    """Return EXTRACT(part FROM x)."""
+    name = unit_of(clause.take("this"))
+    return _part(clause, scope, name, clause.take("expression"))
+
+
+def _start(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the start of a period; of a date it is a time where SQL has it so."""
+    clause.scalar("input_type_preserved")
+    unit = unit_of(clause.take("unit"))
+    iso = unit == "isoweek"
+    unit = "week" if iso else unit
+    value = moment(clause.take("this"), scope)
+    if unit not in UNITS:
+        raise clause.refusal(
+            f"a time is not truncated to {unit.upper()} here",
+            f"There are {', '.join(UNITS)}.",
+        )
+    if unit == "week" and not iso and clause.dialect.name == "bigquery":
+        raise clause.refusal(
+            "WEEK begins on Sunday in bigquery", "Write ISOWEEK: it begins on Monday."
+        )
+    expression = value.expression
+    stays = clause.dialect.dates_stay and clause.kind is exp.DateTrunc
+    if value.type == "date" and unit in DAYS and stays:
+        return scope.value_of(expression.truncate(unit))
+    return scope.value_of(expression.cast("time").truncate(unit))
+
+
+def _between(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the days between two dates: of times, the midnights between them."""
+    unit = clause.some("unit")
+    if unit is not None and unit_of(unit) != "day":
+        raise clause.refusal(
+            "DATE_DIFF counts days here, no other unit",
+            "Write DATE_DIFF('day', ...), and divide.",
+        )
+    for name in ("date_part_boundary", "big_int"):
+        clause.scalar(name)
+    end = moment(clause.take("this"), scope).expression
+    start = moment(clause.take("expression"), scope).expression
+    return scope.value_of(start.cast("date").days_between(end.cast("date")))
+
+
+def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
+    """Return a later day or time; None where numbers are added."""
+    left, right = clause.take("this"), clause.take("expression")
+    if right.bare().kind is exp.Interval:
+        return _move(moment(left, scope), right.bare(), scope, 1)
+    value = scope.value(left)
+    if value.type != "date":
+        return None
+    return scope.value_of(value.expression.add_days(_days(right, scope)))
+
+
+def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
+    """Return an earlier day or time, or days between; None where numbers are."""
+    left, right = clause.take("this"), clause.take("expression")
+    if right.bare().kind is exp.Interval:
+        return _move(moment(left, scope), right.bare(), scope, -1)
+    first = scope.value(left)
+    if first.type not in _MOMENTS:
+        return None
+    second = scope.value(right)
+    if first.type == second.type == "date" and clause.dialect.days_subtract:
+        return scope.value_of(second.expression.days_between(first.expression))
+    if first.type == "date" and second.type == "i64":
+        return scope.value_of(first.expression.add_days(-_days(right, scope)))
+    raise clause.refusal(
+        "the difference of two times is an INTERVAL, which has no type here",
+        "Write DATE_DIFF('day', a, b), or EXTRACT parts of both.",
+    )
+
+
+def _days(clause: Clause, scope: AbstractScope) -> Expression:
+    """Return a number of days."""
+    value = scope.value(clause)
+    if value.type != "i64":
+        raise clause.refusal("only whole days are added to a date", "Write day + 3.")
+    return value.expression
+
+
+def _move(value: Value, interval: Clause, scope: AbstractScope, sign: int) -> Value:
+    """Return a time so much later; of a date it is the time that SQL has."""
+    seconds = sign * _seconds(interval.take("unit"))
+    size = interval.take("this")
+    time = value.expression.cast("time")
+    if size.bare().kind is exp.Column:
+        return scope.value_of(time.add_seconds(_days(size, scope) * seconds))
+    length = whole_number(size, "the length of an interval", quoted=True)
+    return scope.value_of(time.add_seconds(length * seconds))
+
+
+def _seconds(unit: Clause) -> int:
+    """Return the seconds of a unit, refusing one that is not always as long."""
+    name = unit_of(unit)
+    if name not in _SECONDS:
+        raise unit.refusal(
+            f"INTERVAL of {name.upper()}: they are not all equally long",
+            "Add days, or truncate: DATE_TRUNC('month', ...).",
+        )
+    return _SECONDS[name]
+
+
+def _shift(sign: int) -> Rule:
+    """Return the rule of DATE_ADD, TIMESTAMP_ADD and their like."""
+
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        value = moment(clause.take("this"), scope)
+        size = clause.take("expression").bare()
+        if size.kind is exp.Interval:
+            return _move(value, size, scope, sign)
+        length = sign * whole_number(size, "a number of days", quoted=True)
+        if value.type == "time":
+            seconds = length * _seconds(clause.take("unit"))
+            return scope.value_of(value.expression.add_seconds(seconds))
+        unit = unit_of(clause.take("unit"))
+        if unit != "day" or value.type != "date":
+            raise clause.refusal("only whole days are added to a date", "Use DAY.")
+        if not clause.dialect.dates_stay:
+            raise clause.refusal("this makes a time in this dialect", "Write date + 3.")
+        return scope.value_of(value.expression.add_days(length))
+
+    return rule
+
+
+def _format(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a date or a time as a text in a format that is written here."""
+    value = moment(clause.take("this"), scope)
+    written = scope.value(clause.take("format"))
+    if not isinstance(written.constant, str):
+        raise clause.refusal("a format must be a text written here", "Write '%Y-%m'.")
+    return scope.value_of(value.expression.strftime(written.constant))
+
+
+def _local(clause: Clause, scope: AbstractScope) -> Value:
+    """Return the clock of a zone: times are in UTC, and the text has to say so."""
+    zone = _zone(clause.take("zone"), scope)
+    this = clause.take("this").bare()
+    if clause.dialect.zoned_times:
+        value = moment(this, scope)
+    elif this.kind is exp.AtTimeZone and _zone(this.take("zone"), scope) == "UTC":
+        value = moment(this.take("this"), scope)
+    else:
+        raise clause.refusal(
+            "AT TIME ZONE reads a time as one of that zone, and times here are in UTC",
+            f"Write (x AT TIME ZONE 'UTC') AT TIME ZONE '{zone}' for its clocks.",
+        )
+    return scope.value_of(_as_time(value).local_time(zone))
+
+
+def _as_time(value: Value) -> Expression:
+    """Return a date as its midnight, a time as it is."""
+    expression = value.expression
+    return expression if value.type == "time" else expression.cast("time")
+
+
+def _zone(clause: Clause, scope: AbstractScope) -> str:
+    """Return the name of a zone that is written in the text."""
+    name = scope.value(clause).constant
+    if not isinstance(name, str):
+        raise clause.refusal(
+            "a time zone must be a name written here", "Write 'Europe/Berlin'."
+        )
+    return name
+
 
 _DOUBLE: Final = "Write CAST(... AS DOUBLE) around it."
 
@@ -194,7 +442,162 @@ def _power(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(value.expression.power(exponent.constant))
 
 
+Range = tuple[float, float]
+_ALL: Final = (-math.inf, math.inf)
+_WIDEST: Final = 2**50
+"""Beyond it doubles no longer tell neighbouring integers apart."""
+
+
+def range_of(tree: AbstractTree) -> Range | None:
+    """Return the ends of what an expression can be, or None where one is open.
+
+    >>> from sordino.expressions.language import col, when
+    >>> range_of(when(col("x").is_null()).then(0).otherwise(2).tree)
+    (0, 2)
+    >>> range_of(col("x").tree) is None
+    True
+    """
+    low, high = _range(tree)
+    return (low, high) if max(abs(low), abs(high)) <= _WIDEST and low < high else None
+
+
+def _range(tree: AbstractTree) -> Range:
+    """Return the ends of what an expression can be."""
+    if isinstance(tree, Literal):
+        number = tree.constant
+        known = isinstance(number, (int, float)) and math.isfinite(number)
+        return (number, number) if known else _ALL
+    if isinstance(tree, Call):
+        rule = _RULES.get(tree.operation)
+        return _ALL if rule is None else rule(tree)
+    return _ALL
+
+
+def _ends(*ends: float) -> Range:
+    """Return the least and the greatest of some numbers, open if one is none."""
+    if any(math.isnan(end) for end in ends):
+        return _ALL
+    return min(ends), max(ends)
+
+
+def _clip(call: Call) -> Range:
+    low, high = (bound.constant for bound in call.arguments[1:])
+    return low, high
+
+
+def _when(call: Call) -> Range:
+    _, values = choices.split_branches(call.arguments, call.options["given"])
+    return _hull([_range(value) for value in values if value is not None])
+
+
+def _any(call: Call) -> Range:
+    return _hull([_range(argument) for argument in call.arguments])
+
+
+def _hull(ranges: list[Range]) -> Range:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _greatest(call: Call) -> Range:
+    ranges = [_range(argument) for argument in call.arguments]
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _add(call: Call) -> Range:
+    (a, b), (c, d) = map(_range, call.arguments)
+    return _ends(a + c, b + d)
+
+
+def _subtract(call: Call) -> Range:
+    (a, b), (c, d) = map(_range, call.arguments)
+    return _ends(a - d, b - c)
+
+
+def _multiply(call: Call) -> Range:
+    (a, b), (c, d) = map(_range, call.arguments)
+    return _ends(a * c, a * d, b * c, b * d)
+
+
+def _negate(call: Call) -> Range:
+    low, high = _range(call.arguments[0])
+    return -high, -low
+
+
+def _abs(call: Call) -> Range:
+    low, high = _range(call.arguments[0])
+    return (0 if low <= 0 <= high else min(abs(low), abs(high))), max(-low, high)
+
+
+def _remainder(call: Call) -> Range:
+    size = call.arguments[1].constant
+    return _ALL if size is None else (1 - abs(size), abs(size) - 1)
+
+
+def _cast(call: Call) -> Range:
+    inner = call.arguments[0]
+    if call.options["to"] not in ("i64", "f64"):
+        return _ALL
+    low, high = _range(inner)
+    if not math.isfinite(low) or not math.isfinite(high):
+        return _ALL
+    return math.floor(low), math.ceil(high)
+
+
+def _fixed(low: int, high: int) -> Callable[[Call], Range]:
+    def rule(call: Call) -> Range:
+        del call
+        return low, high
+
+    return rule
+
+
+_RULES: Final[Mapping[Operation, Callable[[Call], Range]]] = {
+    arithmetic.CLIP: _clip,
+    arithmetic.ABS: _abs,
+    choices.WHEN: _when,
+    logic.COALESCE: _any,
+    logic.FILL_NULL: _any,
+    choices.GREATEST: _greatest,
+    choices.LEAST: _greatest,
+    arithmetic.ADD: _add,
+    arithmetic.SUBTRACT: _subtract,
+    arithmetic.MULTIPLY: _multiply,
+    arithmetic.NEGATE: _negate,
+    arithmetic.REMAINDER: _remainder,
+    casts.CAST: _cast,
+    dates.YEAR: _fixed(1, 9999),
+    dates.MONTH: _fixed(1, 12),
+    dates.DAY: _fixed(1, 31),
+    dates.WEEKDAY: _fixed(0, 6),
+    dates.HOUR: _fixed(0, 23),
+    dates.MINUTE: _fixed(0, 59),
+    dates.SECOND: _fixed(0, 59),
+}
+
+
 RULES: Final[dict[type[exp.Expr], Rule]] = {
+    exp.AtTimeZone: _local,
+    exp.Extract: _extract,
+    exp.Year: _named_part("year"),
+    exp.Quarter: _named_part("quarter"),
+    exp.Month: _named_part("month"),
+    exp.Day: _named_part("day"),
+    exp.DayOfMonth: _named_part("day"),
+    exp.DayOfYear: _named_part("doy"),
+    exp.DayOfWeekIso: _named_part("isodow"),
+    exp.Hour: _named_part("hour"),
+    exp.Minute: _named_part("minute"),
+    exp.Second: _named_part("second"),
+    exp.TimeToStr: _format,
+    exp.DateTrunc: _start,
+    exp.TimestampTrunc: _start,
+    exp.DateDiff: _between,
+    exp.DateAdd: _shift(1),
+    exp.DateSub: _shift(-1),
+    exp.TimestampAdd: _shift(1),
+    exp.TimestampSub: _shift(-1),
+    exp.DatetimeAdd: _shift(1),
+    exp.DatetimeSub: _shift(-1),
     exp.Add: _plus,
     exp.Sub: _minus,
     exp.Mul: _arithmetic(operator.mul),

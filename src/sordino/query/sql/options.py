@@ -1,4 +1,6 @@
-"""Clauses in the style of BigQuery: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (...).
+"""The dialects a text may be written in, and DIFFERENTIAL_PRIVACY OPTIONS.
+
+Clauses in the style of BigQuery: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (...).
 
 The parser does not read them, so they are cut out of the words beforehand; all other
 words keep their places. An option that means something else here is refused by name.
@@ -11,8 +13,114 @@ from typing import Any, Final, NoReturn, final
 from sqlglot.tokenizer_core import Token, TokenType
 
 from sordino.errors import InvalidSQL, SordinoError
-from sordino.losses.base import Budget
 from sordino.losses.closed import ApproxDP
+from sordino.losses.loss import Budget
+from sordino.numbers import arguments
+
+_SPACES: Final = "\u0020\u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
+
+
+@final
+@dataclass(frozen=True)
+class InputDialect:
+    """The habits of one database, as far as they decide what a text means."""
+
+    name: str
+    """What sqlglot calls it."""
+    decimals: bool
+    """Whether 1.5 is a decimal number; else it is a double."""
+    whole_division: bool
+    """Whether the quotient of integers is cut towards zero."""
+    concat_skips: bool
+    """Whether CONCAT leaves out what is missing."""
+    extremes_skip: bool
+    """Whether GREATEST and LEAST leave out what is missing."""
+    dates_stay: bool
+    """Whether the start of a period of a date is a date; else a time."""
+    days_subtract: bool
+    """Whether the difference of two dates is a number of days."""
+    halves_away: bool
+    """Whether ROUND takes halves away from zero."""
+    truths_join: bool
+    """Whether CONCAT writes a truth as true or false."""
+    whole_seconds: bool
+    """Whether the seconds of a time have no fraction."""
+    trimmed: str
+    """What TRIM takes away."""
+    zoned_times: bool
+    """Whether AT TIME ZONE shows a time in UTC as the clocks of a zone do."""
+    escape: str | None
+    """What LIKE escapes wildcards by, unasked."""
+
+
+DIALECTS: Final[dict[str, InputDialect]] = {
+    "duckdb": InputDialect(
+        "duckdb",
+        decimals=True,
+        whole_division=False,
+        concat_skips=True,
+        extremes_skip=True,
+        dates_stay=False,
+        days_subtract=True,
+        halves_away=True,
+        truths_join=True,
+        whole_seconds=True,
+        trimmed=_SPACES + "\u202f\u205f\u3000",
+        zoned_times=False,
+        escape=None,
+    ),
+    "postgres": InputDialect(
+        "postgres",
+        decimals=True,
+        whole_division=True,
+        concat_skips=True,
+        extremes_skip=True,
+        dates_stay=False,
+        days_subtract=True,
+        halves_away=False,
+        truths_join=False,
+        whole_seconds=False,
+        trimmed=" ",
+        zoned_times=False,
+        escape="\\",
+    ),
+    "spark": InputDialect(
+        "spark",
+        decimals=True,
+        whole_division=False,
+        concat_skips=False,
+        extremes_skip=True,
+        dates_stay=False,
+        days_subtract=False,
+        halves_away=True,
+        truths_join=True,
+        whole_seconds=True,
+        trimmed=" ",
+        zoned_times=True,
+        escape="\\",
+    ),
+    "bigquery": InputDialect(
+        "bigquery",
+        decimals=False,
+        whole_division=False,
+        concat_skips=False,
+        extremes_skip=False,
+        dates_stay=True,
+        days_subtract=False,
+        halves_away=True,
+        truths_join=True,
+        whole_seconds=True,
+        trimmed=_SPACES + "\t\n\v\f\r\u0085\u2028\u2029\u202f\u205f\u3000",
+        zoned_times=True,
+        escape="\\",
+    ),
+}
+
+
+def input_dialect(name: Any) -> InputDialect:
+    """Return a dialect by its name, or refuse one that is not read."""
+    return DIALECTS[arguments.choice(tuple(DIALECTS), dialect=name)]
+
 
 _CLAUSES: Final = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
 

@@ -1,21 +1,184 @@
-"""A text as a tree whose every node knows its place and what of it was understood.
+"""A text as a tree; what no rule understood is refused.
+
+The words of a text, held to a little more than the parser asks for.
+
+The parser reads `SELECT a,, b` and `1_000` in ways that nobody means, and does not come
+back from fifty open brackets.
+
+A text as a tree whose every node knows its place and what of it was understood.
 
 A rule looks at a node through a `Clause` and *takes* what it understands. What no rule
 took is refused in the end, so nothing of a text can be forgotten.
 """
 
+import difflib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect as Grammar
-from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sordino.errors import InvalidSQL
-from sordino.query.sql.input_dialects import InputDialect
+from sordino.errors import InvalidParameter, InvalidSQL
+from sordino.query.sql.options import InputDialect
+
+LONGEST: Final = 2**16
+"""Characters of a statement."""
+DEEPEST: Final = 30
+"""Brackets, CASEs and signs that stand in each other: the parser calls itself."""
+MOST_NOTS: Final = 30
+_AFTER_COMMA: Final = (TokenType.COMMA, TokenType.FROM, TokenType.R_PAREN)
+_OPEN: Final = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE)
+_CLOSED: Final = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
+_SIGNS: Final = (TokenType.NOT, TokenType.DASH, TokenType.TILDE)
+_UNEVEN_COMMENTS: Final = ("{#", "\\\n", "\\\r")
+"""What begins a comment of templates alone, or continues one in Spark alone."""
+
+
+def check_statement(text: Any) -> str:
+    """Return a statement that can be read, refusing what is no text."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidParameter(
+            "text", text, "must be a statement of SQL", 'Try "SELECT COUNT(*) FROM t".'
+        )
+    if len(text) > LONGEST:
+        raise InvalidParameter(
+            "text",
+            f"{len(text)} characters",
+            f"must have at most {LONGEST}",
+            "Put lists of values into a public table.",
+        )
+    return text
+
+
+def split_words(text: str, dialect: InputDialect) -> list[Token]:
+    """Return the words of one statement, refusing what the parser would misread."""
+    try:
+        words = list(Grammar.get_or_raise(dialect.name).tokenize(text))
+    except TokenError:
+        raise InvalidSQL(
+            "this text cannot be taken apart into words",
+            "Look for a quote or a comment that is not closed.",
+            text,
+            0,
+            1,
+        ) from None
+    _refuse_comments(text, words)
+    if words and words[-1].token_type is TokenType.SEMICOLON:
+        words.pop()
+    _refuse_several(text, words)
+    _refuse_other(text, words)
+    _refuse_deep(text, words)
+    for word, follower in itertools.pairwise(words):
+        _refuse_pair(text, word, follower, dialect)
+    return words
+
+
+def _refuse_comments(text: str, words: Sequence[Token]) -> None:
+    """Refuse comments that end elsewhere for the parser than for a database."""
+    ends = [*(word.start for word in words), len(text)]
+    starts = [0, *(word.end + 1 for word in words)]
+    for start, end in zip(starts, ends, strict=True):
+        for mark in _UNEVEN_COMMENTS:
+            place = text.find(mark, start, end)
+            if place >= 0:
+                raise InvalidSQL(
+                    "not every database reads this comment alike",
+                    "Leave the comment out.",
+                    text,
+                    place,
+                    place + len(mark),
+                )
+
+
+def _refuse_several(text: str, words: Sequence[Token]) -> None:
+    """Refuse a second statement, and a text without one."""
+    for word in words:
+        if word.token_type is TokenType.SEMICOLON:
+            raise InvalidSQL(
+                "there are several statements",
+                "Pose one at a time: each is priced and charged by itself.",
+                text,
+                word.start,
+                word.end + 1,
+            )
+    if not words:
+        raise InvalidSQL(
+            "there is no statement", "Write SELECT ... FROM a table.", text, 0, 1
+        )
+
+
+def _refuse_other(text: str, words: Sequence[Token]) -> None:
+    """Refuse all that begins like no question, before a parser talks about it."""
+    if words and words[0].token_type not in _FIRST:
+        first = words[0]
+        raise InvalidSQL(
+            f"{first.text.upper()[:20]} is no question: a session only reads, one "
+            "SELECT at a time",
+            "Begin with SELECT.",
+            text,
+            first.start,
+            first.end + 1,
+        )
+
+
+_FIRST: Final = (
+    TokenType.SELECT,
+    TokenType.WITH,
+    TokenType.FROM,
+    TokenType.L_PAREN,
+    TokenType.SEMICOLON,
+)
+
+
+def _refuse_deep(text: str, words: Sequence[Token]) -> None:
+    """Refuse brackets in brackets, and signs after signs, beyond what is ever meant."""
+    depth = signs = 0
+    for word in words:
+        depth += (word.token_type in _OPEN) - (word.token_type in _CLOSED)
+        signs = signs + 1 if word.token_type in _SIGNS else 0
+        if depth > DEEPEST or signs > MOST_NOTS:
+            raise InvalidSQL(
+                f"more than {DEEPEST} brackets are open here",
+                "Name a part of it in a query in FROM, and go on from its columns.",
+                text,
+                word.start,
+                word.end + 1,
+            )
+
+
+def _refuse_pair(
+    text: str, word: Token, follower: Token, dialect: InputDialect
+) -> None:
+    """Refuse two words that stand side by side by mistake."""
+    if word.token_type is TokenType.COMMA and follower.token_type in _AFTER_COMMA:
+        problem, remedy = "nothing stands after this comma", "Leave the comma out."
+    elif (
+        word.token_type is TokenType.STRING and follower.token_type is TokenType.STRING
+    ):
+        problem = "dialects put neighbouring texts together differently, or not at all"
+        remedy = "Write 'a' || 'b', or one text."
+    elif _is_torn(word, follower):
+        problem = f"this number is not read so in the dialect {dialect.name}"
+        remedy = "Write its digits without _ and letters, and a space behind them."
+    else:
+        return
+    raise InvalidSQL(problem, remedy, text, word.start, word.end + 1)
+
+
+def _is_torn(word: Token, follower: Token) -> bool:
+    """Tell whether a word stands directly behind a number."""
+    close = follower.start == word.end + 1
+    return (
+        word.token_type is TokenType.NUMBER
+        and close
+        and follower.text[:1].isidentifier()
+    )
+
 
 _START: Final = "sordino start"
 _END: Final = "sordino end"
@@ -192,7 +355,7 @@ def read_statement(
     if len(trees) != 1 or trees[0] is None:
         raise InvalidSQL("there is no statement", "Begin with SELECT.", text, 0, 1)
     reading = Reading(text, dialect, trees[0])
-    _refuse_deep(reading)
+    _refuse_deep_text(reading)
     if reading.whole.kind not in _ROOTS:
         first = listed[0]
         word = first.text.upper()
@@ -206,7 +369,7 @@ def read_statement(
     return reading
 
 
-def _refuse_deep(reading: Reading) -> None:
+def _refuse_deep_text(reading: Reading) -> None:
     """Refuse a tree that rules which call themselves would not come back from."""
     waiting = [(reading.root, 0)]
     while waiting:
@@ -320,3 +483,136 @@ _AGGREGATES: Final[dict[str, type[exp.Expr]]] = {
     "VAR_POP": exp.VariancePop,
     "STDDEV_POP": exp.StddevPop,
 }
+
+
+_CLOCK: Final = (
+    "the clock changes between two releases of one request",
+    "Write the time: TIMESTAMP '2026-01-31 00:00:00'.",
+)
+_LISTS: Final = (
+    "lists of values would show rows of people",
+    "Ask COUNT(*) for each value: GROUP BY it.",
+)
+_ONE_DECIDES: Final = (
+    "this is decided by one person",
+    "Ask the share: AVG(CASE WHEN ... THEN 1.0 ELSE 0.0 END).",
+)
+_WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
+    exp.Window: (
+        "a window function gives each row an answer about other people's rows",
+        "Ask for groups: GROUP BY. To keep a few rows of each person, give limits=.",
+    ),
+    exp.Rand: (
+        "this gives another answer each time, so no price covers it",
+        "Leave it out. To ask of a sample, make the sample a table of its own.",
+    ),
+    exp.CurrentDate: _CLOCK,
+    exp.CurrentTimestamp: _CLOCK,
+    exp.CurrentTime: _CLOCK,
+    exp.CurrentDatetime: _CLOCK,
+    exp.ArrayAgg: _LISTS,
+    exp.GroupConcat: _LISTS,
+    exp.AnyValue: (
+        "this would show the value of one person",
+        "Ask COUNT(DISTINCT ...), or group by the column.",
+    ),
+    exp.LogicalAnd: _ONE_DECIDES,
+    exp.LogicalOr: _ONE_DECIDES,
+    exp.Log: (
+        "LOG is of base 10 in some dialects and of base e in others",
+        "Write LN(x), or LN(x) / 2.302585092994046 for base 10.",
+    ),
+    exp.Exists: (
+        "whether another query has rows is not asked inside a query",
+        "Join a public table, or ask of each person in Python.",
+    ),
+    exp.Subquery: (
+        "a query inside an expression is not asked",
+        "Ask it by itself first, or join a public table.",
+    ),
+    exp.Select: (
+        "a query inside an expression is not asked",
+        "Ask it by itself first, or join a public table.",
+    ),
+    exp.Null: (
+        "NULL has no type here",
+        "Write CAST(NULL AS BIGINT), or IS NULL to ask for it.",
+    ),
+    exp.Star: (
+        "* would show rows of people",
+        "Ask something of them: COUNT(*), or AVG(...) of a column.",
+    ),
+    exp.Interval: (
+        "an interval stands alone",
+        "Add it to a date or a time: day + INTERVAL 3 DAY.",
+    ),
+    exp.Placeholder: (
+        "a parameter has no value here",
+        "Write the value into the text.",
+    ),
+    exp.Parameter: (
+        "a parameter has no value here",
+        "Write the value into the text.",
+    ),
+    exp.ILike: (
+        "ILIKE folds letters as each language has it",
+        "Write LOWER(...) LIKE LOWER(...).",
+    ),
+    exp.RegexpLike: (
+        "each engine has regular expressions of its own",
+        "Write LIKE with % and _, or LEFT and SUBSTRING.",
+    ),
+}
+_CLOCKS: Final = ("now", "today", "current_date", "clock_timestamp", "getdate")
+_KNOWN: Final = (
+    *("count", "sum", "avg", "min", "max", "median", "variance", "stddev", "clamp"),
+    *("var_pop", "stddev_pop", "percentile_cont", "count_if", "abs", "floor", "ceil"),
+    *(
+        "round",
+        "sqrt",
+        "exp",
+        "ln",
+        "power",
+        "greatest",
+        "least",
+        "coalesce",
+        "nullif",
+        "concat",
+    ),
+    *("length", "substring", "left", "right", "trim", "replace", "lower", "upper"),
+    *("starts_with", "ends_with", "contains", "strpos", "extract", "year", "month"),
+    *("day", "hour", "minute", "second", "quarter", "date_trunc", "date_diff", "cast"),
+)
+
+
+def unknown_part(clause: Clause) -> InvalidSQL:
+    """Return the refusal of what no rule understands, with the reason if it has one."""
+    if isinstance(clause.node, exp.IgnoreNulls):
+        return unknown_part(clause.take("this"))
+    if isinstance(clause.node, exp.Anonymous):
+        return _unknown_function(clause, clause.node.name)
+    if isinstance(clause.node, exp.AggFunc) and clause.kind not in _WHY:
+        return clause.refusal(
+            f"{clause.short_text} is not asked of people here",
+            "There are COUNT, SUM, AVG, VARIANCE, STDDEV, MIN, MAX, MEDIAN and "
+            "PERCENTILE_CONT.",
+        )
+    problem, remedy = _WHY.get(
+        clause.kind, (f"{clause.short_text} is not known here", "")
+    )
+    return clause.refusal(problem, remedy or _nearest(clause.node.key))
+
+
+def _unknown_function(clause: Clause, name: str) -> InvalidSQL:
+    """Return the refusal of a function that sqlglot does not know either."""
+    if name.lower() in _CLOCKS:
+        return clause.refusal(*_CLOCK)
+    return clause.refusal(f"there is no function {name.upper()} here", _nearest(name))
+
+
+def _nearest(name: str) -> str:
+    """Return the names that come near."""
+    near = difflib.get_close_matches(name.lower(), _KNOWN, n=2, cutoff=0.6)
+    if not near:
+        return "Compute it with sd.udf, or ask in Python by sd.table(...)."
+    return f"Did you mean {' or '.join(near).upper()}?"

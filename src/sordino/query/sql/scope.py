@@ -1,16 +1,30 @@
-"""What names and values mean in some part of a statement."""
+"""Names, literals, public lists.
 
+IN (SELECT ... FROM a public table): a list of values that everybody may know.
+
+The values are read when the text is, from the rows that the session froze, and stand in
+the request: a table that has changed since makes another request.
+"""
+
+import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, final
 
+from sqlglot import exp
+
+from sordino.aggregations.sum import is_weighed
 from sordino.errors import InvalidSQL, SordinoError
-from sordino.expressions.language import Expression
-from sordino.query.relation import AbstractCatalog
-from sordino.query.sql.reading import Clause
-from sordino.query.sql.unknown import unknown_part
-from sordino.schema import Schema
+from sordino.expressions.choices import MOST_VALUES
+from sordino.expressions.language import Expression, col, lit, when
+from sordino.expressions.literals import MOST
+from sordino.expressions.schema import Schema, unknown
+from sordino.expressions.tree import AbstractTree
+from sordino.query.builder import Query, table
+from sordino.query.sql.reading import Clause, unknown_part
+from sordino.query.steps import AbstractCatalog
 
 
 @final
@@ -81,3 +95,277 @@ class AbstractScope(ABC):
 
 
 Rule: TypeAlias = Callable[[Clause, AbstractScope], Value]
+
+
+Visible: TypeAlias = dict[str, str | None]
+"""The columns that a name can stand for, and what they are called in the query; None
+for one that is there and must not be asked for so."""
+
+
+def identifier(clause: Clause) -> tuple[str, bool]:
+    """Return a name as it is written, and whether it is in quotes."""
+    if clause.kind is not exp.Identifier:
+        raise clause.refusal(
+            "a name belongs here, of a column or of a table",
+            "Write the name alone, as in SELECT ... AS visits.",
+        )
+    return str(clause.scalar("this")), bool(clause.scalar("quoted"))
+
+
+def alias(clause: Clause) -> str | None:
+    """Return the name that a column or a table is given."""
+    named = clause.some("alias")
+    if named is None:
+        return None
+    if named.kind is exp.TableAlias:
+        named = named.take("this")
+    return identifier(named)[0]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowScope(AbstractScope):
+    """The rows of a query, and the names of their columns."""
+
+    query: Query
+    catalog: AbstractCatalog
+    schema: Schema
+    columns: Visible
+    tables: Mapping[str, Visible]
+    """The columns of each table, by its name in small letters."""
+    rules: Mapping[type[Any], Rule]
+
+    @property
+    def tables_by_name(self) -> AbstractCatalog:
+        """Return the tables of the session."""
+        return self.catalog
+
+    def facts(self) -> Schema:
+        """Return the columns of the query."""
+        return self.schema
+
+    def with_query(self, query: Query) -> "RowScope":
+        """Return other rows with the same names."""
+        schema = query.resolve(self.catalog).schema
+        return replace(self, query=query, schema=schema)
+
+    def is_weighed(self, tree: AbstractTree) -> bool:
+        """Tell whether it is a column that one unit adds so much to, and no more."""
+        weighed = self.query.resolve(self.catalog).weighed
+        return is_weighed(Expression(tree), weighed, self.schema)
+
+    def column(self, clause: Clause) -> Value:
+        """Return a column."""
+        return self.value_of(col(self.column_name(clause)))
+
+    def column_name(self, clause: Clause) -> str:
+        """Return what a column is called in the query."""
+        name = clause.take("this")
+        if name.kind is exp.Star:
+            raise clause.refusal(
+                "* would show rows of people",
+                "Ask something of them: COUNT(*), or AVG(...) of a column.",
+            )
+        return self.find(name, clause.some("table"))
+
+    def has_table(self, clause: Clause) -> bool:
+        """Tell whether a column says that it is of one of these tables."""
+        return identifier(clause.take("table"))[0].lower() in self.tables
+
+    def find(self, name: Clause, of: Clause | None) -> str:
+        """Return what a name stands for, in a table or in any."""
+        columns = self.columns
+        if of is not None:
+            owner = identifier(of)[0]
+            if owner.lower() not in self.tables:
+                raise of.refusal(
+                    f"there is no table {owner} in this FROM",
+                    f"There are {', '.join(self.tables)}.",
+                )
+            columns = self.tables[owner.lower()]
+        return _find(name, columns)
+
+    def knows(self, name: str) -> bool:
+        """Tell whether an unquoted name stands for a column."""
+        return any(column.lower() == name.lower() for column in self.columns)
+
+    def instead(self, clause: Clause) -> Value | None:
+        """Return nothing: rows are known by their columns alone."""
+        del clause
+        return None
+
+    def counts(self, clause: Clause) -> bool:
+        """Return False: a row counts nothing."""
+        del clause
+        return False
+
+
+def _find(clause: Clause, columns: Visible) -> str:
+    """Return the column of a name, or refuse it."""
+    name, quoted = identifier(clause)
+    close = [known for known in columns if known == name]
+    if not close and not quoted:
+        close = [known for known in columns if known.lower() == name.lower()]
+    if len(close) > 1:
+        raise clause.refusal(
+            f"{name} could mean {' or '.join(close)}",
+            "Write the one that is meant as it is spelled, in double quotes.",
+        )
+    if not close:
+        raise clause.wrap(unknown("column", name, columns))
+    column = columns[close[0]]
+    if column is None:
+        raise clause.refusal(
+            f"{name} is a column of both tables",
+            f"Say of which, as in a.{name}.",
+        )
+    return column
+
+
+_WHOLE: Final = re.compile(r"[0-9]+")
+
+
+def bracket(clause: Clause, scope: AbstractScope) -> Value:
+    """Return what stands in brackets."""
+    return scope.value(clause.take("this"))
+
+
+def column_value(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a column."""
+    return scope.column(clause)
+
+
+def literal_value(clause: Clause, scope: AbstractScope) -> Value:
+    """Return a text or a number, exactly as far as it is written."""
+    text = str(clause.scalar("this"))
+    if clause.scalar("is_string"):
+        return scope.value_of(lit(text))
+    if _WHOLE.fullmatch(text) is None:
+        decimal = clause.dialect.decimals and "e" not in text.lower()
+        number = float(text)
+        if not math.isfinite(number):
+            raise clause.refusal(
+                "this number is beyond the largest double", "Write one below 1.7e308."
+            )
+        return scope.value_of(lit(number), decimal=decimal)
+    if int(text) > MOST:
+        raise clause.refusal(
+            "this whole number does not fit into 64 bits",
+            "Write it as a double: 1e20.",
+        )
+    return scope.value_of(lit(int(text)))
+
+
+def truth_word(clause: Clause, scope: AbstractScope) -> Value:
+    """Return TRUE or FALSE."""
+    return scope.value_of(lit(bool(clause.scalar("this"))))
+
+
+def is_null_word(clause: Clause) -> bool:
+    """Tell whether a part of a text is NULL itself."""
+    return clause.bare().kind is exp.Null
+
+
+def whole_number(clause: Clause, what: str, *, quoted: bool = False) -> int:
+    """Return a whole number that is written in the text, refusing all else.
+
+    In quotes only where SQL has it so.
+    """
+    inner, sign = clause.bare(), 1
+    if inner.kind is exp.Neg:
+        inner, sign = inner.take("this").bare(), -1
+    if inner.kind is exp.Literal:
+        text = str(inner.scalar("this"))
+        if inner.scalar("is_string") and not quoted:
+            text = ""
+        if _WHOLE.fullmatch(text) is not None and int(text) <= MOST:
+            return sign * int(text)
+    raise clause.refusal(
+        f"{what} must be a whole number written here", "Write it as 3."
+    )
+
+
+RULES: Final[dict[type[exp.Expr], Rule]] = {
+    exp.Paren: bracket,
+    exp.Column: column_value,
+    exp.Literal: literal_value,
+    exp.Boolean: truth_word,
+}
+
+
+Meet: TypeAlias = Callable[[Clause, list[Value]], list[Value]]
+"""(clause, values) -> the values in one type"""
+_ONE_COLUMN = "Write IN (SELECT column FROM a public table WHERE ...)."
+
+
+def in_public_list(clause: Clause, scope: AbstractScope, meet: Meet) -> Value:
+    """Return whether a value is among those that a query of a public table has."""
+    this, select = clause.take("this"), _select(clause.take("query"))
+    rows = _public_rows(select, scope)
+    listed = select.each("expressions")
+    if len(listed) != 1 or listed[0].kind is exp.Star:
+        raise select.refusal("IN takes a query of one column", _ONE_COLUMN)
+    subject, member = meet(clause, [scope.value(this), rows.value(listed[0])])
+    where = select.some("where")
+    kept = None if where is None else rows.value(where.look().take("this"))
+    if member.type.startswith("list"):
+        raise listed[0].refusal("a list is not compared", "Select another column.")
+    values = _values(rows, member.expression, kept)
+    known = sorted((value for value in values if value is not None), key=repr)
+    if len(known) > MOST_VALUES:
+        raise select.refusal(
+            f"this query has more than {MOST_VALUES} values",
+            "Join the public table instead.",
+        )
+    if not values:
+        return scope.value_of(lit(False))
+    among = subject.expression.is_in(known)
+    if None not in values:
+        return scope.value_of(among)
+    return scope.value_of(when(among).then(True).otherwise(None))
+
+
+def _select(clause: Clause) -> Clause:
+    """Return a query without the brackets around it."""
+    inner = clause.bare()
+    while inner.kind is exp.Subquery:
+        inner = inner.take("this")
+    if inner.kind is not exp.Select:
+        raise inner.refusal("IN takes one SELECT here", _ONE_COLUMN)
+    distinct = inner.some("distinct")
+    if distinct is not None:
+        distinct.look()
+    return inner
+
+
+def _public_rows(select: Clause, scope: AbstractScope) -> RowScope:
+    """Return the rows of the public table that a query asks."""
+    start = select.some("from_")
+    named = None if start is None else start.look().take("this")
+    if named is None or named.kind is not exp.Table:
+        raise select.refusal("IN takes a query of a public table", _ONE_COLUMN)
+    name, quoted = identifier(named.take("this"))
+    catalog = scope.tables_by_name
+    names = catalog.public_names()
+    close = [known for known in names if known.lower() == name.lower()]
+    if name not in names and (len(close) != 1 or quoted):
+        raise named.refusal(
+            f"{name} is no public table, and IN takes values that everybody may know",
+            "Join it, or give the session a sd.PublicTable of the values.",
+        )
+    spelled = name if name in names else close[0]
+    schema = catalog.public(spelled).schema
+    columns: dict[str, str | None] = {column: column for column in schema}
+    owners = {(alias(named) or name).lower(): columns}
+    return RowScope(table(spelled), catalog, schema, columns, owners, scope.rules)
+
+
+def _values(rows: RowScope, member: Expression, kept: Value | None) -> set[Any]:
+    """Return the different values of an expression in the rows that are kept."""
+    names = sorted({*member.names(), *(kept.expression.names() if kept else ())})
+    read = rows.catalog.public_rows(rows.query.table).select(names).to_pylist()
+    return {
+        member.value(row)
+        for row in read
+        if kept is None or kept.expression.value(row) is True
+    }

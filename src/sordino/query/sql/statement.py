@@ -1,42 +1,313 @@
-"""A whole statement as a request: rows, groups, questions, and what follows them."""
+"""A whole statement as one request or several.
 
-from collections.abc import Iterable, Mapping
+The requests of several groupings: the same answers, each by its own keys.
+
+What is done to the rows of all groupings together, or hangs on which grouping a row is
+of, is done to one release of all of them.
+
+Bounds per group in the style of BigQuery: each person's total or mean is clamped.
+
+`SUM(x, contribution_bounds_per_group => (0, 9))` is the sum of each person's rows in a
+group, held within the bounds, and then the sum of these. That is `per_id` first.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, final
+from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
-from sordino.constraints import (
-    AbstractConstraint,
-    MaxGroupsPerID,
-    MaxRowsPerGroupPerID,
-)
-from sordino.errors import InvalidParameter
+from sordino.aggregations.aggregation import AbstractAggregation
+from sordino.aggregations.intervals import error_names
+from sordino.aggregations.mean import mean
+from sordino.aggregations.sum import sum as sum_of
+from sordino.data import KeySet
+from sordino.data.limits import AbstractConstraint, MaxGroupsPerID, MaxRowsPerGroupPerID
+from sordino.errors import InvalidParameter, InvalidSQL
 from sordino.expressions.language import Expression, col
-from sordino.keysets import KeySet
+from sordino.expressions.schema import arrow_type, unknown
+from sordino.losses.loss import Budget
 from sordino.query.builder import Query
+from sordino.query.groups import Grouped, GroupingSets
+from sordino.query.processing import AbstractNoisyAnswers, AbstractProcess, NoisyRows
 from sordino.query.request import Request
-from sordino.query.sql.aggregates import QUESTIONS, Asking, Ends, checked_bounds
-from sordino.query.sql.answer_scope import AnswerScope
-from sordino.query.sql.choice_rules import condition
-from sordino.query.sql.clamped_people import CLAMPED_QUESTIONS, clamps_people
-from sordino.query.sql.from_clause import Tables, selected_rows
-from sordino.query.sql.group_clause import Item, grouping_of, item_at
-from sordino.query.sql.leaf_rules import whole_number
-from sordino.query.sql.options import Options
-from sordino.query.sql.reading import Clause, Reading
-from sordino.query.sql.scope import Value
-from sordino.query.sql.selection import Selection, shown_items
-from sordino.query.sql.several_groupings import (
-    Process,
-    Several,
-    Together,
-    grouped_by,
-    refuse_other_keys,
-    requests_of_sets,
+from sordino.query.sql.aggregates import (
+    PER_GROUP,
+    QUESTIONS,
+    Aggregate,
+    Asking,
+    Ends,
+    Question,
+    answer_name,
+    asks,
+    checked_bounds,
+    count_of,
+    is_per_group,
+    named_bounds,
 )
-from sordino.schema import unknown
+from sordino.query.sql.answers import ALL, MARK, AnswerScope
+from sordino.query.sql.from_clause import PERSON_QUESTIONS, Tables, selected_rows
+from sordino.query.sql.groups import Item, Selection, grouping_of, item_at, shown_items
+from sordino.query.sql.options import Options, input_dialect, split_options
+from sordino.query.sql.reading import (
+    BOUNDS,
+    Clause,
+    Reading,
+    check_statement,
+    read_statement,
+    split_words,
+)
+from sordino.query.sql.scope import Value, whole_number
+from sordino.query.sql.truth_rules import check_order, condition
+from sordino.query.steps import AbstractCatalog
+
+Process: TypeAlias = Callable[[Any], Any]
+"""(noisy answers) -> what a statement makes of them"""
+_TOGETHER: Final[Mapping[str, str]] = {
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+}
+
+
+@final
+@dataclass(frozen=True)
+class _Steps(AbstractNoisyAnswers):
+    """What is done to noisy answers, written down."""
+
+    steps: tuple[AbstractProcess, ...] = ()
+
+    def _process(self, step: AbstractProcess) -> "_Steps":
+        """Return the steps with one more."""
+        return _Steps((*self.steps, step))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Together:
+    """What is done to one release of all groupings, and the clause that asks for it."""
+
+    what: str
+    clause: Clause
+    process: Process
+
+    def apply(self, release: Any) -> Any:
+        """Return what the statement makes of a release."""
+        return self.process(release)
+
+    def rehearse(self, answers: AnswerScope) -> None:
+        """Refuse what cannot be done, by an answer without rows, before a charge."""
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        keys = (MARK, *(key.name for key in answers.keys))
+        facts = dict(answers.facts().columns)
+        fields = [(n, arrow_type(facts[n].type)) for n in (*keys, *answers.asked)]
+        table = pa.schema(fields).empty_table()
+        bars = [(bar, pa.float64()) for n in answers.asked for bar in error_names(n)]
+        errors = pa.schema([*fields[: len(keys)], *bars]).empty_table()
+        rows = NoisyRows(table, errors, keys)
+        for step in self.process(_Steps()).steps:
+            rows = step.apply(rows)
+
+    @property
+    def refusal(self) -> InvalidSQL:
+        """Return the refusal where the groupings are asked for one by one."""
+        return self.clause.refusal(
+            f"{self.what} is of the rows of all groupings together, which only a "
+            "release has",
+            "Give a budget: session.sql(text, budget).",
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Several:
+    """What a statement says of the noisy rows of its groupings."""
+
+    select: Clause
+    answers: AnswerScope
+    shown: Selection
+    kept: Expression | None
+
+    def find_together(
+        self, sets: tuple[tuple[str, ...], ...], process: Process
+    ) -> Together | None:
+        """Return what is done to all groupings together, None if each has it done."""
+        for name, word in _TOGETHER.items():
+            if self.select.has(name):
+                clause = self.select.part(self.select.node.args[name])
+                return Together(word, clause, process)
+        grouping = self.select.node.find(exp.Grouping)
+        if grouping is not None:
+            clause = Clause(self.select.reading, grouping)
+            return Together("GROUPING", clause, process)
+        if self.kept is not None and (() in sets or self._lacks(self.kept, sets)):
+            clause = self.select.part(self.select.node.args["having"])
+            return Together("HAVING", clause, process)
+        if any(self._lacks(answer, sets) for answer in self.shown.made.values()):
+            word = "what is computed of a column that a grouping leaves out"
+            return Together(word, self.select, process)
+        return None
+
+    def _lacks(self, expression: Expression, sets: tuple[tuple[str, ...], ...]) -> bool:
+        """Tell whether an expression reads a key that a set does not have."""
+        keys = {key.name for key in self.answers.keys}
+        return any(expression.names() & (keys - set(names)) for names in sets)
+
+    def process(self, request: Request, names: tuple[str, ...]) -> Request:
+        """Return the request of one grouping, with what is done to its rows."""
+        absent = {key.name for key in self.answers.keys} - set(names)
+        if self.kept is not None:
+            request = request.filter(self.kept)
+        if self.shown.made:
+            request = request.with_columns(**self.shown.made)
+        there = [*self.answers.asked, *self.shown.made]
+        wanted = [name for name in self.shown.names if name in there]
+        if wanted != there:
+            request = request.select(*wanted)
+        renamed = {
+            name: called
+            for name, called in self.shown.names.items()
+            if name != called and name not in absent
+        }
+        return request.rename(renamed) if renamed else request
+
+
+def requests_of_sets(
+    several: Several,
+    query: Query,
+    questions: Mapping[str, Any],
+    sets: tuple[tuple[str, ...], ...],
+    keys: KeySet | None,
+) -> dict[str, Request]:
+    """Return a request for each set of keys, by the names of these."""
+    if not questions:
+        raise several.select.refusal(
+            "several groupings without an aggregate ask for nothing",
+            "Add one: COUNT(*).",
+        )
+    refuse_other_keys(keys, tuple(key.name for key in several.answers.keys))
+    if len(set(sets)) < len(sets):
+        raise several.select.part(several.select.node.args["group"]).refusal(
+            "two of these groupings are the same", "Name each set of columns once."
+        )
+    ways = {", ".join(names) or ALL: grouped_by(query, names, keys) for names in sets}
+    return GroupingSets(ways).agg(**questions)
+
+
+def grouped_by(query: Query, names: tuple[str, ...], keys: KeySet | None) -> Grouped:
+    """Return the groups of some columns, of which public values may be given."""
+    given = [name for name in names if keys is not None and name in keys.columns]
+    if keys is None or not given:
+        return query.group_by(*names) if names else Grouped(query, (), None)
+    known = keys if len(given) == len(keys.columns) else keys[given]
+    return query.group_by(known, *(name for name in names if name not in given))
+
+
+def refuse_other_keys(keys: KeySet | None, names: tuple[str, ...]) -> None:
+    """Refuse public values of columns that are not grouped by."""
+    if keys is None:
+        return
+    for name in keys.columns:
+        if name not in names:
+            raise InvalidParameter(
+                "keys",
+                list(keys.columns),
+                f"must have columns of GROUP BY, {', '.join(names)}; {name} is none",
+                "Leave it out, or group by it as well.",
+            )
+
+
+def clamps_people(select: Clause) -> bool:
+    """Tell whether a SELECT clamps the results of people: all but one COUNT(*)."""
+    aggregates = [node for node in select.node.walk() if asks(node)]
+    bounded = [node for node in aggregates if is_per_group(node)]
+    counted = len(aggregates) == 1 and isinstance(aggregates[0], exp.Count)
+    return bool(bounded) and not (counted and select.has("group"))
+
+
+def _clamped(
+    word: str, build: Callable[..., AbstractAggregation], kind: str | None = None
+) -> Question:
+    """Return the rule of an aggregate of the clamped results of people."""
+
+    def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+        name, ends = named_bounds(_bounded(clause), asking.rows)
+        if name != PER_GROUP:
+            raise clause.refusal(
+                f"{name} beside {PER_GROUP}: one clamps rows, the other people",
+                f"Write {PER_GROUP} in each aggregate.",
+            )
+        low, high = check_order(clause, *ends)
+        inner = _OF_ONE[clause.kind](asking, clause, kept)
+        column = _column_of(asking, inner)
+        people = asking.rows.query.with_columns(**asking.made) if asking.made else None
+        rows = (people or asking.rows.query).per_id(**{column: inner.asked})
+        facts = rows.resolve(asking.rows.catalog).schema[column]
+        nulls = None if facts.unsettled is None else "drop"
+        asked = build(column, low, high, nulls=nulls)
+        return Aggregate(asked, kind or inner.type, answer_name(word, column))
+
+    return ask
+
+
+def _bounded(clause: Clause) -> Clause:
+    """Return an aggregate that has bounds, refusing one that has none."""
+    if not clause.has(BOUNDS):
+        raise clause.refusal(
+            f"{clause.node.key.upper()} has no {PER_GROUP}, and others have",
+            f"Write {PER_GROUP} => (low, high) in it, too.",
+        )
+    return clause
+
+
+def _column_of(asking: Asking, inner: Aggregate) -> str:
+    """Return the column that holds the result of each person, a new one if need be."""
+    taken = {*asking.rows.schema, *asking.made, *asking.persons}
+    for name, known in asking.persons.items():
+        if known.words == inner.asked.words:
+            return name
+    names = (
+        inner.name if n == 1 else f"{inner.name}_{n}" for n in range(1, len(taken) + 2)
+    )
+    column = next(name for name in names if name not in taken)
+    asking.persons[column] = inner.asked
+    return column
+
+
+_COUNTED: Final = _clamped("sum", sum_of)
+
+
+def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Return the number of people, or the clamped numbers of their rows."""
+    this: Any = clause.node.this
+    if isinstance(this, exp.Distinct) and not clause.has(BOUNDS):
+        people = count_of(asking, clause, kept)
+        if people.name == "people":
+            return people
+    return _COUNTED(asking, clause, kept)
+
+
+def _refuse(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
+    """Refuse an aggregate that is not of the results of people."""
+    del asking, kept
+    raise clause.refusal(
+        f"{clause.node.key.upper()} stands beside {PER_GROUP} of another aggregate",
+        "Ask it in a statement of its own.",
+    )
+
+
+_OF_ONE: Final[Mapping[type[exp.Expr], Question]] = {
+    **PERSON_QUESTIONS,
+    exp.Count: count_of,
+}
+CLAMPED_QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
+    **dict.fromkeys(QUESTIONS, _refuse),
+    exp.Count: _count,
+    exp.Sum: _clamped("sum", sum_of),
+    exp.Avg: _clamped("mean", mean, "f64"),
+}
 
 
 @final
@@ -363,3 +634,30 @@ def _refuse_ungrouped(select: Clause, name: str, answers: AnswerScope) -> None:
             "without GROUP BY there is one row, and nothing to choose or to order",
             "Leave it out, or add GROUP BY.",
         )
+
+
+@final
+@dataclass(frozen=True)
+class AskedSql:
+    """A request, or one for each grouping, and the budget that its text states."""
+
+    request: Request | dict[str, Request]
+    budget: Budget | None
+    together: Together | None
+    """What is done to one release of several groupings."""
+
+
+def ask_sql(
+    text: Any,
+    known: tuple[AbstractCatalog, tuple[str, ...], tuple[str, ...]],
+    dialect: Any,
+    given: tuple[Any, Any, Any, bool],
+) -> AskedSql:
+    """Return what a text asks of private and public tables; no private row is read."""
+    spoken, beside = input_dialect(dialect), Given.of(*given[:3], as_needed=given[3])
+    statement = check_statement(text)
+    options, words = split_options(statement, split_words(statement, spoken))
+    reading = read_statement(statement, words, spoken)
+    question = request_of(reading, Tables(*known, beside.bounds), beside, options)
+    reading.refuse_rest()
+    return AskedSql(question.request, options.budget, question.together)

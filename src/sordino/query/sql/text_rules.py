@@ -1,4 +1,4 @@
-"""Texts of rows: joined, cut, searched, held to patterns."""
+"""Texts; the list of all rules."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -6,9 +6,16 @@ from typing import Any, Final
 from sqlglot import exp
 
 from sordino.expressions.language import Expression, lit
-from sordino.query.sql.leaf_rules import is_null_word, whole_number
+from sordino.query.sql import number_rules, truth_rules
+from sordino.query.sql import scope as leaf_rules
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.scope import AbstractScope, Rule, Value
+from sordino.query.sql.scope import (
+    AbstractScope,
+    Rule,
+    Value,
+    is_null_word,
+    whole_number,
+)
 
 _WRITTEN: Final = ("text", "i64", "bool", "date")
 """Types whose values every dialect writes alike."""
@@ -230,4 +237,12 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.StrPosition: _position,
     exp.Like: _like,
     exp.Escape: _like_escape,
+}
+
+
+ALL_RULES: Final[dict[type[exp.Expr], Rule]] = {
+    **leaf_rules.RULES,
+    **number_rules.RULES,
+    **RULES,
+    **truth_rules.RULES,
 }

@@ -1,0 +1,332 @@
+"""What every aggregation is: estimators of an answer, made of noisy measurements.
+
+Kernel: sensitivity.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+
+from sordino.aggregations.intervals import Bars
+from sordino.aggregations.measurement import Numbers, Summary, scale_change
+from sordino.data.contribution import LARGEST, Contribution, Spread, Versions, Weighed
+from sordino.errors import InvalidQuery
+from sordino.expressions.schema import Schema
+from sordino.expressions.tree import AbstractExpression
+from sordino.noise.sensitivity import Sensitivity
+from sordino.numbers.canonical import Words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+CHOOSE: Final = "session.suggest(query, budget) tells what each limit would cut off."
+"""How a limit is chosen."""
+SINGLE, DIVIDED, SEPARATE, CENTRED = range(4)
+"""The ways to answer, in the order of an aggregation's estimators.
+
+Each number by itself; by the numbers into which the rows of a column are divided; by
+its count and deviations, a measurement each; counts less a share of all ids.
+"""
+
+
+@final
+@dataclass(frozen=True)
+class Setting:
+    """The rows that are aggregated, as the public knows them."""
+
+    schema: Schema
+    contribution: Contribution
+    by: tuple[str, ...]
+    ids: str | None
+    spread: Spread | None = None
+    """If a unit's rows are charged one by one: all changes are so many of one row's."""
+    clamped: "tuple[AbstractClamped, ...]" = ()
+    """What is asked of the same groups and adds up values, in order."""
+    groups: int | None = None
+    """How many groups there are, where they are known beforehand."""
+    needs_rows: bool = False
+    """Whether row counts are asked for, or decide which groups are shown."""
+    size: int | None = None
+    """How many rows there are, where that is public."""
+    weighed: Weighed | None = None
+    """A column of which the sum moves by so much and no more, if there is one."""
+    least_rows: int = 0
+    """How many rows each group that is shown has at least: 1 if no key is known."""
+
+    @cached_property
+    def degrees(self) -> Mapping[Hashable, int]:
+        """Return the highest power that is summed of each column, in order."""
+        highest: dict[Hashable, int] = {}
+        for clamped in self.clamped:
+            key = clamped.key(self)
+            highest[key] = max(clamped.degree, highest.get(key, 0))
+        return highest
+
+    @cached_property
+    def computations(self) -> dict[Hashable, Any]:
+        """Return a store for results that several aggregations of these rows share."""
+        return {}
+
+    @cached_property
+    def versions(self) -> Versions:
+        """Return the versions of the columns that mark groups."""
+        return frozenset(self.schema[name].version for name in self.by)
+
+    @property
+    def most_together(self) -> int | None:
+        """Return how many rows of one unit a group has at most, None without limit."""
+        return self.contribution.most_together(self.versions)
+
+    def rows(self, *more: Versions) -> Sensitivity:
+        """Return how far one unit can move the row counts of the groups.
+
+        `more` are versions of columns that split the groups further.
+        """
+        change = self._change_of_split_rows(*more) if more else self._rows
+        if change is None:
+            raise InvalidQuery(
+                "nothing bounds how many rows one id contributes", self._remedy()
+            )
+        if change.l1 > LARGEST:
+            raise InvalidQuery(
+                "one unit could hold more rows than can be counted exactly",
+                "Lower the limits, or max_rows of flat_map.",
+            )
+        return change
+
+    def counts(self) -> Sensitivity:
+        """Return how far one unit can move sums of one number of 0 to 1 for each row.
+
+        Where rows come and leave, they pull two ways; beside a weighed column that
+        nothing depends on, they come or leave in one.
+        """
+        change, weight = self.rows(), self.weight()
+        if self.spread is not None:
+            return change
+        if weight is not None:
+            return weight
+        return self.contribution.count_sensitivity(self.versions) or change
+
+    def weight(self) -> Sensitivity | None:
+        """Return how far one unit can move sums of the weighed column, if there is one.
+
+        In a part of a table that is charged by the row it is a column like others.
+        """
+        if self.weighed is None or self.spread is not None:
+            return None
+        return self.weighed.sensitivity(self.versions)
+
+    def people(self) -> Sensitivity:
+        """Return how far one id can move the counts of ids of the groups."""
+        change = self._change_by(self._change_of_ids)
+        if change is None:
+            columns = _call_names(self.by)
+            raise InvalidQuery(
+                "nothing bounds how many groups one id is in",
+                f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by. "
+                f"{CHOOSE}",
+            )
+        return change
+
+    @cached_property
+    def _rows(self) -> Sensitivity | None:
+        """Return how far row counts move; every measurement needs it."""
+        return self.unit_rows if self.spread is None else self._change_of_split_rows()
+
+    @cached_property
+    def unit_rows(self) -> Sensitivity | None:
+        """Return how far the row counts move by a whole unit, None if without bound."""
+        return self.contribution.sensitivity(self.versions)
+
+    def _change_of_split_rows(self, *more: Versions) -> Sensitivity | None:
+        """Return how far counts of rows move that more columns split."""
+        return self._change_by(
+            lambda contribution: contribution.sensitivity(self.versions.union(*more))
+        )
+
+    def _change_of_ids(self, contribution: Contribution) -> Sensitivity | None:
+        """Return how far a unit with known bounds moves the counts of ids."""
+        groups = contribution.groups_touched(self.versions)
+        return None if groups is None else Sensitivity(l0=groups, linf=1)
+
+    def _change_by(
+        self, rule: Callable[[Contribution], Sensitivity | None]
+    ) -> Sensitivity | None:
+        """Apply a rule to one unit, or to each of its rows in turn."""
+        if self.spread is None:
+            return rule(self.contribution)
+        row, rows = rule(self.spread.row), self.spread.rows
+        return None if row is None else scale_change(row, rows, rows)
+
+    def _remedy(self) -> str:
+        """Return which constraints would bound the rows of an id."""
+        if not self.by:
+            return f"Add .enforce(sd.MaxRowsPerID(5)). {CHOOSE}"
+        columns = _call_names(self.by)
+        return (
+            f"Add .enforce(sd.MaxGroupsPerID({columns}, 2), "
+            f"sd.MaxRowsPerGroupPerID({columns}, 3)) before group_by, or "
+            f".enforce(sd.MaxRowsPerID(5)). {CHOOSE}"
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Noisy:
+    """The noisy numbers of one part, and the mechanism that made them."""
+
+    values: tuple[Numbers, ...]
+    mechanism: Any
+    cut: Fraction | None = None
+    """What the values had to reach together where they show the groups, else None."""
+
+
+@final
+@dataclass(frozen=True)
+class Finished:
+    """A column of answers with its error bars."""
+
+    values: "pa.Array"
+    bars: Bars
+
+
+@final
+@dataclass(frozen=True)
+class Expected:
+    """How far an answer will be off, as far as that is known beforehand.
+
+    `unit` says in what the numbers are: "" for the answer's own unit, "/ rows" where
+    they are to be divided by the number of rows of a group, "ranks" where they count
+    rows between the answer and the exact one, "rows" where they count those beyond the
+    answer. `remark` says what no number does.
+    """
+
+    sd: float
+    half_width: float
+    unit: str = ""
+    remark: str = ""
+
+    def __str__(self) -> str:
+        """Return the error in words."""
+        unit = f" {self.unit}" if self.unit else ""
+        remark = f"; {self.remark}" if self.remark else ""
+        return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}{remark}"
+
+
+class AbstractEstimator(ABC):
+    """One way to put an answer together of measurements, or of choices."""
+
+    chooses: ClassVar[bool] = False
+    """Whether it is made of choices among candidates instead of noisy numbers."""
+    measurements: "tuple[Any, ...]"
+    shares: tuple[Fraction, ...]
+    """Of choices: the fraction of the answer's share that each gets; their sum is 1."""
+    slopes: tuple[float, ...]
+    """Of measurements: by how much the answer's variance grows with that of each."""
+
+    @abstractmethod
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
+        """Return how far the answer will be off."""
+
+    @abstractmethod
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        """Return the columns of the answer."""
+
+
+class AbstractClamped(ABC):
+    """Public bounds to which values are moved before they are aggregated."""
+
+    degree: int
+    """The highest power of the values that is summed, 0 for none."""
+
+    @abstractmethod
+    def key(self, setting: Setting) -> Hashable:
+        """Return a key that is equal for equal bounds on the same values."""
+
+    @abstractmethod
+    def outside(self, setting: Setting) -> AbstractExpression:
+        """Return 1 for a row whose value lies outside of the bounds, else 0."""
+
+
+class AbstractAggregation(ABC):
+    """A question about each group."""
+
+    needs_every_group: ClassVar[bool] = False
+    """Whether an answer is made of the numbers of several groups."""
+    is_of_all: ClassVar[bool] = False
+    """Whether each answer is about all rows of a group, not those with a value."""
+
+    @abstractmethod
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the names of the columns of the answer."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Words:
+        """Return the question in a form that lasts for ever."""
+
+    @property
+    @abstractmethod
+    def clamp(self) -> "AbstractClamped | None":
+        """Return the bounds that values are clamped to, None without any."""
+
+    def reads_made(self, computed: Container[str]) -> bool:
+        """Tell whether it asks of an expression, or of a column made by one."""
+        words: Any = self.words
+        _, arguments = words
+        match arguments.get("column"):
+            case None:
+                return False
+            case str(name) | ["col", {"name": name}]:
+                return name in computed
+            case _:
+                return True
+
+    def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
+        """Tell whether it is the sum of a weighed column, which needs no bounds."""
+        del weighed, schema
+        return False
+
+    def with_known_bounds(self, schema: Schema) -> "AbstractAggregation":
+        """Return the question with the bounds that its column is known to have.
+
+        What needs no bounds, or was given some, stays as it is.
+        """
+        del schema
+        return self
+
+    @property
+    def lacks_bounds(self) -> bool:
+        """Tell whether one unit could move the answer without limit."""
+        return False
+
+    def summary(self, setting: Setting) -> Summary:
+        """Return an exact summary of the rows of one id, in each of its groups.
+
+        For any rows it is a function of the multiset of them.
+        """
+        del setting
+        raise InvalidQuery(
+            f"{self!r} cannot be computed from the rows of one id",
+            "Ask count, sum, mean, min, max or count_distinct in per_id.",
+        )
+
+    @abstractmethod
+    def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
+        """Return the ways to answer, or refuse a question without a sound answer.
+
+        They are in the order of the ways; the last one stands for those left out.
+        """
+
+
+def _call_names(columns: tuple[str, ...]) -> str:
+    """Return one name or several as they are written in a call."""
+    return repr(columns[0]) if len(columns) == 1 else repr(columns)

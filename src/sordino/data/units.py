@@ -1,0 +1,294 @@
+"""Whom a table protects: the change that no answer may reveal.
+
+Changes are additions or removals; where one row takes the place of another, and where
+rows stand for what people did, they are both (docs/proofs/units.md). Several tables of
+a session may change at once, each by its own change; tables that share an id space
+change by the same id.
+
+Kernel: sensitivity.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from sordino.data.contribution import Contribution, Weighed, limit
+from sordino.errors import InvalidQuery
+from sordino.expressions.schema import Schema
+from sordino.numbers import arguments
+from sordino.numbers.canonical import Verb, call
+from sordino.numbers.frozen import fill, hides
+
+_IDS = ("i64", "text", "date")
+
+
+@hides("contribution", "fixes_size", "id_column", "weigh")
+class AbstractUnit(ABC):
+    """A protected change of a table."""
+
+    @property
+    @abstractmethod
+    def whom(self) -> str:
+        """Return in words what nobody can tell of a table: its presence."""
+
+    @property
+    @abstractmethod
+    def id_column(self) -> str | None:
+        """Return the column whose equal values mark one unit, if there is one."""
+
+    @property
+    @abstractmethod
+    def id_space(self) -> str | None:
+        """Return what the ids stand for; tables with the same change together."""
+
+    @property
+    @abstractmethod
+    def words(self) -> Verb:
+        """Return whom it protects, in a form that lasts."""
+
+    @abstractmethod
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return what is known of one unit's rows, or refuse a schema that lacks it."""
+
+    @property
+    def fixes_size(self) -> bool:
+        """Tell whether all neighbours of a table have as many rows, which is public."""
+        return False
+
+    def weigh(self, schema: Schema) -> Weighed | None:
+        """Return the column whose sum a unit moves by so much, if there is one."""
+        del schema
+        return None
+
+
+@final
+@dataclass(frozen=True)
+class AddOneRow(AbstractUnit):
+    """Protects the presence of any one row."""
+
+    whom: ClassVar[str] = "any one row"
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddOneRow")
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return one row."""
+        del schema
+        return Contribution(rows=1)
+
+
+@final
+@dataclass(frozen=True)
+class AddMaxRows(AbstractUnit):
+    """Protects the presence of any `max_rows` rows.
+
+    >>> AddMaxRows(3)
+    AddMaxRows(max_rows=3)
+    """
+
+    max_rows: int
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a number of rows that protects nothing."""
+        fill(self, max_rows=limit(max_rows=self.max_rows))
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return f"any {self.max_rows} rows"
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddMaxRows", max_rows=self.max_rows)
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return that many rows."""
+        del schema
+        return Contribution(rows=self.max_rows)
+
+
+@final
+@dataclass(frozen=True)
+class AddMaxRowsInMaxGroups(AbstractUnit):
+    """Protects any rows in at most `max_groups` values of a column, so many in each."""
+
+    column: str
+    max_groups: int
+    max_rows_per_group: int
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that protect nothing."""
+        fill(
+            self,
+            column=arguments.text(column=self.column),
+            max_groups=limit(max_groups=self.max_groups),
+            max_rows_per_group=limit(max_rows_per_group=self.max_rows_per_group),
+        )
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return (
+            f"any {self.max_rows_per_group} rows in each of any {self.max_groups} "
+            f"values of {self.column!r}"
+        )
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call(
+            "AddMaxRowsInMaxGroups",
+            column=self.column,
+            max_groups=self.max_groups,
+            max_rows_per_group=self.max_rows_per_group,
+        )
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return the bounds on groups of the column, and on rows in each."""
+        column = frozenset([schema[self.column].version])
+        bounds = Contribution(rows=self.max_groups * self.max_rows_per_group)
+        bounds = bounds.with_groups(column, self.max_groups)
+        return bounds.with_group_rows(column, self.max_rows_per_group)
+
+
+@final
+@dataclass(frozen=True)
+class ChangeOneRow(AbstractUnit):
+    """Protects what stands in any one row, but not how many rows there are.
+
+    Neighbouring tables have as many rows: one of them stands in the place of another.
+    So the number of rows is public. It is read when a session is made, and a question
+    is refused if it has changed since.
+
+    At the same epsilon this promises more than `AddOneRow`, for what one row is may
+    move a sum by the width of its range.
+    """
+
+    whom: ClassVar[str] = "what stands in any one row"
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
+    fixes_size: ClassVar[bool] = True
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("ChangeOneRow")
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return two rows, of which one leaves and one comes."""
+        del schema
+        return Contribution(rows=2, each_way=1)
+
+
+@final
+@dataclass(frozen=True)
+class AddMaxTotal(AbstractUnit):
+    """Protects whatever adds at most `max_total` to the sum of a column.
+
+    For tables that were added up before, as views by page and hour: each row stands for
+    as many views as it says. Whoever is protected makes numbers of the column grow, and
+    rows appear, by at most `max_total` in all; every other column says what a row is
+    about. A row whose number is missing, or below 1, stands for nothing, and is left
+    out.
+
+    >>> AddMaxTotal("views", 30)
+    AddMaxTotal(column='views', max_total=30)
+    """
+
+    column: str
+    max_total: int
+    id_column: ClassVar[None] = None
+    id_space: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        """Refuse a total that protects nothing."""
+        fill(
+            self,
+            column=arguments.text(column=self.column),
+            max_total=limit(max_total=self.max_total),
+        )
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return f"whatever adds at most {self.max_total} to the sum of {self.column!r}"
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddMaxTotal", column=self.column, max_total=self.max_total)
+
+    def weigh(self, schema: Schema) -> Weighed:
+        """Return the column."""
+        return Weighed(schema[self.column].version, self.max_total)
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return the rows that are touched: each leaves, and comes with another number.
+
+        A row is touched by 1 or more, so they are no more than the total.
+        """
+        column = schema[self.column]
+        if column.type != "i64":
+            raise InvalidQuery(
+                "a column that people add to must hold whole numbers, and "
+                f"{self.column!r} has type {column.type}",
+                'Declare it, columns={"views": sd.Column("i64")}, or count in cents.',
+            )
+        return Contribution(rows=2 * self.max_total, each_way=self.max_total)
+
+
+@final
+@dataclass(frozen=True)
+class AddRowsWithID(AbstractUnit):
+    """Protects all rows that share one value of a column, however many they are.
+
+    A row whose id is missing belongs to nobody and is left out. Tables of one session
+    with the same `id_space` hold rows of the same people.
+    """
+
+    column: str
+    id_space: str = "default"
+
+    def __post_init__(self) -> None:
+        """Refuse names that are none."""
+        fill(
+            self,
+            column=arguments.text(column=self.column),
+            id_space=arguments.text(id_space=self.id_space),
+        )
+
+    @property
+    def whom(self) -> str:
+        """Return it in words."""
+        return f"any one value of {self.column!r}, with all its rows"
+
+    @property
+    def id_column(self) -> str:
+        """Return the column of ids."""
+        return self.column
+
+    @property
+    def words(self) -> Verb:
+        """Return the unit."""
+        return call("AddRowsWithID", column=self.column, id_space=self.id_space)
+
+    def contribution(self, schema: Schema) -> Contribution:
+        """Return nothing: rows with one id are without bound until one is enforced."""
+        ids = schema[self.column]
+        if ids.type not in _IDS:
+            raise InvalidQuery(
+                f"ids must be text, integers or dates, and the column {self.column!r} "
+                "has type "
+                f"{ids.type}",
+                'Name another column: sd.AddRowsWithID("person").',
+            )
+        return Contribution()

@@ -1,0 +1,286 @@
+"""Bounds of every kind, over and below each other, and totals that parts add up to."""
+
+from typing import Final
+
+import pyarrow as pa
+
+from sordino.aggregations.measurement import Distinct, Extreme, Total
+from sordino.engines.conformance import plans
+from sordino.engines.conformance.plans import (
+    BY,
+    PLAIN_CASES,
+    Case,
+    Sources,
+    endless_rows,
+    question_of,
+    whole_question,
+)
+from sordino.expressions.language import Expression, col, lit, when
+from sordino.query.nodes import AbstractNode, Question
+
+
+def case_of_few_rows(name: str, limit: int) -> Case:
+    """Return a case of bounded rows for each value of a column."""
+
+    def question(tables: Sources) -> Question:
+        rows = plans.bound_rows(tables["visits"], (name,), limit)
+        return whole_question(rows, name)
+
+    return Case(f"keep {limit} rows by {name}", question)
+
+
+def _groups_of_people(rows: AbstractNode, groups: tuple[str, ...]) -> Question:
+    """Return a question for groups, and how many all of their people are in."""
+    sizes = plans.sized_memberships(rows, ("id",), groups)
+    return question_of(sizes, *groups, totals=(Total(lit(1)), Total(col("size"))))
+
+
+def _one_per_id(rows: AbstractNode, *by: str) -> AbstractNode:
+    """Return what the rows of each id come to: totals and extremes of every type."""
+    return plans.gather_rows(
+        rows,
+        "id",
+        *by,
+        rows=Total(lit(1)),
+        sum=Total(col("id") * 2**52 - 1, 3, 5),
+        wards=Distinct(("ward",)),
+        pairs=Distinct(("ward", "ok")),
+        first=Extreme(col("seen"), is_greatest=False),
+        last=Extreme(col("born"), is_greatest=True),
+        most=Extreme(_without_nan(rows, "days"), is_greatest=True),
+        least=Extreme(col("id") - 2, is_greatest=False),
+        any=Extreme(col("ok").cast("i64"), is_greatest=True),
+    )
+
+
+def _without_nan(rows: AbstractNode, name: str) -> Expression:
+    """Return a column without NaN, of a database that holds doubles or none."""
+    value = col(name)
+    if rows.schema[name].type != "f64":
+        return value
+    return when(value.is_nan()).then(None).otherwise(value)
+
+
+GATHERED_CASES: Final = (
+    Case("one row per id", lambda t: whole_question(_one_per_id(t["visits"]))),
+    Case(
+        "one row per id of nothing", lambda t: whole_question(_one_per_id(t["empty"]))
+    ),
+    Case(
+        "one row per id and group",
+        lambda t: whole_question(_one_per_id(t["visits"], "ward", "seen"), "ward"),
+    ),
+    Case(
+        "how many per id",
+        lambda t: question_of(_one_per_id(t["visits"]), "rows", "wards"),
+    ),
+    Case(
+        "one row per id of rows kept",
+        lambda t: question_of(
+            _one_per_id(plans.bound_rows(t["visits"], ("id",), 1)),
+            totals=(Total(lit(1)), Total(col("sum")), Distinct(("last",))),
+        ),
+    ),
+    Case(
+        "rows kept of one row per id and group",
+        lambda t: whole_question(
+            plans.bound_rows(_one_per_id(t["visits"], "ward"), ("id",), 1)
+        ),
+    ),
+    Case(
+        "one row per id of one row per id and group",
+        lambda t: whole_question(
+            plans.gather_rows(
+                _one_per_id(t["visits"], "ward"),
+                "id",
+                all=Total(col("rows")),
+                wards=Total(lit(1)),
+                first=Extreme(col("first"), is_greatest=False),
+            )
+        ),
+    ),
+    Case(
+        "extremes of missing values",
+        lambda t: question_of(_one_per_id(t["visits"], "ward"), "last", "any"),
+    ),
+)
+"""Rows that are gathered to one for each id, above and below other nodes."""
+
+BOUNDED_CASES: Final = (
+    *(case_of_few_rows(name, limit) for name in BY for limit in (1, 2)),
+    Case(
+        "keep rows by two",
+        lambda t: whole_question(plans.bound_rows(t["visits"], ("id", "ward"), 1)),
+    ),
+    Case(
+        "keep rows of nothing",
+        lambda t: whole_question(plans.bound_rows(t["empty"], ("id",), 1)),
+    ),
+    Case(
+        "keep groups",
+        lambda t: whole_question(
+            plans.bound_groups(t["visits"], ("id",), ("ward",), 1), "id", "ward"
+        ),
+    ),
+    Case(
+        "keep groups of doubles",
+        lambda t: whole_question(
+            plans.bound_groups(t["visits"], ("id",), ("days",), 2), "id", "days"
+        ),
+    ),
+    Case(
+        "keep groups of two",
+        lambda t: whole_question(
+            plans.bound_groups(t["visits"], ("ok",), ("ward", "days"), 2)
+        ),
+    ),
+    Case(
+        "keep groups of nothing",
+        lambda t: whole_question(plans.bound_groups(t["empty"], ("id",), ("ward",), 1)),
+    ),
+    Case("groups of people", lambda t: _groups_of_people(t["visits"], ("ward",))),
+    Case("groups of two", lambda t: _groups_of_people(t["visits"], ("ward", "days"))),
+    Case("groups of nothing", lambda t: _groups_of_people(t["empty"], ("ward",))),
+    Case(
+        "groups that are not public",
+        lambda t: _groups_of_people(
+            plans.rows_without(
+                t["visits"], pa.table({"ward": pa.array(["a", None])}), ("ward",)
+            ),
+            ("ward",),
+        ),
+    ),
+    Case(
+        "groups that are none of no public ones",
+        lambda t: _groups_of_people(
+            plans.rows_without(
+                t["visits"], pa.table({"ward": pa.array([], pa.string())}), ("ward",)
+            ),
+            ("ward",),
+        ),
+    ),
+    Case(
+        "bounds on bounds",
+        lambda t: whole_question(
+            plans.bound_rows(
+                plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
+                ("id", "ward"),
+                1,
+            ),
+            "id",
+        ),
+    ),
+    Case(
+        "bounds on both sides of a join",
+        lambda t: whole_question(
+            plans.join_rows(
+                plans.bound_rows(t["visits"], ("ward",), 1),
+                plans.bound_unique(t["beds"], ("ward",)),
+                ("ward",),
+                outer=True,
+            )
+        ),
+    ),
+    Case(
+        "bounds over a map",
+        lambda t: whole_question(
+            plans.bound_rows(
+                plans.call_flat(t["visits"], endless_rows, 5, part="i64", ward="text"),
+                ("id",),
+                3,
+            )
+        ),
+    ),
+    Case(
+        "bounds over lists",
+        lambda t: question_of(
+            plans.explode_rows(plans.bound_rows(t["visits"], ("ward",), 2), "codes"),
+            "codes",
+            "ward",
+        ),
+    ),
+    Case(
+        "bounds over a filter over a bound",
+        lambda t: whole_question(
+            plans.bound_rows(
+                plans.filter_rows(plans.bound_rows(t["visits"], ("id",), 2), col("ok")),
+                ("ward",),
+                1,
+            )
+        ),
+    ),
+)
+"""Bounds, which keep the same rows where rows are kept in the same order."""
+
+PEOPLE: Final = Distinct(("id",))
+ADDING_CASES: Final = (
+    Case(
+        "one row per id, in parts",
+        lambda t: question_of(
+            _one_per_id(plans.bound_rows(t["visits"], ("id",), 2), "ward"),
+            "rows",
+            totals=(Total(col("sum")), Total(col("least")), Distinct(("id", "ward"))),
+        ),
+    ),
+    Case(
+        "keep rows, few columns",
+        lambda t: question_of(plans.bound_rows(t["visits"], ("id",), 1), "ward"),
+    ),
+    Case(
+        "keep rows, no columns",
+        lambda t: question_of(plans.bound_rows(t["visits"], ("id",), 1)),
+    ),
+    Case(
+        "people in wards",
+        lambda t: question_of(
+            plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
+            "ward",
+            totals=(Total(lit(1)), PEOPLE, Distinct(("days", "id"))),
+            keys={"ward": [None, "a", "b", "z"]},
+        ),
+    ),
+    Case(
+        "rows of groups of people",
+        lambda t: question_of(
+            plans.bound_rows(
+                plans.bound_groups(t["visits"], ("id",), ("ward",), 2),
+                ("ward", "id"),
+                1,
+            ),
+            "ward",
+            "ok",
+            totals=(PEOPLE, Total(col("id"))),
+        ),
+    ),
+    Case(
+        "parts beyond the limits",
+        lambda t: question_of(
+            plans.bound_rows(t["visits"], ("id",), 2),
+            totals=(
+                Total(lit(2**62)),
+                Total((col("id") * 4 - 7) * 2**51),
+                Total((col("id") * 4 - 7) * 2**54),
+            ),
+        ),
+    ),
+    Case(
+        "public facts of few rows",
+        lambda t: question_of(
+            plans.join_rows(
+                plans.filter_rows(
+                    plans.rename_columns(
+                        plans.bound_rows(t["visits"], ("id",), 3), {"id": "x"}
+                    ),
+                    col("days") > -1.0,
+                ),
+                t["beds"],
+                ("ward",),
+            ),
+            "ward",
+            totals=(Total(col("beds")), Distinct(("x",))),
+        ),
+    ),
+)
+"""Bounds of one id, whose totals may be added from parts of the ids."""
+
+CASES: Final = PLAIN_CASES + BOUNDED_CASES + GATHERED_CASES + ADDING_CASES

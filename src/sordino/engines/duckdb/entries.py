@@ -1,0 +1,1006 @@
+"""Every operation as DuckDB's SQL.
+
+How DuckDB writes operations on numbers.
+
+Integers are added and multiplied as HUGEINT, where no two of them can overflow, and
+come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
+
+How DuckDB writes operations on texts, and casts.
+
+A cast of a text is tried only on what fits our grammar: the engine's own is wider.
+
+How DuckDB reads the cells of text files.
+
+Its own casts of texts are wider than our rules: a cell is held to a pattern before one
+is tried. Of a time its cast would drop the distance from UTC and cut the fraction.
+
+How DuckDB writes operations on dates and times.
+
+Its dates reach far beyond the years 1 to 9999: nothing overflows before it is held to
+them.
+
+How DuckDB writes choices between values, beside what all databases write alike.
+
+DuckDB orders doubles as we do: NaN equals itself and is greater than all.
+
+Kernel: totals.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from functools import cmp_to_key
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final
+
+from sqlglot import exp
+
+from sordino.engines.statements import entries, templates
+from sordino.engines.statements.entries import (
+    digits_number,
+    exponential_entries,
+    numbers_of,
+    offset_entry,
+    round_to_microseconds,
+    whole_steps,
+    zone_ticks,
+)
+from sordino.engines.statements.templates import Entry, Sql, Written
+from sordino.expressions import (
+    arithmetic,
+    bins,
+    casts,
+    choices,
+    dates,
+    logic,
+    regular,
+    text,
+)
+from sordino.expressions import text as letters
+from sordino.expressions import text as patterns
+from sordino.expressions import text as pieces_of_text
+from sordino.expressions.arithmetic import LARGEST_STEP, least_multiple
+from sordino.expressions.casts import GRAMMARS, ISO_DATE, ISO_TIME, Layout, Spelling
+from sordino.expressions.logic import order
+from sordino.expressions.text import BLANKS, RUNS
+from sordino.expressions.tree import Operation
+
+_LAST_BIT: Final = 63
+_LONGEST_SHIFT: Final = 41
+_WHOLE_BITS: Final = 51
+"""Sums and differences of so many steps, and of the ends of a lattice, are exact."""
+_MOST: Final = "sordino most"
+
+
+def _huge(number: Sql) -> Sql:
+    """Return an integer of 128 bits."""
+    return templates.as_type(number, "HUGEINT")
+
+
+def _narrow(number: Sql) -> Sql:
+    """Return an integer of 64 bits, or NULL."""
+    return templates.as_type_or_null(number, "BIGINT")
+
+
+def _zero_is_zero(number: Sql) -> Sql:
+    """Return a double, -0.0 as 0.0."""
+    return templates.plus(number, templates.double(0))
+
+
+def _infix(kind: type[exp.Expression]) -> Entry:
+    """Return the entry of an operator between two numbers."""
+
+    def entry(to: Written) -> Sql:
+        if to.real:
+            return _zero_is_zero(templates.infix(kind, to.joint(0), to.joint(1)))
+        return _narrow(templates.infix(kind, _huge(to[0]), _huge(to[1])))
+
+    return entry
+
+
+def _nonzero(number: Sql) -> Sql:
+    """Return a number, 0 as NULL: what is divided by NULL is NULL."""
+    return templates.function("nullif", number, templates.whole(0))
+
+
+def _divide(to: Written) -> Sql:
+    """Return a quotient of doubles."""
+    number, other = (
+        templates.as_type(to[0], "DOUBLE"),
+        templates.as_type(to[1], "DOUBLE"),
+    )
+    return _zero_is_zero(templates.infix(exp.Div, number, _nonzero(other)))
+
+
+def _rest(to: Written) -> Sql:
+    """Return the remainder with the sign of the dividend."""
+    return templates.infix(exp.Mod, to.joint(0), _nonzero(to.joint(1)))
+
+
+def _signs_differ(to: Written) -> Sql:
+    """Return whether there is a remainder that has not the sign of the divisor."""
+    zero = templates.whole(0)
+    negative = templates.is_less(_rest(to), zero), templates.is_less(to[1], zero.copy())
+    return templates.conjunction(
+        templates.infix(exp.NEQ, _rest(to), zero.copy()),
+        templates.infix(exp.NEQ, *negative),
+    )
+
+
+def _by_small(to: Written) -> bool:
+    """Tell whether an integer is divided by a literal by which nothing overflows."""
+    divisor = to.known[1].constant
+    return not to.real and divisor is not None and 0 < divisor <= LARGEST_STEP
+
+
+def _bare_rest(to: Written) -> Sql:
+    """Return the remainder of a division by a positive literal, with its own sign."""
+    return templates.infix(exp.Mod, to[0], to[1])
+
+
+def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
+    """Return dividend, divisor (0 as NULL) and Python's remainder as HUGEINT."""
+    number, other = _huge(to[0]), _nonzero(_huge(to[1]))
+    shifted = templates.plus(templates.infix(exp.Mod, number, other), other.copy())
+    return number.copy(), other.copy(), templates.infix(exp.Mod, shifted, other.copy())
+
+
+def _floor_divide(to: Written) -> Sql:
+    """Return a quotient rounded down."""
+    if _by_small(to):
+        negative = templates.is_less(_bare_rest(to), templates.bigint(0))
+        down = templates.case([(negative, templates.bigint(1))], templates.bigint(0))
+        return templates.minus(templates.infix(exp.IntDiv, to[0], to[1]), down)
+    if not to.real:
+        number, other, rest = _whole_parts(to)
+        return _narrow(
+            templates.infix(exp.IntDiv, templates.minus(number, rest), other)
+        )
+    exact = templates.minus(to.joint(0), _rest(to))
+    quotient = templates.infix(exp.Div, exact, _nonzero(to.joint(1)))
+    down = templates.case(
+        [(_signs_differ(to), templates.double(1))], templates.double(0)
+    )
+    return _zero_is_zero(templates.function("round", templates.minus(quotient, down)))
+
+
+def _modulo(to: Written) -> Sql:
+    """Return a remainder with the sign of the divisor."""
+    if _by_small(to):
+        positive = templates.plus(_bare_rest(to), to[1])
+        return templates.infix(exp.Mod, positive, to[1])
+    if not to.real:
+        return _narrow(_whole_parts(to)[2])
+    up = templates.case([(_signs_differ(to), to.joint(1))], templates.double(0))
+    return _zero_is_zero(templates.plus(_rest(to), up))
+
+
+def _cut_entry(kind: type[exp.Expression]) -> Entry:
+    """Return the entry of a division of integers that is cut towards zero."""
+
+    def entry(to: Written) -> Sql:
+        return _narrow(templates.infix(kind, _huge(to[0]), _nonzero(_huge(to[1]))))
+
+    return entry
+
+
+def _negate(to: Written) -> Sql:
+    """Return 0 - x."""
+    if to.real:
+        return templates.minus(templates.double(0), to[0])
+    return _narrow(templates.minus(_huge(templates.whole(0)), _huge(to[0])))
+
+
+def _clip(to: Written) -> Sql:
+    """Return a number within bounds; NaN is greater than all, and stays."""
+    branches = [(templates.is_less(to.joint(0), to.joint(1)), to.joint(1))]
+    if to.types[0] == "f64":
+        branches.append((templates.function("isnan", to[0]), to[0]))
+    branches.append((templates.is_less(to.joint(2), to.joint(0)), to.joint(2)))
+    return templates.case(branches, to.joint(0))
+
+
+def _abs(to: Written) -> Sql:
+    """Return the size of a number."""
+    if to.real:
+        return templates.function("abs", to[0])
+    return _narrow(templates.function("abs", _huge(to[0])))
+
+
+def _round_down(to: Written) -> Sql:
+    """Return a multiple of a step; the least i64 have none below."""
+    step = to.options["step"]
+    if isinstance(step, float) or to.real:
+        size = to.bind(float(step), "f64")
+        steps = templates.infix(exp.Div, templates.as_type(to[0], "DOUBLE"), size)
+        return _zero_is_zero(
+            templates.multiplied_by(templates.function("floor", steps), size.copy())
+        )
+    size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
+    rest = templates.plus(templates.infix(exp.Mod, to[0], size), size.copy())
+    rest = templates.infix(exp.Mod, rest, size.copy())
+    below = _narrow(templates.minus(_huge(to[0]), _huge(rest)))
+    return templates.case([(templates.is_less(to[0], least), least.copy())], below)
+
+
+def _round(to: Written) -> Sql:
+    """Return a number with so many digits, if it can be moved so far."""
+    if not to.real:
+        return to[0]
+    size = to.bind(10.0 ** to.options["digits"], "f64")
+    shifted = templates.multiplied_by(to[0], size)
+    moved = templates.infix(exp.Div, templates.function("round", shifted), size.copy())
+    stays = templates.infix(
+        exp.Or,
+        templates.function("isinf", shifted.copy()),
+        templates.function("isnan", to[0]),
+    )
+    return templates.case([(stays, to[0])], _zero_is_zero(moved))
+
+
+def _sqrt(to: Written) -> Sql:
+    """Return a root of what is not negative: NaN is above all, and stays."""
+    number = templates.as_type(to[0], "DOUBLE")
+    not_negative = templates.case([
+        (templates.is_at_most(templates.double(0), number), number.copy())
+    ])
+    return templates.function("sqrt", not_negative)
+
+
+def _integer(rounding: str) -> Entry:
+    """Return the entry of a rounding to an integer."""
+
+    def entry(to: Written) -> Sql:
+        return _narrow(templates.function(rounding, to[0])) if to.real else to[0]
+
+    return entry
+
+
+def _steps(to: Written) -> Sql:
+    """Return the steps of a lattice: the bounds make the cast safe."""
+    if to.real:
+        return _real_steps(to, to.options["low"], to.options["high"])
+    between = _steps_between(to, to.options["exponent"])
+    return whole_steps(to, to[0], between, _wide_difference)
+
+
+def _real_steps(to: Written, low: int, high: int) -> Sql:
+    """Return the steps of a double; NaN is above all, and has none.
+
+    With z the steps above the low end, |z| - |z - width| is twice what z is within its
+    bounds, less the width. That is exact up to 2**52 steps, and takes a third of the
+    time that comparisons do (docs/proofs/queries.md, lemma 12).
+    """
+    exponent, origin = to.options["exponent"], to.options.get("origin", 0)
+    scale = to.bind(math.ldexp(1, -exponent), "f64")
+    above = templates.function(
+        "floor", templates.plus(templates.multiplied_by(to[0], scale), templates.half())
+    )
+    if low:
+        above = templates.minus(above, to.bind(float(low), "f64"))
+    width = to.bind(float(high - low), "f64")
+    twice = templates.minus(_size(above), _size(templates.minus(above.copy(), width)))
+    middle = to.bind((low + high) / 2 - origin, "f64")
+    between = templates.plus(templates.multiplied_by(twice, templates.half()), middle)
+    far = to.bind(math.ldexp(1, exponent + _WHOLE_BITS), "f64")
+    ends = {-1: float(low - origin), 1: float(high - origin)}
+    beyond = templates.case_of(
+        templates.function("sign", to[0]),  # of NaN it is 0
+        {sign: to.bind(end, "f64") for sign, end in ends.items()},
+    )
+    steps = templates.case([(templates.is_at_most(_size(to[0]), far), between)], beyond)
+    return whole_double(steps, most=max(map(abs, map(int, ends.values()))))
+
+
+def _size(number: Sql) -> Sql:
+    """Return how far a double is from 0."""
+    return templates.function("abs", number)
+
+
+def whole_double(double: Sql, most: int) -> Sql:
+    """Return a double that is an integer of at most this size as an i64."""
+    value = templates.as_type(double, "BIGINT")
+    value.meta[_MOST] = most
+    return value
+
+
+def size_of_double(value: Sql) -> int | None:
+    """Return the greatest size of an i64 that was made of a double; None of others."""
+    return value.meta.get(_MOST)
+
+
+def _wide_difference(number: Sql, other: Sql) -> Sql:
+    """Return number - other by way of 128 bits."""
+    return _narrow(templates.minus(_huge(number), _huge(other)))
+
+
+def _steps_between(to: Written, exponent: int) -> Sql:
+    """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
+    if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
+        size = templates.bigint(1 << min(-exponent, _LONGEST_SHIFT))
+        if to.reads:
+            return templates.multiplied_by(to[0], size)
+        return _narrow(templates.multiplied_by(_huge(to[0]), _huge(size)))
+    if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
+        return templates.multiplied_by(to[0], templates.bigint(0))
+    shifted = templates.infix(exp.BitwiseRightShift, to[0], templates.whole(exponent))
+    rest = templates.infix(exp.BitwiseRightShift, to[0], templates.whole(exponent - 1))
+    return templates.plus(
+        shifted, templates.infix(exp.BitwiseAnd, rest, templates.bigint(1))
+    )
+
+
+def _portion(to: Written) -> Sql:
+    """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
+    low, place = to.options["low"], to.options["place"]
+    size = templates.bigint(to.options["high"] - low)
+    fine = templates.bigint(1 << to.options["finer"])
+    above = replace(to, options={**to.options, "origin": low})
+
+    def height() -> Sql:
+        """Return the steps above the low end, for portion 0 below the high one."""
+        steps = _steps(above)
+        return steps if place else templates.minus(size.copy(), steps)
+
+    square = templates.multiplied_by(
+        templates.multiplied_by(height(), height()), fine.copy()
+    )
+    share = templates.infix(exp.IntDiv, square, size.copy())
+    if place != 1:
+        return share
+    rest = templates.minus(templates.multiplied_by(height(), fine), share)
+    return templates.multiplied_by(templates.bigint(2), rest)
+
+
+def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
+    """Return what is made of values that are computed once.
+
+    A list of them stands for their names: the function of a list is called with its
+    entry.
+    """
+    names = [f"v{place}" for place in range(len(values))]
+    fields = [
+        exp.PropertyEQ(this=exp.to_identifier(name), expression=value)
+        for name, value in zip(names, values, strict=True)
+    ]
+    entry = exp.to_identifier("v")
+    body = make(
+        *(
+            templates.function("struct_extract", entry.copy(), templates.letters(n))
+            for n in names
+        )
+    )
+    listed = exp.Array(expressions=[templates.function("struct_pack", *fields)])
+    each = exp.Lambda(this=body, expressions=[entry])
+    return templates.function(
+        "list_extract",
+        templates.function("list_transform", listed, each),
+        templates.whole(1),
+    )
+
+
+_SETTLED: Final = "[{}]*".format(
+    "".join(f"\\x{{{first:X}}}-\\x{{{last:X}}}" for first, last in RUNS)
+)
+
+
+def _function_entry(name: str) -> Entry:
+    """Return the entry of a function of the engine."""
+
+    def entry(to: Written) -> Sql:
+        return templates.function(name, *to.each())
+
+    return entry
+
+
+def _translate(old: str, new: str) -> Entry:
+    """Return the entry that puts letters in the place of others."""
+
+    def entry(to: Written) -> Sql:
+        return templates.function(
+            "translate", to[0], templates.letters(old), templates.letters(new)
+        )
+
+    return entry
+
+
+def _slice(to: Written) -> Sql:
+    """Return a part: `right` counts from the end, and takes all of a shorter text."""
+    start, length = to.options["start"], to.options["length"]
+    if start < 0:
+        rest = templates.function("right", to[0], templates.whole(-start))
+        return (
+            rest
+            if length is None
+            else templates.function("left", rest, templates.whole(length))
+        )
+    ends = [
+        templates.whole(start + 1),
+        *([] if length is None else [templates.whole(length)]),
+    ]
+    return templates.function("substring", to[0], *ends)
+
+
+def _text_size(text: Sql) -> Sql:
+    """Return the number of bytes in UTF-8."""
+    return templates.function("strlen", text)
+
+
+def _fits(size: Sql) -> Sql:
+    """Return whether a text of a size may be made."""
+    return templates.is_at_most(size, templates.bigint(text.LONGEST))
+
+
+def _concat(to: Written) -> Sql:
+    """Return texts one after the other."""
+    size, joined = _text_size(to[0]), to[0]
+    for other in to.each()[1:]:
+        size = templates.plus(size, _text_size(other))
+        joined = templates.infix(exp.DPipe, joined, other.copy())
+    return templates.case([(_fits(size), joined)])
+
+
+def _strip(to: Written) -> Sql:
+    """Return a text without blanks or other letters around it."""
+    wanted = to.options.get("letters")
+    letters = (
+        templates.letters(text.BLANKS) if wanted is None else to.bind(wanted, "text")
+    )
+    return templates.function("trim", to[0], letters)
+
+
+def _replace(to: Written) -> Sql:
+    """Return a text with replacements, counted before any is made."""
+    without = templates.function("replace", to[0], to[1], templates.letters(""))
+    removed = templates.minus(_text_size(to[0]), _text_size(without))
+    count = templates.infix(exp.IntDiv, removed, _text_size(to[1]))
+    growth = templates.multiplied_by(
+        count, templates.minus(_text_size(to[2]), _text_size(to[1]))
+    )
+    fits = _fits(templates.plus(_text_size(to[0]), growth))
+    shrinks = templates.is_at_most(_text_size(to[2]), _text_size(to[1]))
+    replaced = templates.function("replace", *to.each())
+    return templates.case([(templates.infix(exp.Or, shrinks, fits), replaced)])
+
+
+def _normalize(to: Written) -> Sql:
+    """Return a text composed, if all its characters are settled."""
+    settled = templates.function(
+        "regexp_full_match", to[0], templates.letters(_SETTLED)
+    )
+    return templates.case(
+        [(settled, templates.function("nfc_normalize", to[0]))], to[0]
+    )
+
+
+def _change_case(name: str, plain: Entry) -> Entry:
+    """Return the entry of a change of case: of A to Z, unless all is settled."""
+
+    def entry(to: Written) -> Sql:
+        settled = templates.function(
+            "regexp_full_match", to[0], templates.letters(_SETTLED)
+        )
+        return templates.case([(settled, templates.function(name, to[0]))], plain(to))
+
+    return entry
+
+
+def _matches(to: Written) -> Sql:
+    """Return whether all of a text is as a regular expression says."""
+    pattern = to.bind(regular.re2_pattern(to.options["pattern"]), "text")
+    return templates.function("regexp_full_match", to[0], pattern)
+
+
+def _split_part(to: Written) -> Sql:
+    """Return what stands between separators, as a list."""
+    return templates.function(
+        "string_split", to[0], to.bind(to.options["separator"], "text")
+    )
+
+
+def _format(to: Written) -> Sql:
+    """Return a date or a time as a text."""
+    return templates.function("strftime", to[0], to.bind(to.options["layout"], "text"))
+
+
+def _find(to: Written) -> Sql:
+    """Return a place from 0, or -1."""
+    return templates.minus(
+        templates.function("instr", to[0], to[1]), templates.bigint(1)
+    )
+
+
+def _is_like(to: Written) -> Sql:
+    """Return whether a text is as a pattern says."""
+    pattern = to.bind(to.options["pattern"], "text")
+    return templates.function(
+        "like_escape", to[0], pattern, templates.letters(patterns.ESCAPE)
+    )
+
+
+def _plain(kind: str) -> Entry:
+    """Return the entry of a cast that always succeeds."""
+
+    def entry(to: Written) -> Sql:
+        return templates.as_type(to[0], kind)
+
+    return entry
+
+
+def _read(kind: str, name: str) -> Entry:
+    """Return the entry of a cast of a text of a grammar."""
+    blanks = "[ \\t\\n\\r\\v\\f]*"
+    pattern = f"{blanks}(?:{casts.GRAMMARS[name]}){blanks}"
+
+    def entry(to: Written) -> Sql:
+        fits = templates.function(
+            "regexp_full_match", to[0], templates.letters(pattern)
+        )
+        return templates.case([(fits, templates.as_type_or_null(_strip(to), kind))])
+
+    return entry
+
+
+def _read_real(to: Written) -> Sql:
+    """Return the nearest double, -0.0 as 0.0."""
+    return templates.plus(_read("DOUBLE", "f64")(to), templates.double(0))
+
+
+def _read_truth(to: Written) -> Sql:
+    """Return a truth by its name."""
+    small = templates.function(
+        "translate",
+        _strip(to),
+        templates.letters(ascii_uppercase),
+        templates.letters(ascii_lowercase),
+    )
+    return exp.Case(
+        this=small,
+        ifs=[
+            exp.If(this=templates.letters("true"), true=exp.true()),
+            exp.If(this=templates.letters("false"), true=exp.false()),
+        ],
+    )
+
+
+def _truncate(to: Written) -> Sql:
+    """Return a double without its fraction, if that fits."""
+    return templates.as_type_or_null(templates.function("trunc", to[0]), "BIGINT")
+
+
+def _moment_text(to: Written) -> Sql:
+    """Return a time with all its digits."""
+    return templates.function(
+        "strftime", to[0], templates.letters("%Y-%m-%dT%H:%M:%S.%f")
+    )
+
+
+_CASTS: Final[Mapping[tuple[str, str], Entry]] = {
+    ("i64", "f64"): _plain("DOUBLE"),
+    ("i64", "text"): _plain("VARCHAR"),
+    ("i64", "bool"): _plain("BOOLEAN"),
+    ("f64", "i64"): _truncate,
+    ("bool", "i64"): _plain("BIGINT"),
+    ("bool", "f64"): _plain("DOUBLE"),
+    ("bool", "text"): _plain("VARCHAR"),
+    ("text", "i64"): _read("BIGINT", "i64"),
+    ("text", "f64"): _read_real,
+    ("text", "bool"): _read_truth,
+    ("text", "date"): _read("DATE", "date"),
+    ("text", "time"): _read("TIMESTAMP", "time"),
+    ("date", "time"): _plain("TIMESTAMP"),
+    ("date", "text"): _plain("VARCHAR"),
+    ("time", "date"): _plain("DATE"),
+    ("time", "text"): _moment_text,
+}
+
+
+def _cast(to: Written) -> Sql:
+    """Return a value as one of another type."""
+    known, wanted = to.types[0], to.options["to"]
+    return to[0] if known == wanted else _CASTS[known, wanted](to)
+
+
+_LOWER: Final = _translate(ascii_uppercase, ascii_lowercase)
+_UPPER: Final = _translate(ascii_lowercase, ascii_uppercase)
+
+
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times
+_FIRST, _LAST = (
+    (end - _EPOCH) // timedelta(microseconds=1)
+    for end in (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+)
+_SECOND: Final = 10**6
+_BLANK: Final = "[ \\t\\n\\r\\v\\f]*"
+
+
+def _cell_matches(cell: Sql, pattern: str) -> Sql:
+    """Return whether a cell is all of a pattern, but for blanks around it."""
+    whole = f"{_BLANK}(?:{pattern}){_BLANK}"
+    return templates.function("regexp_full_match", cell, templates.letters(whole))
+
+
+def _bare(cell: Sql) -> Sql:
+    """Return a cell without blanks around it."""
+    return templates.function("trim", cell, templates.letters(BLANKS))
+
+
+def _cell_integer(to: Written, spelling: Spelling) -> Sql:
+    """Return the digits before the point, as an integer that fits."""
+    point = templates.letters(spelling.decimal)
+    digits = templates.function("split_part", _bare(to[0]), point, templates.whole(1))
+    fits = _cell_matches(to[0], spelling.whole)
+    return templates.case([(fits, templates.as_type_or_null(digits, "BIGINT"))])
+
+
+def _double(to: Written, spelling: Spelling) -> Sql:
+    """Return the nearest double, -0.0 as 0.0."""
+    bare = _bare(to[0])
+    if spelling.decimal != ".":
+        bare = templates.function(
+            "replace", bare, templates.letters(spelling.decimal), templates.letters(".")
+        )
+    fits = _cell_matches(to[0], spelling.real)
+    return templates.plus(
+        templates.case([(fits, templates.as_type_or_null(bare, "DOUBLE"))]),
+        templates.double(0),
+    )
+
+
+def _truth(to: Written, spelling: Spelling) -> Sql:
+    """Return a truth by its word."""
+    small = templates.function(
+        "translate",
+        _bare(to[0]),
+        templates.letters(ascii_uppercase),
+        templates.letters(ascii_lowercase),
+    )
+    words = [(word, exp.true()) for word in spelling.true]
+    words += [(word, exp.false()) for word in spelling.false]
+    return exp.Case(
+        this=small,
+        ifs=[exp.If(this=templates.letters(word), true=truth) for word, truth in words],
+    )
+
+
+def _day(to: Written, spelling: Spelling) -> Sql:
+    """Return a date that the calendar has."""
+    if spelling.date == ISO_DATE:
+        fits = _cell_matches(to[0], GRAMMARS["date"])
+        return templates.case([(fits, templates.as_type_or_null(_bare(to[0]), "DATE"))])
+    return _match(
+        to[0],
+        spelling.date,
+        lambda parts: templates.as_type_or_null(_date(parts), "DATE"),
+    )
+
+
+def _moment(to: Written, spelling: Spelling) -> Sql:
+    """Return a time in UTC; one without fraction and zone needs no arithmetic."""
+    moment = _match(to[0], spelling.time, lambda parts: _ticks(parts, spelling.time))
+    in_range = _cell_let("held", moment, _keep_in_range)
+    if spelling.time != ISO_TIME:
+        return in_range
+    plain = _cell_matches(to[0], GRAMMARS["time"])
+    return templates.case(
+        [(plain, templates.as_type_or_null(_bare(to[0]), "TIMESTAMP"))], in_range
+    )
+
+
+def _keep_in_range(ticks: Sql) -> Sql:
+    """Return microseconds after 1970 as a time of the years 1 to 9999."""
+    ends = exp.Between(
+        this=ticks.copy(), low=templates.bigint(_FIRST), high=templates.bigint(_LAST)
+    )
+    return templates.case([(ends, templates.function("make_timestamp", ticks.copy()))])
+
+
+def _match(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
+    """Return what is made of the parts of a cell, which are found once."""
+    names = exp.Array(expressions=[templates.letters(part) for part in layout.parts])
+    whole = templates.letters(f"^{_BLANK}(?:{layout.pattern}){_BLANK}$")
+    parts = templates.function("regexp_extract", cell.copy(), whole, names)
+    fits = _cell_matches(cell, layout.pattern)
+    return templates.case([(fits, _cell_let("parts", parts, make))])
+
+
+def _cell_let(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
+    """Return what is made of a value that has a name, so that it is computed once.
+
+    A list of it stands for a name: the function of a list is called with its entry.
+    """
+    bound = exp.to_identifier(name)
+    each = exp.Lambda(this=make(bound.copy()), expressions=[bound])
+    listed = templates.function("list_transform", exp.Array(expressions=[value]), each)
+    return templates.function("list_extract", listed, templates.whole(1))
+
+
+def _part(parts: Sql, name: str) -> Sql:
+    """Return a part as text, empty where it is not there."""
+    return templates.function("struct_extract", parts.copy(), templates.letters(name))
+
+
+def _date(parts: Sql) -> Sql:
+    """Return 2025-6-1 of the parts of a day."""
+    dash = templates.letters("-")
+    year, month, day = (_part(parts, name) for name in ("year", "month", "day"))
+    return templates.function("concat", year, dash, month, dash.copy(), day)
+
+
+def _ticks(parts: Sql, layout: Layout) -> Sql:
+    """Return microseconds after 1970 in UTC, none for a day that no calendar has."""
+    midnight = templates.as_type_or_null(_date(parts), "TIMESTAMP")
+    ticks = templates.function("epoch_us", midnight)
+    for name, seconds in (("hour", 3600), ("minute", 60), ("second", 1)):
+        if name in layout.parts:
+            size = templates.bigint(seconds * _SECOND)
+            ticks = templates.plus(
+                ticks, templates.multiplied_by(digits_number(_part(parts, name)), size)
+            )
+    if "offset" in layout.parts:
+        ticks = templates.minus(
+            ticks, zone_ticks(_part(parts, "offset"), "starts_with")
+        )
+    if "fraction" not in layout.parts:
+        return ticks
+    digits = templates.function(
+        "rpad", _part(parts, "fraction"), templates.whole(9), templates.letters("0")
+    )
+    return _cell_let(
+        "moment",
+        templates.function("row", ticks, digits_number(digits)),
+        lambda both: round_to_microseconds(_place(both, 1), _place(both, 2)),
+    )
+
+
+def _place(pair: Sql, place: int) -> Sql:
+    """Return the first or second of a pair."""
+    return templates.function("struct_extract", pair.copy(), templates.whole(place))
+
+
+_READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {
+    "i64": _cell_integer,
+    "f64": _double,
+    "bool": _truth,
+    "date": _day,
+    "time": _moment,
+}
+
+
+def _cell_read(to: Written) -> Sql:
+    """Return the value of a cell."""
+    return _READERS[to.options["to"]](to, to.options["spelling"])
+
+
+def _parse(to: Written) -> Sql:
+    """Return the date or time of a text in a format."""
+    kind = to.options["to"]
+    return _READERS[kind](to, casts.spelling_of(to.options["layout"], kind))
+
+
+_DAY: Final = 86_400 * _SECOND
+_SHIFT: Final = 4 * 10**17  # microseconds, whole seconds, more than 9999 years
+_TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+_DAYS: Final = _DAY * 4 * 10**6  # whole days, more than 9999 years
+
+
+def _date_part(name: str) -> Entry:
+    """Return the entry of a part of a date."""
+
+    def entry(to: Written) -> Sql:
+        return templates.function(name, to[0])
+
+    return entry
+
+
+def _weekday(to: Written) -> Sql:
+    """Return the day of the week, Monday as 0."""
+    return templates.minus(templates.function("isodow", to[0]), templates.bigint(1))
+
+
+def _date_truncate(to: Written) -> Sql:
+    """Return the start of a period, of the type it was."""
+    start = templates.function(
+        "date_trunc", templates.letters(to.options["unit"]), to[0]
+    )
+    return templates.as_type(start, "DATE" if to.types[0] == "date" else "TIMESTAMP")
+
+
+def _elapsed_time(to: Written) -> Sql:
+    """Return the microseconds between two times."""
+    return templates.minus(
+        templates.function("epoch_us", to[1]), templates.function("epoch_us", to[0])
+    )
+
+
+def _floor(number: Sql, size: int, shift: int) -> Sql:
+    """Return number // size rounded down, shifted to where nothing is negative."""
+    shifted = templates.plus(number, templates.bigint(shift))
+    quotient = templates.infix(exp.IntDiv, shifted, templates.bigint(size))
+    return templates.minus(quotient, templates.bigint(shift // size))
+
+
+def _days_between(to: Written) -> Sql:
+    """Return days, or whole days of a duration."""
+    if to.types[0] == "date":
+        return templates.minus(to[1], to[0])
+    return _floor(_elapsed_time(to), _DAY, _DAYS)
+
+
+def _seconds_between(to: Written) -> Sql:
+    """Return whole seconds of a duration."""
+    return _floor(_elapsed_time(to), _SECOND, _SHIFT)
+
+
+def _add_days(to: Written) -> Sql:
+    """Return another day, of the years 1 to 9999."""
+    kind = to.types[0]
+    ends = (date.min, date.max) if kind == "date" else _TIMES
+    first, last = (to.bind(end, kind) for end in ends)
+    later = _move(to)
+    inside = exp.Between(
+        this=templates.in_parentheses(later.copy()), low=first, high=last
+    )
+    return templates.case([(inside, later)])
+
+
+def _move(to: Written) -> Sql:
+    """Return another day, if it is near enough to count."""
+    near = exp.Between(
+        this=to[1],
+        low=templates.bigint(-dates.WHOLE),
+        high=templates.bigint(dates.WHOLE),
+    )
+    days = templates.case([(near, templates.as_type_or_null(to[1], "INTEGER"))])
+    if to.types[0] == "time":
+        days = templates.function("to_days", days)
+    return templates.plus(to[0], days)
+
+
+def _add_seconds(to: Written) -> Sql:
+    """Return another moment, of the years 1 to 9999."""
+    most = dates.WHOLE_SECONDS
+    near = exp.Between(
+        this=to[1], low=templates.bigint(-most), high=templates.bigint(most)
+    )
+    seconds = templates.case([(near, to[1])])
+    later = templates.plus(
+        to[0],
+        templates.function(
+            "to_microseconds",
+            templates.multiplied_by(seconds, templates.bigint(_SECOND)),
+        ),
+    )
+    first, last = (to.bind(end, "time") for end in _TIMES)
+    inside = exp.Between(
+        this=templates.in_parentheses(later.copy()), low=first, high=last
+    )
+    return templates.case([(inside, later)])
+
+
+def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
+    """Return how many changes are not after a time."""
+    edge = exp.to_identifier("edge")
+    ticks = exp.Array(expressions=numbers_of([n * _SECOND for n in seconds]))
+    passed = templates.is_at_most(edge.copy(), templates.function("epoch_us", time))
+    each = exp.Lambda(this=passed, expressions=[edge])
+    return templates.function("len", templates.function("list_filter", ticks, each))
+
+
+def _entry_at(values: Sequence[int], place: Sql) -> Sql:
+    """Return the number at a place of a list."""
+    return templates.function(
+        "list_extract", exp.Array(expressions=numbers_of(values)), place
+    )
+
+
+_FEW: Final = 4
+"""Of fewer values each is compared by itself."""
+_MANY: Final = 64
+"""Of more values half are compared."""
+
+
+def _fill_nan(to: Written) -> Sql:
+    """Return x, or the other value for NaN."""
+    return templates.case([(templates.function("isnan", to[0]), to[1])], to[0])
+
+
+def _replace_infinity(to: Written) -> Sql:
+    """Return x, or what stands for an infinity."""
+    sign = templates.case(
+        [(templates.is_less(to[0], templates.double(0)), to[1])], to[2]
+    )
+    return templates.case([(templates.function("isinf", to[0]), sign)], to[0])
+
+
+def _is_in(to: Written) -> Sql:
+    """Return whether a value is one of some, found by halves and then in a list.
+
+    x IN (...) compares with one after the other, a list with all of them at once.
+    """
+    constants = [argument.constant for argument in to.known[1:]]
+    if len(constants) < _FEW or None in constants:
+        return entries.ENTRIES[choices.IS_IN](to)
+    ranks = [float(value) if to.real else value for value in constants]
+    ranked = sorted(
+        range(1, len(to)), key=lambda place: cmp_to_key(order)(ranks[place - 1])
+    )
+    return _is_among(to, ranked)
+
+
+def _is_among(to: Written, ranked: Sequence[int]) -> Sql:
+    """Return whether a value is among some, which are given in their order."""
+    if len(ranked) <= _MANY:
+        listed = exp.Array(expressions=[to.joint(place) for place in ranked])
+        return templates.function("list_contains", listed, to.joint(0))
+    middle = len(ranked) // 2
+    below = templates.is_less(to.joint(0), to.joint(ranked[middle]))
+    return templates.case(
+        [(below, _is_among(to, ranked[:middle]))], _is_among(to, ranked[middle:])
+    )
+
+
+ENTRIES: Final[Mapping[Operation, Entry]] = {
+    casts.READ: _cell_read,
+    casts.STRPTIME: _parse,
+    **entries.ENTRIES,
+    choices.IS_IN: _is_in,
+    logic.IS_NAN: _function_entry("isnan"),
+    logic.IS_INFINITE: _function_entry("isinf"),
+    logic.FILL_NAN: _fill_nan,
+    logic.REPLACE_INFINITY: _replace_infinity,
+    choices.GREATEST: _function_entry("greatest"),
+    choices.LEAST: _function_entry("least"),
+    **exponential_entries(_let),
+    arithmetic.ADD: _infix(exp.Add),
+    arithmetic.SUBTRACT: _infix(exp.Sub),
+    arithmetic.MULTIPLY: _infix(exp.Mul),
+    arithmetic.DIVIDE: _divide,
+    arithmetic.FLOOR_DIVIDE: _floor_divide,
+    arithmetic.MODULO: _modulo,
+    arithmetic.QUOTIENT: _cut_entry(exp.IntDiv),
+    arithmetic.REMAINDER: _cut_entry(exp.Mod),
+    arithmetic.NEGATE: _negate,
+    arithmetic.CLIP: _clip,
+    arithmetic.ABS: _abs,
+    arithmetic.ROUND_DOWN: _round_down,
+    arithmetic.ROUND: _round,
+    arithmetic.SQRT: _sqrt,
+    arithmetic.FLOOR: _integer("floor"),
+    arithmetic.CEIL: _integer("ceil"),
+    bins.STEPS: _steps,
+    bins.PORTION: _portion,
+    casts.CAST: _cast,
+    text.LOWER: _LOWER,
+    text.UPPER: _UPPER,
+    letters.LOWERCASE: _change_case("lower", _LOWER),
+    letters.UPPERCASE: _change_case("upper", _UPPER),
+    text.LENGTH: _function_entry("length"),
+    text.SLICE: _slice,
+    text.CONTAINS: _function_entry("contains"),
+    text.FIND: _find,
+    patterns.LIKE: _is_like,
+    regular.MATCHES: _matches,
+    pieces_of_text.SPLIT: _split_part,
+    casts.STRFTIME: _format,
+    text.STARTS_WITH: _function_entry("starts_with"),
+    text.ENDS_WITH: _function_entry("suffix"),
+    text.CONCAT: _concat,
+    text.STRIP: _strip,
+    text.REPLACE: _replace,
+    text.NORMALIZE: _normalize,
+    dates.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
+    dates.YEAR: _date_part("year"),
+    dates.MONTH: _date_part("month"),
+    dates.DAY: _date_part("day"),
+    dates.WEEKDAY: _weekday,
+    dates.HOUR: _date_part("hour"),
+    dates.MINUTE: _date_part("minute"),
+    dates.SECOND: _date_part("second"),
+    dates.TRUNCATE: _date_truncate,
+    dates.DAYS_BETWEEN: _days_between,
+    dates.SECONDS_BETWEEN: _seconds_between,
+    dates.ADD_DAYS: _add_days,
+    dates.ADD_SECONDS: _add_seconds,
+}

@@ -1,0 +1,529 @@
+"""A DuckDB of our own: settings, optimisers, belief, statements.
+
+A DuckDB in memory with its folder; an empty one waits for the next session.
+
+For any session, nothing that it read, made or kept is in an instance that another one
+gets (docs/adr/0213).
+
+DuckDB: the embedded engine.
+
+Each engine has a database of its own in memory, whose settings are locked and which
+opens no file but the sources'. Rows of a DuckDB connection of the user are read through
+a cursor of that connection, as Arrow batches: nothing is set or made there.
+
+Kernel: totals.
+"""
+
+import atexit
+import logging
+import os
+import re
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, final
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.data.source import AbstractSource
+from sordino.engines.doors import Settings
+from sordino.engines.duckdb.bounds import Looks
+from sordino.engines.duckdb.dialect import DUCKDB
+from sordino.engines.duckdb.plans import (
+    INSERT,
+    ran_as_written,
+    runs_as_written,
+    written_plan,
+)
+from sordino.engines.engine import watch
+from sordino.engines.statements.cached_rows import columns_text
+from sordino.engines.statements.database import AbstractDatabase, Room
+from sordino.engines.statements.engine import SQLEngine
+from sordino.engines.statements.scripts import Recipe
+from sordino.engines.statements.statements import Statement, Statements
+from sordino.errors import EngineFailure, InvalidParameter
+from sordino.expressions.schema import Schema
+from sordino.numbers import arguments
+
+_SETTINGS: Final = {
+    "preserve_insertion_order": "false",
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_optimizer": "false",
+}
+"""Without its optimiser DuckDB runs what is written (docs/adr/0225)."""
+PROFILING: Final = "SET enable_profiling = 'no_output'"
+"""Has a cursor tell by which plan a statement ran; it is told to nobody else."""
+_LAST: Final = (
+    ("TimeZone", exp.Literal.string("UTC")),
+    (
+        "allowed_configs",
+        exp.Array(expressions=[exp.Literal.string("enable_profiling")]),
+    ),
+    ("enable_external_access", exp.false()),
+    ("lock_configuration", exp.true()),
+)
+"""Settings that are made once the database is there, in this order.
+
+Profiling is set by each cursor, and says nothing of how anything runs.
+"""
+_OF_CURSORS: Final = ("TimeZone",)
+"""Settings that a cursor has of its own, unless they are made for all of them."""
+
+
+def locked_connection(
+    limits: Mapping[str, Any], room: str, paths: list[str], *, progress: bool
+) -> duckdb.DuckDBPyConnection:
+    """Return a database of its own that reads these files, and can be set no more."""
+    limited = {name: value for name, value in limits.items() if value is not None}
+    connection = duckdb.connect(config={**_SETTINGS, "temp_directory": room, **limited})
+    _set_progress(connection, progress)
+    allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
+    for name, value in (("allowed_paths", allowed), *_LAST):
+        _make_setting(connection, name, value)
+    setting = "SELECT current_setting('enable_optimizer')"
+    ((optimises,),) = connection.cursor().execute(setting).fetchall()
+    if str(optimises).lower() != _SETTINGS["enable_optimizer"]:
+        raise EngineFailure
+    return connection
+
+
+def _make_setting(
+    connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expression
+) -> None:
+    """Make a setting."""
+    kind = "GLOBAL" if name in _OF_CURSORS else None
+    equal = exp.EQ(this=exp.column(name), expression=value.copy())
+    item = exp.SetItem(this=equal, kind=kind)
+    connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
+
+
+def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None:  # noqa: FBT001 passed on
+    """Have the database count percents if they are wanted, and draw no bar itself.
+
+    A notebook's kernel without widgets refuses any word about bars, and has none.
+    """
+    if not (wanted or draws_bars(connection)):
+        return
+    with suppress(duckdb.InvalidInputException):
+        _make_setting(connection, "enable_progress_bar_print", exp.false())
+        _make_setting(connection, "enable_progress_bar", exp.Boolean(this=wanted))
+
+
+def draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:
+    """Tell whether a connection says how far it is: each has a setting of its own."""
+    query = "SELECT current_setting('enable_progress_bar')"
+    ((shown,),) = connection.sql(query).fetchall()
+    return bool(shown)
+
+
+_LEFT: Final = """
+SELECT tag FROM duckdb_memory()
+WHERE memory_usage_bytes > 0 OR temporary_storage_bytes > 0
+UNION ALL SELECT table_name FROM duckdb_tables()
+UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"""
+"""What an instance is asked before another session gets it: it has no row."""
+_MOST: Final = 10_000
+"""Rehearsals that an instance remembers which waits."""
+
+
+@final
+class Instance:
+    """A database that is set and locked, and the folder that it spills to."""
+
+    def __init__(
+        self, limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool
+    ) -> None:
+        """Make both: it reads these files, and no others."""
+        self.mark = _mark(limits, paths, progress=progress)
+        self.room = Room()
+        self._home = locked_connection(
+            limits, self.room.path, list(paths), progress=progress
+        )
+        """Holds the database: to close it closes all cursors."""
+        alone = progress or draws_bars(self._home.cursor())
+        self._first = self._home if alone else None
+        """What is to be asked first, where no cursor says how far it is as wanted."""
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
+        self._process = os.getpid()
+        self._places: set[str] = set()
+        self.rehearsals: set[int] = set()
+        """What ran here on tables without rows: for whomever, it says no more."""
+        self.plans: dict[int, tuple[str, ...]] = {}
+        """The plans of texts that read files, by their marks."""
+        self.spoiled = bool(paths) or alone
+        """Whether another session may not have it: something may be left in it that
+        nobody can see, or the connection that holds it was asked.
+        """
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection of which questions are asked."""
+        cursor, self._first = self._first, None
+        if cursor is None:
+            cursor = self._home.cursor()
+            self._cursors.append(cursor)
+        cursor.execute(PROFILING)
+        return cursor
+
+    def spoil(self) -> None:
+        """Forget the cursors, which may hold what is unfinished: nobody else has it."""
+        self.spoiled = True
+        self._cursors.clear()
+
+    def make_place(self, name: str, columns: str) -> None:
+        """Make a table without rows, instead of another: it is spilled to the room."""
+        self._places.add(name)
+        self._home.execute(f"CREATE OR REPLACE TABLE {name} ({columns})")
+
+    def drop_place(self, name: str) -> None:
+        """Drop a table, if it is there."""
+        self._home.execute(f"DROP TABLE IF EXISTS {name}")
+        self._places.discard(name)
+
+    @property
+    def here(self) -> bool:
+        """Tell whether this process made it: a forked child leaves it to its parent."""
+        return os.getpid() == self._process
+
+    def empty(self) -> bool:
+        """Let go of what was asked and kept, and tell whether nothing of it is left."""
+        while self._cursors:
+            self._cursors.pop().close()
+        for name in tuple(self._places):
+            self.drop_place(name)
+        if len(self.rehearsals) > _MOST:
+            self.rehearsals.clear()
+        left = self._home.execute(_LEFT).fetchall()
+        spilled = list(Path(self.room.path).iterdir())
+        return not (left or spilled)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        with suppress(duckdb.Error, RuntimeError):
+            self._home.close()
+        self.room.close()
+
+
+def _mark(limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool) -> str:
+    """Return what instances share that are set alike, and spill to one disk."""
+    return repr((sorted(limits.items()), paths, progress, tempfile.gettempdir()))
+
+
+_waiting: list[Instance] = []
+"""The instance that waits, if there is one; it is empty."""
+_LOCK: Final = threading.Lock()
+"""Who cannot have it at once does without: it is held throughout a fork."""
+_LONGEST: Final = 5.0
+"""So many seconds a fork waits for it."""
+
+
+def take_instance(
+    limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool
+) -> Instance:
+    """Return the instance that waits, if it is set in this way, or a new one.
+
+    Of a folder that was cleared DuckDB would make another that others may enter.
+    """
+    mark = _mark(limits, paths, progress=progress)
+    if _LOCK.acquire(blocking=False):
+        try:
+            if _waiting and _waiting[0].mark == mark and _waiting[0].room.is_as_made:
+                return _waiting.pop()
+        finally:
+            _LOCK.release()
+    return Instance(limits, paths, progress=progress)
+
+
+def leave_instance(instance: Instance) -> None:
+    """Let an instance wait if it is empty, instead of another, or close it."""
+    if not instance.here:
+        return
+    closing = [instance]
+    with suppress(duckdb.Error, RuntimeError, OSError):
+        waits = not instance.spoiled and instance.empty()
+        if waits and _LOCK.acquire(blocking=False):
+            try:
+                closing = list(_waiting)
+                _waiting[:] = [instance]
+            finally:
+                _LOCK.release()
+    for other in closing:
+        other.close()
+
+
+def _close_waiting() -> None:
+    """Close what waits, at the end of the interpreter: while all is there to do it."""
+    while _waiting:
+        _waiting.pop().close()
+
+
+def _close_before_fork() -> None:
+    """Close what waits: its threads are not there in the child.
+
+    Whoever has the lock has it for a moment, or was interrupted and lets it go never.
+    """
+    _LOCK.acquire(timeout=_LONGEST)
+    _close_waiting()
+
+
+atexit.register(_close_waiting)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_close_before_fork,
+        after_in_parent=_LOCK.release,
+        after_in_child=_LOCK.release,
+    )
+
+
+_LOG: Final = logging.getLogger("sordino")
+_BATCH: Final = 10_000
+_INTERRUPTED: Final = "Query interrupted"
+
+
+@final
+class OtherPlan(Exception):
+    """The plan of a statement that reads files is not the one that was written."""
+
+
+def _other_plan(text: str) -> OtherPlan:
+    """Return the failure, which is told to developers."""
+    _LOG.warning(
+        "DuckDB %s plans another statement than the one that was written, so the rows "
+        "of files are handed over to it: %s",
+        duckdb.__version__,
+        text,
+    )
+    return OtherPlan()
+
+
+@final
+class DuckDB(AbstractDatabase):
+    """A database in memory, whose settings are locked."""
+
+    dialect = DUCKDB
+
+    def __init__(
+        self,
+        limits: Mapping[str, Any],
+        *,
+        progress: bool = False,
+    ) -> None:
+        """Say how it is set; the database is there when it is asked."""
+        self._limits = limits
+        self._progress = progress
+        self._paths: dict[str, None] = {}
+        self._instance: Instance | None = None
+        self._leave: Callable[[], object] | None = None
+        """Leaves the instance; that is called when nobody holds this, too."""
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._handed: set[str] = set()
+
+    def admit(self, source: AbstractSource) -> None:
+        """Let the next connection read the files of a source, too."""
+        if source.paths:
+            self._paths |= dict.fromkeys(source.paths)
+            self.close()
+
+    def connect(self) -> None:
+        """Make the database, if it is not there."""
+        self._connect()
+
+    def question_context(self) -> AbstractContextManager[object]:
+        """Say how far it is, if that is wanted."""
+        return self._watch_statement()
+
+    @contextmanager
+    def _watch_statement(self) -> Generator[None]:
+        with ExitStack() as stack:
+            if self._progress:
+                stack.enter_context(watch(self._percent))
+            try:
+                yield
+            except (duckdb.InterruptException, RuntimeError) as error:
+                if str(error) != _INTERRUPTED:
+                    raise
+            else:
+                return
+            raise KeyboardInterrupt
+
+    def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
+        """Register Arrow data.
+
+        DuckDB 2 takes all of a reader, states nothing of it and gives it no filter.
+        """
+        self._connect().register(name, rows)
+        self._handed.add(name)
+
+    def forget(self) -> None:
+        """Drop what was registered."""
+        while self._handed:
+            self._connect().unregister(self._handed.pop())
+
+    def begin_kept(self, name: str, schema: Schema) -> bool:
+        """Make a table: it lies in memory, and is spilled to the room."""
+        self._there().make_place(name, columns_text(self.dialect, schema))
+        return True
+
+    def keep(self, name: str, statement: Statement, salt: int) -> None:
+        """Insert the rows."""
+        text = f"INSERT INTO {name} {statement.text}"
+        values = statement.parameters(salt)
+        self._refuse_other_plan(statement, text, values, INSERT)
+        self._connect().execute(text, values)
+        self._refuse_other_run(text)
+
+    def portions(
+        self, recipe: Recipe, writes: Statements, salt: int
+    ) -> Generator[Statement]:
+        """Look at how many rows ids have, where there are many."""
+        return Looks(self, writes, salt).statements(recipe)
+
+    def try_to_keep(self, statement: Statement, salt: int) -> None:
+        """Run it as text: for a relation it would be read and bound once more."""
+        self._connect().execute(statement.text, statement.parameters(salt)).fetchall()
+
+    @property
+    def rehearsals(self) -> set[int]:
+        """What ran on tables without rows in this database, by its mark."""
+        return self._there().rehearsals
+
+    def destroy(self, name: str) -> None:
+        """Drop the table."""
+        if self._instance is not None:
+            self._instance.drop_place(name)
+
+    def abandon(self) -> bool:
+        """Let go of the connection, which may hold an unfinished result."""
+        self._connection = None
+        self._handed.clear()
+        if self._instance is None:
+            return False
+        self._instance.spoil()
+        return True
+
+    def table(self, statement: Statement, salt: int) -> pa.Table:
+        """Return the rows of a statement."""
+        rows = self._run(statement, salt).to_arrow_table()
+        self._refuse_other_run(statement.text)
+        return rows
+
+    def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
+        """Return the rows of a statement, read as they are asked for."""
+        return self._run(statement, salt).to_arrow_reader(_BATCH)
+
+    def is_short(self, error: Exception) -> bool:
+        """Tell whether memory was short."""
+        return isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
+
+    def is_stuck(self, error: Exception) -> bool:
+        """Tell whether DuckDB stopped, as at a text that is not UTF-8, or never ran."""
+        stops = (duckdb.Error, OtherPlan)
+        return isinstance(error, stops) and not self.is_short(error)
+
+    def close(self) -> None:
+        """Leave the database, and what was kept and spilled is no more."""
+        leave, self._leave = self._leave, None
+        self._instance = self._connection = None
+        self._handed.clear()
+        if leave is not None:
+            leave()
+
+    def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
+        """Return the rows of a statement, not read yet."""
+        values = statement.parameters(salt)
+        self._refuse_other_plan(statement, statement.text, values)
+        return self._connect().sql(statement.text, params=values)
+
+    def _refuse_other_plan(
+        self, statement: Statement, text: str, values: list[Any], *last: str
+    ) -> None:
+        """Refuse to read files by a plan that is not the one that was written.
+
+        Each text is looked at once, before it runs for the first time.
+        """
+        mark, known = hash(text), self._there().plans
+        if statement.reads_files and mark not in known:
+            written = (*written_plan(statement.tree), *last)
+            if not runs_as_written(self._connect(), written, text, values):
+                raise _other_plan(text)
+            known[mark] = written
+
+    def _refuse_other_run(self, text: str) -> None:
+        """Refuse what was made of files by another plan than the one that was written.
+
+        Rows that are read as they are asked for are not there yet: of them the plan was
+        looked at before.
+        """
+        written = self._there().plans.get(hash(text))
+        if written is not None and not ran_as_written(self._connect(), written):
+            raise _other_plan(text)
+
+    def _percent(self) -> float:
+        """Return how far the running statement is, or less than 0 if none is."""
+        return -1.0 if self._connection is None else self._connection.query_progress()
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection; the database is another after a file was opened."""
+        if self._connection is None:
+            self._connection = self._there().cursor()
+        return self._connection
+
+    def _there(self) -> Instance:
+        """Return the instance, taken when it is first needed."""
+        if self._instance is None:
+            self._instance = take_instance(
+                self._limits, tuple(self._paths), progress=self._progress
+            )
+            self._leave = weakref.finalize(self, leave_instance, self._instance)
+            self._leave.atexit = False
+        return self._instance
+
+
+_MOST_THREADS: Final = 4096
+_SIZE: Final = re.compile(r"[1-9][0-9]{0,5}(\.[0-9]{1,3})? ?[KMGT]i?B")
+
+
+def duckdb_of_settings(settings: Settings) -> SQLEngine:
+    """Return an engine, refusing settings that DuckDB would not understand later."""
+    threads: Any = settings.threads
+    size: Any = settings.memory_limit
+    if threads is not None:
+        threads = arguments.integer(threads=threads, least=1, most=_MOST_THREADS)
+    if size is not None and not (isinstance(size, str) and _SIZE.fullmatch(size)):
+        raise InvalidParameter(
+            "memory_limit",
+            size,
+            "must be a size such as 2GB or 512MB",
+            'Try memory_limit="2GB".',
+        )
+    return duckdb_engine(memory_limit=size, threads=threads, progress=settings.progress)
+
+
+def duckdb_engine(
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+    salt: int | None = None,
+    parts: tuple[int, ...] = (1, 16, 64),
+) -> SQLEngine:
+    """Return an engine that answers questions with DuckDB.
+
+    >>> from sordino.expressions.language import lit
+    >>> from sordino.query.nodes import Source
+    >>> from sordino.query.nodes import Question, Total
+    >>> engine = duckdb_engine(memory_limit="1GB", threads=1)
+    >>> schema = engine.open("visits", {"ward": ["a", "b", "a"]}, {})
+    >>> counts = Question(Source("visits", schema), ("ward",), (Total(lit(1)),))
+    >>> sorted(engine.answer(counts).to_pylist(), key=str)
+    [{'ward': 'a', 'total 0': 2}, {'ward': 'b', 'total 0': 1}]
+    """
+    limits = {"memory_limit": memory_limit, "threads": threads}
+    database = DuckDB(limits, progress=progress)
+    return SQLEngine(database, Room(), salt=salt, parts=parts)

@@ -1,0 +1,303 @@
+"""Files read in place; rows of a user's connection.
+
+How DuckDB reads files by itself.
+
+| columns | are read by |
+|---|---|
+| of types that DuckDB reads by our rules | DuckDB, where the file is Parquet |
+| of others: most moments, wide decimals, extensions | Arrow, value by value |
+
+Which way is taken follows from the types of the columns that a question needs; the
+answer is the same on both.
+
+Rows of a DuckDB connection of the user.
+
+| handed over | how it is read, for each question |
+|---|---|
+| (connection, name of a table or view) | by a cursor of it, batch after batch |
+| a relation | the same, with the settings of the connection that made it |
+
+The optimiser is off for that cursor alone, so that nothing is believed that a file says
+of itself; the connection of the user keeps its settings, and nothing is made in it.
+Only the columns that are needed are read. The text that is run is the one that was
+found to make each row of one row (`row_by_row`). Another one says so (`doubt`), and
+is read as it is, where somebody answers for it.
+
+Kernel: totals.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, final
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.data.arrow import ROWS, fields_of, handed_columns
+from sordino.data.files import Fields
+from sordino.data.source import NOTHING, AbstractSource, internal, is_list
+from sordino.data.tables import ParquetSource
+from sordino.engines.duckdb.row_by_row import NotByRow, RowByRow, UserNames, own_names
+from sordino.errors import EngineFailure
+from sordino.expressions.schema import Column
+
+_OPTIONS: Final = {"hive_partitioning": exp.false(), "can_have_nan": exp.true()}
+
+
+def in_place(source: AbstractSource, places: Sequence[int]) -> exp.Expression | None:
+    """Return the call that reads the files of a source, or None for all others."""
+    if not isinstance(source, ParquetSource):
+        return None
+    if not all(is_plain(source.fields[place][1]) for place in places):
+        return None
+    return alias_columns(
+        file_call("read_parquet", source.paths, _OPTIONS), len(source.fields)
+    )
+
+
+def is_plain(arrow: pa.DataType) -> bool:
+    """Tell whether DuckDB reads each value of a type as our rule says.
+
+    >>> is_plain(pa.timestamp("us")), is_plain(pa.timestamp("us", "UTC"))
+    (True, False)
+    """
+    if is_list(arrow) or pa.types.is_dictionary(arrow):
+        return is_plain(arrow.value_type)
+    if pa.types.is_decimal(arrow):
+        return not pa.types.is_decimal256(arrow) and arrow.scale >= 0
+    return arrow == pa.timestamp("us") or any(test(arrow) for test in _PLAIN)
+
+
+_PLAIN: Final = (
+    pa.types.is_integer,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_boolean,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_date32,
+)
+
+
+def file_call(
+    function: str, paths: Iterable[str], options: Mapping[str, exp.Expression]
+) -> exp.Expression:
+    """Return the call of a function that reads files.
+
+    >>> file_call("read_it", ["o'neill"], {"header": exp.true()}).sql("duckdb")
+    "READ_IT(['o''neill'], header = TRUE)"
+    """
+    listed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
+    named = [
+        exp.EQ(this=exp.to_identifier(name), expression=value.copy())
+        for name, value in options.items()
+    ]
+    return exp.Anonymous(this=function, expressions=[listed, *named])
+
+
+def alias_columns(item: exp.Expression, count: int) -> exp.Expression:
+    """Return a table whose columns are called c0, c1, ... from the first to the last.
+
+    >>> alias_columns(exp.to_table("s0"), 2).sql("duckdb")
+    's0 AS t(c0, c1)'
+    """
+    columns = [exp.to_identifier(name) for name in internal(range(count))]
+    table = item if isinstance(item, exp.Table) else exp.Table(this=item)
+    alias = exp.TableAlias(this=exp.to_identifier("t"), columns=columns)
+    table.set("alias", alias)
+    return table
+
+
+_STEPS: Final = {
+    "COLUMN_DATA_SCAN",
+    "DUMMY_SCAN",
+    "FILTER",
+    "GENERATE_SERIES",
+    "PARQUET_SCAN",
+    "PROJECTION",
+    "RANGE",
+    "READ_PARQUET",
+    "SEQ_SCAN",
+    "UNION",
+    "UNNEST",
+}
+_SETTINGS: Final = """
+SELECT name, value FROM duckdb_settings()
+WHERE name NOT IN ('enable_optimizer', 'schema') AND name NOT LIKE '%progress%'
+AND name NOT LIKE '%profil%'
+"""
+
+
+@final
+class RelationSource(AbstractSource):
+    """A relation, or a table or a view by its name, read batch after batch."""
+
+    ours = True
+
+    def __init__(self, relation: Any, connection: Any, *, whose: bool) -> None:
+        """Ask for the types of the columns, and for no row.
+
+        `whose`: whether the relation was made by the connection itself, with its
+        settings and its temporary tables.
+        """
+        self._relation = relation
+        self._connection = connection
+        self._asked = relation.sql_query()
+        self._settings = _settings_of(connection) if whose else {}
+        none: frozenset[str] = frozenset()
+        self._own = own_names(connection) if whose else (none, none)
+        self.fields = _fields(relation)
+        try:
+            self._text = self._judge()
+        except NotByRow as reason:
+            self._text, self.doubt = self._asked, str(reason)
+        self._alone = bool(self.doubt) and whose and not self._is_seen()
+
+    def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
+        """Return the columns, to be read once."""
+        self.check()
+        return handed_columns(self._reader(places), self.fields, places)
+
+    def check(self) -> None:
+        """Refuse what is gone, has other columns, or says something else by now."""
+        if not self.doubt:
+            same = self._judge() == self._text
+        else:
+            same = _fields(self._read_from()) == self.fields
+        if not same:
+            raise EngineFailure
+
+    def read(self, places: Sequence[int]) -> pa.Table:
+        """Return the columns."""
+        return self._reader(places).read_all()
+
+    def _reader(self, places: Sequence[int]) -> Any:
+        columns = _columns(self._read_from(), places)
+        if self._alone:  # its connection can only do one thing at a time
+            return columns.to_arrow_table().to_reader(ROWS)
+        return columns.to_arrow_reader(ROWS)
+
+    def _read_from(self) -> Any:
+        """Return the relation that is read: on a cursor, or where it alone exists."""
+        return self._relation if self._alone else self._cursor().sql(self._text)
+
+    def _is_seen(self) -> bool:
+        """Tell whether a cursor reads the same: no name of its connection alone."""
+        if any(self._own):
+            return False
+        try:
+            return _fields(self._cursor().sql(self._asked)) == self.fields
+        except (NotByRow, duckdb.Error):
+            return False
+
+    def _judge(self) -> str:
+        """Return the text that makes each row of one row, or raise NotByRow."""
+        cursor = self._cursor()
+        try:
+            text = RowByRow(
+                _parser().cursor(), UserNames(cursor, *self._own)
+            ).statement(self._asked)
+            steps = _steps(cursor, text)
+            scans = _scans(_steps(cursor, self._asked))
+            other = _fields(cursor.sql(text)) != self.fields
+        except duckdb.Error:
+            # no word of DuckDB's own, which may quote a constant
+            raise NotByRow(
+                "says what a row does not have, or what its connection alone knows"
+            ) from None
+        if other or _scans(steps) != scans:
+            raise NotByRow(
+                "reads other columns or tables by another cursor, or names of folders"
+            )
+        for step in steps:
+            if step["name"].strip() not in _STEPS or "Filters" in step["extra_info"]:
+                raise NotByRow(f"is planned with a step {step['name']}")
+        return text
+
+    def _cursor(self) -> Any:
+        """Return a cursor with the settings of the connection, and no optimiser."""
+        cursor = self._connection.cursor()
+        try:
+            for name, value in self._settings.items():
+                _make_setting(cursor, name, exp.Literal.string(value))
+            _make_setting(cursor, "enable_optimizer", exp.false())
+        except duckdb.Error:
+            raise NotByRow("has settings that no cursor can be given") from None
+        return cursor
+
+
+def _make_setting(cursor: Any, name: str, value: exp.Expression) -> None:
+    equal = exp.EQ(this=exp.column(name), expression=value)
+    item = exp.SetItem(this=equal, kind="SESSION")
+    cursor.execute(exp.Set(expressions=[item]).sql("duckdb"))
+
+
+def _settings_of(connection: Any) -> dict[str, str]:
+    """Return the settings in which a connection differs from a cursor of it."""
+    own = dict(connection.execute(_SETTINGS).fetchall())
+    fresh = dict(connection.cursor().execute(_SETTINGS).fetchall())
+    return {name: value for name, value in own.items() if value != fresh.get(name)}
+
+
+@cache
+def _parser() -> duckdb.DuckDBPyConnection:
+    """Return a database of our own that holds nothing."""
+    return duckdb.connect()
+
+
+def _steps(cursor: Any, text: str) -> list[dict[str, Any]]:
+    """Return the steps by which a text would be run."""
+    ((_, plan),) = cursor.execute(f"EXPLAIN (FORMAT json) {text}").fetchall()
+    return [step for root in json.loads(plan) for step in _walk_plan(root)]
+
+
+def _walk_plan(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield step
+    for child in step["children"]:
+        yield from _walk_plan(child)
+
+
+def _scans(steps: list[dict[str, Any]]) -> set[str]:
+    """Return the tables that are read, and whether something else is."""
+    leaves = (step for step in steps if not step["children"])
+    return {
+        step["extra_info"].get("Table", "")
+        for step in leaves
+        if step["name"].strip() != "CTE_SCAN"
+    }
+
+
+def _fields(relation: Any) -> Fields:
+    return fields_of(relation.limit(0).to_arrow_table().schema)
+
+
+def _columns(relation: Any, places: Sequence[int]) -> Any:
+    """Return some columns of a relation, found by their places: #1 is the first."""
+    columns = [
+        exp.alias_(exp.PositionalColumn(this=exp.Literal.number(place + 1)), name)
+        for place, name in zip(places, internal(places), strict=True)
+    ] or [exp.alias_(exp.null(), NOTHING)]
+    return relation.project(", ".join(column.sql("duckdb") for column in columns))
+
+
+def of_relation(relation: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of a relation."""
+    del declared
+    return RelationSource(relation, relation._con, whose=True)  # noqa: SLF001 no other way
+
+
+def of_table(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    """Return a source of (connection, name of a table)."""
+    del declared
+    connection, name = pair
+    return RelationSource(connection.cursor().table(name), connection, whose=False)
+
+
+READERS: Final = {
+    "(duckdb.DuckDBPyConnection, name)": of_table,
+    "duckdb.DuckDBPyRelation": of_relation,
+}
+"""How what lives in DuckDB becomes a source, by its kind."""

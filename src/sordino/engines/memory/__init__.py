@@ -1,1 +1,0 @@
-"""The meaning of every question, in plain Python."""

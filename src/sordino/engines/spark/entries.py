@@ -1,0 +1,1024 @@
+r"""Every operation as Spark's SQL.
+
+How Spark writes operations on numbers.
+
+Integers are added and multiplied by functions that give NULL where 64 bits do not
+suffice, whether ANSI is on or off; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
+
+How Spark writes operations on texts, and casts.
+
+A cast of a text is tried only on what fits our grammar: Spark's own is wider. Java's
+regular expressions go back over a text, and into depth where a group is repeated: only
+those are written that do neither. `\z` is the very end, which `$` is not.
+
+How Spark writes operations on dates and times.
+
+Times are TIMESTAMP_NTZ, and nothing here goes through the zone of a session:
+`date_trunc`, `date_format` and `timestampdiff` would, and are an hour off where a clock
+was put forward. Dates are moved by few enough days that no day overflows.
+
+How Spark reads the cells of text files, and texts in a format.
+
+A cell is held to a pattern before anything is made of it, and its parts are found by
+the same pattern.
+
+How Spark writes choices between values, beside what all databases write alike.
+
+Spark orders doubles as we do: NaN equals itself and is greater than all.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final
+
+from sqlglot import exp
+
+from sordino.engines.statements import entries, templates
+from sordino.engines.statements.entries import (
+    digits_number,
+    exponential_entries,
+    numbers_of,
+    offset_entry,
+    round_to_microseconds,
+    whole_steps,
+    zone_ticks,
+)
+from sordino.engines.statements.templates import Entry, Sql, Written
+from sordino.expressions import arithmetic, bins, casts, choices, dates, logic, text
+from sordino.expressions import text as letters
+from sordino.expressions import text as patterns
+from sordino.expressions import text as pieces_of_text
+from sordino.expressions.arithmetic import least_multiple
+from sordino.expressions.casts import Layout, Spelling
+from sordino.expressions.text import RUNS
+from sordino.expressions.tree import Operation
+
+_LAST_BIT: Final = 63
+_LONGEST_SHIFT: Final = 41
+_BEYOND: Final = 2.0**63
+
+
+def whole_sum(left: Sql, right: Sql) -> Sql:
+    """Return left + right of integers, or NULL."""
+    return templates.function("try_add", left, right)
+
+
+def whole_difference(left: Sql, right: Sql) -> Sql:
+    """Return left - right of integers, or NULL."""
+    return templates.function("try_subtract", left, right)
+
+
+def whole_product(left: Sql, right: Sql) -> Sql:
+    """Return left * right of integers, or NULL."""
+    return templates.function("try_multiply", left, right)
+
+
+def _zero_is_zero(number: Sql) -> Sql:
+    """Return a double, -0.0 as 0.0."""
+    return templates.plus(number, templates.double(0))
+
+
+def _infix(kind: type[exp.Expression], function: str) -> Entry:
+    """Return the entry of an operator between two numbers."""
+
+    def entry(to: Written) -> Sql:
+        if to.real:
+            return _zero_is_zero(templates.infix(kind, to.joint(0), to.joint(1)))
+        return templates.function(function, to[0], to[1])
+
+    return entry
+
+
+def _nonzero(number: Sql) -> Sql:
+    """Return a number, 0 as NULL: what is divided by NULL is NULL."""
+    return templates.function("nullif", number, templates.whole(0))
+
+
+def _divide(to: Written) -> Sql:
+    """Return a quotient of doubles."""
+    numerator, denominator = (
+        templates.as_type(to[0], "DOUBLE"),
+        templates.as_type(to[1], "DOUBLE"),
+    )
+    return _zero_is_zero(_quotient_of_doubles(numerator, denominator))
+
+
+def _quotient_of_doubles(numerator: Sql, denominator: Sql) -> Sql:
+    """Return one / other; a division that is called safe is written as such."""
+    left, right = (
+        templates.in_parentheses(numerator),
+        templates.in_parentheses(_nonzero(denominator)),
+    )
+    return exp.Div(this=left, expression=right, typed=True, safe=True)
+
+
+def _rest(to: Written) -> Sql:
+    """Return the remainder with the sign of the dividend."""
+    return templates.infix(exp.Mod, to.joint(0), _nonzero(to.joint(1)))
+
+
+def _signs_differ(to: Written) -> Sql:
+    """Return whether there is a remainder that has not the sign of the divisor."""
+    zero = templates.whole(0)
+    negative = templates.is_less(_rest(to), zero), templates.is_less(to[1], zero.copy())
+    return templates.conjunction(
+        templates.infix(exp.NEQ, _rest(to), zero.copy()),
+        templates.infix(exp.NEQ, *negative),
+    )
+
+
+def _cut_quotient(to: Written) -> Sql:
+    """Return a quotient cut towards zero; the one overflow is that by -1."""
+    divisor = templates.function("nullif", _nonzero(to[1]), templates.whole(-1))
+    opposite = whole_difference(templates.bigint(0), to[0])
+    by_minus_one = templates.is_equal(to[1], templates.whole(-1))
+    return templates.case(
+        [(by_minus_one, opposite)], templates.infix(exp.IntDiv, to[0], divisor)
+    )
+
+
+def _floor_divide(to: Written) -> Sql:
+    """Return a quotient rounded down."""
+    if not to.real:
+        down = templates.case(
+            [(_signs_differ(to), templates.bigint(1))], templates.bigint(0)
+        )
+        return whole_difference(_cut_quotient(to), down)
+    exact = templates.minus(to.joint(0), _rest(to))
+    quotient = _quotient_of_doubles(exact, to.joint(1))
+    down = templates.case(
+        [(_signs_differ(to), templates.double(1))], templates.double(0)
+    )
+    return _zero_is_zero(_round_double(templates.minus(quotient, down)))
+
+
+def _modulo(to: Written) -> Sql:
+    """Return a remainder with the sign of the divisor."""
+    if not to.real:
+        shifted = whole_sum(_rest(to), to[1])
+        return templates.case([(_signs_differ(to), shifted)], _rest(to))
+    up = templates.case([(_signs_differ(to), to.joint(1))], templates.double(0))
+    return _zero_is_zero(templates.plus(_rest(to), up))
+
+
+def _negate(to: Written) -> Sql:
+    """Return 0 - x."""
+    if to.real:
+        return templates.minus(templates.double(0), to[0])
+    return whole_difference(templates.bigint(0), to[0])
+
+
+def _clip(to: Written) -> Sql:
+    """Return a number within bounds; NaN is greater than all, and stays."""
+    branches = [(templates.is_less(to.joint(0), to.joint(1)), to.joint(1))]
+    if to.types[0] == "f64":
+        branches.append((templates.function("isnan", to[0]), to[0]))
+    branches.append((templates.is_less(to.joint(2), to.joint(0)), to.joint(2)))
+    return templates.case(branches, to.joint(0))
+
+
+def _abs(to: Written) -> Sql:
+    """Return the size of a number."""
+    if to.real:
+        return templates.function("abs", to[0])
+    return templates.case(
+        [(templates.is_less(to[0], templates.whole(0)), _negate(to))], to[0]
+    )
+
+
+def _floor_double(number: Sql) -> Sql:
+    """Return a double rounded down as a double: Spark's floor is an integer."""
+    nearest = templates.function("rint", number)
+    above = templates.infix(exp.GT, nearest, number.copy())
+    return templates.minus(
+        nearest.copy(),
+        templates.case([(above, templates.double(1))], templates.double(0)),
+    )
+
+
+def _round_down(to: Written) -> Sql:
+    """Return a multiple of a step; the least i64 have none below."""
+    step = to.options["step"]
+    if isinstance(step, float) or to.real:
+        size = to.bind(float(step), "f64")
+        steps = _quotient_of_doubles(templates.as_type(to[0], "DOUBLE"), size)
+        return _zero_is_zero(templates.multiplied_by(_floor_double(steps), size.copy()))
+    size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
+    below = whole_difference(to[0], templates.function("pmod", to[0], size))
+    return templates.case([(templates.is_less(to[0], least), least.copy())], below)
+
+
+def _round_double(number: Sql) -> Sql:
+    """Return the nearest whole double, halves away from zero: rint is exact but there.
+
+    The distance to it is exact, so that one half is told from what is almost one.
+    """
+    nearest = templates.function("rint", number)
+    rest = templates.minus(number.copy(), nearest)
+    up = templates.conjunction(
+        templates.is_equal(rest, templates.half()),
+        templates.is_less(templates.double(0), number.copy()),
+    )
+    down = templates.conjunction(
+        templates.is_equal(
+            rest.copy(), templates.minus(templates.double(0), templates.half())
+        ),
+        templates.is_less(number.copy(), templates.double(0)),
+    )
+    return templates.case(
+        [
+            (up, templates.plus(nearest.copy(), templates.double(1))),
+            (down, templates.minus(nearest.copy(), templates.double(1))),
+        ],
+        nearest.copy(),
+    )
+
+
+def not_a_number() -> Sql:
+    """Return NaN, with which values are compared: isnan says no of what is missing."""
+    return templates.as_type(templates.letters("NaN"), "DOUBLE")
+
+
+def lies_infinitely_far(number: Sql) -> Sql:
+    """Return whether a double is an infinity."""
+    far = templates.as_type(templates.letters("Infinity"), "DOUBLE")
+    return templates.is_equal(templates.function("abs", number), far)
+
+
+def _round(to: Written) -> Sql:
+    """Return a number with so many digits, if it can be moved so far."""
+    if not to.real:
+        return to[0]
+    size = to.bind(10.0 ** to.options["digits"], "f64")
+    shifted = templates.multiplied_by(to[0], size)
+    moved = _quotient_of_doubles(_round_double(shifted), size.copy())
+    stays = templates.infix(
+        exp.Or, lies_infinitely_far(shifted.copy()), templates.function("isnan", to[0])
+    )
+    return templates.case([(stays, to[0])], _zero_is_zero(moved))
+
+
+def _sqrt(to: Written) -> Sql:
+    """Return a root of what is not negative: NaN is above all, and stays."""
+    number = templates.as_type(to[0], "DOUBLE")
+    not_negative = templates.case([
+        (templates.is_at_most(templates.double(0), number), number.copy())
+    ])
+    return templates.function("sqrt", not_negative)
+
+
+def within_64_bits(to: Written) -> Sql:
+    """Return a double that an i64 can hold, or NULL."""
+    low, high = to.bind(-_BEYOND, "f64"), to.bind(_BEYOND, "f64")
+    inside = templates.conjunction(
+        templates.is_at_most(low, to[0]), templates.is_less(to[0], high)
+    )
+    return templates.case([(inside, to[0])])
+
+
+def _integer(rounding: str) -> Entry:
+    """Return the entry of a rounding to an integer."""
+
+    def entry(to: Written) -> Sql:
+        return templates.function(rounding, within_64_bits(to)) if to.real else to[0]
+
+    return entry
+
+
+def _steps(to: Written) -> Sql:
+    """Return the steps of a lattice: the bounds make the rounding safe."""
+    if to.real:
+        return _real_steps(to, to.options["low"], to.options["high"])
+    between = _shift_and_round(to, to.options["exponent"])
+    return whole_steps(to, to[0], between, whole_difference)
+
+
+def _real_steps(to: Written, low: int, high: int) -> Sql:
+    """Return the steps of a double; NaN is above all, and has none."""
+    exponent = to.options["exponent"]
+    first = to.bind(math.ldexp(low, exponent), "f64")
+    last = to.bind(math.ldexp(high, exponent), "f64")
+    scale = to.bind(math.ldexp(1, -exponent), "f64")
+    origin = to.options.get("origin", 0)
+    value = (
+        to[0] if to.reads else templates.case([(_between_ends(to, first, last), to[0])])
+    )
+    steps = templates.function(
+        "floor", templates.plus(templates.multiplied_by(value, scale), templates.half())
+    )
+    if origin:
+        steps = whole_difference(steps, to.bind(origin, "i64"))
+    return templates.case([
+        (templates.is_less(to[0], first.copy()), to.bind(low - origin, "i64")),
+        (templates.is_at_most(to[0], last.copy()), steps),
+        (templates.is_less(to[0], not_a_number()), to.bind(high - origin, "i64")),
+    ])
+
+
+def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
+    """Return whether a value lies between the ends of a lattice."""
+    return templates.conjunction(
+        templates.is_at_most(first, to[0]), templates.is_at_most(to[0], last)
+    )
+
+
+def _shift_and_round(to: Written, exponent: int) -> Sql:
+    """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
+    if exponent == 0:
+        return to[0]
+    if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
+        size = templates.bigint(1 << min(-exponent, _LONGEST_SHIFT))
+        return whole_product(to[0], size)
+    if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
+        return whole_product(to[0], templates.bigint(0))
+    shifted = templates.function("shiftright", to[0], templates.whole(exponent))
+    rest = templates.function("shiftright", to[0], templates.whole(exponent - 1))
+    return whole_sum(
+        shifted, templates.infix(exp.BitwiseAnd, rest, templates.bigint(1))
+    )
+
+
+def _portion(to: Written) -> Sql:
+    """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
+    low, place = to.options["low"], to.options["place"]
+    size = templates.bigint(to.options["high"] - low)
+    fine = templates.bigint(1 << to.options["finer"])
+    above = replace(to, options={**to.options, "origin": low})
+
+    def height() -> Sql:
+        """Return the steps above the low end, for portion 0 below the high one."""
+        steps = _steps(above)
+        return steps if place else whole_difference(size.copy(), steps)
+
+    square = whole_product(whole_product(height(), height()), fine.copy())
+    share = templates.infix(exp.IntDiv, square, size.copy())
+    if place != 1:
+        return share
+    rest = whole_difference(whole_product(height(), fine), share)
+    return whole_product(templates.bigint(2), rest)
+
+
+def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
+    """Return what is made of values that are computed once.
+
+    An array of them stands for their names: the function of an array is called with its
+    entry.
+    """
+    names = [f"v{place}" for place in range(len(values))]
+    pairs = [
+        (templates.letters(n), value) for n, value in zip(names, values, strict=True)
+    ]
+    fields = [part for pair in pairs for part in pair]
+    body = make(*(exp.column(name, table="v") for name in names))
+    listed = templates.function("array", templates.function("named_struct", *fields))
+    each = exp.Lambda(this=body, expressions=[exp.to_identifier("v")])
+    return templates.function(
+        "element_at", templates.function("transform", listed, each), templates.whole(1)
+    )
+
+
+BLANK: Final = r"[ \t\n\x0B\f\r]*"
+_LAST_PLACE: Final = 2**31 - 1
+_SETTLED: Final = r"\A[{}]*\z".format(
+    "".join(f"\\x{{{first:X}}}-\\x{{{last:X}}}" for first, last in RUNS)
+)
+
+
+def matches(cell: Sql, pattern: str) -> Sql:
+    """Return whether a text is all of a pattern, but for blanks around it."""
+    return templates.function("rlike", cell, templates.letters(whole_pattern(pattern)))
+
+
+def whole_pattern(pattern: str) -> str:
+    """Return the pattern of a text that is all of another, but for blanks around it."""
+    return rf"\A{BLANK}(?:{pattern}){BLANK}\z"
+
+
+def without_blanks(cell: Sql) -> Sql:
+    """Return a text without blanks around it."""
+    return templates.function("btrim", cell, templates.letters(text.BLANKS))
+
+
+def in_small_letters(text: Sql) -> Sql:
+    """Return a text with small letters for A to Z."""
+    old, new = templates.letters(ascii_uppercase), templates.letters(ascii_lowercase)
+    return templates.function("translate", text, old, new)
+
+
+def _function_entry(name: str) -> Entry:
+    """Return the entry of a function of the engine."""
+
+    def entry(to: Written) -> Sql:
+        return templates.function(name, *to.each())
+
+    return entry
+
+
+def _lower(to: Written) -> Sql:
+    """Return a text with small letters for A to Z."""
+    return in_small_letters(to[0])
+
+
+def _upper(to: Written) -> Sql:
+    """Return a text with capital letters for a to z."""
+    old, new = templates.letters(ascii_lowercase), templates.letters(ascii_uppercase)
+    return templates.function("translate", to[0], old, new)
+
+
+def _case_entry(word: str, plain: Entry) -> Entry:
+    """Return the entry of a change of case: of A to Z, unless all is settled.
+
+    Spark's own has letters of several code points, and those of its Unicode.
+    """
+
+    def entry(to: Written) -> Sql:
+        settled = templates.function("rlike", to[0], templates.letters(_SETTLED))
+        changed = sorted(letters.changed_letters(word).items())
+        old = templates.letters("".join(chr(letter) for letter, _ in changed))
+        new = templates.letters("".join(letter for _, letter in changed))
+        return templates.case(
+            [(settled, templates.function("translate", to[0], old, new))], plain(to)
+        )
+
+    return entry
+
+
+def _length(to: Written) -> Sql:
+    """Return the number of code points."""
+    return templates.as_type(templates.function("char_length", to[0]), "BIGINT")
+
+
+def _slice(to: Written) -> Sql:
+    """Return a part: `right` counts from the end, and takes all of a shorter text."""
+    start, length = to.options["start"], to.options["length"]
+    if start < 0:
+        rest = templates.function("right", to[0], templates.whole(-start))
+        return (
+            rest
+            if length is None
+            else templates.function("left", rest, templates.whole(length))
+        )
+    first = templates.whole(min(start + 1, _LAST_PLACE))
+    ends = [first, *([] if length is None else [templates.whole(length)])]
+    return templates.function("substring", to[0], *ends)
+
+
+def bytes_of(text: Sql) -> Sql:
+    """Return the number of bytes in UTF-8."""
+    return templates.as_type(templates.function("octet_length", text), "BIGINT")
+
+
+def _fits(size: Sql) -> Sql:
+    """Return whether a text of a size may be made."""
+    return templates.is_at_most(size, templates.bigint(text.LONGEST))
+
+
+def _concat(to: Written) -> Sql:
+    """Return texts one after the other."""
+    size = bytes_of(to[0])
+    for other in to.each()[1:]:
+        size = templates.plus(size, bytes_of(other))
+    return templates.case([(_fits(size), templates.function("concat", *to.each()))])
+
+
+def _strip(to: Written) -> Sql:
+    """Return a text without blanks or other letters around it."""
+    trimmed = to.options.get("letters")
+    if trimmed is None:
+        return without_blanks(to[0])
+    return templates.function("btrim", to[0], to.bind(trimmed, "text"))
+
+
+def _replace(to: Written) -> Sql:
+    """Return a text with replacements, counted before any is made."""
+    without = templates.function("replace", to[0], to[1], templates.letters(""))
+    removed = templates.minus(bytes_of(to[0]), bytes_of(without))
+    nonempty = templates.function("nullif", bytes_of(to[1]), templates.whole(0))
+    count = templates.infix(exp.IntDiv, removed, nonempty)
+    growth = templates.multiplied_by(
+        count, templates.minus(bytes_of(to[2]), bytes_of(to[1]))
+    )
+    fits = _fits(templates.plus(bytes_of(to[0]), growth))
+    shrinks = templates.is_at_most(bytes_of(to[2]), bytes_of(to[1]))
+    replaced = templates.function("replace", *to.each())
+    return templates.case([(templates.infix(exp.Or, shrinks, fits), replaced)])
+
+
+def _find(to: Written) -> Sql:
+    """Return a place from 0, or -1."""
+    place = templates.as_type(templates.function("instr", to[0], to[1]), "BIGINT")
+    return templates.minus(place, templates.bigint(1))
+
+
+def _split_text(to: Written) -> Sql:
+    """Return what stands between separators, as a list."""
+    mark = templates.letters(_itself(to.options["separator"]))
+    return templates.function("split", to[0], mark, templates.whole(-1))
+
+
+def _itself(letters_: Sequence[str | None]) -> str:
+    """Return a regular expression for letters, None for any one of them."""
+    return "".join(
+        "." if letter is None else f"\\x{{{ord(letter):X}}}" for letter in letters_
+    )
+
+
+def _match_pattern(to: Written) -> Sql:
+    """Return whether a text is as a pattern says.
+
+    Each piece is taken where it is first found, and never again elsewhere: that is
+    right, for what follows has then most room, and takes one pass.
+    """
+    first, *others = map(_itself, patterns.read_pieces(to.options["pattern"]))
+    if others:
+        *between, last = others
+        first += "".join(f"(?>.*?{piece})" for piece in between) + f".*{last}"
+    return templates.function("rlike", to[0], templates.letters(rf"(?s)\A{first}\z"))
+
+
+_PERCENT: Final = re.compile(r"%(.?)", re.DOTALL)
+_PARTS: Final = {
+    "Y": ("year", 4),
+    "m": ("month", 2),
+    "d": ("day", 2),
+    "H": ("hour", 2),
+    "M": ("minute", 2),
+    "S": ("second", 2),
+}
+
+
+def _format(to: Written) -> Sql:
+    """Return a date or a time as a text, part after part."""
+    pieces = [templates.letters("")]
+    parts = _PERCENT.split(to.options["layout"])  # [text, letter, text, ... text]
+    for place, piece in enumerate(parts):
+        pieces.append(
+            _format_part(to[0], piece) if place % 2 else templates.letters(piece)
+        )
+    return templates.function("concat", *pieces)
+
+
+def _format_part(moment: Sql, letter: str) -> Sql:
+    """Return what one letter of a format stands for."""
+    if letter == "%":
+        return templates.letters("%")
+    if letter == "f":
+        return templates.function("right", moment_text(moment), templates.whole(6))
+    name, digits = _PARTS[letter]
+    part = templates.as_type(templates.function(name, moment), "STRING")
+    return templates.function(
+        "lpad", part, templates.whole(digits), templates.letters("0")
+    )
+
+
+def moment_text(moment: Sql) -> Sql:
+    """Return a time with all its digits: the cast writes no more than there are."""
+    text = templates.as_type(moment, "STRING")
+    joined = templates.function(
+        "replace", text, templates.letters(" "), templates.letters("T")
+    )
+    has_point = templates.function("contains", text.copy(), templates.letters("."))
+    point = templates.case([(has_point, templates.letters(""))], templates.letters("."))
+    filled = (templates.whole(26), templates.letters("0"))
+    return templates.function(
+        "rpad", templates.function("concat", joined, point), *filled
+    )
+
+
+def _plain(kind: str) -> Entry:
+    """Return the entry of a cast that always succeeds."""
+
+    def entry(to: Written) -> Sql:
+        return templates.as_type(to[0], kind)
+
+    return entry
+
+
+def _read(kind: str, name: str) -> Entry:
+    """Return the entry of a cast of a text of a grammar."""
+
+    def entry(to: Written) -> Sql:
+        text_or_null = templates.case([
+            (matches(to[0], casts.GRAMMARS[name]), without_blanks(to[0]))
+        ])
+        return templates.as_type_or_null(text_or_null, kind)
+
+    return entry
+
+
+def _read_real(to: Written) -> Sql:
+    """Return the nearest double, -0.0 as 0.0."""
+    return templates.plus(_read("DOUBLE", "f64")(to), templates.double(0))
+
+
+def _read_truth(to: Written) -> Sql:
+    """Return a truth by its name."""
+    small = in_small_letters(without_blanks(to[0]))
+    named = (("true", exp.true()), ("false", exp.false()))
+    return templates.case([
+        (templates.is_equal(small.copy(), templates.letters(name)), truth)
+        for name, truth in named
+    ])
+
+
+def _truncate_double(to: Written) -> Sql:
+    """Return a double without its fraction, if that fits."""
+    return templates.as_type(within_64_bits(to), "BIGINT")
+
+
+def _moment_text(to: Written) -> Sql:
+    """Return a time with all its digits."""
+    return moment_text(to[0])
+
+
+_CASTS: Final[Mapping[tuple[str, str], Entry]] = {
+    ("i64", "f64"): _plain("DOUBLE"),
+    ("i64", "text"): _plain("STRING"),
+    ("i64", "bool"): _plain("BOOLEAN"),
+    ("f64", "i64"): _truncate_double,
+    ("bool", "i64"): _plain("BIGINT"),
+    ("bool", "f64"): _plain("DOUBLE"),
+    ("bool", "text"): _plain("STRING"),
+    ("text", "i64"): _read("BIGINT", "i64"),
+    ("text", "f64"): _read_real,
+    ("text", "bool"): _read_truth,
+    ("text", "date"): _read("DATE", "date"),
+    ("text", "time"): _read("TIMESTAMP_NTZ", "time"),
+    ("date", "time"): _plain("TIMESTAMP_NTZ"),
+    ("date", "text"): _plain("STRING"),
+    ("time", "date"): _plain("DATE"),
+    ("time", "text"): _moment_text,
+}
+
+
+def _cast(to: Written) -> Sql:
+    """Return a value as one of another type."""
+    known, wanted = to.types[0], to.options["to"]
+    return to[0] if known == wanted else _CASTS[known, wanted](to)
+
+
+SECOND: Final = 10**6
+_DAY: Final = 86_400 * SECOND
+_TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+
+
+def _part(name: str) -> Entry:
+    """Return the entry of a part of a date, as i64."""
+
+    def entry(to: Written) -> Sql:
+        return templates.as_type(templates.function(name, to[0]), "BIGINT")
+
+    return entry
+
+
+def epoch() -> Sql:
+    """Return the first day of 1970."""
+    return templates.as_type(templates.letters("1970-01-01"), "DATE")
+
+
+def moment_at(ticks: Sql) -> Sql:
+    """Return the moment so many microseconds after 1970, of the years 1 to 9999."""
+    seconds = templates.multiplied_by(
+        templates.as_type(ticks, "DECIMAL(18, 0)"),
+        templates.as_type(templates.letters("0.000001"), "DECIMAL(6, 6)"),
+    )
+    return _later(templates.as_type(epoch(), "TIMESTAMP_NTZ"), seconds)
+
+
+def _later(moment: Sql, seconds: Sql) -> Sql:
+    """Return a moment so many seconds later, at most 12 digits of them."""
+    exact = templates.as_type(seconds, "DECIMAL(18, 6)")
+    zero = templates.whole(0)
+    span = templates.function("make_dt_interval", zero, zero.copy(), zero.copy(), exact)
+    return templates.plus(moment, span)
+
+
+def ticks_of(moment: Sql) -> Sql:
+    """Return the microseconds of a moment after 1970: of its day, and within it."""
+    days = templates.function("datediff", templates.as_type(moment, "DATE"), epoch())
+    whole = templates.multiplied_by(
+        templates.as_type(days, "BIGINT"), templates.bigint(_DAY)
+    )
+    minutes = templates.plus(
+        templates.multiplied_by(
+            templates.function("hour", moment.copy()), templates.bigint(3600)
+        ),
+        templates.multiplied_by(
+            templates.function("minute", moment.copy()), templates.bigint(60)
+        ),
+    )
+    clock = templates.multiplied_by(minutes, templates.bigint(SECOND))
+    return templates.plus(templates.plus(whole, clock), _ticks_of_minute(moment))
+
+
+def _ticks_of_minute(moment: Sql) -> Sql:
+    """Return the microseconds of a moment after its minute began."""
+    seconds = exp.Extract(this=exp.var("SECOND"), expression=moment.copy())
+    size = templates.as_type(templates.whole(SECOND), "DECIMAL(7, 0)")
+    return templates.as_type(templates.multiplied_by(seconds, size), "BIGINT")
+
+
+def _weekday(to: Written) -> Sql:
+    """Return the day of the week, Monday as 0."""
+    return templates.as_type(templates.function("weekday", to[0]), "BIGINT")
+
+
+def _truncate(to: Written) -> Sql:
+    """Return the start of a period, of the type it was."""
+    unit, is_date = to.options["unit"], to.types[0] == "date"
+    if unit in _CLOCK:
+        return _hour(to, _CLOCK[unit])
+    start = templates.as_type(to[0], "DATE")
+    if unit != "day":
+        start = templates.function("trunc", start, templates.letters(unit))
+    return start if is_date else templates.as_type(start, "TIMESTAMP_NTZ")
+
+
+_CLOCK: Final[Mapping[str, tuple[str, ...]]] = {
+    "hour": ("hour",),
+    "minute": ("hour", "minute"),
+    "second": ("hour", "minute", "second"),
+}
+
+
+def _hour(to: Written, parts: tuple[str, ...]) -> Sql:
+    """Return a moment with so many parts of its clock."""
+    given_parts = [templates.function(name, to[0]) for name in parts]
+    zero = templates.whole(0)
+    padding = [zero.copy() for _ in range(3 - len(given_parts))]
+    clock = templates.function("make_dt_interval", zero, *given_parts, *padding)
+    midnight = templates.as_type(templates.as_type(to[0], "DATE"), "TIMESTAMP_NTZ")
+    return templates.plus(midnight, clock)
+
+
+def _floor_quotient(number: Sql, size: int) -> Sql:
+    """Return number // size rounded down."""
+    rest = templates.function("pmod", number, templates.bigint(size))
+    return templates.infix(
+        exp.IntDiv, templates.minus(number.copy(), rest), templates.bigint(size)
+    )
+
+
+def _microseconds_between(to: Written) -> Sql:
+    """Return the microseconds between two times."""
+    return whole_difference(ticks_of(to[1]), ticks_of(to[0]))
+
+
+def _days_between(to: Written) -> Sql:
+    """Return days, or whole days of a duration."""
+    if to.types[0] == "date":
+        return templates.as_type(templates.function("datediff", to[1], to[0]), "BIGINT")
+    return _floor_quotient(_microseconds_between(to), _DAY)
+
+
+def _seconds_between(to: Written) -> Sql:
+    """Return whole seconds of a duration."""
+    return _floor_quotient(_microseconds_between(to), SECOND)
+
+
+def _small_shift(to: Written, most: int) -> Sql:
+    """Return a number of days or seconds that is small enough to be added, or NULL."""
+    inside = exp.Between(
+        this=to[1], low=templates.bigint(-most), high=templates.bigint(most)
+    )
+    return templates.case([(inside, to[1])])
+
+
+def _calendar_or_null(to: Written, later: Sql) -> Sql:
+    """Return a day or a moment of the years 1 to 9999, or NULL."""
+    kind = to.types[0]
+    ends = (date.min, date.max) if kind == "date" else _TIMES
+    first, last = (to.bind(end, kind) for end in ends)
+    there = exp.Between(
+        this=templates.in_parentheses(later.copy()), low=first, high=last
+    )
+    return templates.case([(there, later)])
+
+
+def _add_days(to: Written) -> Sql:
+    """Return another day, of the years 1 to 9999."""
+    days = templates.as_type(_small_shift(to, dates.WHOLE), "INT")
+    if to.types[0] == "date":
+        return _calendar_or_null(to, templates.function("date_add", to[0], days))
+    span = templates.function("make_dt_interval", days)
+    return _calendar_or_null(to, templates.plus(to[0], span))
+
+
+def _add_seconds(to: Written) -> Sql:
+    """Return another moment, of the years 1 to 9999."""
+    return _calendar_or_null(to, _later(to[0], _small_shift(to, dates.WHOLE_SECONDS)))
+
+
+def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
+    """Return how many changes are not after a time."""
+    edge = exp.to_identifier("edge")
+    ticks = templates.function("array", *numbers_of([n * SECOND for n in seconds]))
+    passed = templates.is_at_most(edge.copy(), ticks_of(time))
+    each = exp.Lambda(this=passed, expressions=[edge])
+    return templates.function("size", templates.function("filter", ticks, each))
+
+
+def _entry_at(values: Sequence[int], place: Sql) -> Sql:
+    """Return the number at a place of an array."""
+    return templates.function(
+        "element_at", templates.function("array", *numbers_of(values)), place
+    )
+
+
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times
+_FIRST, _LAST = (
+    (end - _EPOCH) // timedelta(microseconds=1)
+    for end in (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
+)
+
+
+def _cell_integer(to: Written, spelling: Spelling) -> Sql:
+    """Return the digits before the point, as an integer that fits."""
+    point = templates.letters(spelling.decimal)
+    digits = templates.function(
+        "substring_index", without_blanks(to[0]), point, templates.whole(1)
+    )
+    digits_or_null = templates.case([(matches(to[0], spelling.whole), digits)])
+    return templates.as_type_or_null(digits_or_null, "BIGINT")
+
+
+def _double(to: Written, spelling: Spelling) -> Sql:
+    """Return the nearest double, -0.0 as 0.0."""
+    number = without_blanks(to[0])
+    if spelling.decimal != ".":
+        signs = templates.letters(spelling.decimal), templates.letters(".")
+        number = templates.function("replace", number, *signs)
+    number_or_null = templates.case([(matches(to[0], spelling.real), number)])
+    return templates.plus(
+        templates.as_type_or_null(number_or_null, "DOUBLE"), templates.double(0)
+    )
+
+
+def _truth(to: Written, spelling: Spelling) -> Sql:
+    """Return a truth by its word."""
+    small = in_small_letters(without_blanks(to[0]))
+    words = [(word, exp.true()) for word in spelling.true]
+    words += [(word, exp.false()) for word in spelling.false]
+    return templates.case([
+        (templates.is_equal(small.copy(), templates.letters(word)), truth)
+        for word, truth in words
+    ])
+
+
+def _day(to: Written, spelling: Spelling) -> Sql:
+    """Return a date that the calendar has."""
+    return _date(to[0], spelling.date)
+
+
+def _moment(to: Written, spelling: Spelling) -> Sql:
+    """Return a time in UTC, of the years 1 to 9999."""
+    ticks = _ticks(to[0], spelling.time)
+    inside = exp.Between(
+        this=templates.in_parentheses(ticks),
+        low=templates.bigint(_FIRST),
+        high=templates.bigint(_LAST),
+    )
+    return moment_at(templates.case([(inside, ticks.copy())]))
+
+
+def _cell_part(cell: Sql, layout: Layout, name: str) -> Sql:
+    """Return a part as text, empty where it is not there."""
+    place = templates.whole(layout.parts.index(name) + 1)
+    pattern = templates.letters(whole_pattern(layout.pattern))
+    return templates.function("regexp_extract", cell.copy(), pattern, place)
+
+
+def _date(cell: Sql, layout: Layout) -> Sql:
+    """Return the date of a cell; what is no cell of the layout has empty parts."""
+    dash = templates.letters("-")
+    parts = [_cell_part(cell, layout, part) for part in ("year", "month", "day")]
+    text = templates.function("concat", parts[0], dash, parts[1], dash.copy(), parts[2])
+    return templates.as_type_or_null(text, "DATE")
+
+
+def _ticks(cell: Sql, layout: Layout) -> Sql:
+    """Return microseconds after 1970 in UTC, none for a day that no calendar has."""
+    ticks = ticks_of(templates.as_type(_date(cell, layout), "TIMESTAMP_NTZ"))
+    for name, seconds in (("hour", 3600), ("minute", 60), ("second", 1)):
+        if name in layout.parts:
+            size = templates.bigint(seconds * SECOND)
+            number = digits_number(_cell_part(cell, layout, name))
+            ticks = templates.plus(ticks, templates.multiplied_by(number, size))
+    if "offset" in layout.parts:
+        ticks = templates.minus(
+            ticks, zone_ticks(_cell_part(cell, layout, "offset"), "startswith")
+        )
+    if "fraction" not in layout.parts:
+        return ticks
+    nine = (templates.whole(9), templates.letters("0"))
+    digits = templates.function("rpad", _cell_part(cell, layout, "fraction"), *nine)
+    return round_to_microseconds(ticks, digits_number(digits))
+
+
+_READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {
+    "i64": _cell_integer,
+    "f64": _double,
+    "bool": _truth,
+    "date": _day,
+    "time": _moment,
+}
+
+
+def _cell_read(to: Written) -> Sql:
+    """Return the value of a cell."""
+    return _READERS[to.options["to"]](to, to.options["spelling"])
+
+
+def _parse(to: Written) -> Sql:
+    """Return the date or time of a text in a format."""
+    kind = to.options["to"]
+    return _READERS[kind](to, casts.spelling_of(to.options["layout"], kind))
+
+
+def _is_nan(to: Written) -> Sql:
+    """Return whether a value is NaN."""
+    return templates.is_equal(to[0], not_a_number())
+
+
+def _is_infinite(to: Written) -> Sql:
+    """Return whether a value is an infinity."""
+    return lies_infinitely_far(to[0])
+
+
+def _fill_nan(to: Written) -> Sql:
+    """Return x, or the other value for NaN."""
+    return templates.case([(templates.function("isnan", to[0]), to[1])], to[0])
+
+
+def _replace_infinity(to: Written) -> Sql:
+    """Return x, or what stands for an infinity."""
+    sign = templates.case(
+        [(templates.is_less(to[0], templates.double(0)), to[1])], to[2]
+    )
+    return templates.case([(lies_infinitely_far(to[0]), sign)], to[0])
+
+
+ENTRIES: Final[Mapping[Operation, Entry]] = {
+    casts.READ: _cell_read,
+    casts.STRPTIME: _parse,
+    **entries.ENTRIES,
+    logic.IS_NAN: _is_nan,
+    logic.IS_INFINITE: _is_infinite,
+    logic.FILL_NAN: _fill_nan,
+    logic.REPLACE_INFINITY: _replace_infinity,
+    choices.GREATEST: _function_entry("greatest"),
+    choices.LEAST: _function_entry("least"),
+    **exponential_entries(_let),
+    arithmetic.ADD: _infix(exp.Add, "try_add"),
+    arithmetic.SUBTRACT: _infix(exp.Sub, "try_subtract"),
+    arithmetic.MULTIPLY: _infix(exp.Mul, "try_multiply"),
+    arithmetic.DIVIDE: _divide,
+    arithmetic.FLOOR_DIVIDE: _floor_divide,
+    arithmetic.MODULO: _modulo,
+    arithmetic.QUOTIENT: _cut_quotient,
+    arithmetic.REMAINDER: _rest,
+    arithmetic.NEGATE: _negate,
+    arithmetic.CLIP: _clip,
+    arithmetic.ABS: _abs,
+    arithmetic.ROUND_DOWN: _round_down,
+    arithmetic.ROUND: _round,
+    arithmetic.SQRT: _sqrt,
+    arithmetic.FLOOR: _integer("floor"),
+    arithmetic.CEIL: _integer("ceil"),
+    bins.STEPS: _steps,
+    bins.PORTION: _portion,
+    casts.CAST: _cast,
+    text.LOWER: _lower,
+    text.UPPER: _upper,
+    letters.LOWERCASE: _case_entry("lower", _lower),
+    letters.UPPERCASE: _case_entry("upper", _upper),
+    text.LENGTH: _length,
+    text.SLICE: _slice,
+    text.CONTAINS: _function_entry("contains"),
+    text.FIND: _find,
+    patterns.LIKE: _match_pattern,
+    pieces_of_text.SPLIT: _split_text,
+    casts.STRFTIME: _format,
+    text.STARTS_WITH: _function_entry("startswith"),
+    text.ENDS_WITH: _function_entry("endswith"),
+    text.CONCAT: _concat,
+    text.STRIP: _strip,
+    text.REPLACE: _replace,
+    dates.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
+    dates.YEAR: _part("year"),
+    dates.MONTH: _part("month"),
+    dates.DAY: _part("day"),
+    dates.WEEKDAY: _weekday,
+    dates.HOUR: _part("hour"),
+    dates.MINUTE: _part("minute"),
+    dates.SECOND: _part("second"),
+    dates.TRUNCATE: _truncate,
+    dates.DAYS_BETWEEN: _days_between,
+    dates.SECONDS_BETWEEN: _seconds_between,
+    dates.ADD_DAYS: _add_days,
+    dates.ADD_SECONDS: _add_seconds,
+}

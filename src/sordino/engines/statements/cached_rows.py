@@ -1,0 +1,249 @@
+"""Rows that are kept, and answers in several runs.
+
+Answers in several runs, each for some of the ids: for when memory is short.
+
+A bound keeps rows by those of its own id. So the rows of a plan can be answered for one
+part of the ids after the other and the totals added, exactly. That holds when
+
+- all bounds of the plan stand above each other, and all are for some same columns,
+- what counts different values counts those columns among them.
+
+Kernel: totals.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeAlias, final
+
+from sordino.aggregations.measurement import AbstractTotal, Distinct, Total
+from sordino.engines.statements.dialect import AbstractDialect
+from sordino.expressions.schema import Schema, Version
+from sordino.query.node_rules import MOST, PlanNames, with_kept_rows
+from sordino.query.nodes import (
+    AbstractNode,
+    Crowded,
+    Explode,
+    Filter,
+    FlatMap,
+    Gathered,
+    Join,
+    KeepGroups,
+    KeepRows,
+    KeepUnique,
+    Kept,
+    MapRows,
+    Memberships,
+    Project,
+    PublicRows,
+    Question,
+    Source,
+    Unreadable,
+    Without,
+    by_kind,
+    with_inputs,
+)
+
+Bound: TypeAlias = (
+    KeepRows | KeepGroups | KeepUnique | Kept | Crowded | Memberships | Gathered
+)
+
+_IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
+    AbstractNode,
+    {
+        **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Kept), True),
+        **dict.fromkeys((Crowded, Memberships, Gathered), True),
+        **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
+        **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
+    },
+)
+"""Whether a row of a node depends on more than one row below it."""
+
+
+@final
+@dataclass(frozen=True)
+class Bucket(AbstractNode):
+    """The rows of every `count`-th id in the order of a hash, from the `number`-th."""
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    number: int
+    count: int
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[AbstractNode, ...]:
+        """Return the child."""
+        return (self.child,)
+
+    def describe(self) -> str:
+        """Show which part it is."""
+        return f"part {self.number} of {self.count} of {', '.join(self.per)}"
+
+
+def rows_in_buckets(
+    rows: AbstractNode, totals: Iterable[AbstractTotal], count: int
+) -> tuple[AbstractNode, ...]:
+    """Return rows in parts whose totals add up, or none where that is not sound."""
+    chain = list(_chain(rows))
+    if not chain or len(chain) < _bounds(rows):
+        return ()
+    lowest = chain[-1]
+    ids = _shared_ids(chain)
+    if not ids or not all(_adds(total, rows.schema, ids) for total in totals):
+        return ()
+    schema, names = _columns_counted(lowest)
+    per = tuple(name for name in names if schema[name].version in ids)
+    return tuple(
+        _replace(rows, lowest, _in_part(lowest, per, number, count))
+        for number in range(count)
+    )
+
+
+def _shared_ids(chain: Iterable[Bound]) -> frozenset[Version]:
+    """Return what all bounds of a chain count by."""
+    return frozenset.intersection(
+        *(_versions(*_columns_counted(bound)) for bound in chain)
+    )
+
+
+def _columns_counted(bound: Bound) -> tuple[Schema, tuple[str, ...]]:
+    """Return the columns of what a bound is of, and those by which it counts.
+
+    Rows that are kept may be parted by any columns: by those of all their bounds.
+    """
+    match bound:
+        case Kept():
+            rows: Any = bound.rows
+            ids = _shared_ids(_chain(rows))
+            names = (name for name in rows.per if rows.schema[name].version in ids)
+            return rows.schema, tuple(names) or rows.per
+        case _:
+            return bound.child.schema, bound.per
+
+
+def _in_part(
+    bound: Bound, per: tuple[str, ...], number: int, count: int
+) -> AbstractNode:
+    """Return the rows of a bound for a part of the ids; of kept rows it is a part."""
+    match bound:
+        case Kept():
+            whole = replace(bound, schema=bound.rows.schema)
+            return Bucket(whole, per, number, count, bound.schema)
+        case _:
+            part = Bucket(bound.child, per, number, count, bound.child.schema)
+            return with_inputs(bound, (part,))
+
+
+def _chain(node: Any) -> Iterator[Bound]:
+    """Yield the bounds from the top down to the first source on the left."""
+    if _is_bound(node):
+        yield node
+    for child in node.inputs[:1]:
+        yield from _chain(child)
+
+
+def _bounds(node: AbstractNode) -> int:
+    """Return how many bounds a plan has."""
+    return _is_bound(node) + sum(_bounds(child) for child in node.inputs)
+
+
+def _is_bound(node: AbstractNode) -> bool:
+    """Tell whether a node is a bound; rows that a step has made are none."""
+    return _IS_BOUND.get(type(node), False)
+
+
+def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
+    """Return what columns hold, whatever they are called."""
+    return frozenset(schema[name].version for name in names)
+
+
+def _adds(total: AbstractTotal, schema: Schema, ids: frozenset[Version]) -> bool:
+    """Tell whether a total is the sum of those of the parts."""
+    return _ADDS[type(total)](total, schema, ids)
+
+
+_Rule: TypeAlias = Callable[[Any, Schema, frozenset[Version]], bool]
+_ADDS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
+    AbstractTotal,
+    {
+        Total: lambda *_: True,
+        Distinct: lambda total, schema, ids: ids <= _versions(schema, total.columns),
+    },
+)
+
+
+def _replace(node: AbstractNode, old: AbstractNode, new: AbstractNode) -> AbstractNode:
+    """Return a plan with one of its nodes replaced."""
+    if node is old:
+        return new
+    return with_inputs(node, tuple(_replace(child, old, new) for child in node.inputs))
+
+
+@final
+class NoPlace(Exception):
+    """Rows cannot be kept: there is no place for them, or too little memory."""
+
+
+@final
+class KeptTables:
+    """The tables of one engine: names by plans, and which of them hold their rows."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._plans = PlanNames()
+        self._large: set[str] = set()
+        self._there: dict[str, bool] = {}
+        """Whether all rows are there, of each place."""
+        self.rehearsed: set[str] = set()
+        """Plans that ran on tables without rows."""
+
+    def use_kept_rows(self, question: Question) -> Question:
+        """Return a question over rows that are kept, unless they are too many."""
+        return replace(question, rows=with_kept_rows(question.rows, self._name))
+
+    def _name(self, rows: AbstractNode) -> str | None:
+        name = self._plans.name(rows)
+        return None if name in self._large else name
+
+    def holds(self, name: str) -> bool:
+        """Tell whether a table has its rows; it is then the last to make room."""
+        if not self._there.get(name, False):
+            return False
+        self._there[name] = self._there.pop(name)
+        return True
+
+    def begin(self, name: str) -> None:
+        """Note that there is a place for rows."""
+        self._there[name] = False
+
+    def end(self, name: str) -> None:
+        """Note that a place has all its rows."""
+        self._there[name] = True
+
+    def give_up(self, name: str) -> None:
+        """Note that rows are too many to be kept."""
+        self._large.add(name)
+
+    def excess(self, needed: Iterable[str]) -> Sequence[str]:
+        """Return the tables that have to make room, never those that are needed."""
+        free = [name for name in self._there if name not in frozenset(needed)]
+        return free[: max(0, len(self._there) - MOST)]
+
+    def drop(self, names: Sequence[str]) -> None:
+        """Note that tables are no more."""
+        for name in names:
+            self._there.pop(name, None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all places."""
+        return tuple(self._there)
+
+
+def columns_text(dialect: AbstractDialect, schema: Schema) -> str:
+    """Return the columns of a table for rows of a schema, by their places."""
+    kinds = (column.type for _, column in schema.columns)
+    return ", ".join(
+        f"c{place} {dialect.type_of(kind).sql(dialect.name)}"
+        for place, kind in enumerate(kinds)
+    )

@@ -1,0 +1,241 @@
+"""All that will run for a question, written before anything runs.
+
+A script is run twice: on empty tables before the charge, then on the rows. The first
+run reads nothing of anybody, so what goes wrong in it is public.
+
+Kernel: totals.
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import final
+
+import pyarrow as pa
+
+from sordino.data.source import refuse_changed
+from sordino.engines.statements.plans import Function, stages_of
+from sordino.engines.statements.statements import Statement, Statements
+from sordino.engines.statements.totals import Measures
+from sordino.errors import InvalidQuery, show
+from sordino.expressions.schema import Schema
+from sordino.query.node_rules import prune_question
+from sordino.query.nodes import AbstractNode, Kept, Question, nodes_below, tables_of
+
+
+@final
+@dataclass(frozen=True)
+class Run:
+    """Functions in their order with the rows for each, then a last statement."""
+
+    functions: tuple[tuple[Function, Statement], ...]
+    rows: AbstractNode
+    """What the last statement is of, after the last function."""
+    last: Statement
+
+    @property
+    def statements(self) -> Iterator[Statement]:
+        """Return all statements, in the order in which they run."""
+        yield from (below for _, below in self.functions)
+        yield self.last
+
+    @property
+    def in_place(self) -> bool:
+        """Tell whether the database reads a source of it by itself."""
+        return any(statement.in_place for statement in self.statements)
+
+    @property
+    def mark(self) -> int:
+        """Return a number that runs share which run alike on empty tables."""
+        schemas = [repr(node.schema) for node, _ in self.functions]
+        read = [
+            (statement.text, repr(statement.values), repr(_columns(statement)))
+            for statement in self.statements
+        ]
+        return hash((*schemas, *read))
+
+    def empty_copy(self) -> "Run":
+        """Return the same run over tables without rows."""
+        functions = tuple((node, below.empty_copy()) for node, below in self.functions)
+        return Run(functions, self.rows, self.last.empty_copy())
+
+    def readable_text(self) -> str:
+        """Return the steps as people read them."""
+        texts = []
+        for number, (node, below) in enumerate(self.functions):
+            texts += [
+                below.readable_text(),
+                f"-- m{number}: {node.describe()}, over the rows above",
+            ]
+        return "\n\n".join([*texts, self.last.readable_text()])
+
+
+@final
+@dataclass(frozen=True)
+class Recipe:
+    """What makes the rows that are kept in a table."""
+
+    name: str
+    schema: Schema
+    run: Run
+
+    @classmethod
+    def of(cls, statements: Statements, node: Kept) -> "Recipe":
+        """Return what makes the rows that a leaf is about."""
+        steps = stages_of(node.rows)
+        return cls(
+            node.name,
+            node.rows.schema,
+            Run(
+                _with_rows(statements, steps.functions),
+                steps.rows,
+                statements.rows(steps.rows),
+            ),
+        )
+
+    def readable_text(self) -> str:
+        """Return what makes the rows as people read it."""
+        return f"{self.run.readable_text()}\n\n-- {self.name}: the rows above, kept"
+
+
+@final
+@dataclass(frozen=True)
+class Script:
+    """What makes the rows that a question is about, then what answers it."""
+
+    question: Question
+    asked_for: Question
+    """The question before rows that are kept took the place of others."""
+    writes: Statements
+    kept: tuple[Kept, ...]
+    """Which rows are to be there."""
+    run: Run
+    measures: Measures | None
+    """What its totals are put together of, where the database does not tell them."""
+    written: dict[str, Recipe] = field(default_factory=dict, compare=False)
+    """What makes these rows, of those for which that was needed."""
+
+    @classmethod
+    def of(
+        cls, statements: Statements, question: Question, asked_for: Question
+    ) -> "Script":
+        """Return the script of a question, whose plan says which rows are kept."""
+        rows = prune_question(question)
+        leaves = {leaf.name: leaf for leaf in _kept_leaves(rows)}
+        steps = stages_of(rows)
+        if statements.dialect.tells_sums:
+            measures = Measures.of(question)
+            last = statements.measures(question, steps.rows, measures)
+        else:
+            measures = None
+            last = statements.totals(question, steps.rows)
+        run = Run(_with_rows(statements, steps.functions), steps.rows, last)
+        return cls(
+            question, asked_for, statements, tuple(leaves.values()), run, measures
+        )
+
+    def rewrite(self, statements: Statements) -> "Script":
+        """Return the same script, written for tables that are read in another way."""
+        return Script.of(statements, self.question, self.asked_for)
+
+    def without_kept(self, statements: Statements) -> "Script":
+        """Return the script of the question as it was asked: no rows are kept."""
+        return Script.of(statements, self.asked_for, self.asked_for)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Return all that is run, in this order."""
+        return (*(self.recipe(leaf).run for leaf in self.kept), self.run)
+
+    def recipe(self, leaf: Kept) -> Recipe:
+        """Return what makes the rows that a leaf is about, written once."""
+        if leaf.name not in self.written:
+            self.written[leaf.name] = Recipe.of(self.writes, leaf)
+        return self.written[leaf.name]
+
+    @property
+    def in_place(self) -> bool:
+        """Tell whether the database reads a source of it by itself."""
+        return any(run.in_place for run in self.runs)
+
+    def refuse_changed(self) -> None:
+        """Refuse sources that are not what they were when they were opened."""
+        names = {name for part in self.kept for name in tables_of(part.rows)}
+        for name in sorted(names):
+            refuse_changed(name, self.writes.tables[name].source)
+        for statement in self.run.statements:
+            for part in statement.handed:
+                refuse_changed(part.table, part.source)
+
+    def recipes(self, known: Container[str]) -> tuple[Recipe, ...]:
+        """Return what makes the rows that are kept, but for those with known names."""
+        return tuple(self.recipe(leaf) for leaf in self.kept if leaf.name not in known)
+
+    def refuse_private(self, recipes: Iterable[Recipe], public: Container[str]) -> None:
+        """Refuse to hand over rows that are not public, and what is made of such."""
+        runs = (*(recipe.run for recipe in recipes), self.run)
+        if any(run.functions for run in runs):
+            raise sending_refusal("the rows that a function makes")
+        for part in (handed for run in runs for handed in run.last.handed):
+            if not (part.in_place or part.given or part.table in public):
+                raise sending_refusal(f"the rows of {show(part.table)}")
+
+    def totals(self, table: Callable[[Statement], pa.Table]) -> pa.Table:
+        """Return the totals of groups, or of places of keys.
+
+        Where sums and counts do not hold them, they are asked for as they are.
+        """
+        rows = table(self.run.last)
+        if self.measures is None:
+            return rows
+        added = self.measures.add(rows)
+        if added is not None:
+            return added
+        return table(self.whole_totals)
+
+    @property
+    def whole_totals(self) -> Statement:
+        """Return what tells the totals themselves, also where sums and counts do."""
+        return self.writes.totals(self.question, self.run.rows)
+
+    def readable_text(self) -> str:
+        """Return the steps as people read them."""
+        texts = [self.recipe(leaf).readable_text() for leaf in self.kept]
+        return "\n\n".join([*texts, self.run.readable_text()])
+
+
+def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:
+    """Yield the leaves of a plan whose rows are kept."""
+    for node in nodes_below(rows):
+        match node:
+            case Kept():
+                yield node
+            case _:
+                pass
+
+
+def _with_rows(
+    statements: Statements, functions: tuple[Function, ...]
+) -> tuple[tuple[Function, Statement], ...]:
+    """Return functions with the statements of the rows for each."""
+    return tuple((node, statements.rows(node.child)) for node in functions)
+
+
+def sending_refusal(what: str) -> InvalidQuery:
+    """Return the refusal to send private rows to a server.
+
+    >>> raise sending_refusal("the rows of 'visits'")
+    Traceback (most recent call last):
+    sordino.errors.InvalidQuery: the rows of 'visits' are not in the server, and ...
+    """
+    return InvalidQuery(
+        f"{what} are not in the server, and private rows are never sent to one",
+        'Ask with engine="duckdb", which reads the tables of a server, too.',
+    )
+
+
+def _columns(statement: Statement) -> list[list[tuple[int, pa.DataType]]]:
+    """Return which columns a statement reads, and their types."""
+    return [
+        [(place, part.source.fields[place][1]) for place in part.places]
+        for part in statement.handed
+    ]

@@ -1,0 +1,356 @@
+"""The last select: totals for each group, and answers in one form.
+
+Totals that are put together outside of the database, of sums and counts.
+
+    sum of factor * x + shift  =  factor * (sum of x) + shift * (number of x)
+
+The database is asked for each sum and each count once, as an i64 that is null where a
+faster form does not hold it; then the question is asked in its wide form.
+
+The last select of a question: totals for each group.
+
+With keys there is a row for each key that has rows, and instead of the key its place
+among the keys; the engine puts the zeros in between.
+
+Public keys that are all the integers of a box: a place among them is a number.
+
+keys (2, 0), (2, 1), (3, 0), (3, 1)    ->    place of (g, h) = 2 (g - 2) + (h - 0)
+
+Kernel: totals.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from sordino.aggregations.measurement import MOST, AbstractTotal, Distinct, Total
+from sordino.engines.statements.dialect import AbstractDialect
+from sordino.engines.statements.plans import (
+    Subquery,
+    Writer,
+    alias_as,
+    select_from,
+    select_groups,
+    table_named,
+)
+from sordino.expressions.schema import Schema, arrow_type
+from sordino.expressions.tree import AbstractExpression
+from sordino.numbers.arrays import as_arrow, as_numpy
+from sordino.query.nodes import Question, by_kind
+
+_FIT: Final = 2**62
+"""Integers up to here are added and multiplied in 64 bits."""
+Write: TypeAlias = Callable[[Writer, Subquery], exp.Expression]
+
+
+@final
+@dataclass(frozen=True)
+class Term:
+    """A sum or a count, so many times."""
+
+    times: int
+    mark: tuple[str, Any]
+    """What terms share that are the same number."""
+    write: Write
+
+
+def terms_of(total: AbstractTotal, schema: Schema) -> list[Term]:
+    """Return what a total is the sum of."""
+    terms: list[Term] = _TERMS[type(total)](total, schema)
+    return [term for term in terms if term.times]
+
+
+@final
+@dataclass(frozen=True)
+class Measures:
+    """The sums and counts of a question, and how its totals are put together."""
+
+    terms: tuple[list[Term], ...]
+    """Of each total."""
+    writes: Mapping[tuple[str, Any], Write]
+    """Each sum and each count once."""
+
+    @classmethod
+    def of(cls, question: Question) -> "Measures":
+        """Return what the totals of a question are made of."""
+        schema = question.rows.schema
+        terms = tuple(terms_of(total, schema) for total in question.totals)
+        return cls(terms, {term.mark: term.write for each in terms for term in each})
+
+    def write(
+        self, work: Writer, question: Question, rows: Subquery
+    ) -> list[exp.Expression]:
+        """Return the sums and counts, of the rows of a group."""
+        del question
+        return [write(work, rows) for write in self.writes.values()]
+
+    def add(self, rows: pa.Table) -> pa.Table | None:
+        """Return groups, or places of keys, and totals; None where one is not held."""
+        width = rows.num_columns - len(self.writes)
+        measures = rows.columns[width:]
+        if any(measure.null_count for measure in measures):
+            return None
+        numbers = dict(zip(self.writes, map(as_numpy, measures), strict=True))
+        sizes = {mark: _greatest_size(values) for mark, values in numbers.items()}
+        totals = []
+        for terms in self.terms:
+            added, reach = np.zeros(rows.num_rows, np.int64), 0
+            for term in terms:
+                reach += abs(term.times) * sizes[term.mark]
+                if reach > _FIT:
+                    return None
+                added += term.times * numbers[term.mark]
+            totals.append(as_arrow(np.clip(added, -MOST, MOST)))
+        columns = [*rows.columns[:width], *totals]
+        return pa.table(columns, names=[f"a{place}" for place in range(len(columns))])
+
+
+def _greatest_size(values: Any) -> int:
+    """Return how far a number is from 0, at most; 1 where all are."""
+    if not values.size:
+        return 1
+    return max(1, abs(int(values.min())), abs(int(values.max())))
+
+
+def _terms_of_sum(total: Total, schema: Schema) -> list[Term]:
+    expression = total.expression
+    if not total.names():
+        constant = expression.value({})
+        added = 0 if constant is None else total.factor * constant + total.shift
+        return [Term(added, *_ROWS)]
+    mark = id(expression)
+    counted = _ROWS
+    if expression.column(schema).nullable:
+        counted = ("values", mark), _write_over(expression, _values)
+    summed = (
+        ("sum", mark),
+        _write_over(expression, lambda work, x: work.dialect.brief_sum(x)),
+    )
+    return [Term(total.factor, *summed), Term(total.shift, *counted)]
+
+
+def _terms_of_distinct(total: Distinct, schema: Schema) -> list[Term]:
+    del schema
+
+    def write(work: Writer, rows: Subquery) -> exp.Expression:
+        columns = [rows.columns[name] for name in total.columns]
+        return work.dialect.narrow_total(work.dialect.distinct(columns))
+
+    return [Term(1, ("distinct", total.columns), write)]
+
+
+def _write_over(
+    expression: AbstractExpression,
+    form: Callable[[Writer, exp.Expression], exp.Expression],
+) -> Write:
+    """Return what writes a form over the values of an expression."""
+    return lambda work, rows: form(work, work.render(expression, rows.columns))
+
+
+def _values(work: Writer, value: exp.Expression) -> exp.Expression:
+    """Return how many values are not missing."""
+    del work
+    return exp.Count(this=value)
+
+
+def _rows(work: Writer, rows: Subquery) -> exp.Expression:
+    """Return how many rows there are."""
+    del work, rows
+    return exp.Count(this=exp.Star())
+
+
+_ROWS: Final[tuple[tuple[str, Any], Write]] = ("rows", None), _rows
+_TERMS: Final[Mapping[type[AbstractTotal], Callable[[Any, Schema], list[Term]]]] = (
+    by_kind(AbstractTotal, {Total: _terms_of_sum, Distinct: _terms_of_distinct})
+)
+
+
+KEYS: Final = "keys"
+PLACE: Final = "place"
+PARTS: Final = "parts"
+
+
+Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[exp.Expression]]
+"""What is told of each group: `wide_totals`, `narrow_totals`, or measures."""
+
+
+def wide_totals(
+    work: Writer, question: Question, rows: Subquery
+) -> Sequence[exp.Expression]:
+    """Return totals that are not held within their limits: they can be added."""
+    schema = question.rows.schema
+    return [total_of(work, total, rows, schema) for total in question.totals]
+
+
+def narrow_totals(
+    work: Writer, question: Question, rows: Subquery
+) -> Sequence[exp.Expression]:
+    """Return totals held within their limits."""
+    return list(map(work.dialect.narrow_total, wide_totals(work, question, rows)))
+
+
+def grouped_rows(
+    work: Writer, question: Question, rows: Subquery, form: Form
+) -> exp.Select:
+    """Return the select of groups over the rows of a question, and what is told."""
+    by = [rows.columns[name] for name in question.by]
+    totals = form(work, question, rows)
+    groups_by = [
+        (f"by {name}", value) for name, value in zip(question.by, by, strict=True)
+    ]
+    groups = work.part(select_groups(rows, by), groups_by, further=totals)
+    columns = list(groups.columns.values())
+    if question.keys is None:
+        return _select(groups, [*columns, *groups.further])
+    box = work.dialect.place_in_box(columns, question.keys)
+    if box is not None:
+        place, within = box
+        return _select(groups, [place, *groups.further]).where(within, copy=False)
+    agree = [
+        work.dialect.same(exp.column(f"c{place}", table=KEYS), column)
+        for place, column in enumerate(columns)
+    ]
+    place = exp.column(PLACE, table=KEYS)
+    joined = _select(groups, [place, *groups.further])
+    return joined.join(
+        table_named(KEYS), on=exp.and_(*agree), join_type="inner", copy=False
+    )
+
+
+def added_totals(dialect: AbstractDialect, question: Question) -> exp.Select:
+    """Return the select that adds the wide totals of parts, group by group."""
+    width = len(question.by) if question.keys is None else 1
+    by = [exp.column(f"a{place}", table=PARTS) for place in range(width)]
+    places = range(width, width + len(question.totals))
+    totals = [
+        dialect.narrow_total(
+            dialect.sum_of_totals(exp.column(f"a{place}", table=PARTS))
+        )
+        for place in places
+    ]
+    rows = Subquery(PARTS, {})
+    return _select(rows, [*by, *totals]).group_by(*by, copy=False)
+
+
+def total_of(
+    work: Writer, total: AbstractTotal, rows: Subquery, schema: Schema
+) -> exp.Expression:
+    """Return a total of the rows of a group, in a type that holds it."""
+    return _TOTALS[type(total)](work, total, rows, schema)
+
+
+def _select(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:
+    listed = [alias_as(column, f"a{place}") for place, column in enumerate(columns)]
+    return select_from(rows).select(*listed, copy=False)
+
+
+def _total(
+    work: Writer, asked_for: Total, rows: Subquery, schema: Schema
+) -> exp.Expression:
+    """Return a sum; that of a constant is a number of rows."""
+    expression = asked_for.expression
+    if expression.names():
+        value = work.render(expression, rows.columns)
+        complete = not expression.column(schema).nullable
+        return work.dialect.exact_sum(
+            value, asked_for.factor, asked_for.shift, complete=complete
+        )
+    constant = expression.value({})
+    added = 0 if constant is None else asked_for.factor * constant + asked_for.shift
+    return work.dialect.row_count(added)
+
+
+def _distinct(
+    work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema
+) -> exp.Expression:
+    del schema
+    return work.dialect.distinct([rows.columns[name] for name in asked_for.columns])
+
+
+_Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], exp.Expression]
+_TOTALS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
+    AbstractTotal, {Total: _total, Distinct: _distinct}
+)
+
+
+@final
+@dataclass(frozen=True)
+class Side:
+    """The integers of one column from the least to the greatest."""
+
+    least: int
+    greatest: int
+    step: int
+    """By how many places a key is further whose integer is greater by one."""
+
+
+def box_of(keys: pa.Table) -> tuple[Side, ...] | None:
+    """Return the sides of the box that keys fill one after the other, or None.
+
+    >>> box_of(pa.table({"g": [2, 3], "h": [0, 0]}))
+    (Side(least=2, greatest=3, step=1), Side(least=0, greatest=0, step=1))
+    >>> box_of(pa.table({"g": [2, 3, 5]}))
+    """
+    if not keys.num_rows or not all(map(_is_whole, keys.columns)):
+        return None
+    columns = list(map(as_numpy, keys.columns))
+    ends = [(int(column.min()), int(column.max())) for column in columns]
+    sizes = [greatest - least + 1 for least, greatest in ends]
+    if math.prod(sizes) != keys.num_rows:
+        return None
+    sides = tuple(
+        Side(*both, math.prod(sizes[place + 1 :])) for place, both in enumerate(ends)
+    )
+    places = sum(
+        side.step * (column - side.least)
+        for side, column in zip(sides, columns, strict=True)
+    )
+    return sides if np.array_equal(places, np.arange(keys.num_rows)) else None
+
+
+def _is_whole(column: pa.ChunkedArray) -> bool:
+    """Tell whether a column is of integers, none of them missing."""
+    return pa.types.is_int64(column.type) and not column.null_count
+
+
+def answer_table(question: Question, rows: pa.Table) -> pa.Table:
+    """Return the answer, from groups and totals or from places of keys and totals."""
+    keys = question.keys
+    width = len(question.by) if keys is None else 1
+    columns = rows.columns[width : width + len(question.totals)]
+    totals = [total.combine_chunks() for total in columns]
+    if keys is None:
+        groups = rows.columns[:width]
+    else:
+        groups = keys.columns
+        totals = [
+            _spread_totals(rows.column(0), total, keys.num_rows) for total in totals
+        ]
+    return pa.Table.from_arrays([*groups, *totals], schema=answer_schema(question))
+
+
+def with_places(keys: pa.Table) -> pa.Table:
+    """Return keys as c0, c1, ... with their places."""
+    names = [f"c{place}" for place in range(keys.num_columns)]
+    places = as_arrow(np.arange(keys.num_rows))
+    return keys.rename_columns(names).append_column(PLACE, places)
+
+
+def _spread_totals(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
+    """Return totals at their places, zeros elsewhere."""
+    spread = np.zeros(count, np.int64)
+    spread[as_numpy(places)] = as_numpy(totals)
+    return as_arrow(spread)
+
+
+def answer_schema(question: Question) -> pa.Schema:
+    """Return the columns that every answer to a question has."""
+    rows: Schema = question.rows.schema
+    by = [pa.field(name, arrow_type(rows[name].type)) for name in question.by]
+    places = range(len(question.totals))
+    return pa.schema([*by, *(pa.field(f"total {n}", pa.int64()) for n in places)])

@@ -1,0 +1,353 @@
+"""Claims and the bodies of records: charge once, answer once.
+
+What a ledger does with a claim: charge it once, answer it once.
+
+Each function is one transaction, and adds one record at most.
+
+Kernel: charge.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter, InvalidQuery
+from sordino.ledger import blocks as block_charges
+from sordino.ledger import earmarks, file_format, policy_enforcement
+from sordino.ledger.file_format import Record, hash_bytes
+from sordino.ledger.log import Log
+from sordino.ledger.record_kinds import DATASET, Claim, Entry, Ticket
+from sordino.losses.budgets.charge import Charge
+from sordino.losses.budgets.limits import Limit, budget_text
+from sordino.losses.loss import Loss
+from sordino.numbers.canonical import FORM
+
+_MOST_WORDS: Final = 2**20
+"""Letters of a request that a record holds; of a longer one it has the hash alone."""
+
+
+def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
+    """Return the body of a charge, or refuse it: each budget as it stands now."""
+    obeyed = policy_enforcement.counted_part(log, claim, when)
+    charges: dict[str, dict[str, str]] = {}
+    sums: dict[str, dict[str, str]] = {}
+    blocks = _block_fields(log, claim)
+    for name in dict.fromkeys((DATASET, claim.budget)):
+        if name == DATASET and blocks:
+            continue  # nothing is added up over blocks
+        charge, after = _charge_of(log, name, claim)
+        charges[name], sums[name] = charge.texts(), after.texts()
+    fields = blocks | {
+        "asked": budget_text(claim.asked),
+        "budget": claim.budget,
+        "charges": charges,
+        "key": claim.key,
+        "known": claim.loss_texts,
+        "loss": repr(claim.loss),
+        "plan": claim.plan,
+        "request": claim.request,
+        "spent": sums,
+        "when": when,
+        "who": claim.who,
+        "why": claim.why,
+        "words": _words(claim.words),
+    }
+    if claim.job:
+        fields["job"] = claim.job
+    if claim.files is not None:
+        fields["files"] = claim.files.fields
+    if obeyed is not None:
+        fields["policy"] = obeyed
+    if claim.earmark is None:
+        return fields
+    left = earmarks.rest_after(log, claim.earmark, claim.budget, charges)
+    return fields | {"earmark": claim.earmark, "rest": left}
+
+
+def remaining_after(log: Log, claim: Claim, when: str) -> Loss:
+    """Return what would be left of a budget beside what is set aside, or refuse."""
+    fields, limit = charge_fields(log, claim, when), log.chargeable(claim.budget)
+    aside = earmarks.sum_earmarks(log, claim.budget, limit, without=claim.earmark)
+    own = fields.get("rest")
+    if own is not None:
+        aside = aside.plus(log.read_charge(limit, own[claim.budget]))
+    if claim.budget in fields["spent"]:
+        spent = log.read_charge(limit, fields["spent"][claim.budget])
+    else:
+        after = [log.read_charge(limit, texts) for *_, texts in fields["blocks"]]
+        spent = block_charges.worst_sum(limit, after)
+    return limit.rule.remainder(spent.plus(aside))
+
+
+def _block_fields(log: Log, claim: Claim) -> dict[str, Any]:
+    """Return what a charge says of blocks: nothing, in a ledger without any."""
+    divided = log.store.newest("divided") > 0
+    if divided == (claim.blocks is None):
+        problem = "has blocks, and each is charged" if divided else "has no blocks"
+        raise InvalidParameter(
+            "blocks",
+            claim.blocks,
+            f"does not fit the ledger, which {problem}",
+            "Name the blocks that the rows can be of."
+            if divided
+            else "Leave them out.",
+        )
+    return block_charges.block_fields(log, claim) if divided else {}
+
+
+def _words(text: str) -> Any:
+    """Return what is kept of a request: all its words, unless they are very many."""
+    return json.loads(text) if 0 < len(text) <= _MOST_WORDS else None
+
+
+def entries_of(log: Log, records: Iterable[Record]) -> Iterator[Entry]:
+    """Yield charges as they are shown."""
+    limits, names = log.limits(), block_charges.block_names(log)
+    for record in records:
+        yield entry_of(log, record, limits, names)
+
+
+def entry_of(
+    log: Log, record: Record, limits: Mapping[str, Limit], names: tuple[str, ...]
+) -> Entry:
+    """Return a charge as it is shown."""
+    fields = record.fields
+    places = [
+        place for place, _ in block_charges.spread_runs(fields.get("blocks") or ())
+    ]
+    known = set(fields["charges"]) <= set(limits) and DATASET in limits
+    if not known or max(places, default=-1) >= len(names):
+        raise log.damage(f"record {record.number} does not follow from those before it")
+    each = fields.get("each")
+    return Entry(
+        number=record.number,
+        when=datetime.fromisoformat(fields["when"]),
+        who=fields["who"],
+        why=fields["why"],
+        key=fields.get("key"),
+        budget=fields["budget"],
+        asked=fields["asked"],
+        loss=fields["loss"],
+        plan=fields["plan"],
+        charges={
+            name: log.read_charge(limits[name], texts)
+            for name, texts in fields["charges"].items()
+        },
+        answered=log.store.newest(f"answer {record.number}") > 0,
+        job=fields.get("job") or "",
+        policy=(fields.get("policy") or {}).get("sha256", ""),
+        blocks=tuple(names[place] for place in places),
+        each=None if each is None else log.read_charge(limits[DATASET], each),
+    )
+
+
+def list_entries(log: Log) -> tuple[Entry, ...]:
+    """Return all charges as they are shown, in order."""
+    return tuple(entries_of(log, log.every("charged")))
+
+
+def spent_of(log: Log, budget: str) -> Loss:
+    """Return what was charged to a budget; of blocks, at most to any of them."""
+    limit = log.limit_of(budget)
+    return limit.rule.loss_of(block_charges.spent_at_most(log, budget, limit))
+
+
+def rest_of(log: Log, budget: str) -> Loss:
+    """Return what is left of a budget beside what is set aside, in every block."""
+    limit = log.limit_of(budget)
+    if log.is_closed(budget):
+        return limit.rule.loss_of(limit.rule.zero)
+    spent = block_charges.spent_at_most(log, budget, limit)
+    return limit.rule.remainder(spent.plus(earmarks.sum_earmarks(log, budget, limit)))
+
+
+def find_entry(log: Log, key: str) -> Entry | None:
+    """Return the charge of a key, None if there is none."""
+    record = log.newest_about(f"key {key}")
+    return None if record is None else next(entries_of(log, [record]))
+
+
+def _charge_of(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
+    """Return what one budget is charged, and its sum after that.
+
+    What is set aside for others is not there to be spent.
+    """
+    limit = log.chargeable(name)
+    spent = log.sum_of_charges(name, limit)
+    charge = limit.rule.charge_for(claim.asked, claim.loss).shorten(spent)
+    aside = earmarks.sum_earmarks(log, name, limit, without=claim.earmark)
+    try:
+        limit.rule.accept(spent.plus(aside), charge)
+    except BudgetExceeded as error:
+        if name == DATASET:
+            raise
+        raise BudgetExceeded(f"of the budget {name!r}: {error}") from None
+    return charge, spent.plus(charge)
+
+
+def allot(log: Log, name: str, limit: Limit, when: str) -> None:
+    """Give a name a limit, unless it has this one."""
+    recorded = log.limit(name)
+    if recorded is None:
+        log.add("budget", {"budget": name, "limit": limit.fields, "when": when})
+    elif (first := log.first_limit(name).stated) != limit.stated:
+        raise InvalidParameter(
+            "limit",
+            limit.stated,
+            f"differs from the recorded limit of {name!r}, {first}",
+            "Give the recorded limit, or choose another name.",
+        )
+
+
+def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
+    """Charge a claim, or return what its key has."""
+    charged = None if claim.key is None else log.newest_about(f"key {claim.key}")
+    if charged is not None:
+        return _again(log, identity, (charged, claim), when)
+    charge = log.add("charged", charge_fields(log, claim, when))
+    keyed = claim.key is not None
+    return Ticket(identity, charge.number, 1, keyed, hash=charge.hash, when=when)
+
+
+def begin(log: Log, claimed: tuple[str, Ticket], when: str) -> None:
+    """Take the attempt that is left, or refuse where somebody else has taken it.
+
+    For any charge one ticket at most gets through, and none does after it was lost.
+    """
+    identity, ticket = claimed
+    _refuse_foreign(log, identity, ticket)
+    if log.newest_about(f"answer {ticket.number}") is not None:
+        raise _answered_refusal(ticket)
+    if not ticket.keyed or ticket.fence > 1:
+        return
+    charged = log.record(ticket.number).fields
+    if log.newest_about(f"lease {ticket.number}") is not None:
+        raise AnswerLost(str(charged.get("key")))
+    leased = {"charge": ticket.number, "fence": 2, "who": charged["who"], "when": when}
+    log.add("leased", leased)
+
+
+def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) -> bytes:
+    """Store the answer of a ticket, or return the one that is there."""
+    ticket, answer = answered
+    _refuse_foreign(log, identity, ticket)
+    stored = log.newest_about(f"answer {ticket.number}")
+    if stored is not None and not ticket.keyed:
+        return _once(stored, ticket, answer)
+    committed = log.answer(ticket.number)
+    if committed is not None:
+        return committed
+    fields = {
+        "charge": ticket.number,
+        "fence": ticket.fence,
+        "sha256": hash_bytes(answer),
+        "size": len(answer),
+        "when": when,
+    }
+    # nobody can ask for an answer without a key: what is kept of it is its hash
+    log.add("answered", fields, answer if ticket.keyed else b"", lasting=ticket.keyed)
+    return answer
+
+
+def refuse_large_answer(answer: Any) -> None:
+    """Refuse an answer that is too large for a ledger, or no bytes."""
+    if not isinstance(answer, bytes) or len(answer) > file_format.LARGEST:
+        raise InvalidParameter(
+            "answer",
+            type(answer),
+            f"must be at most {file_format.LARGEST} bytes",
+            "Ask for fewer groups at once; what was charged stays charged.",
+        )
+
+
+def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
+    """Return an answer without a key that is stored again; another is refused."""
+    if hash_bytes(answer) != stored.fields["sha256"]:
+        raise _answered_refusal(ticket)
+    return answer
+
+
+def _answered_refusal(ticket: Ticket) -> InvalidParameter:
+    """Return the refusal of a ticket that has its answer."""
+    return InvalidParameter(
+        "ticket",
+        ticket,
+        "was already answered",
+        "Reserve a release for each answer.",
+    )
+
+
+def _form(charged: Record) -> Any:
+    """Return the form in which a charge holds its request; None in version 0.1."""
+    if "words" not in charged.fields:
+        return None
+    words = charged.fields["words"]
+    return FORM if words is None else words[1]["form"]
+
+
+def _form_of(claim: Claim) -> Any:
+    """Return the form in which a claim holds its request."""
+    return json.loads(claim.words)[1]["form"] if claim.words else FORM
+
+
+def _again(
+    log: Log, identity: str, charge_and_claim: tuple[Record, Claim], when: str
+) -> Ticket:
+    """Return the answer that a key has, or the right to compute it once more."""
+    charged, claim = charge_and_claim
+    same = charged.fields["request"] == claim.request
+    if not same and _form(charged) != _form_of(claim):
+        raise InvalidQuery(
+            f"the key {claim.key!r} was used by another version, which wrote requests "
+            "down in another form: whether it is of this one cannot be told",
+            f"Read its answer by ledger.answer({claim.key!r}), or choose another key",
+        )
+    if not same or charged.fields["budget"] != claim.budget:
+        raise InvalidQuery(
+            f"the key {claim.key!r} belongs to another request",
+            "Choose another key",
+        )
+    answer = log.answer(charged.number)
+    if answer is not None:
+        return Ticket(identity, charged.number, 1, True, answer, **_mark(charged))
+    _refuse_other_blocks(log, charged, claim)
+    if log.newest_about(f"lease {charged.number}") is not None:
+        raise AnswerLost(str(claim.key))
+    leased = {"charge": charged.number, "fence": 2, "who": claim.who, "when": when}
+    log.add("leased", leased)
+    return Ticket(identity, charged.number, 2, True, **_mark(charged))
+
+
+def _mark(charged: Record) -> dict[str, Any]:
+    """Return what a ticket says of the record of its charge."""
+    return {"hash": charged.hash, "when": charged.fields["when"]}
+
+
+def _refuse_other_blocks(log: Log, charged: Record, claim: Claim) -> None:
+    """Refuse to compute a lost answer of other blocks than those that were charged."""
+    runs = charged.fields.get("blocks")
+    paid = [place for place, _ in block_charges.spread_runs(runs or ())]
+    if paid != block_charges.places_of(log, claim.blocks or ()):
+        raise InvalidQuery(
+            f"the answer of the key {claim.key!r} was lost, and computed now it would "
+            "be of other blocks than it was charged for",
+            "Choose another key, or ask for the same blocks by a filter.",
+        )
+
+
+def _refuse_foreign(log: Log, identity: str, ticket: Ticket) -> None:
+    """Refuse a ticket that this ledger did not give."""
+    there = ticket.ledger == identity and 1 <= ticket.number <= log.head.number
+    charged = log.record(ticket.number) if there else None
+    if (
+        charged is None
+        or charged.kind != "charged"
+        or ticket.keyed != (charged.fields.get("key") is not None)
+    ):
+        raise InvalidParameter(
+            "ticket",
+            ticket,
+            "belongs to another ledger",
+            "Reserve the release in this ledger first.",
+        )

@@ -1,0 +1,207 @@
+"""In memory; beside a witness.
+
+A store and its witness, which holds the same records elsewhere.
+
+Nothing happens to either unless they agree: so of several copies of a ledger only one
+can go on, and one that was put back cannot.
+
+Kernel: charge.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import final
+
+from sordino.errors import LedgerDamaged
+from sordino.ledger.file_format import Head, Record
+from sordino.ledger.log import AbstractStore, Index, Result
+
+
+@final
+class WitnessedStore(AbstractStore):
+    """A store whose records are appended to a second one too, without the answers."""
+
+    def __init__(
+        self, store: AbstractStore, witness: AbstractStore, *, reading: bool = False
+    ) -> None:
+        """Take over both; who only reads tells the witness nothing."""
+        self._store = store
+        self._witness = witness
+        self._reading = reading
+
+    @property
+    def title(self) -> str:
+        """Return the name of the store for messages."""
+        return self._store.title
+
+    @property
+    def durable(self) -> bool:
+        """Say whether it outlives the process."""
+        return self._store.durable
+
+    @property
+    def head(self) -> Head:
+        """Return the head of what is known."""
+        return self._store.head
+
+    def transact(self, act: Callable[[], Result]) -> Result:
+        """Run an act under both locks, the store's first, where both agree."""
+
+        def agreed() -> Result:
+            self._compare()
+            return act()
+
+        return self._store.transact(lambda: self._witness.transact(agreed))
+
+    def append(
+        self, record: Record, answer: bytes = b"", *, lasting: bool = True
+    ) -> None:
+        """Add a record to both, durably: what the witness has, the store has too."""
+        del lasting
+        self._store.append(record, answer)
+        self._witness.append(record)
+
+    def read(self, first: int) -> Iterator[Record]:
+        """Yield the records from a number on, in order."""
+        return self._store.read(first)
+
+    def newest(self, subject: str) -> int:
+        """Return the number of the newest record about a subject, or 0."""
+        return self._store.newest(subject)
+
+    def numbers(self, kind: str) -> Sequence[int]:
+        """Return the numbers of all records of a kind, in order."""
+        return self._store.numbers(kind)
+
+    def answer(self, number: int) -> bytes:
+        """Return the bytes that were appended with a record."""
+        return self._store.answer(number)
+
+    def verify(self) -> None:
+        """Refuse either unless all of it is what was appended."""
+        self._store.verify()
+        self._witness.verify()
+
+    def reopen(self) -> "WitnessedStore":
+        """Return both, to be read anew."""
+        self._witness.close()  # even where the store refuses
+        store = self._store.reopen()
+        try:
+            return WitnessedStore(store, self._witness.reopen(), reading=self._reading)
+        except BaseException:
+            store.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of both."""
+        self._store.close()
+        self._witness.close()
+
+    def _compare(self) -> None:
+        """Refuse a store that is behind its witness, or beside it.
+
+        One that is ahead was kept from telling it, by a crash: nothing of that was
+        given back, and the witness is told now.
+        """
+        seen = self._witness.head
+        if seen.number > self.head.number:
+            raise LedgerDamaged(
+                self.title, f"it was put back: its witness saw record {seen.number}"
+            )
+        known = next(self._store.read(seen.number), None)
+        if known is None or known.head != seen:
+            raise LedgerDamaged(
+                self.title,
+                f"its history was forked: its witness saw another record {seen.number}",
+            )
+        for record in () if self._reading else self._store.read(seen.number + 1):
+            self._witness.append(record)
+
+
+_SHOWN = "in memory"
+
+
+@final
+class MemoryStore(AbstractStore):
+    """Records in a list, answers in a dictionary; its user keeps others away."""
+
+    def __init__(self, reached: Callable[[str], None]) -> None:
+        """Begin without records; `reached` is told of each point of an append."""
+        self._reached = reached
+        self._records: list[Record] = []
+        self._answers: dict[int, bytes] = {}
+        self._index: Index | None = Index(_SHOWN)
+
+    @property
+    def title(self) -> str:
+        """Return the name of the store for messages."""
+        return _SHOWN
+
+    @property
+    def durable(self) -> bool:
+        """Say that it ends with the process."""
+        return False
+
+    @property
+    def head(self) -> Head:
+        """Return the head of what is known."""
+        return self._whole_index.head
+
+    def transact(self, act: Callable[[], Result]) -> Result:
+        """Run an act."""
+        return act()
+
+    def append(
+        self, record: Record, answer: bytes = b"", *, lasting: bool = True
+    ) -> None:
+        """Add a record that follows the head, and the answer that belongs to it.
+
+        The record goes into the list by one step that nothing can interrupt, and is
+        then known. The index is grown from the list.
+        """
+        del lasting
+        self._whole_index.refuse_strays(record)
+        self._reached(f"{record.kind}: begun")
+        self._answers[record.number] = answer
+        self._records.append(record)
+        self._reached(f"{record.kind}: written")
+
+    def read(self, first: int) -> Iterator[Record]:
+        """Yield the records from a number on, in order."""
+        for number in range(first, self.head.number + 1):
+            yield self._records[number - 1]
+
+    def newest(self, subject: str) -> int:
+        """Return the number of the newest record about a subject, or 0."""
+        return self._whole_index.newest(subject)
+
+    def numbers(self, kind: str) -> Sequence[int]:
+        """Return the numbers of all records of a kind, in order."""
+        return self._whole_index.numbers(kind)
+
+    def answer(self, number: int) -> bytes:
+        """Return the bytes that were appended with a record."""
+        return self._answers.get(number, b"")
+
+    def verify(self) -> None:
+        """Hold every record against the one before it."""
+        fresh = Index(_SHOWN)
+        for record in self._records:
+            fresh.add(record)
+
+    def reopen(self) -> "MemoryStore":
+        """Return the same records, with a new index."""
+        fresh = MemoryStore(self._reached)
+        fresh._records, fresh._answers = self._records, self._answers
+        return fresh
+
+    def close(self) -> None:
+        """Let go of nothing."""
+
+    @property
+    def _whole_index(self) -> Index:
+        """Return the index of all that is in the list."""
+        index, self._index = self._index or Index(_SHOWN), None
+        for record in self._records[index.head.number :]:
+            index.add(record)
+        self._index = index
+        return index

@@ -1,0 +1,284 @@
+"""Which filter keeps a budget; a budget as text.
+
+Which filter serves a budget: fixed by the budget alone, before the first release.
+
+>>> filter_for(ApproxDP(1, "1e-6"))
+ApproxSum(epsilon=Fraction(1, 1), delta=Fraction(1, 1000000))
+>>> round(float(concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7").rho), 6)
+0.022937
+
+A limit of a ledger: a budget as it was stated, and the filter that keeps it.
+
+>>> Limit.of(PureDP("0.1")).stated
+'PureDP(epsilon=1/10), counted as asked'
+
+Kernel: mathematics.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal, Self, final
+
+from sordino.errors import InvalidParameter
+from sordino.losses.budgets.charge import Charge, largest_parameter
+from sordino.losses.budgets.filters import (
+    AbstractFilter,
+    ApproxConcentratedSum,
+    ApproxGaussianSum,
+    ApproxSum,
+    ConcentratedSum,
+    GaussianSum,
+    PureOrConcentrated,
+    PureSum,
+    mu_beside_delta,
+)
+from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
+from sordino.losses.loss import Budget, Loss, PureDP, ReservedLoss
+from sordino.numbers import INFINITE, arguments, probability
+
+
+def budget_text(budget: Any) -> str:
+    """Return a budget with exact numbers.
+
+    >>> from sordino.losses.budgets.risk import Advantage
+    >>> budget_text(Advantage("0.1"))
+    'Advantage(most=1/10)'
+    """
+    if not is_dataclass(budget):
+        return repr(budget)
+    named = (
+        f"{field.name}={exact_text(getattr(budget, field.name))}"
+        for field in fields(budget)
+    )
+    return f"{type(budget).__name__}({', '.join(named)})"
+
+
+def exact_text(value: Any) -> str:
+    """Return a parameter exactly: "1/10", "sqrt(2)" or "inf".
+
+    >>> exact_text(Fraction(1, 10))
+    '1/10'
+    """
+    if isinstance(value, Fraction):
+        return f"{value.numerator}/{value.denominator}"
+    return str(value)
+
+
+FILTERS: Final[dict[str, Any]] = {
+    kind.rule: kind
+    for kind in (
+        PureSum,
+        ApproxSum,
+        ConcentratedSum,
+        ApproxConcentratedSum,
+        GaussianSum,
+        ApproxGaussianSum,
+        PureOrConcentrated,
+    )
+}
+"""Every rule that a ledger may name."""
+
+
+def filter_for(budget: Any) -> AbstractFilter:
+    """Return the filter of a budget: the sums of what its kind of loss counts.
+
+    An (epsilon, delta) budget adds up what was asked for, so that two releases of half
+    of it fit; `concentrated` fits more small releases into it. A budget stated as a
+    risk becomes the square of the largest mu that it admits.
+    """
+    summed = _SUMS.get(type(budget))
+    if summed is not None:
+        return summed(budget)
+    if isinstance(budget, Budget) and not isinstance(budget, Loss):
+        return gaussian_filter(budget)
+    raise InvalidParameter(
+        "budget",
+        budget,
+        "must be a loss that can be added up, or a risk",
+        'Try sd.ApproxDP(1, "1e-6"), sd.ZCDP("0.1") or sd.Advantage("0.1").',
+    )
+
+
+def concentrated_filter(budget: Budget, reserve: Any = 0) -> PureOrConcentrated:
+    """Return the filter that counts epsilons, or else rhos, for (epsilon, delta).
+
+    `reserve` is the part of delta for releases that need one, such as those over keys
+    that are not known; the rest pays for turning rho into epsilon.
+    """
+    if not isinstance(budget, ApproxDP):
+        raise InvalidParameter(
+            "budget",
+            budget,
+            "must be an (epsilon, delta) budget",
+            'Try sd.ApproxDP(1, "1e-6").',
+        )
+    reserved = probability(reserve=reserve)
+    if reserved >= budget.delta:
+        raise InvalidParameter(
+            "reserve",
+            reserve,
+            "must be less than the delta of the budget, whose rest turns rho into "
+            "epsilon",
+            "Reserve half of delta.",
+        )
+    epsilon, delta = _limit(budget, budget.epsilon), budget.delta
+    rest = ApproxDP(epsilon, (delta - reserved) / (1 - reserved))
+    return PureOrConcentrated(epsilon, largest_parameter(rest, ZCDP), reserved, delta)
+
+
+def gaussian_filter(budget: Budget, reserve: Any = 0) -> AbstractFilter:
+    """Return the filter that counts squares of mu, up to the largest mu admitted.
+
+    `reserve` is the sum of the deltas that releases may have: it is part of what the
+    budget has to admit.
+
+    >>> from sordino.losses.budgets.risk import Advantage
+    >>> gaussian_filter(Advantage("0.1"), reserve="1e-6").promise.advantage() <= 0.1
+    True
+    """
+    reserved = probability(reserve=reserve)
+    if reserved == 0:
+        return GaussianSum(largest_parameter(budget, GaussianDP) ** 2)
+    largest_mu = largest_parameter(budget, lambda mu: mu_beside_delta(mu, reserved))
+    return ApproxGaussianSum(largest_mu**2, reserved)
+
+
+def read_filter(rule: str, limits: Mapping[str, str]) -> AbstractFilter:
+    """Return the filter that a ledger names.
+
+    >>> read_filter("rho", {"rho": "1/8"})
+    ConcentratedSum(rho=Fraction(1, 8))
+    """
+    numbers = {name: Fraction(text) for name, text in limits.items()}
+    limit: AbstractFilter = FILTERS[rule](**numbers)
+    return limit
+
+
+def written_limits(limit: AbstractFilter) -> dict[str, str]:
+    """Return the limits of a filter as a ledger writes them."""
+    names, numbers = zip(*limit.limits.items(), strict=True)
+    return Charge(names, numbers).texts()
+
+
+def _limit(budget: Budget, value: Any) -> Fraction:
+    """Return a limit, which must be rational: sums are compared with it exactly."""
+    if budget.admits(_EVERYTHING) or value == math.inf:
+        raise InvalidParameter(
+            "budget",
+            budget,
+            "must be finite: an infinite budget protects nothing",
+            'Try budget=sd.ApproxDP(1, "1e-6").',
+        )
+    if value == 0:
+        raise InvalidParameter(
+            "budget",
+            budget,
+            "must be positive: nothing fits into a budget of zero",
+            'Try budget=sd.ApproxDP(1, "1e-6").',
+        )
+    if not isinstance(value, Fraction):
+        raise InvalidParameter(
+            "budget",
+            budget,
+            "must be a rational number, which sums can be compared with",
+            "Write a decimal or a fraction instead of a root.",
+        )
+    return value
+
+
+def _summed_gaussian(budget: GaussianDP) -> AbstractFilter:
+    """Return the filter of mu, whose square is rational."""
+    square = budget.mu if budget.mu is INFINITE else budget.mu**2
+    return GaussianSum(_limit(budget, square))
+
+
+def _summed_reserved(budget: ReservedLoss) -> AbstractFilter:
+    """Return the filter of mu beside a delta."""
+    if not isinstance(budget.base, GaussianDP):
+        raise InvalidParameter(
+            "budget",
+            budget,
+            "must be a GaussianDP and a delta, or another loss that adds up",
+            "Try sd.GaussianDP(1) + sd.ApproxDP(0, '1e-6').",
+        )
+    square = _summed_gaussian(budget.base).limits["square"]
+    return ApproxGaussianSum(_limit(budget, square), budget.delta)
+
+
+_EVERYTHING: Final = ApproxDP(0, 1)
+"""The loss of telling everything."""
+
+_SUMS: Final[dict[type, Callable[[Any], AbstractFilter]]] = {
+    PureDP: lambda budget: PureSum(_limit(budget, budget.epsilon)),
+    ApproxDP: lambda budget: ApproxSum(_limit(budget, budget.epsilon), budget.delta),
+    ZCDP: lambda budget: ConcentratedSum(_limit(budget, budget.rho)),
+    ApproxZCDP: lambda budget: ApproxConcentratedSum(
+        _limit(budget, budget.rho), budget.delta
+    ),
+    GaussianDP: _summed_gaussian,
+    ReservedLoss: _summed_reserved,
+}
+
+
+__all__ = ["Counting", "Limit", "PureDP"]
+
+Counting = Literal["asked", "concentrated", "gaussian"]
+"""What a limit adds up: budgets as asked, epsilons or else rhos, or squares of mu."""
+
+
+@final
+@dataclass(frozen=True)
+class Limit:
+    """A budget and its filter. The words are what a ledger compares when it is opened.
+
+    The filter may hold numbers that were searched for, such as the largest rho within
+    (epsilon, delta). A ledger keeps those it was made with, so that a later version
+    that searches better changes nothing.
+    """
+
+    stated: str
+    rule: AbstractFilter
+
+    @classmethod
+    def of(cls, budget: Any, counting: Counting = "asked", reserve: Any = 0) -> Self:
+        """Return the limit of a budget, and how it is counted.
+
+        `reserve` is for "concentrated" and "gaussian": the part of delta that is kept
+        for releases over keys that are not known.
+        """
+        arguments.choice(tuple(_COUNTED), counting=counting)
+        reserved = probability(reserve=reserve)
+        if counting == "asked" and reserved:
+            raise InvalidParameter(
+                "reserve",
+                reserve,
+                'is only for counting="concentrated"',
+                'Add counting="concentrated", or leave the reserve out.',
+            )
+        rule = _COUNTED[counting](budget, reserved)
+        beside = f" beside {exact_text(reserved)}" if reserved else ""
+        return cls(f"{budget_text(budget)}, counted as {counting}{beside}", rule)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return what a ledger keeps of it."""
+        rule = self.rule
+        return {
+            "stated": self.stated,
+            "rule": rule.rule,
+            "limits": written_limits(rule),
+        }
+
+    @classmethod
+    def read(cls, fields: dict[str, Any]) -> Self:
+        """Return what was written."""
+        return cls(fields["stated"], read_filter(fields["rule"], fields["limits"]))
+
+
+_COUNTED: Final[dict[str, Callable[[Any, Any], AbstractFilter]]] = {
+    "asked": lambda budget, _: filter_for(budget),
+    "concentrated": concentrated_filter,
+    "gaussian": gaussian_filter,
+}

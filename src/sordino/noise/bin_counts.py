@@ -1,0 +1,462 @@
+"""Rows counted in bins, their weights, and how well each candidate cuts them.
+
+How much each bin of a public grid weighs as a candidate, before any data is seen.
+
+People write round numbers. Where a fine grid has a million bins between two of them, a
+choice among bins of equal weight falls between the numbers that there are; so numbers
+of few decimals weigh more (docs/proofs/selection.md, section 4).
+
+Slices of the rows of groups, and how well each candidate would cut them.
+
+bins of rows ── runs of candidates ── pieces on which scores rise or fall evenly
+── stretches on which they hardly change ── a choice
+
+Each bin is divided into equal parts, and holds the same share of each of its rows in
+each of them. Rows are counted in such shares, so that everything is a whole number. A
+part counts as often as its bin weighs; positions count all that comes before.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, NamedTuple, Self, TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino.errors import InvalidData
+from sordino.noise.sampling.choice import Chosen, Runs
+from sordino.numbers import Exact, arguments, up
+
+Whole: TypeAlias = NDArray[np.int64]
+
+MOST_ROWS = 1 << 38
+"""A group of this many rows or more is refused: sums of scores must fit."""
+
+MOST_BINS = 1 << 61
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BinCounts:
+    """How many rows of each group lie in each bin, 0 where nothing is said.
+
+    Group g holds `positions` and `counts` from starts[g] up to starts[g + 1], its
+    positions ascending within 0 .. size - 1.
+    """
+
+    starts: Whole
+    positions: Whole
+    counts: Whole
+    size: int
+
+    @staticmethod
+    def of(
+        group: Any, position: Any, count: Any, *, groups: Any, size: Any
+    ) -> "BinCounts":
+        """Return the bins of rows (group, position, count) in any order.
+
+        >>> bins = BinCounts.of([1, 0, 1], [7, 2, 3], [1, 1, 5], groups=3, size=8)
+        >>> bins.starts.tolist(), bins.positions.tolist()
+        ([0, 1, 3, 3], [2, 3, 7])
+        """
+        number = arguments.integer(groups=groups, least=0)
+        most = arguments.integer(size=size, least=1, most=MOST_BINS)
+        columns = [_column(values) for values in (group, position, count)]
+        if len({column.size for column in columns}) > 1:
+            raise InvalidData("groups, positions and counts must have the same length.")
+        order = np.lexsort((columns[1], columns[0]))
+        owner, where, rows = (column[order] for column in columns)
+        _check(owner, where, rows, (number, most))
+        starts = np.searchsorted(owner, np.arange(number + 1))
+        bins = BinCounts(starts.astype(np.int64), where, rows, most)
+        if rows.size and int(bins.totals.max()) >= MOST_ROWS:
+            raise InvalidData(
+                "a group has 2**38 rows or more: too many to be counted exactly."
+            )
+        return bins
+
+    @property
+    def groups(self) -> int:
+        """Return how many groups there are."""
+        return self.starts.size - 1
+
+    @property
+    def totals(self) -> Whole:
+        """Return how many rows each group has."""
+        rows = np.append(0, np.cumsum(self.counts))
+        totals: Whole = rows[self.starts[1:]] - rows[self.starts[:-1]]
+        return totals
+
+    def part(self, first: int, last: int) -> "BinCounts":
+        """Return some of the groups."""
+        begin, end = self.starts[first], self.starts[last]
+        starts = self.starts[first : last + 1] - begin
+        return BinCounts(
+            starts, self.positions[begin:end], self.counts[begin:end], self.size
+        )
+
+    def join(self, last: Whole) -> "BinCounts":
+        """Return coarser bins: of neighbouring ones, each up to a last one, ascending.
+
+        >>> fine = BinCounts.of([0, 0, 0], [1, 2, 7], [5, 1, 3], groups=1, size=8)
+        >>> fine.join(np.array([2, 6, 7])).counts.tolist()
+        [6, 3]
+        """
+        owner = np.repeat(np.arange(self.groups), np.diff(self.starts))
+        cells = owner * last.size + np.searchsorted(last, self.positions)
+        filled, first = np.unique(cells, return_index=True)
+        rows = np.append(0, np.cumsum(self.counts))
+        starts = np.searchsorted(filled, np.arange(self.groups + 1) * last.size)
+        return BinCounts(
+            starts.astype(np.int64),
+            filled % last.size,
+            np.diff(rows[np.append(first, cells.size)]),
+            last.size,
+        )
+
+    def mirror(self) -> "BinCounts":
+        """Return the bins counted from the other end.
+
+        >>> bins = BinCounts.of([0, 1, 1], [1, 2, 7], [5, 1, 3], groups=2, size=8)
+        >>> bins.mirror().positions.tolist(), bins.mirror().counts.tolist()
+        ([6, 0, 5], [5, 3, 1])
+        """
+        owner = np.repeat(np.arange(self.groups), np.diff(self.starts))
+        turned = self.starts[owner] + self.starts[owner + 1] - 1
+        order = turned - np.arange(owner.size)
+        positions = self.size - 1 - self.positions[order]
+        return BinCounts(self.starts, positions, self.counts[order], self.size)
+
+
+def _column(values: Any) -> Whole:
+    """Return a flat array of integers."""
+    column = np.asarray(values)
+    if column.ndim != 1 or (column.size and column.dtype.kind not in "iu"):
+        raise InvalidData(
+            "groups, positions and counts must be flat arrays of integers."
+        )
+    if column.size and int(column.max()) >= MOST_BINS:
+        raise InvalidData("a group, a position or a count is 2**61 or more.")
+    return column.astype(np.int64, copy=False)
+
+
+def _check(owner: Whole, where: Whole, rows: Whole, most: tuple[int, int]) -> None:
+    """Refuse what is outside the grid, negative, or said twice; `owner` ascends."""
+    if not owner.size:
+        return
+    if owner[0] < 0 or owner[-1] >= most[0]:
+        raise InvalidData("a group lies outside 0 to groups - 1.")
+    if where.min() < 0 or where.max() >= most[1]:
+        raise InvalidData("a position lies outside 0 to size - 1.")
+    if rows.min() < 0 or int(rows.max()) * rows.size >= MOST_BINS:
+        raise InvalidData("a count is negative, or there are too many rows.")
+    if ((np.diff(owner) == 0) & (np.diff(where) == 0)).any():
+        raise InvalidData("a bin of a group is counted twice. Add its rows up first.")
+
+
+_SMOOTH: Final = 16
+"""Weight of a bin that holds no round number; all numbers of a kind weigh 1 a bin."""
+_WHOLE: Final = 128
+"""Weight of all integers, in the same: 8 times that of all bins."""
+_FEWEST: Final = 1 << 16
+"""Up to so many bins all weigh the same."""
+
+
+class AbstractWeights(ABC):
+    """Whole weights of bins 0 .. size - 1, none of them 0."""
+
+    size: int
+    least: int
+    """The least weight of a bin."""
+
+    @abstractmethod
+    def weight_before(self, bins: Whole) -> Whole:
+        """Return what all bins before some bin weigh together."""
+
+    @property
+    def total(self) -> int:
+        """Return what all bins weigh."""
+        return int(self.weight_before(np.array([self.size]))[0])
+
+    def bins_of(self, places: Whole) -> Whole:
+        """Return the bin that each place falls in, places counted in weights."""
+        low, high = np.zeros_like(places), np.full_like(places, self.size)
+        while (high - low > 1).any():
+            middle = low + (high - low) // 2
+            beyond = self.weight_before(middle) > places
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        return low
+
+
+@final
+@dataclass(frozen=True)
+class EvenWeights(AbstractWeights):
+    """All bins weigh the same.
+
+    >>> EvenWeights(9).total
+    9
+    """
+
+    size: int
+    least: int = 1
+
+    def weight_before(self, bins: Whole) -> Whole:
+        """Return the number of bins."""
+        return bins
+
+
+@final
+class _Decimals(NamedTuple):
+    """Numbers of so many decimals: how many there are to a unit, and their weight."""
+
+    per_unit: float
+    weight: int
+
+
+@final
+@dataclass(frozen=True)
+class RoundWeights(AbstractWeights):
+    """Bins around multiples of 2**exponent, from low * 2**exponent on.
+
+    All integers together weigh 8 times as much as all bins. The numbers of 1, 2, ...
+    decimals, and the multiples of 10, 100, ..., weigh a 16th of all bins, those of each
+    kind together. A bin that holds several kinds has the weight of all.
+
+    >>> weights = RoundWeights(0, -10, 1 << 20)
+    >>> around = np.array([511, 512, 1023, 1024])
+    >>> (weights.weight_before(around + 1) - weights.weight_before(around)) // 16
+    array([   1,    8,    1, 8200])
+    """
+
+    low: int
+    exponent: int
+    size: int
+    least: int = _SMOOTH
+
+    def weight_before(self, bins: Whole) -> Whole:
+        """Return the weights, in doubles that all tables share."""
+        edge = np.ldexp(2.0 * (bins + self.low) - 1, self.exponent - 1)
+        start = np.ldexp(2.0 * self.low - 1, self.exponent - 1)
+        weight = _SMOOTH * bins
+        for kind in self._kinds:
+            numbers = np.ceil(edge * kind.per_unit) - np.ceil(start * kind.per_unit)
+            weight += numbers.astype(np.int64) * kind.weight
+        return weight
+
+    @cached_property
+    def _kinds(self) -> tuple[_Decimals, ...]:
+        """Return the decimals that lie far enough apart to be in bins of their own."""
+        width = float(np.ldexp(float(self.size), self.exponent))
+        most = int(np.floor(np.log10(self.size / width / 2)))
+        least = -int(np.floor(np.log10(width)))
+        kinds = []
+        for places in range(least, most + 1):
+            per_unit = 10.0**places
+            share = _WHOLE if places == 0 else 1
+            each = max(int(share * self.size / width / per_unit), 1)
+            kinds.append(_Decimals(per_unit, each))
+        return tuple(kinds)
+
+
+def weights(low: int, exponent: int, size: int) -> AbstractWeights:
+    """Return the weights of bins around multiples of 2**exponent."""
+    if size <= _FEWEST:
+        return EvenWeights(size)
+    return RoundWeights(low, exponent, size)
+
+
+_FAR: Final = 64.0
+"""Exponents from here on have weights that need not be told apart."""
+_DOUBLINGS: Final = 7
+_LONGEST: Final = 2.0**50
+
+
+@final
+class QuantileCut(NamedTuple):
+    """A quantile that is known: for each group its candidate, and what lies up to it.
+
+    `rows` are the shares of rows up to the cut, `run` is the run of the group that
+    holds it.
+    """
+
+    probability: Fraction
+    position: Whole
+    rows: Whole
+    run: Whole
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CandidateRuns:
+    """Runs of candidates: those of a bin with rows, or those between two such bins.
+
+    The runs of group g are those from base[g] on; none is empty. A run begins and ends
+    at some positions, each of its candidates counts `repeats` times, and there are
+    `before` rows before it and `counts` in it.
+    """
+
+    parts: int
+    end: int
+    base: Whole
+    begins: Whole
+    ends: Whole
+    repeats: Whole
+    before: Whole
+    counts: Whole
+
+    @classmethod
+    def of(cls, bins: BinCounts, parts: int, weights: AbstractWeights) -> Self:
+        """Lay out the runs of some groups, each bin divided into so many parts."""
+        group = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
+        full = 2 * np.arange(group.size) + group + 1  # where each non-empty bin stands
+        first = 2 * bins.starts[:-1] + np.arange(bins.groups)
+        begins = np.zeros(2 * group.size + bins.groups, np.int64)
+        begins[full], begins[full + 1] = bins.positions, bins.positions + 1
+        ends = np.append(begins[1:], 0)
+        ends[np.append(first[1:], begins.size) - 1] = bins.size
+        added = np.zeros_like(begins)
+        added[full] = bins.counts
+        before = np.cumsum(added) - added
+        before -= np.repeat(before[first], np.diff(np.append(first, begins.size)))
+        filled = ends > begins
+        base = np.append(0, np.cumsum(filled))[first]
+        counts, places = added[filled], (begins[filled], ends[filled])
+        first, last = map(weights.weight_before, places)
+        return cls(
+            parts,
+            weights.total * parts,
+            base,
+            first * parts,
+            last * parts,
+            np.where(counts > 0, last - first, 1),
+            before[filled],
+            counts,
+        )
+
+    def outer(self) -> tuple[QuantileCut, QuantileCut]:
+        """Return the cuts before all candidates and after them."""
+        nothing = np.zeros_like(self.base)
+        last = np.append(self.base[1:], self.counts.size) - 1
+        end = nothing + self.end - 1
+        rows = (self.before[last] + self.counts[last]) * self.parts
+        low = QuantileCut(Fraction(0), nothing, nothing, nothing)
+        return low, QuantileCut(Fraction(1), end, rows, last - self.base)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Candidates on which the score rises or falls evenly: their slice, run and places.
+
+    Places count from the beginning of the run, up to but without `lasts`. The best
+    candidate of a piece is `gaps` off, in rows times the parts and the denominator of
+    the share; it is the first one where `slopes` is positive, and else the last one.
+    """
+
+    owner: Whole
+    run: Whole
+    firsts: Whole
+    lasts: Whole
+    gaps: Whole
+    slopes: Whole
+
+    @classmethod
+    def of(
+        cls, layout: CandidateRuns, low: QuantileCut, high: QuantileCut, share: Fraction
+    ) -> Self:
+        """Return the candidates between two cuts, by how far they are from a share.
+
+        A candidate is right where that share of the slice's rows ends within it.
+        """
+        sizes = high.run - low.run + 1
+        ends = np.cumsum(sizes)
+        owner = np.repeat(np.arange(sizes.size), sizes)
+        run = np.arange(owner.size) + (layout.base + low.run - ends + sizes)[owner]
+        start, repeats = layout.begins[run], layout.repeats[run]
+        first = np.maximum(low.position[owner] - start, 0) // repeats
+        end = np.minimum(layout.ends[run], high.position[owner] + 1)
+        last = (end - start) // repeats
+        whole, part = share.denominator, share.numerator
+        sought = whole * low.rows + part * (high.rows - low.rows)
+        # negative at the lower cut: rows of its bin lie in the slice to the left
+        missing = sought[owner] - whole * layout.parts * layout.before[run]
+        slope = whole * layout.counts[run]
+        return cls._split_runs(owner, run, (first, last), missing, slope)
+
+    @classmethod
+    def _split_runs(
+        cls,
+        owner: Whole,
+        run: Whole,
+        places: tuple[Whole, Whole],
+        missing: Whole,
+        slope: Whole,
+    ) -> Self:
+        """Split runs into those candidates before the share, at it, and after it."""
+        first, last = places
+        flat = slope == 0
+        per = np.where(flat, 1, slope)
+        reached = -(-missing // per) - 1  # from here on a candidate reaches the share
+        passed = missing // per + 1  # from here on the candidate before it did
+        at = np.where(flat, first, np.clip(reached, first, last))
+        after = np.where(flat, last, np.clip(passed, at, last))
+        firsts = np.stack([first, at, after], 1).ravel()
+        lasts = np.stack([at, after, last], 1).ravel()
+        off = [missing - slope * at, np.where(flat, abs(missing), 0)]
+        gaps = np.stack([*off, slope * after - missing], 1).ravel()
+        slopes = np.stack([-slope, np.zeros_like(slope), slope], 1).ravel()
+        filled = lasts > firsts
+        return cls(
+            np.repeat(owner, 3)[filled],
+            np.repeat(run, 3)[filled],
+            firsts[filled],
+            lasts[filled],
+            gaps[filled],
+            slopes[filled],
+        )
+
+    def stretch(self, rate: Exact) -> Self:
+        """Return shorter pieces, each with candidates of nearly the same chance.
+
+        Those of a far piece have hardly a chance, and stay together. Whatever the
+        pieces, the law is the same: they make drawing fast.
+        """
+        steep = min(up(rate), _LONGEST)
+        with np.errstate(divide="ignore"):
+            even = np.clip(1 / (steep * np.abs(self.slopes)), 1, _LONGEST)
+        unit = even.astype(np.int64)
+        length = self.lasts - self.firsts
+        near = (self.slopes != 0) & (self.gaps * steep < _FAR)
+        doublings = unit[:, None] << np.arange(_DOUBLINGS)
+        times = 1 + (near[:, None] & (doublings < length[:, None])).sum(axis=1)
+        piece = np.repeat(np.arange(times.size), times)
+        step = np.arange(piece.size) - np.repeat(np.cumsum(times) - times, times)
+        inner = np.where(step > 0, unit[piece] << np.maximum(step - 1, 0), 0)
+        outer = np.where(step < times[piece] - 1, unit[piece] << step, length[piece])
+        rises = self.slopes[piece] >= 0
+        first, last = self.firsts[piece], self.lasts[piece]
+        return type(self)(
+            self.owner[piece],
+            self.run[piece],
+            np.where(rises, first + inner, last - outer),
+            np.where(rises, first + outer, last - inner),
+            self.gaps[piece] + np.abs(self.slopes[piece]) * inner,
+            self.slopes[piece],
+        )
+
+    def runs(self, layout: CandidateRuns) -> Runs:
+        """Return the pieces to choose from, those of one slice after another."""
+        ends, sizes = np.cumsum(np.bincount(self.owner)), self.lasts - self.firsts
+        return Runs(self.gaps, sizes, ends, self.slopes, layout.repeats[self.run])
+
+    def cut_at(
+        self, layout: CandidateRuns, probability: Fraction, chosen: Chosen
+    ) -> QuantileCut:
+        """Return the cut at the chosen candidates."""
+        run = self.run[chosen.run]
+        reached = self.firsts[chosen.run] + chosen.place + 1
+        position = layout.begins[run] + reached * layout.repeats[run] - 1
+        rows = layout.before[run] * layout.parts + layout.counts[run] * reached
+        return QuantileCut(probability, position, rows, run - layout.base)

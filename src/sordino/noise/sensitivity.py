@@ -1,0 +1,144 @@
+"""How far two exact answers can lie apart; the worst change within it.
+
+How far two exact answers can lie apart when one privacy unit changes.
+
+>>> Sensitivity(l0=3, linf=1)
+Sensitivity(l0=3, l1=Fraction(3, 1), l2=sqrt(3), linf=Fraction(1, 1))
+
+Losses of noise on several numbers at once, by their worst change.
+
+For Laplace and geometric noise the change (linf, ..., linf, rest) is the worst of all
+with the given bounds, for every epsilon at once (docs/proofs/losses.md, section 5). An
+answer may change in at most `l0` numbers, each by `linf`, and by `l1` in all.
+
+Kernel: mathematics.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, final
+
+from sordino.errors import InvalidParameter
+from sordino.numbers import (
+    INFINITE,
+    Exact,
+    Extended,
+    Infinity,
+    arguments,
+    distance,
+    down,
+    floor_log2,
+    product,
+    root,
+)
+from sordino.numbers.frozen import fill, make
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Sensitivity:
+    """Bounds on the change of a vector: how many values, and how far in each norm.
+
+    Bounds that follow from the others are filled in or tightened, so a norm left out
+    costs nothing where the rest implies it; what is not implied is infinite.
+
+    For any change d with at most l0 nonzero entries of size at most linf:
+    |d|_1 <= l0 linf, |d|_2 <= sqrt(l0) linf, |d|_2 <= sqrt(l1 linf),
+    |d|_inf <= |d|_2 <= |d|_1 <= sqrt(l0) |d|_2.
+    """
+
+    l0: int | Infinity
+    l1: Extended
+    l2: Extended
+    linf: Extended
+
+    def __init__(
+        self, *, l0: Any = None, l1: Any = None, l2: Any = None, linf: Any = None
+    ) -> None:
+        """Read the given bounds exactly and tighten them."""
+        if l0 is l1 is l2 is linf is None:
+            raise InvalidParameter(
+                "l1",
+                None,
+                "must be given, or another bound",
+                "Give at least one of l0, l1, l2 and linf, such as l1=1.",
+            )
+        count = INFINITE if l0 is None else arguments.integer(l0=l0, least=0)
+        whole = INFINITE if l1 is None else distance(l1=l1)
+        length = INFINITE if l2 is None else distance(l2=l2)
+        largest = INFINITE if linf is None else distance(linf=linf)
+        if 0 in (count, whole, length, largest):
+            count, whole, length, largest = 0, Fraction(0), Fraction(0), Fraction(0)
+        many = INFINITE if count is INFINITE else Fraction(count)
+        most = root(many)
+        largest = min(largest, whole, length)
+        whole = min(whole, product(many, largest), product(most, length))
+        length = min(
+            length, whole, product(most, largest), root(product(whole, largest))
+        )
+        largest = min(largest, whole, length)
+        fill(self, l0=count, l1=whole, l2=length, linf=largest)
+
+    def times(self, size: Fraction, copies: int = 1) -> "Sensitivity":
+        """Return the bounds where each value is so many numbers of a size together.
+
+        The size is positive. All norms grow alike, so bounds that are tight stay so.
+
+        >>> Sensitivity(l0=2, linf=1).times(Fraction(3), copies=2)
+        Sensitivity(l0=4, l1=Fraction(6, 1), l2=sqrt(18), linf=Fraction(3, 1))
+        """
+        return make(
+            Sensitivity,
+            l0=self.l0 * copies,
+            l1=product(self.l1, size),
+            l2=product(self.l2, size),
+            linf=product(self.linf, size),
+        )
+
+
+def _worst(d_in: Sensitivity) -> tuple[int, Extended, Extended]:
+    """Return how many numbers change most, by how much, and the rest for one more."""
+    if d_in.linf is INFINITE or d_in.linf == 0:
+        return 0, d_in.linf, d_in.l1
+    if d_in.l1 is INFINITE:
+        return 0, d_in.linf, INFINITE
+    full = _floor(d_in.l1 / d_in.linf)
+    if full >= d_in.l0:
+        return int(d_in.l0), d_in.linf, Fraction(0)
+    rest = _difference(d_in.l1, d_in.linf * Fraction(full))
+    return full, d_in.linf, rest
+
+
+def _whole(d_in: Sensitivity) -> Sensitivity:
+    """Return the bounds on integer changes: those of each size rounded down."""
+    sizes: dict[str, Any] = {
+        "l0": None if d_in.l0 is INFINITE else d_in.l0,
+        "l2": d_in.l2,
+    }
+    for name, value in (("l1", d_in.l1), ("linf", d_in.linf)):
+        sizes[name] = value if value is INFINITE else _floor(value)
+    return Sensitivity(**sizes)
+
+
+def _floor(value: Exact) -> int:
+    """Return the greatest integer that is not above a number."""
+    if isinstance(value, Fraction):
+        return math.floor(value)
+    if value < 1:
+        return 0
+    # a root lies within a factor of two of a power of two: halve the interval
+    low, high = 1 << floor_log2(value), 2 << floor_log2(value)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if value >= middle else (low, middle)
+    return low
+
+
+def _difference(whole: Exact, part: Exact) -> Exact:
+    """Return whole - part, at least 0, rounded up where the roots are unlike."""
+    if isinstance(whole, Fraction) and isinstance(part, Fraction):
+        return whole - part
+    ratio = part / whole
+    share = ratio if isinstance(ratio, Fraction) else Fraction(down(ratio))
+    return whole * (1 - share)

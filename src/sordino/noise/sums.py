@@ -1,0 +1,208 @@
+"""Sums of independent noises.
+
+Sums of many Laplace noises of one scale: how far they go.
+
+A sum of n standard ones is G - G', each a sum of n exponentials. Given G' = g the tail
+of G at x + g is that of a Poisson law, which averages over g to terms that are all
+positive, so nothing cancels (docs/proofs/over-time.md, lemma 2).
+
+Sums of independent noises of one kind, each times a factor, in doubles.
+
+The noises have the scales `sizes`: an array whose first axis runs over the noises, the
+others over cases. For Laplace noise with different scales u_j the tail of the sum is
+twice the sum of w_j exp(-x / u_j) / 2, w_j the product of u_j**2 / (u_j**2 - u_i**2)
+over the others; scales that are nearly equal are moved apart upwards, which makes the
+tail larger, never smaller (docs/proofs/intervals.md, lemma 1).
+
+>>> blend = LaplaceBlend()
+>>> one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
+>>> blend.reach(one, 0.05).round(3), blend.reach(two, 0.05).round(3)
+(array([2.996]), array([4.113]))
+"""
+
+import math
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import lru_cache, reduce
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from sordino.numbers import ball, up
+from sordino.numbers.normal import log_normal_chance
+from sordino.numbers.rounding import precision
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_STEPS: Final = 60
+_OUTWARD: Final = 1 + 1e-9
+"""Far more than doubles err in positive terms."""
+
+
+@lru_cache(maxsize=4096)
+def reach_of_equal(number: int, alpha: float) -> float:
+    """Return a t with P[|sum| > t] <= alpha, for so many of scale 1.
+
+    >>> round(reach_of_equal(1, 0.05), 6) == round(-math.log(0.05), 6)
+    True
+    """
+    low, high = 0.0, number * math.log(number / alpha) + 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        outside = 2 * _half_tail(number, middle) >= alpha
+        low, high = (middle, high) if outside else (low, middle)
+    return high * _OUTWARD
+
+
+def _half_tail(number: int, x: float) -> float:
+    """Return P[sum > x] for x >= 0."""
+    places = np.arange(number)
+    logarithms = places * math.log(x) - x - _log_factorials(number)
+    within = np.cumsum(np.exp(logarithms))[::-1]
+    return float(np.dot(_weights(number), within))
+
+
+@lru_cache(maxsize=64)
+def _weights(number: int) -> Floats:
+    """Return the chances C(n + i - 1, i) / 2**(n + i) for i below n."""
+    sizes = (
+        math.lgamma(number + i)
+        - math.lgamma(i + 1)
+        - math.lgamma(number)
+        - (number + i) * math.log(2)
+        for i in range(number)
+    )
+    return np.asarray(np.exp(list(sizes)))
+
+
+@lru_cache(maxsize=64)
+def _log_factorials(number: int) -> Floats:
+    """Return the logarithms of m! for m below n."""
+    return np.array([math.lgamma(m + 1) for m in range(number)])
+
+
+_APART: Final = 1e-4
+"""Scales nearer than this, relatively, are moved apart: differences keep 8 digits."""
+_FAINT: Final = 1e-3
+"""A scale that is less than this share of the greatest is taken for it."""
+_FEW: Final = 4
+"""Terms of unequal scales cancel the more, the more of them there are."""
+"""Bisections of a reach: as many as a double has digits."""
+_BLENDS_OUTWARD: Final = 1 + 2.0**-30
+_DIGITS: Final = 64
+_LEAST: Final = 2.0**-1000
+
+
+class AbstractBlend(ABC):
+    """The law of sum e_j X_j for independent standard noises X_j of one kind.
+
+    Obligation: for any factors, reach is not less than the true quantile of the size of
+    the sum, and as a function of the factors it is a norm up to rounding.
+    """
+
+    @abstractmethod
+    def reach(self, sizes: Floats, alpha: float) -> Floats:
+        """Return a t with P[|sum| > t] <= alpha for each case."""
+
+    @abstractmethod
+    def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+        """Tell where |sum| = x is no farther out than the reach."""
+
+    @abstractmethod
+    def log_tail(self, x: Floats, sizes: Floats) -> Floats:
+        """Return ln P[sum >= x]; the last axis of x runs over cases."""
+
+
+@final
+class LaplaceBlend(AbstractBlend):
+    """Laplace noises: standard ones have density exp(-|x|) / 2."""
+
+    def reach(self, sizes: Floats, alpha: float) -> Floats:
+        """Bisect the tail, and take the outer end."""
+        greatest = np.abs(sizes).max(axis=0)
+        if alpha <= 0:
+            return np.where(greatest > 0, np.inf, 0.0)
+        numbers = np.count_nonzero(sizes, axis=0)
+        if len(sizes) > _FEW and np.all((np.abs(sizes) == greatest) | (sizes == 0)):
+            far = [reach_of_equal(int(n), alpha) if n else 0.0 for n in numbers]
+            return np.asarray(greatest * far)
+        # each of the J noises stays within its own reach at alpha / J
+        low = np.zeros_like(greatest)
+        high = np.abs(sizes).sum(axis=0) * math.log(len(sizes) / alpha)
+        scales, weights = _terms(sizes)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            half = reduce(np.add, weights * np.exp(-middle / scales))
+            inside = 2 * half >= alpha
+            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        return np.asarray(high * _BLENDS_OUTWARD)
+
+    def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+        """Compare the tail with alpha."""
+        return 2 * self._half(np.abs(x), sizes) >= alpha
+
+    def log_tail(self, x: Floats, sizes: Floats) -> Floats:
+        """Return the logarithm of the half tail, or of what it leaves."""
+        half = np.minimum(self._half(np.abs(x), sizes), 0.5)
+        with np.errstate(divide="ignore"):
+            return np.where(x > 0, np.log(half), np.log1p(-half))
+
+    def _half(self, x: Floats, sizes: Floats) -> Floats:
+        """Return P[sum > x] for x >= 0, slightly too large."""
+        scales, weights = _terms(sizes)
+        total: Floats = np.zeros(np.broadcast(x, scales[0]).shape)
+        for scale, weight in zip(scales, weights, strict=True):
+            total += weight * np.exp(-x / scale)
+        return np.maximum(total, 0.0)
+
+
+@final
+class GaussianBlend(AbstractBlend):
+    """Gaussian noises: their sum is one, of the root of the sum of squares."""
+
+    def reach(self, sizes: Floats, alpha: float) -> Floats:
+        """Return the normal quantile times the spread."""
+        spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
+        if alpha <= 0:
+            return np.where(spread > 0, np.inf, 0.0)
+        return np.asarray(spread * _normal_reach(alpha) * _BLENDS_OUTWARD)
+
+    def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
+        """Compare with the reach."""
+        return np.asarray(np.abs(x) <= self.reach(sizes, alpha))
+
+    def log_tail(self, x: Floats, sizes: Floats) -> Floats:
+        """Return the logarithm of the normal tail."""
+        spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
+        return np.asarray(log_normal_chance(-x / np.maximum(spread, _LEAST)))
+
+
+def _terms(sizes: Floats) -> tuple[Floats, Floats]:
+    """Return the scales, and the factors of their exponentials in the half tail."""
+    scales = _distinct(np.abs(np.asarray(sizes, np.float64)))
+    squares = (scales / scales[-1]) ** 2
+    weights = np.full_like(scales, 0.5)
+    for place, square in enumerate(squares):
+        for other in (*squares[:place], *squares[place + 1 :]):
+            weights[place] *= square
+            weights[place] /= square - other
+    return scales, weights
+
+
+def _distinct(sizes: Floats) -> Floats:
+    """Return the scales of each case in order, equal ones moved apart upwards."""
+    scales: Any = np.sort(sizes, axis=0)
+    least = np.maximum(_FAINT * scales[-1], _LEAST)
+    scales[0] = np.maximum(scales[0], least)
+    for place in range(1, len(scales)):
+        scales[place] = np.maximum(scales[place], scales[place - 1] * (1 + _APART))
+    return np.asarray(scales)
+
+
+@lru_cache(maxsize=256)
+def _normal_reach(alpha: float) -> float:
+    """Return the quantile of the size of a standard normal number, rounded up."""
+    with precision(_DIGITS):
+        return up(arb(2).sqrt() * ball(Fraction(alpha)).erfcinv()) if alpha < 1 else 0.0

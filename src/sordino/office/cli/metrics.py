@@ -1,0 +1,163 @@
+"""Losses as numbers, and what a monitor reads of a job.
+
+Losses as numbers, which stand beside sentences for programs that watch.
+
+>>> from sordino.losses.closed import ApproxDP
+>>> quantities(ApproxDP("1/3", 0))["exact"]
+{'epsilon': '1/3', 'delta': '0/1'}
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import date, datetime
+from typing import Any, Final, final
+
+from sordino.ledger.record_kinds import DATASET
+from sordino.losses.budgets.limits import exact_text
+from sordino.losses.loss import Loss
+from sordino.numbers import down, up
+from sordino.office.job.forecast import forecast
+from sordino.office.job.running import JobDesk
+
+_TERMS: Final = ("epsilon", "mu", "rho")
+"""In the order in which a headline chooses among them."""
+
+
+def quantities(loss: Loss, rounded: Callable[[Any], float] = up) -> dict[str, Any]:
+    """Return what holds of a loss: doubles, rounded up, and beside them exact texts.
+
+    They are in the terms that its headline has: a loss in terms of mu has no epsilon.
+    """
+    guarantees = asdict(loss.guarantees)
+    terms = [name for name in _TERMS if guarantees[name] != math.inf][:1]
+    finite = {name: guarantees[name] for name in (*terms, "delta")}
+    exact = {name: exact_text(value) for name, value in finite.items()}
+    return {**{name: rounded(value) for name, value in finite.items()}, "exact": exact}
+
+
+_ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+
+
+@final
+@dataclass(frozen=True)
+class Gauge:
+    """A number that goes up and down, for each of some labels."""
+
+    name: str
+    what: str
+    samples: tuple[tuple[Mapping[str, str], float], ...]
+    unit: str = ""
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """Yield its lines."""
+        yield f"# TYPE {self.name} gauge"
+        if self.unit:
+            yield f"# UNIT {self.name} {self.unit}"
+        yield f"# HELP {self.name} {self.what.translate(_ESCAPES)}"
+        for labels, value in self.samples:
+            yield f"{self.name}{_labels_text(labels)} {_number_text(value)}"
+
+
+def metrics_text(desk: JobDesk, day: date, now: datetime) -> str:
+    """Return all numbers of a job and its ledger; no private row is read."""
+    gauges = (*_budgets(desk), *_days_left(desk, day), *_releases(desk, day, now))
+    lines = [line for gauge in gauges if gauge.samples for line in gauge.lines]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _budgets(desk: JobDesk) -> Iterator[Gauge]:
+    """Yield what the limits are, and what is left of each, and of each block."""
+    ledger = desk.session.ledger
+    limits = {name: limit.rule.promise for name, limit in ledger.limits().items()}
+    if ledger.division is None:
+        left = {name: ledger.remaining(name) for name in limits}
+    else:
+        left = {name: ledger.remaining(name) for name in limits if name != DATASET}
+    blocks = {block.name: block.remaining for block in ledger.blocks()}
+    yield Gauge(
+        "sordino_limit",
+        "Limit of a budget; with blocks, of each block.",
+        tuple(_by_quantity("budget", limits, rounds_up=True)),
+    )
+    yield Gauge(
+        "sordino_left",
+        "What is left of a budget.",
+        tuple(_by_quantity("budget", left, rounds_up=False)),
+    )
+    yield Gauge(
+        "sordino_block_left",
+        "What is left in a block of the table.",
+        tuple(_by_quantity("block", blocks, rounds_up=False)),
+    )
+
+
+def _days_left(desk: JobDesk, day: date) -> Iterator[Gauge]:
+    """Yield when the budget of all is spent; one of blocks never is."""
+    if desk.session.ledger.division is not None:
+        return
+    ends = forecast(desk, day).ends
+    days = float("inf") if ends is None else float((ends - day).days)
+    yield Gauge(
+        "sordino_days_until_empty",
+        "Days until the schedule asks for more than is left; +Inf from a year on.",
+        (({}, days),),
+    )
+
+
+def _releases(desk: JobDesk, day: date, now: datetime) -> Iterator[Gauge]:
+    """Yield how old the newest release of each name is, and what is due."""
+    entries, names = desk.session.ledger.entries(), list(desk.job.releases)
+    newest = {
+        name: entry.when
+        for entry in entries
+        for name in names
+        if entry.answered and (entry.key or "").startswith(f"{name}/")
+    }
+    ages = [
+        ({"release": name}, (now - when).total_seconds())
+        for name, when in newest.items()
+    ]
+    yield Gauge(
+        "sordino_newest_release_age_seconds",
+        "How long ago the newest answered release was charged.",
+        tuple(ages),
+        unit="seconds",
+    )
+    yield Gauge(
+        "sordino_charged_releases",
+        "Releases that the ledger has charged.",
+        (({}, float(len(entries))),),
+    )
+    yield Gauge(
+        "sordino_due_releases",
+        "Releases that are due today and not made.",
+        (({}, float(sum(1 for _ in desk.due(day)))),),
+    )
+
+
+def _by_quantity(
+    label: str, losses: Mapping[str, Loss], *, rounds_up: bool
+) -> Iterable[tuple[Mapping[str, str], float]]:
+    """Yield each number of each loss."""
+    for name, loss in losses.items():
+        numbers = quantities(loss, up if rounds_up else down)
+        del numbers["exact"]
+        for quantity, value in numbers.items():
+            yield {label: name, "quantity": quantity}, value
+
+
+def _labels_text(labels: Mapping[str, str]) -> str:
+    """Return labels in braces, none where there are none."""
+    pairs = (f'{name}="{text.translate(_ESCAPES)}"' for name, text in labels.items())
+    return f"{{{','.join(pairs)}}}" if labels else ""
+
+
+def _number_text(value: float) -> str:
+    """Return a number as the format has it.
+
+    >>> _number_text(float("inf")), _number_text(0.25)
+    ('+Inf', '0.25')
+    """
+    return "+Inf" if value == float("inf") else repr(value)

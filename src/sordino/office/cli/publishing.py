@@ -1,0 +1,302 @@
+"""Report, label, verify.
+
+What `sordino label` does: it shows the label of a published file.
+
+A file says of itself what it likes; a ledger that saw it published confirms it.
+"""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sordino.errors import InvalidJob, InvalidLabel
+from sordino.ledger.answers import Publication
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import Entry
+from sordino.losses.budgets.blocks import blocks_text
+from sordino.office.cli.main import (
+    REFUSED,
+    is_terminal,
+    note,
+    path_text,
+    say,
+    write,
+    write_object,
+)
+from sordino.office.html.odds import FALSE_ALARMS, Odds
+from sordino.office.html.page import language_codes, read_language
+from sordino.office.job.job import find_job, read_job
+from sordino.office.report.document import ledger_report
+from sordino.release.storage import write_text
+
+if TYPE_CHECKING:
+    from sordino.office.label.views import Label
+
+
+VERIFY_EXAMPLE: Final = (
+    "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger"
+)
+VERIFY_WHAT: Final = (
+    "Say whether a file is one that a job published, untouched, and which release it "
+    "is. It ends with 1 if it is not."
+)
+
+
+def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=verify_file)
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a published file or folder"
+    )
+    parser.add_argument(
+        "--ledger",
+        type=Path,
+        metavar="PATH",
+        help="the ledger that paid for it (that of the job file here)",
+    )
+    parser.add_argument(
+        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def verify_file(arguments: argparse.Namespace) -> int:
+    """Print which release a file holds; return 1 if it holds none."""
+    with _ledger(arguments) as ledger:
+        publication = _publication(ledger, arguments.file)
+        entries = {} if publication is None else _by_number(ledger)
+    if publication is None:
+        facts = {"file": str(arguments.file), "published": False}
+        sentence = (
+            f"{arguments.file} is no file that this ledger saw published: it was "
+            "changed, or made elsewhere."
+        )
+    else:
+        entry = entries[publication.charge]
+        facts = {
+            "file": str(arguments.file),
+            "published": True,
+            "record": entry.number,
+            "key": entry.key,
+            "blocks": list(entry.blocks),
+            "loss": entry.loss,
+            "when": publication.when.isoformat(),
+            "sha256": publication.sha256,
+        }
+        sentence = (
+            f"{arguments.file} is untouched: record {entry.number} of the ledger, "
+            f"{_key_text(entry)}{_rows_text(entry)}, published on "
+            f"{publication.when:%Y-%m-%d %H:%M %Z}."
+        )
+    if arguments.json:
+        write_object("verify", facts)
+    else:
+        say(sentence)
+    return REFUSED if publication is None else 0
+
+
+def _publication(ledger: Ledger, path: Path) -> Publication | None:
+    """Return what a ledger knows of a file, or of the folder that it lies in."""
+    from sordino.office.label.files import vouching_file  # noqa: PLC0415 brings Arrow
+
+    known = None if path.is_dir() else ledger.publication(path)
+    return known or ledger.publication(vouching_file(path))
+
+
+def _key_text(entry: Entry) -> str:
+    """Return the key of a release, which one in files may be without."""
+    return "without a key" if entry.key is None else f"key {entry.key}"
+
+
+def _rows_text(entry: Entry) -> str:
+    """Return of which blocks its rows are, where there are blocks."""
+    return f", of {blocks_text(entry.blocks)}" if entry.blocks else ""
+
+
+def _by_number(ledger: Ledger) -> dict[int, Entry]:
+    """Return the charges by their numbers."""
+    return {entry.number: entry for entry in ledger.entries()}
+
+
+def _ledger(arguments: argparse.Namespace) -> Ledger:
+    """Return the ledger that is named, or that of the job file here."""
+    if arguments.ledger is not None:
+        return named_ledger(arguments.ledger, arguments.witness)
+    book = read_job(find_job(Path.cwd())).ledger
+    return Ledger.read(book.path, witness=arguments.witness or book.witness)
+
+
+def named_ledger(path: Path, witness: Path | None) -> Ledger:
+    """Return the ledger that `--ledger` names."""
+    if not path.is_file():
+        raise InvalidJob("--ledger", "must be a file", "Name that of a ledger.")
+    return Ledger.read(path, witness=witness)
+
+
+REPORT_EXAMPLE: Final = "sordino report clinic.ledger -o report.html --language de"
+REPORT_WHAT: Final = (
+    "Write a report that a reader who is no statistician can follow: whom the releases "
+    "of a ledger protect, what was published, what is not promised, and what proves "
+    "it. One HTML file, made of the ledger alone; no private row is read."
+)
+_USUAL: Final = Path("report.html")
+
+
+def add_report_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=write_report)
+    parser.add_argument(
+        "path",
+        nargs="?",
+        type=Path,
+        metavar="LEDGER",
+        help="the ledger's file (that of the job file here)",
+    )
+    parser.add_argument(
+        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        default=_USUAL,
+        metavar="FILE",
+        help="where the report goes (report.html)",
+    )
+    parser.add_argument(
+        "--language", choices=language_codes(), default="en", help="of the report (en)"
+    )
+    parser.add_argument(
+        "--title", default="", metavar="TEXT", help="its title (the ledger's name)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def write_report(arguments: argparse.Namespace) -> None:
+    """Write the report, and say where it lies."""
+    path, witness = _place(arguments)
+    with Ledger.read(path, witness=witness) as ledger:
+        title = arguments.title or path.name
+        write_text(arguments.out, ledger_report(ledger, title, arguments.language))
+        releases = len(ledger.entries())
+    if arguments.json:
+        facts = {
+            "file": path_text(arguments.out),
+            "language": arguments.language,
+            "releases": releases,
+        }
+        write_object("report", facts)
+    else:
+        note(f"wrote {path_text(arguments.out)}")
+
+
+def _place(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
+    """Return the ledger that is named, or that of the job file here; its witness."""
+    if arguments.path is None:
+        book = read_job(find_job(Path.cwd())).ledger
+        return book.path, arguments.witness or book.witness
+    if not arguments.path.is_file():
+        raise InvalidJob("LEDGER", "must be a file", "Name that of a ledger.")
+    return arguments.path, arguments.witness
+
+
+LABEL_EXAMPLE: Final = (
+    "sordino label published/wards-2026-11.csv --ledger clinic.ledger"
+)
+LABEL_WHAT: Final = (
+    "Show the privacy facts that a published file carries. They are the file's own "
+    "words, unless a ledger that saw it published confirms them; it ends with 1 if the "
+    "ledger does not."
+)
+_FORMATS: Final = ("text", "html", "png", "json")
+
+
+def add_label_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=show_label)
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a published file or folder"
+    )
+    parser.add_argument(
+        "--ledger", type=Path, metavar="PATH", help="the ledger that paid for it"
+    )
+    parser.add_argument(
+        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
+    )
+    parser.add_argument(
+        "--format", choices=_FORMATS, default="text", help="what is shown (text)"
+    )
+    parser.add_argument(
+        "--language", choices=language_codes(), default="en", help="of its words (en)"
+    )
+    parser.add_argument(
+        "-o",
+        dest="out",
+        type=Path,
+        metavar="PATH",
+        help="write .html, .png, .json or .txt instead",
+    )
+
+
+def show_label(arguments: argparse.Namespace) -> int:
+    """Write the label of a file; return 1 if the ledger does not confirm it."""
+    label = _label(arguments)
+    if arguments.out is not None:
+        label.save(arguments.out)
+    elif arguments.format != "png":
+        write(label.render(arguments.format).decode().removesuffix("\n"))
+    elif is_terminal(sys.stdout):
+        raise InvalidJob("--format png", "is no text for a terminal", "Add -o a.png.")
+    else:
+        sys.stdout.buffer.write(label.render("png"))
+    return REFUSED if label.status in {"unknown", "unlabelled"} else 0
+
+
+def _label(arguments: argparse.Namespace) -> "Label":
+    """Return the label of a file, and what a ledger says of it."""
+    from sordino.office.label.files import label_of_file  # noqa: PLC0415 the same
+    from sordino.office.label.views import Label  # noqa: PLC0415 brings Arrow
+
+    path: Path = arguments.file
+    language = read_language(arguments.language)
+    stated = label_of_file(path)
+    label = Label(stated.facts, path.name, "claimed", language)
+    if arguments.ledger is None:
+        return label
+    with named_ledger(arguments.ledger, arguments.witness) as ledger:
+        return _held_against(ledger, (stated.published, stated.place), label)
+
+
+def _held_against(
+    ledger: "Ledger", places: tuple[Path, Path], label: "Label"
+) -> "Label":
+    """Return a label with what a ledger knows of its file, and of where it lies.
+
+    A file that the ledger saw published is bit for bit what it was then, so what it
+    says of itself was said then. The odds of everything are the ledger's own.
+    """
+    published, described = map(ledger.publication, places)
+    if published is None:
+        return replace(label, status="unknown")
+    if described is None or described.charge != published.charge:
+        return replace(label, status="unlabelled")
+    paid = label.facts.paid_by
+    if paid is None or (paid.ledger, paid.number) != (
+        ledger.identity,
+        published.charge,
+    ):
+        raise InvalidLabel(
+            label.file,
+            f"names another record than {published.charge} of this ledger, which paid "
+            "for it",
+        )
+    is_divided = ledger.division is not None
+    odds = Odds(ledger.first_limit().rule.promise)
+    facts = replace(
+        label.facts,
+        found_by_all=None if is_divided else odds.finds(FALSE_ALARMS),
+        is_divided=is_divided,
+    )
+    return replace(label, facts=facts, status="confirmed")

@@ -1,0 +1,331 @@
+"""Completion, conformance, doctor, demo."""
+
+import argparse
+import json
+import os
+import platform
+import signal
+import subprocess  # noqa: S404 what is tried must be killed
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import sordino as sd
+from sordino.engines.conformance.verdicts import Verdict, verdicts
+from sordino.engines.doors import engine_to_try
+from sordino.engines.statements.engine import SQLEngine
+from sordino.errors import InvalidParameter, SordinoError
+from sordino.ledger.file_system import file_system_of, is_local
+from sordino.office.cli.main import (
+    REFUSED,
+    command_parser,
+    note,
+    say,
+    text_table,
+    write,
+    write_object,
+)
+from sordino.office.demo import start
+from sordino.office.demo.clinic import write_example
+
+CONFORMANCE_EXAMPLE: Final = (
+    "sordino conformance --engine postgresql://reader@host/base"
+)
+CONFORMANCE_WHAT: Final = (
+    "Ask an engine several hundred questions about small tables of ours, and tell "
+    "whether it computes what is meant. Your tables are not touched, and nothing is "
+    "written to a server."
+)
+DIFFERS: Final = 1
+"""The exit code of an engine that computes something else."""
+_LONGEST: Final = 1000
+
+
+def add_conformance_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=hold_engine)
+    parser.add_argument(
+        "--engine",
+        default="duckdb",
+        metavar="ENGINE",
+        help="a name (duckdb), or the address of a server "
+        "(postgresql://role@host/base)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def hold_engine(arguments: argparse.Namespace) -> int:
+    """Print the verdict on an engine, and return whether it conforms as exit code."""
+    cases = list(verdicts(_engine_to_hold(arguments.engine)))
+    wrong = [verdict for verdict in cases if not verdict.conforms]
+    (_show_json if arguments.json else _show)(cases, wrong)
+    return DIFFERS if wrong else 0
+
+
+def _engine_to_hold(name: str) -> SQLEngine:
+    """Return an engine that can be held against what is meant."""
+    match engine_to_try(name):
+        case SQLEngine() as engine:
+            return engine
+        case _:
+            raise InvalidParameter(
+                "engine", name, "is what the others are held against", "Name another."
+            )
+
+
+def _counts(cases: list[Verdict]) -> dict[str, int]:
+    """Return how many cases ended in which way."""
+    counts = Counter(verdict.outcome for verdict in cases)
+    return {
+        outcome: counts[outcome]
+        for outcome in ("agrees", "refuses", "differs", "fails")
+    }
+
+
+def _show(cases: list[Verdict], wrong: list[Verdict]) -> None:
+    """Print counts, reasons of refusals, what is wrong, and the verdict."""
+    counts = ", ".join(f"{count} {name}" for name, count in _counts(cases).items())
+    write(f"{len(cases)} cases: {counts}")
+    reasons = Counter(verdict.text for verdict in cases if verdict.outcome == "refuses")
+    for reason, count in reasons.most_common():
+        say(f"refused {count} times: {reason}")
+    for verdict in wrong:
+        say(f"{verdict.outcome}: {verdict.name}: {verdict.text[:_LONGEST]}")
+    write("it conforms" if not wrong else "IT DOES NOT CONFORM: do not use it")
+
+
+def _show_json(cases: list[Verdict], wrong: list[Verdict]) -> None:
+    """Print the same as JSON."""
+    shown: dict[str, Any] = {
+        "conforms": not wrong,
+        "cases": _counts(cases),
+        "refused": {
+            verdict.name: verdict.text
+            for verdict in cases
+            if verdict.outcome == "refuses"
+        },
+        "wrong": {verdict.name: verdict.text for verdict in wrong},
+    }
+    write(json.dumps(shown, indent=2))
+
+
+COMPLETION_EXAMPLE: Final = "sordino completion bash"
+COMPLETION_WHAT: Final = (
+    "Write a script for a shell that completes commands and options. In bash: "
+    'eval "$(sordino completion bash)".'
+)
+_BASH: Final = """\
+_sordino() {{
+  local words
+  case "${{COMP_WORDS[1]}}" in
+{cases}
+    *) words="{commands}" ;;
+  esac
+  [ "$COMP_CWORD" -eq 1 ] && words="{commands}"
+  COMPREPLY=($(compgen -W "$words" -f -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o filenames -F _sordino sordino"""
+_ZSH: Final = "autoload -U +X bashcompinit && bashcompinit\n"
+_FISH: Final = "complete -c sordino -n {condition} -a '{words}'"
+
+
+def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=write_completion)
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
+
+
+def write_completion(arguments: argparse.Namespace) -> None:
+    """Print the script of a shell."""
+    words = {name: list(_words(parser)) for name, parser in _parsers(command_parser())}
+    if arguments.shell == "fish":
+        write("\n".join(_fish(words)))
+        return
+    cases = "\n".join(
+        f'    {name}) words="{" ".join(options)}" ;;' for name, options in words.items()
+    )
+    script = _BASH.format(cases=cases, commands=" ".join(words))
+    write(_ZSH + script if arguments.shell == "zsh" else script)
+
+
+def _fish(words: dict[str, list[str]]) -> Iterator[str]:
+    """Yield the lines of a script for fish."""
+    commands = " ".join(words)
+    yield _FISH.format(condition="__fish_use_subcommand", words=commands)
+    for name, options in words.items():
+        seen = f"'__fish_seen_subcommand_from {name}'"
+        yield _FISH.format(condition=seen, words=" ".join(options))
+
+
+def _parsers(whole: argparse.ArgumentParser) -> Iterator[tuple[str, Any]]:
+    """Yield the commands of a parser by name."""
+    for action in whole._actions:  # noqa: SLF001 argparse tells it in no other way
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 likewise
+            yield from action.choices.items()
+
+
+def _words(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the options of a command, and the commands below it."""
+    for action in parser._actions:  # noqa: SLF001 argparse tells it in no other way
+        yield from action.option_strings
+    for name, _ in _parsers(parser):
+        yield name
+
+
+DEMO_EXAMPLE: Final = "sordino demo clinic"
+DEMO_WHAT: Final = (
+    "Show Sordino at work on an invented hospital; or, with a folder, write an "
+    "invented table and a job file there, to be tried by hand."
+)
+
+
+def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=show_demo)
+    parser.add_argument(
+        "folder", nargs="?", type=Path, metavar="FOLDER", help="a new folder"
+    )
+
+
+def show_demo(arguments: argparse.Namespace) -> None:
+    """Run the scenes, or write the example."""
+    if arguments.folder is None:
+        start.main()
+        return
+    written = write_example(arguments.folder)
+    note(
+        f"Wrote {', '.join(map(str, written))} (invented visits).\n"
+        f"Next: cd {arguments.folder} && sordino check"
+    )
+
+
+DOCTOR_EXAMPLE: Final = "sordino doctor"
+DOCTOR_WHAT: Final = (
+    "Say whether all that Sordino needs is here: its engine, random bits, exact "
+    "arithmetic, and a disk on which a ledger lasts."
+)
+_GOOD: Final = "ok"
+_PATIENCE: Final = 30
+"""Seconds that a folder may be tried; it takes a few."""
+
+
+def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments, and what runs."""
+    parser.set_defaults(run=examine)
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        type=Path,
+        metavar="FOLDER",
+        help="where a ledger shall lie: locks, kills and faults are tried there",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def examine(arguments: argparse.Namespace) -> int:
+    """Print what was tried; 1 if something is wrong."""
+    results = {name: _result_of(check) for name, check in _CHECKS.items()}
+    if arguments.folder is not None:
+        results |= examine_folder(arguments.folder)
+    if arguments.json:
+        write_object("doctor", results)
+    else:
+        text_table(list(results.items()))
+    return REFUSED if any(text.startswith("NOT") for text in results.values()) else 0
+
+
+def _result_of(check: Callable[[], str]) -> str:
+    """Return what a check says, or why it cannot."""
+    try:
+        return check()
+    except (SordinoError, ImportError, OSError, ArithmeticError) as error:
+        return f"NOT here: {type(error).__name__}"
+
+
+def _packages() -> str:
+    """Return the version of each engine that is installed."""
+    versions = []
+    for package in ("duckdb", "pyspark", "psycopg"):
+        try:
+            versions.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(versions)
+
+
+def _random() -> str:
+    """Say whether the system gives random bits."""
+    return _GOOD if len(os.urandom(32)) == 32 else "NOT here"
+
+
+def _exact() -> str:
+    """Say whether noise is exact: integers, and intervals around real numbers."""
+    drawn: Any = sd.Laplace(1)(0.0)
+    return _GOOD if isinstance(drawn, float) else "NOT here"
+
+
+def _answers() -> str:
+    """Say whether the engine answers."""
+    table = sd.PrivateTable({"day": [1, 2]}, protects=sd.AddOneRow())
+    session = sd.Session({"visits": table}, sd.PureDP(1))
+    release = session.release(sd.table("visits").agg(n=sd.count()), sd.PureDP(1))
+    return _GOOD if len(release) == 1 else "NOT here"
+
+
+def _ledger() -> str:
+    """Say whether a ledger can be made, charged and read again on this disk."""
+    with TemporaryDirectory(dir=Path.cwd(), prefix=".sordino-") as folder:
+        path = Path(folder) / "tried.ledger"
+        with sd.Ledger.at(path, sd.PureDP(1), create=True) as ledger:
+            ledger.allot("tried", sd.PureDP(1))
+        with sd.Ledger.at(path) as ledger:
+            return _GOOD if ledger.verify().records == 3 else "NOT here"
+
+
+def examine_folder(folder: Path) -> dict[str, str]:
+    """Return what was tried in a folder, which is left as it was."""
+    if not folder.is_dir():
+        raise InvalidParameter(
+            "FOLDER", str(folder), "must be a folder", "Name one that exists."
+        )
+    kind = file_system_of(folder)
+    results = {"file system": kind or "of a kind that the system does not tell"}
+    if not is_local(kind):
+        results["file system"] = f"NOT a disk of this machine: {kind}"
+    try:
+        with TemporaryDirectory(dir=folder, prefix=".sordino-") as place:
+            return results | _try_in_child(Path(place).resolve())
+    except OSError as error:
+        return results | {"locks": f"NOT here: {type(error).__name__}"}
+
+
+def _try_in_child(place: Path) -> dict[str, str]:
+    """Return what a process of its own found, which may be killed with all its own."""
+    words = [sys.executable, "-P", "-m", "sordino.ledger.place_trial", str(place)]
+    with subprocess.Popen(  # noqa: S603 this Python, and this package
+        words, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as child:
+        try:
+            out, _ = child.communicate(timeout=_PATIENCE)
+            return dict(json.loads(out))
+        except (subprocess.TimeoutExpired, ValueError):
+            return {"locks": f"NOT known: no end within {_PATIENCE} seconds"}
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+
+_CHECKS: Final[dict[str, Callable[[], str]]] = {
+    "sordino": lambda: version("sordino"),
+    "python": lambda: f"{platform.python_version()} on {sys.platform}",
+    "engines": _packages,
+    "random bits": _random,
+    "exact noise": _exact,
+    "an answer": _answers,
+    "a ledger on this disk": _ledger,
+}

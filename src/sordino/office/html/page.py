@@ -1,0 +1,206 @@
+"""A page: its head, its look, its words by language.
+
+The words of pages by language, and how it writes numbers and dates.
+
+A language is a file in `words/`: to add one, write a file with the same keys. In a
+text, `{name}` is filled in with a number, a date or a quoted name, and `*words*` stand
+out.
+
+>>> english = read_language("en")
+>>> english.number("1,234.5"), read_language("de").number("1,234.5")
+('1,234.5', '1.234,5')
+
+A whole page in one file: it asks nothing of the network and runs nothing.
+
+A policy in it lets a browser take the style sheet, told by its hash, and nothing else:
+not even an escape that failed could run, fetch or send.
+"""
+
+import base64
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, final
+
+from sordino.errors import InvalidParameter
+from sordino.office.html.elements import Content, Html, join, plain_name, tag
+
+_PIECE: Final = re.compile(r"\{(\w+)\}|\*([^*]+)\*")
+_FOLDER: Final = files("sordino.office.html") / "words"
+_SENTENCE: Final = 240
+"""Columns of what was written to be read."""
+_ENDING: Final = ".toml"
+
+
+@final
+@dataclass(frozen=True)
+class Language:
+    """Texts by key; keys of tables in a file are joined by dots."""
+
+    code: str
+    texts: Mapping[str, str]
+
+    def html(self, key: str, /, **values: Content) -> Html:
+        """Return a text with what is filled in, as markup."""
+        return join(*_pieces(self.texts[key], values))
+
+    def plain(self, key: str, /, **values: str) -> str:
+        """Return a text with what is filled in, where no markup can stand."""
+        return self.texts[key].replace("*", "").format_map(values)
+
+    def form(self, key: str, count: int) -> str:
+        """Return the key of the form that a count needs: `key.one` or `key.many`."""
+        singular = str(count) in self.texts["form.one"].split()
+        return f"{key}.{'one' if singular else 'many'}"
+
+    def name(self, value: object) -> Html:
+        """Return a name from outside, isolated from the direction around it."""
+        return tag("bdi", self.bare_name(value))
+
+    def bare_name(self, value: object) -> str:
+        """Return a name from outside as text, for where no markup can stand."""
+        if value is None:
+            return self.texts["form.missing"]
+        return plain_name(value) or self.texts["form.empty"]
+
+    def sentence(self, text: str) -> Html:
+        """Return a sentence, or a line of a plan, from outside."""
+        return tag("bdi", plain_name(text, _SENTENCE))
+
+    def number(self, figure: str) -> str:
+        """Return a figure as English writes it with this language's separators."""
+        marks = {",": self.texts["form.thousands"], ".": self.texts["form.decimal"]}
+        return "".join(marks.get(letter, letter) for letter in figure)
+
+    def whole(self, count: int) -> str:
+        """Return a whole number."""
+        return self.number(f"{count:,}")
+
+    def day(self, day: date) -> str:
+        """Return a date."""
+        month = self.texts["date.months"].split()[day.month - 1]
+        first = self.texts["date.first"] if day.day == 1 else str(day.day)
+        return self.plain("date.day", day=first, month=month, year=str(day.year))
+
+    def short_day(self, day: date) -> str:
+        """Return a date without its year."""
+        month = self.texts["date.short_months"].split()[day.month - 1]
+        first = self.texts["date.first"] if day.day == 1 else str(day.day)
+        return self.plain("date.short", day=first, month=month)
+
+    def moment(self, when: datetime) -> str:
+        """Return a date and a time, in UTC."""
+        universal = when.astimezone(UTC)
+        clock = f"{universal:%H:%M}"
+        return self.plain("date.moment", day=self.day(universal.date()), clock=clock)
+
+
+def _pieces(text: str, values: Mapping[str, Content]) -> Iterator[Content]:
+    """Yield a text in pieces, and what is filled in or stands out."""
+    end = 0
+    for match in _PIECE.finditer(text):
+        yield text[end : match.start()]
+        yield values[match[1]] if match[1] else tag("b", *_pieces(match[2], values))
+        end = match.end()
+    yield text[end:]
+
+
+def language_codes() -> tuple[str, ...]:
+    """Return the languages that there are.
+
+    >>> language_codes()
+    ('de', 'en', 'fr')
+    """
+    names = (file.name for file in _FOLDER.iterdir())
+    return tuple(
+        sorted(name.removesuffix(_ENDING) for name in names if name.endswith(_ENDING))
+    )
+
+
+@cache
+def _texts(code: str) -> Mapping[str, str]:
+    """Return the texts of a file by their keys."""
+    source = (_FOLDER / f"{code}{_ENDING}").read_text("utf-8")
+    return dict(_flatten("", tomllib.loads(source)))
+
+
+def _flatten(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield texts with the names of all tables that they stand in."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _flatten(f"{prefix}{name}.", value)
+        else:
+            yield f"{prefix}{name}", value
+
+
+def read_language(code: Any) -> Language:
+    """Return a language, or refuse one that there is no file of."""
+    if code not in language_codes():
+        raise InvalidParameter(
+            "language",
+            code,
+            f"must be one of {', '.join(map(repr, language_codes()))}",
+            'Try language="en".',
+        )
+    return Language(code, _texts(code))
+
+
+def document(language: Language, title: str, *content: Html) -> str:
+    """Return a file of HTML with a title."""
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy()),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("title", title),
+        join(Html("<style>"), Html(look()), Html("</style>")),
+    )
+    whole = tag("html", head, tag("body", *content), lang=language.code)
+    return f"<!doctype html>\n{whole.text}\n"
+
+
+@cache
+def look() -> str:
+    """Return the style sheet."""
+    return (files("sordino.office.html") / "look.css").read_text("utf-8")
+
+
+def _policy() -> str:
+    """Return what a browser may take from this file, and from nowhere else."""
+    digest = base64.b64encode(hashlib.sha256(look().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'"
+
+
+PAGES: Final = ("promise", "published", "limits", "proof", "beside")
+"""The pages of a report, in order; their titles are `title.<page>` in the words."""
+
+
+def section(language: Language, page: str, *content: Content) -> Html:
+    """Return a page of a report below its title."""
+    number = PAGES.index(page) + 1
+    where = language.html("title.page", number=str(number), most=str(len(PAGES)))
+    heading = f"h{number}"
+    return tag(
+        "section",
+        tag("span", where, class_="page"),
+        tag("h2", language.html(f"title.{page}"), id=heading),
+        *content,
+        id=f"p{number}",
+        class_="first" if number == 1 else "next",
+        aria_labelledby=heading,
+    )
+
+
+def contents(language: Language) -> Html:
+    """Return links to the pages."""
+    links = []
+    for number, page in enumerate(PAGES, 1):
+        title = language.html(f"title.{page}")
+        links.append(tag("li", tag("a", f"{number}. ", title, href=f"#p{number}")))
+    return tag("nav", tag("ol", *links), aria_label=language.plain("title.contents"))

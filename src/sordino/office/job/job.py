@@ -1,0 +1,359 @@
+"""A job file as a value, read whole and checked.
+
+Whom a table protects, as a job file says it.
+
+| `protects = ...` | unit |
+|---|---|
+| `"rows"`, `{ rows = 3 }` | any row, or any three of them |
+| `"changed row"` | what stands in any row, of a number of rows that is public |
+| `{ id = "patient" }` | all rows with one value of a column; also `id_space` |
+| `{ column = "ward", groups = 2, rows_per_group = 3 }` | rows in so many groups |
+| `{ column = "views", total = 30 }` | rows that add up to so much |
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, final
+
+from sordino.data.csv import Csv
+from sordino.data.tables import PrivateTable, PublicTable
+from sordino.data.toml import UNDECIDED, Section, file_value, read_text, read_toml
+from sordino.data.units import (
+    AbstractUnit,
+    AddMaxRows,
+    AddMaxRowsInMaxGroups,
+    AddMaxTotal,
+    AddOneRow,
+    AddRowsWithID,
+    ChangeOneRow,
+)
+from sordino.errors import InvalidJob
+from sordino.expressions.schema import unknown
+from sordino.losses.budgets.blocks import Blocks
+from sordino.losses.budgets.limits import Limit
+from sordino.office.job.questions import (
+    PlannedRelease,
+    read_division,
+    read_limit,
+    read_planned_releases,
+)
+
+USUAL: Final = "sordino.toml"
+_NOT_OURS: Final = ("pyproject.toml", "policy.toml")
+
+
+def find_job(folder: Path) -> Path:
+    """Return the job file of a folder: the usual name, or the only one there is."""
+    usual = folder / USUAL
+    if usual.is_file():
+        return usual
+    others = [path for path in folder.glob("*.toml") if path.name not in _NOT_OURS]
+    if len(others) == 1:
+        return others[0]
+    problem = "is one of several" if others else "is not here"
+    raise InvalidJob(
+        "a job file",
+        problem,
+        "Name one: --job clinic.toml. `sordino init` writes a new one.",
+    )
+
+
+def canonical(values: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    """Return all that a job says, and the texts of the files that it names, as JSON.
+
+    >>> from decimal import Decimal
+    >>> canonical({"b": Decimal("0.10"), "a": 1}, {})
+    '{"files":{},"job":{"a":1,"b":"0.10"}}'
+    """
+    whole = {"job": file_value(values), "files": dict(texts)}
+    return json.dumps(
+        whole,
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        default=str,  # dates and times
+    )
+
+
+_FORMS: Final[dict[frozenset[str], Callable[[Section], AbstractUnit]]] = {
+    frozenset({"rows"}): lambda section: AddMaxRows(section.value("rows")),
+    frozenset({"id"}): lambda section: AddRowsWithID(section.value("id")),
+    frozenset({"id", "id_space"}): lambda section: AddRowsWithID(
+        section.value("id"), section.value("id_space")
+    ),
+    frozenset({"column", "total"}): lambda section: AddMaxTotal(
+        section.value("column"), section.value("total")
+    ),
+    frozenset({"column", "groups", "rows_per_group"}): lambda section: (
+        AddMaxRowsInMaxGroups(
+            section.value("column"),
+            section.value("groups"),
+            section.value("rows_per_group"),
+        )
+    ),
+}
+_WORDS: Final[dict[str, AbstractUnit]] = {
+    "rows": AddOneRow(),
+    "changed row": ChangeOneRow(),
+}
+_REMEDY: Final = (
+    'Write protects = { id = "patient" } for all rows of a person, or "rows" for one.'
+)
+
+
+def read_protection(table: Section) -> AbstractUnit:
+    """Return the unit that a table of a job protects."""
+    word = table.value("protects")
+    if isinstance(word, str):
+        if word not in _WORDS:
+            raise table.wrong("protects", "is no unit", _REMEDY)
+        return _WORDS[word]
+    section = table.section("protects")
+    form = _FORMS.get(frozenset(section))
+    if form is None:
+        section.refuse_others(*sorted(frozenset().union(*_FORMS)))
+        raise InvalidJob(section.place, "says too much or too little", _REMEDY)
+    with table.place_refusals("protects"):
+        return form(section)
+
+
+_FORMAT: Final = (
+    *("delimiter", "quote", "encoding", "decimal"),
+    *("date", "time", "true", "false", "null"),
+)
+"""How text files are written, each as `sordino.Csv` takes it."""
+
+
+def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicTable]:
+    """Return the private and the public tables of a job by name."""
+    tables: dict[str, PrivateTable | PublicTable] = {}
+    for name, section in root.sections("tables").items():
+        section.refuse_others("source", "protects", "blocks", "columns", "format")
+        unit = read_protection(section)
+        source = _source(section, folder)
+        columns = None if isinstance(source, Csv) else _columns(section)
+        with root.section("tables").place_refusals(name):
+            tables[name] = PrivateTable(source, unit, columns, **_blocks(section))
+    if not tables:
+        root.section("tables").value("visits")
+    for name, section in root.sections("public").items():
+        section.refuse_others("source", "columns", "format")
+        if name in tables:
+            raise root.section("public").wrong(
+                name, "is also a private table", "Choose another name."
+            )
+        source = _source(section, folder)
+        columns = None if isinstance(source, Csv) else _columns(section)
+        with root.section("public").place_refusals(name):
+            tables[name] = PublicTable(source, columns)
+    return tables
+
+
+def _blocks(section: Section) -> dict[str, str]:
+    """Return the column that says of what block a row is, if there is one."""
+    return {"blocks": section.text("blocks")} if "blocks" in section else {}
+
+
+def _columns(section: Section) -> dict[str, Any]:
+    """Return the declared types of columns."""
+    columns = section.section("columns")
+    return {name: columns.text(name) for name in columns}
+
+
+def _source(section: Section, folder: Path) -> Any:
+    """Return where the rows are, with what is said of how text is written."""
+    paths = _places(section, folder)
+    style = section.section("format")
+    style.refuse_others(*_FORMAT)
+    if not list(style):
+        return paths
+    with section.place_refusals("format"):
+        return Csv(
+            paths, _columns(section), **{name: style.values[name] for name in style}
+        )
+
+
+def _places(section: Section, folder: Path) -> Any:
+    """Return a path, several, or the address of a server with the name of a table."""
+    source = section.value("source")
+    if not isinstance(source, list):
+        return _path_beside(folder, section.secret("source"))
+    if source and isinstance(source[0], dict):
+        address, *names = source
+        server = Section(section.at("source"), {"address": address, "table": names})
+        return server.secret("address"), " ".join(server.texts("table"))
+    return [_path_beside(folder, path) for path in section.open_texts("source")]
+
+
+def _path_beside(folder: Path, source: str) -> str:
+    """Return a path relative to the job file; an address of a server stays."""
+    return source if "://" in source else str(folder / source)
+
+
+_TABLES: Final = ("schema", "tables", "public", "ledger", "engine", "releases")
+_LEDGER: Final = (
+    *("path", "limit", "counting", "reserve", "blocks"),
+    *("witness", "create", "only_writer", "analyst", "who", "policy"),
+)
+_ENGINE: Final = ("name", "memory_limit", "threads")
+_VERSION: Final = 1
+
+
+@final
+@dataclass(frozen=True)
+class BookPlan:
+    """The ledger that a job charges."""
+
+    path: Path
+    limit: Limit
+    blocks: Blocks | None
+    """What the limit is of each of."""
+    witness: Path | None
+    create: bool
+    """Whether one that is missing is made, with nothing spent."""
+    only_writer: bool
+    """Whether no other process opens it meanwhile, so that its locks do not matter."""
+    analyst: str | None
+    who: str
+    policy: Path | None
+    """The signed rules that it obeys, if the job brings them."""
+
+
+@final
+@dataclass(frozen=True)
+class Job:
+    """All that a job file says."""
+
+    path: Path
+    tables: Mapping[str, PrivateTable | PublicTable]
+    ledger: BookPlan
+    engine: Mapping[str, Any]
+    releases: Mapping[str, PlannedRelease]
+    programs: Mapping[str, str]
+    """The texts of the Python files that it names, which are run as recorded."""
+    text: str
+    """Its canonical text, which the ledger keeps."""
+
+    @property
+    def folder(self) -> Path:
+        """Return where it lies: paths in it are relative to that."""
+        return self.path.parent
+
+    def release(self, name: str) -> PlannedRelease:
+        """Return a release by its name."""
+        if name not in self.releases:
+            raise unknown("release", name, self.releases)
+        return self.releases[name]
+
+
+def read_job(path: Path) -> Job:
+    """Return a job; nothing but the file and the programs it names is read."""
+    place = path.absolute()
+    root = Section("", read_toml(place))
+    root.refuse_others(*_TABLES)
+    if root.values.get("schema", _VERSION) != _VERSION:
+        raise root.wrong(
+            "schema", f"must be {_VERSION}", "This version reads no other."
+        )
+    tables, book = read_tables(root, place.parent), _book(root, place.parent)
+    _refuse_half_of_blocks(root, book.blocks)
+    releases = read_planned_releases(root, book.blocks)
+    engine = root.section("engine")
+    engine.refuse_others(*_ENGINE)
+    _refuse_no_workers(root, releases)
+    programs = _programs(releases, place.parent)
+    return Job(
+        place,
+        tables,
+        book,
+        {"engine" if name == "name" else name: engine.value(name) for name in engine},
+        releases,
+        programs,
+        canonical(root.values, programs),
+    )
+
+
+def _book(root: Section, folder: Path) -> BookPlan:
+    """Return where the ledger lies, what its limit is, and who charges it."""
+    section = root.section("ledger")
+    section.refuse_others(*_LEDGER)
+    witness = section.text("witness", "")
+    analyst = section.text("analyst", "")
+    policy = section.text("policy", "")
+    return BookPlan(
+        folder / section.text("path"),
+        read_limit(section),
+        read_division(section),
+        folder / witness if witness else None,
+        create=section.truth("create", default=True),
+        only_writer=section.truth("only_writer", default=False),
+        analyst=analyst or None,
+        who=section.text("who", ""),
+        policy=folder / policy if policy else None,
+    )
+
+
+def _refuse_half_of_blocks(root: Section, blocks: Blocks | None) -> None:
+    """Refuse blocks of tables without their kind, and a kind that no table has."""
+    tables = root.sections("tables")
+    divided = [section for section in tables.values() if "blocks" in section]
+    if divided and blocks is None:
+        raise divided[0].wrong(
+            "blocks",
+            "needs the blocks of the ledger",
+            'Say [ledger] blocks = { start = "2026-01", every = "month" }.',
+        )
+    if blocks is not None and not divided:
+        place = next(iter(tables.values())).at("blocks")
+        raise root.section("ledger").wrong(
+            "blocks",
+            "are of no table",
+            f'Name the column of blocks: {place} = "arrived".',
+        )
+
+
+def _refuse_no_workers(root: Section, releases: Mapping[str, PlannedRelease]) -> None:
+    """Refuse files that nobody would write: Spark alone has workers."""
+    if root.section("engine").values.get("name") == "spark":
+        return
+    for release in releases.values():
+        if release.files:
+            raise (
+                root
+                .section("releases")
+                .section(release.name)
+                .wrong(
+                    "files",
+                    "is for workers, which Spark alone has",
+                    'Say [engine] name = "spark", or out = ["parquet"] instead.',
+                )
+            )
+
+
+def _programs(releases: Mapping[str, PlannedRelease], folder: Path) -> dict[str, str]:
+    """Return the texts of the Python files that releases name."""
+    programs = {
+        release.function[0]: release.place
+        for release in releases.values()
+        if release.function is not None
+    }
+    return {
+        name: read_text(folder, name, f"{place}.query")
+        for name, place in programs.items()
+    }
+
+
+def undecided_places(path: Path) -> list[str]:
+    """Return the places of a file where a person still has to choose."""
+    return list(_find_undecided(Section("", read_toml(path.absolute()))))
+
+
+def _find_undecided(section: Section) -> Iterator[str]:
+    """Yield the places in a table, and in those below it."""
+    for name, value in section.values.items():
+        if value == UNDECIDED:
+            yield section.at(name)
+        elif isinstance(value, dict):
+            yield from _find_undecided(section.section(name))

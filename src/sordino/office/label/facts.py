@@ -1,0 +1,379 @@
+"""What a label says; facts that somebody stated, each checked.
+
+The facts of a label: texts, whole numbers and doubles, of a form that has a number.
+
+They are public: made of released numbers, of the request, of its price, and of what a
+ledger shows. A fact that nobody knows is None, or empty, and a label says so.
+
+Facts of a label as somebody stated them in JSON: each is checked, none believed.
+
+A reader returns what a value of JSON stands for, or raises `ValueError`.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from fractions import Fraction
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, final
+
+from sordino.errors import InvalidLabel
+from sordino.losses.loss import Loss
+from sordino.numbers import down, probability, up
+from sordino.numbers.formatting import cut_text, format_key
+from sordino.office.html.odds import FALSE_ALARMS, Odds
+from sordino.release.explanation import (
+    Exactness,
+    Protected,
+    Provenance,
+    Reach,
+    RowLimit,
+    words_facts,
+)
+from sordino.release.text import ReleaseView
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+FORM: Final = 1
+"""The number of the form: facts of a later one are refused by this version."""
+
+
+@final
+@dataclass(frozen=True)
+class CountedRange:
+    """Between which bounds values count; as decimals, rounded outward."""
+
+    name: str
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True)
+class LeftOut:
+    """A noisy count of what was left out, which was paid for."""
+
+    kind: str
+    what: str
+    counted: str
+    count: int
+    low: float
+    high: float
+
+
+@final
+@dataclass(frozen=True)
+class PaidBy:
+    """The record of a ledger that paid."""
+
+    ledger: str
+    number: int
+    hash: str
+    when: str
+
+
+@final
+@dataclass(frozen=True)
+class LabelFacts:
+    """All that a label says."""
+
+    units: tuple[Protected, ...]
+    found: int | None
+    """Named rightly at 5 false alarms of 100, by this release; 100 is "over 99"."""
+    found_by_all: int | None
+    """The same, by everything that the ledger ever pays for."""
+    is_divided: bool
+    """Whether its ledger has blocks, each of which brings new budget."""
+    price: str
+    confidence: str
+    """Of each interval, as an exact share."""
+    reaches: tuple[Reach, ...]
+    numbers: int
+    """How many there are, missing ones aside."""
+    rough: int
+    limits: tuple[RowLimit, ...]
+    bounds: tuple[CountedRange, ...]
+    groups: str
+    is_processed: bool
+    """Whether something was done to noisy answers afterwards."""
+    shown_from: float | None
+    """About how many must be in a group that shows."""
+    minimum: int | None
+    left_out: tuple[LeftOut, ...] | None
+    """None where nobody paid to count it."""
+    noise: tuple[str, ...]
+    paid_by: PaidBy | None
+    made_by: str
+    form: int = FORM
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Return the facts as JSON has them."""
+        return asdict(self)
+
+
+class Labelled(Protocol):
+    """A release that knows where it comes from, and how exact it is."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Return the names of the key columns."""
+
+    @property
+    def confidence(self) -> Fraction:
+        """Return the least chance that an interval holds."""
+
+    @property
+    def loss(self) -> Loss:
+        """Return what it cost."""
+
+    @property
+    def price(self) -> str:
+        """Return what it cost, in the terms of its budget."""
+
+    @property
+    def coverage(self) -> "pa.Table | None":
+        """Return the noisy counts of what was left out, if asked for."""
+
+    @property
+    def exactness(self) -> Exactness:
+        """Return how far intervals reach, and how many numbers are rough."""
+
+    @property
+    def provenance(self) -> Provenance:
+        """Return what was asked, and which record of a ledger paid for it."""
+
+
+class LabelledRelease(Labelled, ReleaseView, Protocol):
+    """A release with all its numbers."""
+
+
+def label_facts(release: Labelled) -> LabelFacts:
+    """Return the facts of a release."""
+    provenance = release.provenance
+    record, level = provenance.record, provenance.least_shown
+    request = words_facts(provenance.words, provenance.name)
+    exactness = release.exactness
+    return LabelFacts(
+        units=request.units,
+        found=Odds(release.loss).finds(FALSE_ALARMS),
+        found_by_all=None
+        if record is None or record.promise is None
+        else Odds(record.promise).finds(FALSE_ALARMS),
+        is_divided=record is not None and record.promise is None,
+        price=release.price,
+        confidence=str(release.confidence),
+        reaches=exactness.reaches,
+        numbers=exactness.numbers,
+        rough=exactness.rough,
+        limits=request.limits,
+        bounds=tuple(
+            CountedRange(each.name, down(each.low), up(each.high))
+            for each in request.bounds
+        ),
+        groups=_groups(release, request.groups),
+        is_processed=provenance.is_processed,
+        shown_from=None if level is None else up(level),
+        minimum=request.minimum,
+        left_out=_left_out(release.coverage),
+        noise=provenance.noise,
+        paid_by=record
+        and PaidBy(record.ledger, record.number, record.hash, record.when),
+        made_by=f"Sordino {version('sordino')}",
+    )
+
+
+def _groups(release: Labelled, groups: str) -> str:
+    """Return which groups have a row; a list that was filtered is no public one."""
+    if not release.keys:
+        return "none"
+    return "" if release.provenance.is_processed and groups == "public" else groups
+
+
+def _left_out(coverage: "pa.Table | None") -> tuple[LeftOut, ...] | None:
+    """Return the counts of what was left out, if they were asked for."""
+    if coverage is None:
+        return None
+    return tuple(
+        LeftOut(
+            row["kind"],
+            format_key(row["what"]),
+            row["counted"],
+            row["count"],
+            row["low"],
+            row["high"],
+        )
+        for row in coverage.to_pylist()
+    )
+
+
+T = TypeVar("T")
+Reader = Callable[[Any], T]
+
+_LONGEST: Final = 240
+"""Letters of a text that are kept."""
+_LONGEST_SHARE: Final = 40
+_MOST: Final = 10_000
+"""Entries of a list: a release may have as many answers."""
+_LARGEST: Final = 2**63
+_GROUPS: Final = {"none", "public", "hidden", "mixed", "first", ""}
+
+
+def read_facts(name: str, text: str) -> LabelFacts:
+    """Return the facts that a text of JSON states, or refuse it."""
+    try:
+        stated = json.loads(text)
+        is_later = _whole(stated["form"]) > FORM
+        facts = None if is_later else _FACTS(stated)
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+        raise InvalidLabel(name, "has a label that is not one of Sordino's") from None
+    if facts is None:
+        raise InvalidLabel(
+            name,
+            "has a label of a later version than this one",
+            "Update: pip install --upgrade sordino.",
+        )
+    return facts
+
+
+def _text(value: Any) -> str:
+    """Return a text on one line, and not too long."""
+    if not isinstance(value, str):
+        raise TypeError
+    return cut_text(format_key(value[:_LONGEST]), _LONGEST)
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number of 64 bits."""
+    if type(value) is not int or not -_LARGEST <= value < _LARGEST:
+        raise TypeError
+    return value
+
+
+def _natural(value: Any) -> int:
+    """Return a whole number that is not negative."""
+    if _whole(value) < 0:
+        raise ValueError
+    return _whole(value)
+
+
+def _truth(value: Any) -> bool:
+    """Return a truth."""
+    if type(value) is not bool:
+        raise TypeError
+    return value
+
+
+def _double(value: Any) -> float:
+    """Return a finite number."""
+    if type(value) not in {int, float} or not math.isfinite(value):
+        raise TypeError
+    return float(value)
+
+
+def _hundredth(value: Any) -> int:
+    """Return so many of a hundred."""
+    if not 0 <= _whole(value) <= 100:
+        raise ValueError
+    return _whole(value)
+
+
+def _share(value: Any) -> str:
+    """Return an exact share between 0 and 1."""
+    text = _text(value)
+    if len(text) > _LONGEST_SHARE or not 0 < probability(share=text) < 1:
+        raise ValueError
+    return text
+
+
+def _moment(value: Any) -> str:
+    """Return a time."""
+    return datetime.fromisoformat(_text(value)).isoformat()
+
+
+def _kind_of_groups(value: Any) -> str:
+    """Return which groups there are."""
+    if value not in _GROUPS:
+        raise ValueError
+    return _text(value)
+
+
+def _optional(read: Reader[T]) -> Reader[T | None]:
+    """Return a reader that takes nothing as well."""
+    return lambda value: None if value is None else read(value)
+
+
+def _several(read: Reader[T]) -> Reader[tuple[T, ...]]:
+    """Return a reader of lists."""
+
+    def read_list(value: Any) -> tuple[T, ...]:
+        if not isinstance(value, list) or len(value) > _MOST:
+            raise TypeError
+        return tuple(map(read, value))
+
+    return read_list
+
+
+def _object(make: Callable[..., T], **fields: Reader[Any]) -> Reader[T]:
+    """Return a reader of objects that have these fields and no others."""
+
+    def read_object(value: Any) -> T:
+        if not isinstance(value, dict) or set(value) != set(fields):
+            raise TypeError
+        return make(**{name: read(value[name]) for name, read in fields.items()})
+
+    return read_object
+
+
+_NAMES: Final = _several(_text)
+_FACTS: Final = _object(
+    LabelFacts,
+    units=_several(
+        _object(
+            Protected,
+            table=_text,
+            verb=_text,
+            column=_text,
+            most=_several(_natural),
+        )
+    ),
+    found=_optional(_hundredth),
+    found_by_all=_optional(_hundredth),
+    is_divided=_truth,
+    price=_text,
+    confidence=_share,
+    reaches=_several(
+        _object(Reach, name=_text, least=_optional(_double), most=_optional(_double))
+    ),
+    numbers=_natural,
+    rough=_natural,
+    limits=_several(_object(RowLimit, verb=_text, most=_natural, columns=_NAMES)),
+    bounds=_several(_object(CountedRange, name=_text, low=_double, high=_double)),
+    groups=_kind_of_groups,
+    is_processed=_truth,
+    shown_from=_optional(_double),
+    minimum=_optional(_natural),
+    left_out=_optional(
+        _several(
+            _object(
+                LeftOut,
+                kind=_text,
+                what=_text,
+                counted=_text,
+                count=_whole,
+                low=_double,
+                high=_double,
+            )
+        )
+    ),
+    noise=_NAMES,
+    paid_by=_optional(
+        _object(PaidBy, ledger=_text, number=_natural, hash=_text, when=_moment)
+    ),
+    made_by=_text,
+    form=_natural,
+)

@@ -1,0 +1,319 @@
+"""The rows of a label, and a label as text.
+
+The one list of rows that makes a label: HTML, a picture and text only set it.
+
+Whatever is not known stands as "not stated", so that no row is missing in silence.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_CEILING, Decimal
+from fractions import Fraction
+from typing import Final, NamedTuple, final
+
+from sordino.numbers.formatting import cut_text, format_number, text_width
+from sordino.office.html.odds import FALSE_ALARMS, MOST
+from sordino.office.html.page import Language
+from sordino.office.label.facts import CountedRange, LabelFacts, LeftOut
+from sordino.release.explanation import Protected, Reach, RowLimit
+
+MOST_ROWS: Final = 12
+"""Rows of one kind that are shown before "and 30 more"."""
+_LONGEST: Final = 28
+_HASH: Final = 12
+"""Digits of a hash: enough to tell one from another."""
+_DIGITS: Final = 3
+_LARGE: Final = 15
+_OTHER_UNITS: Final = {"unit.of_table", "unit.unknown"}
+"""Words about units that are no unit."""
+_LIMITS: Final = {
+    "MaxRowsPerID": "rows",
+    "MaxGroupsPerID": "groups",
+    "MaxRowsPerGroupPerID": "rows_in_group",
+    "DropExcess": "join",
+    "flat_map": "made",
+}
+_KINDS: Final = {"unreadable": "unreadable", "cut off": "cut_off", "clamped": "clamped"}
+
+
+@final
+class LabelRow(NamedTuple):
+    """A name and what stands beside it."""
+
+    name: str
+    value: str
+
+
+@final
+@dataclass(frozen=True)
+class LabelPart:
+    """Rows that belong together, under a heading or none."""
+
+    heading: str
+    rows: tuple[LabelRow, ...]
+
+
+@final
+@dataclass(frozen=True)
+class LabelTexts:
+    """All texts of a label, in their order."""
+
+    title: str
+    file: str
+    when: str
+    """Empty where that is not known."""
+    status: str
+    """How sure the rest is; empty where a release tells it itself."""
+    parts: tuple[LabelPart, ...]
+    feet: tuple[str, ...]
+
+
+def label_texts(
+    facts: LabelFacts, language: Language, file: str, status: str
+) -> LabelTexts:
+    """Return what a label says; `status` says how sure that is."""
+    say = language.plain
+    odds = LabelPart(say("label.odds.heading"), tuple(_odds(facts, language)))
+    share = language.number(f"{float(100 * Fraction(facts.confidence)):.10g}")
+    exact = LabelPart(
+        say("label.exact.heading", share=share), tuple(_exactness(facts, language))
+    )
+    rest = LabelPart(say("label.rest.heading"), tuple(_left_out(facts, language)))
+    return LabelTexts(
+        say("label.title"),
+        language.bare_name(file) if file else "",
+        _when(facts, language),
+        say(f"label.status.{status}") if status else "",
+        (LabelPart("", tuple(_units(facts, language))), odds, exact, rest),
+        tuple(_feet(facts, language, file)),
+    )
+
+
+def _when(facts: LabelFacts, language: Language) -> str:
+    """Return when it was paid for, if that is known."""
+    if facts.paid_by is None:
+        return ""
+    day = datetime.fromisoformat(facts.paid_by.when).date()
+    return language.plain("label.when", day=language.day(day))
+
+
+def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield whom it protects: once where all tables agree."""
+    whom = {unit.table: _unit(unit, language) for unit in facts.units}
+    if len(set(whom.values())) <= 1:
+        default = language.plain("label.unknown")
+        yield LabelRow(
+            language.plain("label.protects"), next(iter(whom.values()), default)
+        )
+        return
+    for table, text in list(whom.items())[:MOST_ROWS]:
+        named = language.plain("label.protects_in", table=_name(language, table))
+        yield LabelRow(named, text)
+
+
+def _unit(unit: Protected, language: Language) -> str:
+    """Return whom a table protects, in the words of reports."""
+    key = f"unit.{unit.verb}"
+    if key not in language.texts or key in _OTHER_UNITS:
+        return language.plain("label.unknown")
+    column = language.plain("label.quoted", name=_name(language, unit.column))
+    groups, *rest = (*map(language.whole, unit.most), "?")
+    count = rest[0] if len(rest) > 1 else groups
+    return language.plain(key, column=column, groups=groups, count=count)
+
+
+def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield what an attacker achieves at most, by this file and by everything."""
+    say = language.plain
+    mistakes = say("label.odds.of", count=language.whole(FALSE_ALARMS))
+    yield LabelRow(say("label.odds.mistakes"), mistakes)
+    yield LabelRow(say("label.odds.this"), _of_hundred(facts.found, language))
+    total = _of_hundred(facts.found_by_all, language)
+    if facts.is_divided:
+        total = say("label.odds.blocks")
+    yield LabelRow(say("label.odds.all"), total)
+
+
+def _of_hundred(count: int | None, language: Language) -> str:
+    """Return so many of a hundred, at most."""
+    if count is None:
+        return language.plain("label.unknown")
+    most = language.whole(min(count, MOST))
+    return language.plain(
+        "label.odds.over" if count > MOST else "label.odds.most", count=most
+    )
+
+
+def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield how far intervals reach, how many numbers are rough, and the noise."""
+    say = language.plain
+    for reach in facts.reaches[:MOST_ROWS]:
+        yield LabelRow(_name(language, reach.name), _reach(reach, language))
+    yield from _more(len(facts.reaches), language)
+    yield LabelRow(
+        say("label.exact.rough"),
+        say(
+            "label.exact.part",
+            count=language.whole(facts.rough),
+            all=language.whole(facts.numbers),
+        ),
+    )
+    noise = ", ".join(_name(language, name) for name in facts.noise[:MOST_ROWS])
+    yield LabelRow(say("label.exact.noise"), noise or say("label.unknown"))
+
+
+def _reach(reach: Reach, language: Language) -> str:
+    """Return how far the intervals of an answer reach, rounded up."""
+    if reach.least is None or reach.most is None:
+        return language.plain("label.exact.none")
+    ends = (reach.least, reach.most)
+    least, most = (language.number(_digits_above(end)) for end in ends)
+    if least == most:
+        return language.plain("label.exact.reach", most=most)
+    return language.plain("label.exact.reaches", least=least, most=most)
+
+
+def _digits_above(end: float) -> str:
+    """Return three digits, rounded up.
+
+    >>> _digits_above(177.2), _digits_above(0.54531), _digits_above(12345.0)
+    ('178', '0.546', '12,400')
+    """
+    exact = Decimal(repr(end))
+    place = exact.adjusted() - _DIGITS + 1 if exact else 0
+    if place > _LARGE or place < -_LARGE:
+        return f"{exact.normalize():.{_DIGITS - 1}e}"
+    rounded = exact.quantize(Decimal((0, (1,), place)), ROUND_CEILING)
+    text = f"{rounded:,f}" if place <= 0 else f"{int(rounded):,}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
+    """Yield limits, bounds, what they cut off, and which groups are hidden."""
+    say = language.plain
+    for limit in facts.limits[:MOST_ROWS]:
+        yield _limit(limit, language)
+    yield from _more(len(facts.limits), language)
+    for bounds in facts.bounds[:MOST_ROWS]:
+        yield _bounds(bounds, language)
+    yield from _more(len(facts.bounds), language)
+    if facts.left_out is None:
+        yield LabelRow(say("label.rest.cut"), say("label.rest.unmeasured"))
+    for counted in (facts.left_out or ())[:MOST_ROWS]:
+        yield _count_row(counted, language)
+    yield LabelRow(say("label.rest.groups"), _groups(facts, language))
+    if facts.is_processed:
+        yield LabelRow(say("label.rest.processed"), say("label.rest.processed_so"))
+    if facts.minimum is not None:
+        least = language.whole(facts.minimum)
+        yield LabelRow(say("label.rest.minimum"), say("label.rest.below", count=least))
+
+
+def _limit(limit: RowLimit, language: Language) -> LabelRow:
+    """Return how much of one person counts."""
+    columns = ", ".join(_name(language, name) for name in limit.columns[:MOST_ROWS])
+    key = f"label.limits.{_LIMITS.get(limit.verb, 'other')}"
+    name = language.plain(key, columns=columns)
+    most = language.whole(limit.most)
+    return LabelRow(name, language.plain("label.rest.most", count=most))
+
+
+def _bounds(bounds: CountedRange, language: Language) -> LabelRow:
+    """Return between which bounds values count."""
+    name = _name(language, bounds.name)
+    low, high = (
+        language.number(format_number(end)) for end in (bounds.low, bounds.high)
+    )
+    return LabelRow(
+        language.plain("label.rest.values", name=name),
+        language.plain("bands.interval", low=low, high=high),
+    )
+
+
+def _count_row(counted: LeftOut, language: Language) -> LabelRow:
+    """Return about how much was left out of one kind."""
+    kind = language.plain(f"label.kinds.{_KINDS.get(counted.kind, 'other')}")
+    low, high = (
+        language.number(format_number(end)) for end in (counted.low, counted.high)
+    )
+    return LabelRow(
+        f"{kind}: {_name(language, counted.what)}",
+        language.plain(
+            "label.rest.about", count=language.whole(counted.count), low=low, high=high
+        ),
+    )
+
+
+def _groups(facts: LabelFacts, language: Language) -> str:
+    """Return whether small groups are hidden."""
+    key = f"label.groups.{facts.groups}" if facts.groups else "label.unknown"
+    if facts.shown_from is not None and facts.groups in {"hidden", "mixed"}:
+        level = language.number(f"{facts.shown_from:,.3g}")
+        return language.plain("label.groups.below", count=level)
+    return language.plain(key)
+
+
+def _name(language: Language, name: str) -> str:
+    """Return a name from outside, cut to what a card has room for."""
+    return cut_text(language.bare_name(name), _LONGEST)
+
+
+def _more(count: int, language: Language) -> Iterator[LabelRow]:
+    """Yield how many rows of a kind are not shown, if any."""
+    if count > MOST_ROWS:
+        rest = language.whole(count - MOST_ROWS)
+        yield LabelRow(language.plain("label.more", count=rest), "")
+
+
+def _feet(facts: LabelFacts, language: Language, file: str) -> Iterator[str]:
+    """Yield the price in the terms of the field, the record, and who made it."""
+    say = language.plain
+    yield "; ".join(map(language.number, facts.price.split(", ")))
+    paid = facts.paid_by
+    if paid is None:
+        yield say("label.foot.unrecorded")
+    else:
+        yield say(
+            "label.foot.record",
+            number=language.whole(paid.number),
+            hash=f"{paid.hash[:_HASH]}…",
+            ledger=f"{paid.ledger[:_HASH]}…",
+        )
+        if file:
+            yield say("label.foot.check", file=language.bare_name(file))
+    yield say("label.foot.made", by=language.bare_name(facts.made_by))
+
+
+_WIDTH: Final = 60
+
+
+def plain_label(texts: LabelTexts) -> str:
+    """Return a label in lines, those of rows as wide as each other where they fit."""
+    lines = [
+        texts.title,
+        *filter(None, [texts.file, texts.when]),
+        *_fold([texts.status]),
+    ]
+    for part in texts.parts:
+        lines.append("-" * _WIDTH)
+        lines += filter(None, [part.heading])
+        lines += [line for row in part.rows for line in _row(row)]
+    return "\n".join([*lines, "-" * _WIDTH, *_fold(texts.feet)])
+
+
+def _fold(sentences: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of sentences; a long word keeps a line of its own."""
+    for sentence in sentences:
+        yield from textwrap.wrap(sentence, _WIDTH, break_long_words=False)
+
+
+def _row(row: LabelRow) -> Iterator[str]:
+    """Yield a row on one line, or on two if it is too long for one."""
+    room = _WIDTH - 2 - text_width(row.name) - text_width(row.value)
+    if room >= 1:
+        yield f"  {row.name}{' ' * room}{row.value}".rstrip()
+    else:
+        yield f"  {row.name}"
+        yield " " * max(_WIDTH - text_width(row.value), 4) + row.value

@@ -1,0 +1,193 @@
+"""Label; as HTML and as a picture.
+
+The label of a published file: what it says of privacy and exactness, on one card.
+
+facts ── words of a language ── one list of rows ── HTML, a picture, text
+   └── JSON
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, final
+
+from sordino.errors import InvalidParameter
+from sordino.numbers import arguments
+from sordino.numbers.frozen import hides
+from sordino.office.html.elements import Html, html_page, join, tag
+from sordino.office.html.page import Language, document, read_language
+from sordino.office.label.facts import LabelFacts
+from sordino.office.label.files import label_json
+from sordino.office.label.label import (
+    LabelPart,
+    LabelRow,
+    LabelTexts,
+    label_texts,
+    plain_label,
+)
+from sordino.release.storage import write_whole
+
+
+def label_document(language: Language, texts: LabelTexts) -> str:
+    """Return a file of HTML with a label and nothing else."""
+    title = f"{texts.title}: {texts.file}" if texts.file else texts.title
+    return document(language, title, tag("main", label_card(texts)))
+
+
+def label_card(texts: LabelTexts) -> Html:
+    """Return a label as an element of a page."""
+    head = [tag("p", tag("b", tag("bdi", texts.file)))] if texts.file else []
+    lines = [tag("p", texts.when)] if texts.when else []
+    lines += [tag("p", tag("strong", texts.status))] if texts.status else []
+    parts = [
+        _table(part, "thick" if place == 0 else "rule")
+        for place, part in enumerate(texts.parts)
+    ]
+    feet = [tag("p", tag("bdi", foot), class_="foot") for foot in texts.feet]
+    title = tag("h1", texts.title)
+    return tag("section", title, *head, *lines, *parts, *feet, class_="label")
+
+
+def label_panel(texts: LabelTexts) -> str:
+    """Return a label for a notebook: it brings no colours of its own."""
+    lines = filter(None, [texts.file, texts.when, texts.status])
+    rows = join(*map(_panel_part, texts.parts))
+    return html_page(
+        tag("p", tag("strong", texts.title)).text,
+        *(tag("p", line).text for line in lines),
+        tag("table", tag("tbody", rows)).text,
+        *(tag("p", foot, class_="aside").text for foot in texts.feet),
+    )
+
+
+def _table(part: LabelPart, look: str) -> Html:
+    """Return the rows of a part."""
+    heading = (
+        [tag("tr", tag("th", tag("b", part.heading), scope="colgroup", colspan=2))]
+        if part.heading
+        else []
+    )
+    rows = join(*heading, *map(_row, part.rows))
+    return tag("table", tag("tbody", rows), class_=look)
+
+
+def _row(row: LabelRow) -> Html:
+    """Return a row, each side isolated from the direction of the other."""
+    return tag(
+        "tr",
+        tag("th", tag("bdi", row.name), scope="row"),
+        tag("td", tag("bdi", row.value)),
+    )
+
+
+def _panel_part(part: LabelPart) -> Html:
+    """Return the rows of a part in a notebook."""
+    heading = [tag("strong", part.heading)] if part.heading else []
+    rows = (
+        tag("tr", tag("td", row.name), tag("td", row.value, class_="number"))
+        for row in part.rows
+    )
+    return join(tag("tr", tag("td", *heading, colspan=2)), *rows)
+
+
+Form: TypeAlias = Literal["html", "png", "json", "text"]
+Status: TypeAlias = Literal["", "claimed", "confirmed", "unknown", "unlabelled"]
+"""How sure the facts are: "" where a release tells them itself. What a file says of
+itself is claimed; or confirmed by a ledger that saw it published; or the ledger knows
+nothing of the file, or the file but not the label beside it."""
+
+
+@hides("texts")
+@final
+@dataclass(frozen=True, repr=False)
+class Label:
+    """Privacy facts of a release or of a published file.
+
+    A notebook shows it as a card, `print` as text. `html` is a page of its own, and
+    `save` writes a page, a picture or JSON by the ending of the name.
+    """
+
+    facts: LabelFacts
+    file: str = ""
+    """The name of the file that it belongs to, if there is one."""
+    status: Status = ""
+    language: Language = field(default_factory=lambda: read_language("en"))
+
+    @property
+    def texts(self) -> LabelTexts:
+        """Return everything it says, in order."""
+        return label_texts(self.facts, self.language, self.file, self.status)
+
+    @property
+    def html(self) -> str:
+        """Return a page of its own: no script, nothing fetched, light and dark."""
+        return label_document(self.language, self.texts)
+
+    @property
+    def json(self) -> str:
+        """Return the facts as linked data (JSON-LD) that a program can read."""
+        return label_json(self.facts, self.texts)
+
+    def translate(self, language: str) -> "Label":
+        """Return the same facts in another language: "de", "en" or "fr"."""
+        return replace(self, language=read_language(language))
+
+    def save(self, path: "str | Path") -> None:
+        """Write the whole card to a file: .html, .png (with Matplotlib), .json or .txt.
+
+        An existing file is replaced; nothing is left behind if this fails.
+        """
+        content = self.render(_form(path))
+        write_whole(path, lambda target: target.write_bytes(content))
+
+    def render(self, form: Form) -> bytes:
+        """Return the whole card as "html", "png", "json" or "text"."""
+        arguments.choice(tuple(_RENDERERS), form=form)
+        return _RENDERERS[form](self)
+
+    def __str__(self) -> str:
+        """Show it as text."""
+        return plain_label(self.texts)
+
+    def __repr__(self) -> str:
+        """Show it as text."""
+        return plain_label(self.texts)
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        """Show it in a notebook."""
+        return label_panel(self.texts)
+
+
+def _picture(label: Label) -> bytes:
+    """Return a picture of a label."""
+    from sordino.office.label.picture import label_png  # noqa: PLC0415 matplotlib is slow
+
+    return label_png(label.texts)
+
+
+_RENDERERS: Final[Mapping[str, Callable[[Label], bytes]]] = {
+    "html": lambda label: label.html.encode(),
+    "png": _picture,
+    "json": lambda label: f"{label.json}\n".encode(),
+    "text": lambda label: f"{label}\n".encode(),
+}
+_ENDINGS: Final[Mapping[str, Form]] = {
+    ".html": "html",
+    ".png": "png",
+    ".json": "json",
+    ".txt": "text",
+}
+"""What a label is written as, by the ending of the name."""
+
+
+def _form(path: Any) -> Form:
+    """Return what a label is written as under a name, or refuse its ending."""
+    ending = Path(path).suffix.lower() if isinstance(path, (str, Path)) else ""
+    if ending not in _ENDINGS:
+        raise InvalidParameter(
+            "path",
+            str(path) if isinstance(path, Path) else path,
+            f"must be a file that ends with {', '.join(_ENDINGS)}",
+            'Try label.save("wards.html").',
+        )
+    return _ENDINGS[ending]

@@ -1,0 +1,353 @@
+"""Every value as a page for notebooks."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from sordino.data.key_tree import Product
+from sordino.ledger.blocks import (
+    BLOCK_HEADING,
+    PERSON_HEADING,
+    Block,
+    Exposure,
+    Windows,
+    block_rows,
+    exposure_rows,
+    worst_exposures,
+)
+from sordino.ledger.record_kinds import DATASET, Entry
+from sordino.losses.budgets.blocks import Blocks
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.guarantees import OUT_OF, Explained, explain, finds
+from sordino.losses.loss import Loss, headline
+from sordino.numbers import INFINITE
+from sordino.numbers.formatting import format_percent
+from sordino.office.html.elements import (
+    html_aside,
+    html_details,
+    html_line,
+    html_page,
+    html_table,
+    html_title,
+    safe_text,
+)
+from sordino.office.html.small_pictures import (
+    Step,
+    diagram,
+    interval_bar,
+    scale_of,
+    share_bar,
+    unit_curve,
+)
+from sordino.plan.purchase import Purchase, group_line
+from sordino.query.nodes import AbstractNode
+from sordino.release.text import (
+    Figure,
+    ReleaseView,
+    RowTexts,
+    coverage_lines,
+    row_texts,
+)
+from sordino.session.description import Holding
+
+_HEADING: Final = ("answer", "how far it is off", "noise")
+_WIDE: Final = 120
+"""Characters of a cell."""
+
+
+def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
+    """Return what it costs, how far each column is off, and how it would be made."""
+    return html_page(
+        html_line(f"price: {headline(purchase.loss, purchase.budget)}"),
+        html_table(_HEADING, _columns(purchase), _WIDE),
+        *map(html_line, remarks),
+        html_details("how it is made", diagram(_plan_step(purchase))),
+    )
+
+
+def _columns(purchase: Purchase) -> Iterator[tuple[str, str, str]]:
+    """Yield a row for each answer."""
+    for place, (name, error) in enumerate(purchase.errors.items()):
+        noise = ", ".join(map(repr, purchase.mechanisms[place]))
+        yield name, str(error), noise
+
+
+def _plan_step(purchase: Purchase) -> Step:
+    """Return the last step: the noisy answers of the groups."""
+    groups = Step(group_line(purchase.plan), (_rows_step(purchase.plan.relation.node),))
+    shown = groups
+    if purchase.selection is not None:
+        shown = Step(f"keep groups that pass {purchase.selection!r}", (groups,))
+    columns = purchase.plan.request.columns
+    answers = ", ".join(f"{name} = {aggregation!r}" for name, aggregation in columns)
+    return Step(f"{answers}, with noise", (shown,)) if columns else shown
+
+
+def _rows_step(node: AbstractNode) -> Step:
+    """Return a step of the rows, and those before it."""
+    return Step(node.describe(), tuple(map(_rows_step, node.inputs)))
+
+
+_RATES: Final = np.concatenate([
+    [0.0],
+    np.logspace(-6, -2, 9),
+    np.linspace(0.02, 1.0, 50),
+])
+_AXES: Final = ("false alarms", "people found")
+
+
+class Pictured(Explained, Protocol):
+    """What the page asks of a loss beside its sentences."""
+
+    def tpr_at(self, alpha: Any) -> Any:
+        """Return true positive rates at false positive rates."""
+
+
+def loss_page(name: str, loss: Pictured) -> str:
+    """Return the name of a loss, what it means to an attacker, and its curve."""
+    label = "how often the best attack finds a person, by the false alarms allowed"
+    points = zip(_RATES.tolist(), loss.tpr_at(_RATES).tolist(), strict=True)
+    return html_page(
+        html_line(name),
+        *map(html_line, explain(loss).splitlines()),
+        unit_curve(points, _AXES, label),
+    )
+
+
+_FEW = 4
+"""Columns with more answers than this have no bars: they would not fit."""
+
+
+def release_page(release: ReleaseView) -> str:
+    """Return the table, what it leaves out, and its price."""
+    shown = row_texts(release)
+    rest = len(release) - len(shown)
+    scales = [
+        scale_of([end for row in shown for end in row.figures[place].ends])
+        if len(release.names) <= _FEW
+        else None
+        for place in range(len(release.names))
+    ]
+    rows = "".join(_row(row, scales) for row in shown)
+    return html_page(
+        f"<table><thead>{_head_rows(release, scales)}</thead>",
+        f"<tbody>{rows}</tbody></table>",
+        html_aside(f"... and {rest:,} more rows") if rest else "",
+        "" if shown else html_aside("no rows"),
+        *map(html_aside, coverage_lines(release.coverage)),
+        html_line(f"price: {release.price}"),
+    )
+
+
+def _head_rows(release: ReleaseView, scales: "list[tuple[float, float] | None]") -> str:
+    """Return the names of the columns; below, what stands in each."""
+    keys = "".join(f'<th rowspan="2">{safe_text(name)}</th>' for name in release.keys)
+    spans = [3 if scale is None else 4 for scale in scales]
+    names = "".join(
+        f'<th colspan="{span}" class="first">{safe_text(name)}</th>'
+        for name, span in zip(release.names, spans, strict=True)
+    )
+    share = f"{format_percent(release.confidence)} interval"
+    below = "".join(
+        '<th class="number first">value</th><th class="number">± sd</th>'
+        f'<th class="number">{share}</th>{"" if scale is None else "<td></td>"}'
+        for scale in scales
+    )
+    return f"<tr>{keys}{names}</tr><tr>{below}</tr>"
+
+
+def _row(row: RowTexts, scales: "list[tuple[float, float] | None]") -> str:
+    """Return a group."""
+    keys = "".join(f"<td>{safe_text(key)}</td>" for key in row.keys)
+    return f"<tr>{keys}{''.join(map(_figure, row.figures, scales))}</tr>"
+
+
+def _figure(figure: Figure, scale: "tuple[float, float] | None") -> str:
+    """Return a number, its deviation, its interval, and both as a picture."""
+    value, low, high = figure.ends
+    cells = (
+        f'<td class="number first">{safe_text(figure.value)}</td>'
+        f'<td class="number aside">{safe_text(figure.sd and "± " + figure.sd)}</td>'
+        f'<td class="number aside">{safe_text(figure.interval)}</td>'
+    )
+    if scale is None:
+        return cells
+    label = f"{figure.value}, interval {figure.interval}"
+    return f"{cells}<td>{interval_bar(value, (low, high), scale, label)}</td>"
+
+
+LAST: Final = 5
+"""Releases that are shown."""
+NEWEST: Final = 24
+"""Blocks that are shown."""
+
+
+class ShownLedger(Protocol):
+    """What of a ledger is shown."""
+
+    @property
+    def division(self) -> Blocks | None:
+        """Return what its blocks are."""
+
+    def limits(self) -> Mapping[str, Limit]:
+        """Return the limit of each budget."""
+
+    def first_limit(self, budget: str = ...) -> Limit:
+        """Return what holds of a budget."""
+
+    def remaining(self, budget: str = ...) -> Loss:
+        """Return what is left of a budget."""
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return its releases."""
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Return its blocks."""
+
+    def exposure(self, window: int) -> Exposure:
+        """Return what people of so many blocks lost, at most."""
+
+
+def ledger_page(about: str, ledger: ShownLedger) -> str:
+    """Return what a ledger is for, its budgets with what is left, and its releases."""
+    blocks = ledger.blocks()
+    titles = {DATASET: f"{DATASET}, in every block,"} if blocks else {}
+    bars = (
+        budget_line(
+            titles.get(name, name),
+            ledger.remaining(name),
+            ledger.first_limit(name).rule.promise,
+        )
+        for name in ledger.limits()
+    )
+    tables = block_tables(blocks, worst_exposures(ledger.division, ledger.exposure))
+    return html_page(html_line(about), *bars, tables, entry_table(ledger.entries()))
+
+
+def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:
+    """Return the newest blocks, and what a person in several loses; "" without."""
+    hidden = len(blocks) - NEWEST
+    before = [html_aside(f"{hidden:,} blocks before them")] if hidden > 0 else []
+    return "".join([
+        html_table(BLOCK_HEADING, block_rows(blocks[-NEWEST:])),
+        *before,
+        html_table(PERSON_HEADING, exposure_rows(exposures, blocks)),
+    ])
+
+
+def budget_line(name: str, left: Loss, whole: Loss) -> str:
+    """Return a bar that fills as a budget is spent, and what is left in words."""
+    share = spent_share(left, whole)
+    words = f"{safe_text(name)} left: {safe_text(left)} of {safe_text(whole)}"
+    if share is None:
+        return f"<p>{words}</p>"
+    return f"<p>{share_bar(share, f'{100 * share:.0f} % is spent')} {words}</p>"
+
+
+def spent_share(left: Loss, whole: Loss) -> float | None:
+    """Return how much of a budget is spent, by whatever is nearest its end.
+
+    None where nothing of it is a number that can be used up.
+
+    >>> from sordino.losses.loss import PureDP
+    >>> spent_share(PureDP(1), PureDP(4))
+    0.75
+    """
+    parts = [
+        1 - float(left.sums.get(name, 0)) / float(most)
+        for name, most in whole.sums.items()
+        if most is not INFINITE and most > 0
+    ]
+    return max(parts, default=None)
+
+
+def entry_table(entries: Iterable[Entry]) -> str:
+    """Return the last releases, the newest first."""
+    shown = list(entries)[-LAST:][::-1]
+    rows = (
+        (
+            str(entry.number),
+            f"{entry.when:%Y-%m-%d %H:%M %Z}",
+            entry.who,
+            entry.key or "",
+            entry.why,
+            entry.asked or "of another budget",
+        )
+        for entry in shown
+    )
+    return html_table(("release", "when", "who", "key", "why", "asked"), rows)
+
+
+def suggestion_page(
+    heading: Sequence[str], rows: Iterable[Sequence[str]], remarks: Iterable[str]
+) -> str:
+    """Return the choices as a table, and what is to be known of it."""
+    return html_page(html_table(heading, rows), *map(html_aside, remarks))
+
+
+_DESCRIPTION_HEADING = ("column", "type", "may be missing")
+
+
+def description_page(
+    holdings: Iterable[Holding],
+    keysets: Iterable[str],
+    *ledger_parts: str,
+) -> str:
+    """Return tables with their columns, and what the ledger shows of itself."""
+    return html_page(
+        *(part for holding in holdings for part in _holding_parts(holding)),
+        *(html_line(f"asked by: {keyset}") for keyset in keysets),
+        *ledger_parts,
+    )
+
+
+def _holding_parts(holding: Holding) -> Iterable[str]:
+    """Yield a table or a view: its name, its columns, and what cannot be used."""
+    yield html_title(holding.name, holding.sentence)
+    yield html_table(_DESCRIPTION_HEADING, holding.first_columns)
+    if holding.rest:
+        yield html_aside(f"... and {holding.rest:,} more")
+    for name, why in holding.unusable:
+        yield html_title(name, f"cannot be used: {why}")
+
+
+_MOST_LISTED: Final = 100_000
+"""Keys of a set that may be listed to show its first ones."""
+_FIRST: Final = 8
+
+
+def keyset_page(tree: Product) -> str:
+    """Return how many keys there are, their columns, and the first few."""
+    title = html_line(f"{tree.extent}")
+    if tree.at_most > _MOST_LISTED:
+        columns = [(name, facts.type) for name, facts in tree.schema.columns]
+        return html_page(title, html_table(("column", "type"), columns))
+    keys = tree.table
+    rows = [
+        [str(cell) for cell in row.values()]
+        for row in keys.slice(0, _FIRST).to_pylist()
+    ]
+    rest = keys.num_rows - len(rows)
+    return html_page(
+        title,
+        html_table(tree.names, rows),
+        html_aside(f"... and {rest:,} more") if rest else "",
+    )
+
+
+_STEPS: Final = 200
+
+
+def risk_page(name: str, tpr_at: Callable[[Fraction], float]) -> str:
+    """Return the name of a risk, what it means to an attacker, and its bound."""
+    label = "how often any attack finds a person at most, by the false alarms allowed"
+    rates = [Fraction(step, _STEPS) for step in range(_STEPS + 1)]
+    points = [(float(rate), tpr_at(rate)) for rate in rates]
+    return html_page(
+        html_line(name),
+        *(html_line(finds(lambda rate: tpr_at(Fraction(rate)), n)) for n in OUT_OF),
+        html_line("All releases within it together promise this of each person."),
+        unit_curve(points, _AXES, label),
+    )

@@ -1,0 +1,1 @@
+"""Pictures by Matplotlib: releases in the form that fits their shape, and curves."""

@@ -1,0 +1,253 @@
+"""A report as one file: of a ledger, of one release.
+
+The report of a ledger: read from its records and answers alone, never from a table.
+
+verify ── the newest releases in full ── what holds of all of them ── one page
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from itertools import starmap
+from typing import Final
+
+from sordino.aggregations.intervals import error_names
+from sordino.errors import AnswerLost, InvalidQuery
+from sordino.ledger.copies import registry_yaml
+from sordino.ledger.file_format import Record
+from sordino.ledger.ledger import Ledger
+from sordino.ledger.record_kinds import DATASET, Entry
+from sordino.losses.loss import Loss
+from sordino.numbers.canonical import canonical_text
+from sordino.office.html.elements import Html, tag
+from sordino.office.html.odds import people_symbol
+from sordino.office.html.page import Language, contents, document, read_language
+from sordino.office.label.facts import LabelledRelease
+from sordino.office.report.accounts import accounts_of, recorded_loss, taken_of
+from sordino.office.report.numbers import FEW, published_page
+from sordino.office.report.pictures import MOST_ACROSS, MOST_DOWN
+from sordino.office.report.promise import limits_page, promise_page
+from sordino.office.report.proof import beside_page, proof_page
+from sordino.office.report.story import (
+    Banded,
+    NumberColumn,
+    ShownFiles,
+    ShownRelease,
+    ShownTable,
+    Story,
+)
+from sordino.release.text import row_texts
+
+_PAGES = (promise_page, published_page, limits_page, proof_page, beside_page)
+
+
+def report_document(language: Language, story: Story) -> str:
+    """Return a report as a file of HTML; the same story gives the same bytes."""
+    title = language.bare_name(story.title)
+    main = tag("main", *(page(language, story) for page in _PAGES))
+    foot = tag("footer", tag("p", language.html("report.foot")), class_="soft")
+    return document(
+        language,
+        language.plain("report.title", name=title),
+        people_symbol(),
+        tag("a", language.html("report.skip"), href="#p1", class_="skip"),
+        _head(language, story),
+        main,
+        foot,
+    )
+
+
+def _head(language: Language, story: Story) -> Html:
+    """Return what the report is about, from when it is, and its pages."""
+    newest = story.shown[0].when if story.shown else None
+    parts = [language.html("report.kind")]
+    if newest is not None:
+        parts += [Html(" · "), tag("span", language.day(newest.date()))]
+    return tag(
+        "header",
+        tag("p", *parts, class_="over"),
+        tag("h1", language.name(story.title)),
+        contents(language),
+    )
+
+
+MOST_DAYS: Final = 400
+"""Rows that are read of a release: a year of days, a page of cells."""
+MOST_COLUMNS: Final = 12
+"""Numbers of a group that are shown; a reader of more opens the files."""
+
+
+def single_report(release: LabelledRelease, title: str, code: object) -> str:
+    """Return a report about one release by itself, as a file of HTML."""
+    language = read_language(code)
+    name = title or language.plain("published.alone")
+    record = release.provenance.record
+    publication = ShownRelease(
+        when=None if record is None else datetime.fromisoformat(record.when),
+        bound=release.loss,
+        plan=release.plan,
+        words=release.provenance.words,
+        answers=(answer_of("", release),),
+    )
+    story = Story(
+        title=name,
+        bound=release.loss,
+        questions=(release.provenance.words,),
+        shown=(publication,),
+        earlier=0,
+        plans={release.plan: (0,)},
+    )
+    return report_document(language, story)
+
+
+def answer_of(name: str, release: LabelledRelease) -> ShownTable:
+    """Return the first numbers of a release, under the name that it was asked for by.
+
+    Which rows those are comes from the published keys alone.
+    """
+    most = MOST_DAYS if len(release.keys) == 1 else max(FEW, MOST_ACROSS * MOST_DOWN)
+    first = row_texts(release, most)
+    keys = [release.table[key].slice(0, most).to_pylist() for key in release.keys]
+    groups = tuple(tuple(key[row] for key in keys) for row in range(len(first)))
+    columns = tuple(
+        NumberColumn(
+            column,
+            tuple(
+                Banded(
+                    group,
+                    row.figures[place].value,
+                    row.figures[place].outer,
+                    *row.figures[place].ends,
+                )
+                for group, row in zip(groups, first, strict=True)
+            ),
+        )
+        for place, column in enumerate(release.names[:MOST_COLUMNS])
+    )
+    coverage = release.coverage
+    return ShownTable(
+        name=name,
+        keys=release.keys,
+        groups=groups,
+        columns=columns,
+        rows=len(release),
+        banded=_count_bands(release),
+        confidence=release.confidence,
+        unshown=max(len(release.names) - MOST_COLUMNS, 0),
+        left_out=() if coverage is None else tuple(coverage.to_pylist()),
+    )
+
+
+def _count_bands(release: LabelledRelease) -> int:
+    """Return how many numbers of a release have a band."""
+    lows = (error_names(name)[1] for name in release.names)
+    return sum(len(release) - release.errors[low].null_count for low in lows)
+
+
+NEWEST: Final = 12
+"""Releases that are shown in full."""
+
+
+def ledger_report(ledger: Ledger, title: str, code: object) -> str:
+    """Return the report of a ledger as a file of HTML, after verifying all of it."""
+    language = read_language(code)
+    return report_document(language, ledger_story(ledger, title))
+
+
+def ledger_story(ledger: Ledger, title: str) -> Story:
+    """Return what a ledger says, or refuse one that is not what was written."""
+    seen = ledger.verify()
+    entries, records = ledger.entries(), ledger.records()
+    published = _by_charge(records)
+    charges = {record.number: record for record in records if record.kind == "charged"}
+    newest = entries[max(len(entries) - NEWEST, 0) :][::-1]
+    return Story(
+        title=title,
+        bound=_promise_of(ledger),
+        questions=tuple(dict.fromkeys(map(words_of, charges.values()))),
+        shown=tuple(
+            replace(
+                _publication(ledger, entry, charges[entry.number]),
+                files=_files(ledger, entry, published.get(entry.number, ())),
+            )
+            for entry in newest
+        ),
+        earlier=len(entries) - len(newest),
+        plans=_by_plan(entries),
+        accounts=accounts_of(ledger, entries, records, seen),
+        registry=registry_yaml(ledger, {}, draft=True) if entries else "",
+    )
+
+
+def _promise_of(ledger: Ledger) -> Loss:
+    """Return what holds of everything together, or of people of any one block."""
+    if ledger.division is None or not ledger.blocks():
+        return ledger.first_limit().rule.promise
+    return ledger.exposure(1).promise
+
+
+def words_of(record: Record) -> str:
+    """Return what a charge asked, empty where that was not recorded."""
+    words = record.fields.get("words")
+    return "" if words is None else canonical_text(words)
+
+
+def _by_plan(entries: Iterable[Entry]) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of the releases that were made by each plan."""
+    plans: dict[str, list[int]] = {}
+    for entry in entries:
+        plans.setdefault(entry.plan, []).append(entry.number)
+    return {plan: tuple(numbers) for plan, numbers in plans.items()}
+
+
+def _by_charge(records: Iterable[Record]) -> dict[int, tuple[tuple[str, str], ...]]:
+    """Return name and SHA-256 of the files that were published, by their charge."""
+    published: dict[int, dict[tuple[str, str], None]] = {}
+    for record in records:
+        if record.kind == "published":
+            fields = record.fields
+            files = published.setdefault(fields["charge"], {})
+            files[fields["name"], fields["sha256"]] = None
+    return {charge: tuple(files) for charge, files in published.items()}
+
+
+def _files(
+    ledger: Ledger, entry: Entry, published: tuple[tuple[str, str], ...]
+) -> ShownFiles | None:
+    """Return where the numbers of a release are, if they are in files alone.
+
+    Without a key nothing is kept of an answer but its hash: what was published is all.
+    """
+    try:
+        files = None if entry.key is None else ledger.files_of(entry.key)
+    except AnswerLost:
+        files = None
+    if files is None:
+        is_published = entry.key is None and published
+        return ShownFiles(None, 0, 0, published) if is_published else None
+    _, answer = files
+    size = sum(file.size for file in answer.files)
+    return ShownFiles(answer.exactness.groups, len(answer.files), size, published)
+
+
+def _publication(ledger: Ledger, entry: Entry, record: Record) -> ShownRelease:
+    """Return a release as a reader is told of it."""
+    fields = record.fields
+    try:
+        releases = {} if entry.key is None else ledger.answers(entry.key)
+    except (AnswerLost, InvalidQuery):
+        releases = {}
+    return ShownRelease(
+        bound=recorded_loss(entry.loss, fields["known"]),
+        plan=entry.plan,
+        words=words_of(record),
+        answers=tuple(starmap(answer_of, releases.items())),
+        number=entry.number,
+        key=entry.key or "",
+        when=entry.when,
+        who=entry.who,
+        why=entry.why,
+        budget="" if entry.budget == DATASET else entry.budget,
+        taken=taken_of(entry),
+        blocks=entry.blocks,
+    )

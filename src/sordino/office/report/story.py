@@ -1,0 +1,329 @@
+"""What a report tells, as plain facts; numbers as bands.
+
+Numbers with their intervals: a band with a tick, from a quiet line at zero.
+
+No bar is filled from zero: readers take what lies in a bar for likelier than what lies
+beyond it. The number and both ends stand beside the band in digits.
+
+What a report tells: plain facts, made of a ledger or of one release.
+
+Whatever is in here was published, is public, or stands in a ledger.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import Final, final
+
+from sordino.losses.loss import Loss
+from sordino.numbers import Extended
+from sordino.office.html.elements import NOTHING, Html, join, tag
+from sordino.office.html.page import Language
+from sordino.office.html.small_pictures import Scale, scale_around
+
+_HEIGHT: Final = 18
+_MIDDLE: Final = 9
+_SHORT: Final = 9
+"""Letters of a number that needs no wider column."""
+_ROUGH: Final = 5
+"""A band is rough that reaches further than this part of its number."""
+
+
+@final
+@dataclass(frozen=True)
+class Banded:
+    """A number as texts in English, and as numbers where there are any."""
+
+    group: tuple[object, ...]
+    """The values of its keys."""
+    number: str
+    interval: tuple[str, ...]
+    """Both ends as texts, none where one is not known."""
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def has_band(self) -> bool:
+        """Say whether the number has an interval with two ends."""
+        return bool(self.interval) and _finite(self.low) and _finite(self.high)
+
+    @property
+    def is_rough(self) -> bool:
+        """Say whether the interval reaches further than a fifth of the number."""
+        if self.value is None or self.low is None or self.high is None:
+            return False
+        return self.has_band and (self.high - self.low) / 2 > abs(self.value) / _ROUGH
+
+
+def band_table(
+    language: Language, title: Html, group: Html, rows: Sequence[Banded]
+) -> Html:
+    """Return numbers with bands on one scale, in the order given."""
+    scale = scale_around(end for row in rows for end in (row.value, row.low, row.high))
+    longest = max((len(row.number) for row in rows), default=0)
+    columns = (
+        tag("col", class_="k"),
+        tag("col", class_="v"), tag("col"),
+        tag("col", class_="range"),
+    )  # fmt: skip
+    head = tag(
+        "tr",
+        tag("th", group, scope="col"),
+        tag("th", language.html("bands.number"), scope="col", class_="n"),
+        tag(
+            "th",
+            tag("span", language.html("bands.band"), class_="vh"),
+            axis(language, scale) if any(map(_is_drawn, rows)) else NOTHING,
+            scope="col",
+        ),
+        tag("th", language.html("bands.ends"), scope="col", class_="range"),
+    )
+    body = (_row(language, scale, row) for row in rows)
+    table = tag(
+        "table",
+        tag("caption", tag("b", title)),
+        tag("colgroup", *columns),
+        tag("thead", head),
+        tag("tbody", *body),
+        class_="iv" if longest <= _SHORT else "iv long",
+    )
+    return tag("div", table, class_="panel")
+
+
+def axis(language: Language, scale: Scale) -> Html:
+    """Return the round numbers of a scale, each above its place."""
+    texts = []
+    for place, tick in enumerate(scale.ticks):
+        percent = scale.place(tick)
+        side = "start" if percent < 1 else "end" if percent > 95 else "middle"
+        look = "odd" if len(scale.ticks) > 3 and place % 2 else "even"
+        figure = language.number(f"{tick:,.10g}")
+        texts.append(
+            tag("text", figure, class_=look, x=f"{percent:.2f}%", y=14,
+                text_anchor=side)
+        )  # fmt: skip
+    return tag("svg", *texts, aria_hidden="true", width="100%", height=_HEIGHT)
+
+
+def band(scale: Scale, row: Banded) -> Html:
+    """Return a band and its tick; a ring where there is no band."""
+    if row.value is None or not _is_drawn(row):
+        return NOTHING
+    middle, zero = scale.place(row.value), scale.place(0)
+    parts = [_line("guide", zero, middle)]
+    if row.low is not None and row.high is not None and row.has_band:
+        left, right = scale.place(row.low), scale.place(row.high)
+        parts.append(
+            tag("rect", class_="band", x=f"{left:.2f}%", y=4,
+                width=f"{right - left:.2f}%", height=10, rx=1.5)
+        )  # fmt: skip
+        tick = tag("rect", class_="tick", x=-1, width=2, height=14)
+        parts.append(tag("svg", tick, x=f"{middle:.2f}%", y=2, width=1, height=14))
+    else:
+        parts.append(tag("circle", class_="ring", cx=f"{middle:.2f}%", cy=_MIDDLE, r=4))
+    return tag("svg", join(*parts), aria_hidden="true", width="100%", height=_HEIGHT)
+
+
+def _is_drawn(row: Banded) -> bool:
+    """Tell whether a row has a number that has a place."""
+    return row.value is not None and math.isfinite(row.value)
+
+
+def _row(language: Language, scale: Scale, row: Banded) -> Html:
+    """Return a group."""
+    ends = ends_text(language, row)
+    cells = (
+        tag("th", group_name(language, row.group), scope="row"),
+        tag("td", figure_text(language, row), class_="n"),
+        tag("td", band(scale, row), tag("span", ends, class_="under num")),
+        tag("td", ends, class_="range num"),
+    )
+    return tag("tr", *cells, **({"class_": "rough"} if row.is_rough else {}))
+
+
+def group_name(language: Language, group: tuple[object, ...]) -> Html:
+    """Return the values of keys, side by side."""
+    parts = [part for key in group for part in (" · ", language.name(key))]
+    return join(*parts[1:]) if group else language.html("bands.all")
+
+
+def figure_text(language: Language, row: Banded) -> str:
+    """Return a number as the language writes it; what is no number is a name."""
+    if row.value is None:
+        return language.bare_name(row.number or None)
+    return language.number(row.number)
+
+
+def ends_text(language: Language, row: Banded) -> str:
+    """Return both ends of an interval in words, nothing where there is none."""
+    if not row.interval:
+        return ""
+    low, high = map(language.number, row.interval)
+    return language.plain("bands.interval", low=low, high=high)
+
+
+def _line(look: str, begin: float, end: float) -> Html:
+    """Return a level line."""
+    return tag("line", class_=look, x1=f"{begin:.2f}%", x2=f"{end:.2f}%",
+               y1=_MIDDLE, y2=_MIDDLE)  # fmt: skip
+
+
+def _finite(end: float | None) -> bool:
+    """Tell whether an end is a number."""
+    return end is not None and math.isfinite(end)
+
+
+Amounts = Mapping[str, Extended]
+"""What adds up, by its name: epsilon, delta, rho, the square of mu."""
+
+
+@final
+@dataclass(frozen=True)
+class NumberColumn:
+    """The numbers of an aggregate, in the order of the groups."""
+
+    name: str
+    rows: tuple[Banded, ...]
+
+
+@final
+@dataclass(frozen=True)
+class ShownTable:
+    """The first numbers of a published table."""
+
+    name: str
+    """Of one of several that were asked together, else empty."""
+    keys: tuple[str, ...]
+    groups: tuple[tuple[object, ...], ...]
+    """The values of the keys, row by row."""
+    columns: tuple[NumberColumn, ...]
+    rows: int
+    """How many groups were published, of which these are the first."""
+    banded: int
+    """How many of all its numbers have a band."""
+    confidence: Fraction
+    unshown: int = 0
+    """How many more aggregates it has."""
+    left_out: tuple[Mapping[str, object], ...] = ()
+    """What was measured of what limits cut off."""
+
+
+@final
+@dataclass(frozen=True)
+class ShownFiles:
+    """An answer whose numbers lie in files, not in a ledger."""
+
+    groups: int | None
+    """How many showed; None where that is not recorded."""
+    count: int
+    """How many files there are, 0 where that is not recorded."""
+    size: int
+    published: tuple[tuple[str, str], ...]
+    """Name and SHA-256 of what a ledger knows: a label, which names all files."""
+
+
+@final
+@dataclass(frozen=True)
+class ShownRelease:
+    """A release, as a reader is told of it."""
+
+    bound: Loss
+    """What it lets anybody learn by itself."""
+    plan: str
+    words: str
+    """What was asked, as a ledger records it; empty if that is not known."""
+    answers: tuple[ShownTable, ...]
+    number: int = 0
+    key: str = ""
+    when: datetime | None = None
+    who: str = ""
+    why: str = ""
+    budget: str = ""
+    """The name that was charged beside the dataset."""
+    taken: Amounts = field(default_factory=dict)
+    """Of the limit, or of that of each of its blocks."""
+    blocks: tuple[str, ...] = ()
+    files: ShownFiles | None = None
+    """Where its numbers are, if not in the ledger."""
+
+
+@final
+@dataclass(frozen=True)
+class Purse:
+    """A budget: its limit, and what is spent and left of it."""
+
+    name: str
+    whole: Amounts
+    spent: Amounts
+    left: Amounts
+    aside: Amounts = field(default_factory=dict)
+    is_closed: bool = False
+    is_lowered: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class Trail:
+    """By what a ledger can be checked."""
+
+    head: str
+    records: int
+    releases: int
+    answers: int
+    has_witness: bool
+    signed_by: str
+    library: str
+    rule: str
+    """The name of the filter that keeps the limit."""
+    policy: str = ""
+    """The SHA-256 of the officer's policy that every charge obeys, if there is one."""
+    officer: str = ""
+    """The public key of whoever signed it."""
+
+
+@final
+@dataclass(frozen=True)
+class Division:
+    """The blocks of a ledger, each of which has the limit for itself."""
+
+    purses: tuple[Purse, ...]
+    """In the order of opening."""
+    bounds: tuple[tuple[int, Loss], ...]
+    """What holds of people who are in so many blocks."""
+
+
+@final
+@dataclass(frozen=True)
+class Accounts:
+    """What a ledger says beside its releases."""
+
+    purses: tuple[Purse, ...]
+    """The dataset's first."""
+    shares: tuple[tuple[int, Fraction], ...]
+    """Which part of the limit each release took, by its number."""
+    trail: Trail
+    division: Division | None = None
+
+
+@final
+@dataclass(frozen=True)
+class Story:
+    """All that a report is made of."""
+
+    title: str
+    bound: Loss
+    """What holds of everything together."""
+    questions: tuple[str, ...]
+    """The words of all releases, each once; an empty one is not known."""
+    shown: tuple[ShownRelease, ...]
+    """The newest releases, the newest first."""
+    earlier: int
+    """How many releases are not among them."""
+    plans: Mapping[str, tuple[int, ...]]
+    """Every plan, and the numbers of the releases that were made by it."""
+    accounts: Accounts | None = None
+    """Nothing, where a release tells of itself alone."""
+    registry: str = ""

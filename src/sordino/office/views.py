@@ -1,0 +1,41 @@
+"""Which file of the office shows a value: all that the rooms below ask for, by name."""
+
+from collections.abc import Mapping
+from typing import Final
+
+VIEWS: Final[Mapping[str, str]] = {
+    "html_details": "html.elements",
+    "html_line": "html.elements",
+    "html_page": "html.elements",
+    "html_table": "html.elements",
+    "html_title": "html.elements",
+    "read_language": "html.page",
+    "label_facts": "label.facts",
+    "FOLDER_LABEL": "label.files",
+    "files_in": "label.files",
+    "folder_label": "label.files",
+    "labelled_table": "label.files",
+    "to_csv": "label.files",
+    "to_parquet": "label.files",
+    "write_label": "label.files",
+    "write_parquet": "label.files",
+    "written_file": "label.files",
+    "Label": "label.views",
+    "NEWEST": "notebook.pages",
+    "block_tables": "notebook.pages",
+    "budget_line": "notebook.pages",
+    "description_page": "notebook.pages",
+    "entry_table": "notebook.pages",
+    "keyset_page": "notebook.pages",
+    "ledger_page": "notebook.pages",
+    "loss_page": "notebook.pages",
+    "price_page": "notebook.pages",
+    "release_page": "notebook.pages",
+    "risk_page": "notebook.pages",
+    "suggestion_page": "notebook.pages",
+    "CurveLines": "pictures.curves",
+    "plot_lines": "pictures.curves",
+    "plot_suggestion": "pictures.curves",
+    "plot_release": "pictures.plotting",
+    "single_report": "report.document",
+}

@@ -1,0 +1,226 @@
+"""SELECT, HAVING and ORDER BY: what is made of the noisy answers about each group."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, final
+
+from sqlglot import exp
+
+from sordino.aggregations.intervals import error_names
+from sordino.errors import InvalidSQL, SordinoError
+from sordino.expressions.language import Expression, col
+from sordino.expressions.schema import Column, Schema
+from sordino.query.sql.aggregates import Aggregate, Asking, asks
+from sordino.query.sql.reading import Clause
+from sordino.query.sql.scope import AbstractScope, RowScope, Rule, Value, identifier
+from sordino.query.sql.text_rules import ALL_RULES as RULES
+from sordino.query.steps import AbstractCatalog
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Key:
+    """What groups are marked by: a column of the query, and what it is in the text."""
+
+    name: str
+    value: Value
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnswerScope(AbstractScope):
+    """The noisy answers about each group, by the aggregates that ask for them."""
+
+    rows: RowScope
+    keys: tuple[Key, ...]
+    asking: Asking
+    asked: dict[str, Aggregate] = field(default_factory=dict)
+    """Questions by the name of their answer, in the order in which they are asked."""
+    selected: dict[str, Clause] = field(default_factory=dict)
+    """What is selected under an alias, by the alias."""
+    sets: tuple[tuple[str, ...], ...] | None = None
+    """The keys of each of several groupings, None of one."""
+    aliases_first: bool = False
+    """Whether an alias goes before a column, as it does in ORDER BY."""
+    open: list[str] = field(default_factory=list)
+    """The aliases that are being read, one within the other."""
+    rules: Mapping[type[Any], Rule] = field(default_factory=lambda: RULES)
+
+    @property
+    def tables_by_name(self) -> AbstractCatalog:
+        """Return the tables of the session."""
+        return self.rows.catalog
+
+    def facts(self) -> Schema:
+        """Return keys and answers as expressions see them."""
+        keys = [(key.name, Column(key.value.type)) for key in self.keys]
+        answers = [
+            (name, Column(aggregate.type)) for name, aggregate in self.asked.items()
+        ]
+        mark = [] if self.sets is None else [(MARK, Column("text"))]
+        return Schema((*keys, *answers, *mark))
+
+    def instead(self, clause: Clause) -> Value | None:
+        """Return a key or an answer, where a whole expression is one."""
+        if asks(clause.node):
+            return self._answer(self.ask(clause, None))
+        if clause.kind is exp.Grouping:
+            return self._grouping(clause)
+        return None if _asks_within(clause) else self.key_of(clause)
+
+    def key_of(self, clause: Clause) -> Value | None:
+        """Return the key that an expression of a row is, if it is one."""
+        if not _reads(clause) or self._is_alias(clause):
+            return None
+        try:
+            value = self.rows.value(clause)
+        except InvalidSQL:
+            return None
+        for key in self.keys:
+            if key.value.expression.same(value.expression):
+                return self.value_of(col(key.name), decimal=key.value.decimal)
+        return None
+
+    def _grouping(self, clause: Clause) -> Value:
+        """Return GROUPING(a, b): a bit for each, 1 where a grouping leaves it out."""
+        if self.sets is None:
+            raise clause.refusal(
+                "GROUPING is 0 in every row where rows are grouped in one way",
+                "Leave it out, or group by ROLLUP, CUBE or GROUPING SETS.",
+            )
+        names = [self._key_name(part) for part in clause.each("expressions")]
+        taken = {*self.asked, *(key.name for key in self.keys)}
+        if MARK in taken:
+            raise clause.refusal(
+                f"GROUPING reads the column {MARK} of a release, and another has its "
+                "name",
+                "Give the other another name.",
+            )
+        bits = {
+            ", ".join(held) or ALL: sum(
+                2 ** (len(names) - 1 - place)
+                for place, name in enumerate(names)
+                if name not in held
+            )
+            for held in self.sets
+        }
+        return self.value_of(col(MARK).map_values(bits))
+
+    def _key_name(self, clause: Clause) -> str:
+        """Return the key that an argument of GROUPING is."""
+        key = self.key_of(clause)
+        if key is None:
+            raise clause.refusal(
+                f"GROUPING takes what is grouped by, and {clause.short_text} is not",
+                "Name a column of GROUP BY.",
+            )
+        (name,) = key.expression.names()
+        return name
+
+    def column(self, clause: Clause) -> Value:
+        """Return what a name stands for: what is selected under it."""
+        name = self._alias_of(clause)
+        if name is not None:
+            clause.look()
+            identifier(clause.take("this"))
+            if name in self.open:
+                raise clause.refusal(
+                    f"the alias {name} is computed from itself",
+                    "Give it a name that its expression does not read.",
+                )
+            self.open.append(name)
+            value = self.value(self.selected[name])
+            self.open.pop()
+            return value
+        self.rows.column(clause)  # refuses a name that is none
+        raise clause.refusal(
+            f"{clause.short_text} is neither grouped nor aggregated",
+            "Add it to GROUP BY, or write an aggregate of it.",
+        )
+
+    def counts(self, clause: Clause) -> bool:
+        """Tell whether an expression is the number of rows of a group."""
+        if not self.keys or not asks(clause.node):
+            return False
+        return self.asked[self.ask(clause, None)].counts
+
+    def ask(self, clause: Clause, name: str | None) -> str:
+        """Return the name of the answer to an aggregate, which is asked for once."""
+        if name in _WORDS:
+            raise clause.refusal(
+                f"{name} is an argument of agg(), and cannot name an answer",
+                "Give it another alias.",
+            )
+        try:
+            question = self.asking.question(clause)
+        except InvalidSQL:
+            raise
+        except SordinoError as error:
+            raise clause.wrap(error) from None
+        for known, other in self.asked.items():
+            if other.asked.words == question.asked.words and name in (None, known):
+                return known
+        answer = name or self.fresh(question.name)
+        self.asked[answer] = question
+        return answer
+
+    def fresh(self, name: str) -> str:
+        """Return a name that no column of the answer has."""
+        known = [*self.asked, *self.selected, *(key.name for key in self.keys)]
+        taken = {column for name_ in known for column in (name_, *error_names(name_))}
+        number, fresh = 1, name
+        while taken & {fresh, *error_names(fresh)}:
+            number += 1
+            fresh = f"{name}_{number}"
+        return fresh
+
+    def _answer(self, name: str) -> Value:
+        """Return an answer in the type that SQL gives it."""
+        kind = self.asked[name].type
+        answer: Expression = col(name)
+        exact = self.asked[name].counts or kind not in _NUMBERS
+        return self.value_of(answer if exact else answer.cast(kind))
+
+    def _is_alias(self, clause: Clause) -> bool:
+        """Tell whether a name is an alias and no column, or an alias goes before."""
+        return self._alias_of(clause) is not None
+
+    def _alias_of(self, clause: Clause) -> str | None:
+        """Return the alias that a name stands for."""
+        node = clause.node
+        if not isinstance(node, exp.Column) or node.table:
+            return None
+        name = node.name
+        alias = next(
+            (known for known in self.selected if known.lower() == name.lower()), None
+        )
+        if alias is None or (not self.aliases_first and self.rows.knows(name)):
+            return None
+        return alias
+
+
+MARK: Final = "grouping"
+"""The column that says of which grouping a row of several is."""
+ALL: Final = "all"
+"""The name of the grouping that leaves all columns out."""
+_WORDS: Final = ("noise", "weights", "coverage")
+_NUMBERS: Final = ("i64", "f64")
+
+
+def _asks_within(clause: Clause) -> bool:
+    """Tell whether there is an aggregate in an expression."""
+    return any(map(asks, clause.node.walk()))
+
+
+def _reads(clause: Clause) -> bool:
+    """Tell whether an expression reads a column."""
+    return clause.node.find(exp.Column) is not None
+
+
+def aggregates_of(clause: Clause) -> Iterator[exp.Expr]:
+    """Yield the aggregates of an expression, and GROUPING, which is of a group, too."""
+    return (
+        node
+        for node in clause.node.walk()
+        if asks(node) or isinstance(node, exp.Grouping)
+    )

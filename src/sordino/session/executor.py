@@ -1,0 +1,559 @@
+"""Buy, rehearse, charge, answer: of a request, of margins, of answers in files.
+
+What a session does with a request: buy, rehearse, charge, answer.
+
+buy (public facts) ── prepare (no rows) ── charge ── exact totals ── noise ── release
+
+What a session does with a request whose answer is written to files by workers.
+
+charge ── totals of workers ── begin (once, durable) ── secret ── noise there ── digests
+                                                                         └── label
+
+Kernel: charge.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar, final
+
+from sordino.engines.engine import AbstractEngine
+from sordino.engines.failures import run_uncharged
+from sordino.engines.released_folders import AbstractFolders, FoldersHere
+from sordino.errors import (
+    EngineUnavailable,
+    InvalidParameter,
+    InvalidQuery,
+    OutputFailure,
+    SessionMoved,
+)
+from sordino.ledger.answers import FileFacts
+from sordino.losses.budgets.limits import Limit
+from sordino.losses.loss import Budget, Loss
+from sordino.noise.sampling.bits import fresh_secret
+from sordino.numbers import arguments
+from sordino.numbers.views import office
+from sordino.plan.bundle import Bundle, Given, best_bundle, share_budget
+from sordino.plan.margins import MarginsPrice, MarginsPurchase, buy_margins
+from sordino.plan.price import Batch, Price
+from sordino.plan.purchase import Purchase, best_purchase, plan_text
+from sordino.query.builder import Query
+from sordino.query.groups import Marginals
+from sordino.query.nodes import AbstractNode
+from sordino.query.request import CONFIDENCE, Request
+from sordino.release import storage
+from sordino.release.answer import Answer, noisy_answer, rehearse
+from sordino.release.margins import margins_answer, margins_release
+from sordino.release.release import Release
+from sordino.release.released_files import (
+    FilesAnswer,
+    PartNoise,
+    ReleasedFiles,
+    WrittenFile,
+    refuse_whole,
+)
+from sordino.release.releases import Releases
+from sordino.session import charging
+from sordino.session.charging import Book, Paid, Priced, Turn
+from sordino.session.files import (
+    AnswerForm,
+    Charged,
+    answer_or_files,
+    raw_release,
+    refuse_large_known,
+    write_drawn,
+)
+from sordino.session.sql import read_request
+from sordino.session.tables import Catalog, blocks_of, partition_of, value_words
+from sordino.session.usages import usage_of, usage_of_margins, usage_of_parts, usages_of
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Outlook:
+    """The price of a release that was not made, and what would be left after it."""
+
+    price: Price
+    remaining: Loss
+    """With blocks, what would be left in every one that it reads."""
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Return the blocks that it reads, where there are blocks."""
+        return self.price.blocks
+
+    def explain(self) -> str:
+        """Return the price, what it means to an attacker, and what would be left."""
+        return "\n".join([
+            repr(self.price),
+            self.price.loss.explain(),
+            f"After it {self.remaining!r} would be left{self._where}.",
+        ])
+
+    def __repr__(self) -> str:
+        """Show the price and what would be left."""
+        return f"{self.price!r}\nleft after it{self._where}: {self.remaining!r}"
+
+    @property
+    def _where(self) -> str:
+        """Return in what it would be left, where there are blocks."""
+        return " in every block that it reads" if self.blocks else ""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Desk:
+    """The tables of a session, the engine that holds them, and the book it charges."""
+
+    engine: AbstractEngine
+    catalog: Catalog
+    book: Book
+    keysets: dict[str, None] = field(default_factory=dict)
+    """The key sets that groups were named by, as they show themselves."""
+    process: int = field(default_factory=os.getpid)
+
+    def refuse_strangers(self) -> None:
+        """Refuse to work in a process that did not make the session."""
+        if os.getpid() != self.process:
+            raise SessionMoved("used in a forked process")
+
+    def buy(self, request: Request, budget: Budget) -> Purchase:
+        """Return what a budget buys for a request, from public facts alone."""
+        self.refuse_strangers()
+        with self.catalog.explain_refusals():
+            purchase = best_purchase(request, self.catalog, budget)
+        rehearse(purchase)
+        return purchase
+
+    def buy_together(
+        self, requests: dict[str, Request], budget: Budget, weights: Given
+    ) -> Bundle:
+        """Return what a budget buys for several requests, planned together."""
+        self.refuse_strangers()
+        shares = share_budget(requests, weights)
+        with self.catalog.explain_refusals():
+            bundle = best_bundle(requests, self.catalog, budget, shares)
+        for purchase in bundle.purchases.values():
+            rehearse(purchase)
+        return bundle
+
+    def price(self, request: Request, budget: Budget) -> Price:
+        """Return what a request would cost, and which blocks it would read."""
+        purchase = self.buy(request, budget)
+        priced = self.charge_of(purchase)
+        self.book.refuse_unlawful(priced)
+        return Price(purchase, priced.blocks or ())
+
+    def price_all(
+        self, requests: dict[str, Request], budget: Budget, weights: Given
+    ) -> Batch:
+        """Return what requests would cost together, and the blocks they read."""
+        bundle = self.buy_together(requests, budget, weights)
+        priced = self._charge_together(bundle)
+        self.book.refuse_unlawful(priced)
+        return Batch(bundle, priced.blocks or ())
+
+    def blocks_read(
+        self, rows: Callable[[], Iterable[AbstractNode]]
+    ) -> tuple[str, ...] | None:
+        """Return the blocks that some rows can be of, None without blocks."""
+        if self.book.blocks is None:
+            return None
+        return blocks_of(self.catalog, rows(), self.book.blocks)
+
+    def charge_of(self, purchase: Purchase) -> Priced:
+        """Return what is charged for a request: its price, its blocks, what it uses."""
+        blocks = self.blocks_read(lambda: purchase.plan.rows_read)
+        return Priced(
+            purchase.budget,
+            purchase.loss,
+            blocks,
+            lambda: (usage_of(purchase, self.catalog),),
+        )
+
+    def _charge_together(self, bundle: Bundle) -> Priced:
+        """Return the same of requests that are planned together."""
+        plans = [purchase.plan for purchase in bundle.purchases.values()]
+        blocks = self.blocks_read(
+            lambda: (node for plan in plans for node in plan.rows_read)
+        )
+        return Priced(
+            bundle.budget, bundle.loss, blocks, lambda: usages_of(bundle, self.catalog)
+        )
+
+    def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
+        """Return what a release would cost and leave; nothing is charged."""
+        purchase = self.buy(request, budget)
+        priced = self.charge_of(purchase)
+        request_words = charging.request_identity(request, self.catalog, budget, None)
+        left = self.book.left_after(request_words, priced, earmark)
+        refuse_large_known([purchase])
+        self._prepare(purchase)
+        return Outlook(Price(purchase, priced.blocks or ()), left)
+
+    def release(
+        self, request: Request, budget: Budget, details: dict[str, Any]
+    ) -> Release:
+        """Charge for a request and return its answer.
+
+        `details` are key, why and earmark, as the ledger records them.
+        """
+        purchase = self.buy(request, budget)
+        plan = plan_text(purchase)
+
+        def prepare() -> Callable[[], list[Answer]]:
+            refuse_large_known([purchase])
+            compute = self._prepare(purchase)
+            return lambda: [compute()]
+
+        charged = Charged(
+            charging.request_identity(request, self.catalog, budget, details["key"]),
+            self.charge_of(purchase),
+            {**details, "plan": plan},
+        )
+        form = AnswerForm(
+            lambda answers: storage.answer_bytes(*answers),
+            lambda answers, provenance: [
+                raw_release(purchase, answers[0], plan, provenance)
+            ],
+            is_described=True,
+        )
+        paid = answer_or_files(self.book, charged, prepare, form)
+        return Release.of(
+            purchase, storage.read_answer(paid.answer), plan, paid.provenance
+        )
+
+    def release_all(
+        self,
+        requests: dict[str, Request],
+        budget: Budget,
+        details: dict[str, Any],
+        weights: Given,
+    ) -> Releases:
+        """Charge once for requests that are planned together; return their answers."""
+        bundle = self.buy_together(requests, budget, weights)
+        purchases = bundle.purchases
+        plans = {name: plan_text(each) for name, each in purchases.items()}
+        listed = (f"{name}:\n{plan}" for name, plan in plans.items())
+
+        def prepare() -> Callable[[], list[Answer]]:
+            refuse_large_known(purchases.values())
+            computes = [self._prepare(purchase) for purchase in purchases.values()]
+            return lambda: [compute() for compute in computes]
+
+        charged = Charged(
+            charging.batch_identity(
+                requests, self.catalog, budget, details["key"], bundle.weights.words
+            ),
+            self._charge_together(bundle),
+            {**details, "plan": "\n\n".join(listed)},
+        )
+        form = AnswerForm(
+            lambda answers: storage.join_answers([*map(storage.answer_bytes, answers)]),
+            lambda answers, provenance: [
+                raw_release(
+                    purchases[name], answer, plans[name], replace(provenance, name=name)
+                )
+                for name, answer in zip(purchases, answers, strict=True)
+            ],
+        )
+        paid = answer_or_files(self.book, charged, prepare, form)
+        answers = map(storage.read_answer, storage.split_answers(paid.answer))
+        pairs = zip(purchases.items(), answers, strict=True)
+        releases = {
+            name: Release.of(
+                purchase, answer, plans[name], replace(paid.provenance, name=name)
+            )
+            for (name, purchase), answer in pairs
+        }
+        return Releases(releases, requests)
+
+    def partition(
+        self, table: str, by: str, values: Any, budget: Budget, why: str
+    ) -> "dict[Any, Desk]":
+        """Charge for the parts of a table, and return a desk for each of them."""
+        self.refuse_strangers()
+        if self.book.blocks is not None:
+            raise InvalidQuery(
+                "parts of a table are paid for once, which is proved of tables that do "
+                "not change, and those of a session with blocks grow",
+                'Ask each by a filter: .filter(sd.col("month") == "2026-01").',
+            )
+        name, column = arguments.text(table=table), arguments.text(by=by)
+        whole = self.catalog.relation(name)
+        with self.catalog.explain_refusals():
+            divided = partition_of(whole, column, values)
+        Limit.of(budget)  # refuses a budget that no part could have
+        cost: Any = budget.times(divided.times)
+        shown = ", ".join(map(repr, divided.parts))
+        details = {"plan": f"parts of {name} by {column}: {shown}", "why": why}
+        marks = {value: value_words(whole, column, value) for value in divided.parts}
+        request_words = charging.partition_identity(
+            self.catalog.words(name), column, [*marks.values()], budget
+        )
+        parted = self.book.as_whole()
+        self.book.answer(
+            request_words,
+            Priced(
+                cost,
+                cost,
+                usages=lambda: (usage_of_parts(whole.node, column, self.catalog),),
+            ),
+            details,
+            lambda: bytes,
+        )
+        desks = {}
+        for value, rows in divided.parts.items():
+            step = charging.part_step(column, marks[value])
+            catalog = self.catalog.with_only(name, rows, step)
+            book = parted.part(budget)
+            desks[value] = Desk(self.engine, catalog, book, process=self.process)
+        return desks
+
+    def name_view(self, name: str, query: Query) -> None:
+        """Name what a query makes of a table."""
+        self.refuse_strangers()
+        if not isinstance(query, Query):
+            raise InvalidParameter(
+                "query",
+                query,
+                "must be a query without an aggregation",
+                'Try sd.table("visits").',
+            )
+        with self.catalog.explain_refusals():
+            self.catalog.view(arguments.unicode_text(name=name), query)
+
+    def note_keys(self, purchase: Purchase) -> None:
+        """Refuse public facts that are false by now, and know by what keys is asked."""
+        self.catalog.refuse_other_sizes()
+        keyset = purchase.plan.request.keyset
+        if keyset is not None:
+            self.keysets[repr(keyset)] = None
+
+    def _prepare(self, purchase: Purchase) -> Callable[[], Answer]:
+        """Rehearse what a plan asks, and return what answers it after the charge."""
+        self.note_keys(purchase)
+        plan, prepared = purchase.plan, self.engine.prepare
+        bins = {
+            key: prepared(question) for key, question in plan.choice_questions.items()
+        }
+        exact = prepared(plan.question)
+        counts = [prepared(question) for question in plan.coverage_questions]
+        for question in plan.later_questions:
+            prepared(question)
+        return lambda: noisy_answer(
+            purchase,
+            exact(),
+            {key: compute() for key, compute in bins.items()},
+            [compute() for compute in counts],
+            lambda question: prepared(question)(),
+        )
+
+
+T = TypeVar("T")
+
+
+@final
+class ReleaseOptions(TypedDict, total=False):
+    """What may be said of a release beside its request."""
+
+    key: str | None
+    why: str
+    earmark: str | None
+    confidence: Any
+
+
+def release_files(  # noqa: PLR0913 by keyword, and most are left out
+    desk: Desk,
+    query: Any,
+    budget: Budget,
+    folder: Any,
+    *,
+    key: str | None = None,
+    why: str = "",
+    earmark: str | None = None,
+    confidence: Any = CONFIDENCE,
+) -> ReleasedFiles:
+    """Charge for a request and return the files of its answer, or those it has."""
+    request = read_request(query, confidence)
+    place = _folder_text(folder)
+    purchase = desk.buy(request, budget)
+    details = {"key": key, "why": why, "earmark": earmark, "plan": plan_text(purchase)}
+    words = charging.request_identity(request, desk.catalog, budget, key, "release")
+    charged = Charged(words, desk.charge_of(purchase), details)
+    paid_for = None if key is None else desk.book.ledger.files_of(key)
+    if paid_for is not None and paid_for[0] == words.fingerprint:
+        return _of_large_answer(desk, purchase, charged, place)
+    refuse_whole(purchase)
+    words = charging.request_identity(
+        request, desk.catalog, budget, key, "release_files"
+    )
+    return _of_workers(desk, purchase, charged._replace(identity=words), place)
+
+
+def _of_workers(
+    desk: Desk, purchase: Purchase, charged: Charged, place: str
+) -> ReleasedFiles:
+    """Return files that workers write now, or wrote before."""
+    written: list[FilesAnswer] = []
+
+    def prepare() -> Callable[[Turn], bytes]:
+        desk.note_keys(purchase)
+        noise = PartNoise(purchase)
+        spread = desk.engine.prepare_spread(purchase.plan.question, noise, place)
+
+        def compute(turn: Turn) -> bytes:
+            with closing(spread()) as totals:
+                turn.begin()
+                written.append(totals.write(noise, fresh_secret(), place))
+            return written[0].ledger_bytes
+
+        return compute
+
+    paid = desk.book.answer_in_turn(*charged, prepare)
+    answer = FilesAnswer.read(paid.answer)
+    if not written and set(_files(desk, place)) != set(answer.files):
+        raise _other_files_refusal(place)
+    files = _describe(purchase, place, paid)
+    _label(desk, files, paid.number, desk.engine.in_folders)
+    return files
+
+
+def _of_large_answer(
+    desk: Desk, purchase: Purchase, charged: Charged, place: str
+) -> ReleasedFiles:
+    """Return the files of a release that was too large for the ledger."""
+    paid = desk.book.answer(*charged, _refuse_to_compute)
+    folder = Path(place)
+    if paid.number in desk.book.unwritten and not folder.exists():
+        write_drawn(desk.book, paid.number, folder)
+    present = _in_folders_here(lambda folders: folders.files_in(place))
+    if set(present) != set(FilesAnswer.read(paid.answer).files):
+        raise _other_files_refusal(place)
+    files = _describe(purchase, place, paid)
+    if not (folder / office.FOLDER_LABEL).exists():  # cut off before it was written
+        _label(desk, files, paid.number, _in_folders_here)
+    return files
+
+
+def _label(
+    desk: Desk,
+    files: ReleasedFiles,
+    number: int,
+    in_folders: Callable[[Callable[[AbstractFolders], None]], None],
+) -> None:
+    """Have a label in a folder, and on record: by it a ledger knows each file.
+
+    It is a function of what is stored, so asked again it is the same.
+    """
+    text = office.folder_label(office.label_facts(files), files.files)
+    try:
+        in_folders(
+            lambda folders: folders.write_label(files.folder, office.FOLDER_LABEL, text)
+        )
+    except (EngineUnavailable, InvalidParameter):
+        raise OutputFailure(
+            f"{files.folder}/{office.FOLDER_LABEL}",
+            "The files beside it are whole, paid for and may be published. With "
+            "the same key session.release_files(...) writes it again, at no charge.",
+        ) from None
+    facts = FileFacts.of_text(office.FOLDER_LABEL, text)
+    desk.book.ledger.publish_of(number, facts, who=desk.book.who)
+
+
+def _files(desk: Desk, place: str) -> Sequence[WrittenFile]:
+    """Return the files of a folder that workers wrote."""
+    return desk.engine.in_folders(lambda folders: folders.files_in(place))
+
+
+def _in_folders_here(work: Callable[[AbstractFolders], T]) -> T:
+    """Return what is done on this machine; a failure is told."""
+    return run_uncharged(lambda: work(FoldersHere()))
+
+
+def _refuse_to_compute() -> Callable[[], bytes]:
+    """Refuse to draw what was drawn: an answer that is there is never computed."""
+    raise AssertionError
+
+
+def _describe(purchase: Purchase, place: str, paid: Paid) -> ReleasedFiles:
+    """Return files that lie in a folder."""
+    answer = FilesAnswer.read(paid.answer)
+    lying = (place, answer.files, answer.exactness)
+    return ReleasedFiles.of(purchase, lying, plan_text(purchase), paid.provenance)
+
+
+def _other_files_refusal(place: str) -> InvalidParameter:
+    """Return the refusal of a folder that has not what the ledger has digests of."""
+    return InvalidParameter(
+        "folder",
+        place,
+        "does not hold the files of this release, and nothing else",
+        "Name the folder where they are now: the ledger keeps their digests alone.",
+    )
+
+
+def _folder_text(folder: Any) -> str:
+    """Return a path as text."""
+    try:
+        text = os.fspath(folder)
+    except TypeError:
+        text = ""
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise InvalidParameter(
+            "folder", folder, "must be a path", 'Try folder="out/visits-2026-11".'
+        )
+    return text
+
+
+def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
+    """Return what margins would cost; nothing is charged."""
+    purchase = _buy(desk, request, budget)
+    priced = _charge_of(desk, purchase)
+    desk.book.refuse_unlawful(priced)
+    return MarginsPrice(purchase, priced.blocks or ())
+
+
+def release_margins(
+    desk: Desk, request: Marginals, budget: Budget, details: dict[str, Any]
+) -> Release:
+    """Charge for margins and return all of their tables."""
+    purchase = _buy(desk, request, budget)
+
+    def prepare() -> Callable[[], list[Answer]]:
+        desk.catalog.refuse_other_sizes()
+        desk.keysets[repr(request.keyset)] = None
+        exact = desk.engine.prepare(purchase.question)
+        return lambda: [margins_answer(purchase, exact())]
+
+    charged = Charged(
+        charging.request_identity(request, desk.catalog, budget, details["key"]),
+        _charge_of(desk, purchase),
+        {**details, "plan": purchase.plan},
+    )
+    form = AnswerForm(
+        lambda answers: storage.answer_bytes(*answers),
+        lambda answers, provenance: [margins_release(purchase, answers[0], provenance)],
+    )
+    paid = answer_or_files(desk.book, charged, prepare, form)
+    return margins_release(purchase, storage.read_answer(paid.answer), paid.provenance)
+
+
+def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
+    """Return what a budget buys for margins, from public facts alone."""
+    desk.refuse_strangers()
+    with desk.catalog.explain_refusals():
+        return buy_margins(request, desk.catalog, budget)
+
+
+def _charge_of(desk: Desk, purchase: MarginsPurchase) -> Priced:
+    """Return what is charged for margins: their price, blocks, and what they use."""
+    blocks = desk.blocks_read(lambda: [purchase.question.rows])
+    return Priced(
+        purchase.budget,
+        purchase.loss,
+        blocks,
+        lambda: (usage_of_margins(purchase, desk.catalog),),
+    )
