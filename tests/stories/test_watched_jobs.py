@@ -105,7 +105,7 @@ def test_a_later_run_waits_for_its_turn(tmp_path: Path) -> None:
     """For the same key, until the process that has it ends, however it ends."""
     ledger = tmp_path / "clinic.ledger"
     program = (
-        "import sys, pathlib\nfrom sordino.job.turns import turn_of\n"
+        "import sys, pathlib\nfrom sordino.office.job.running import turn_of\n"
         "with turn_of(pathlib.Path(sys.argv[1]), 'a'):\n"
         "    print('in', flush=True)\n    sys.stdin.read()\n"
     )

@@ -2,7 +2,7 @@
 
 Columns of Arrow as our types: what a database is handed.
 
-Each value is read by itself, by one rule for its type (`sordino.schema`): no other
+Each value is read by itself, by one rule for its type (`Schema`): no other
 value of its column, and no statement about the column, can change what it becomes. Fast
 ways are taken by looking whether the rule changes nothing; where it does, each value
 goes its slow way.

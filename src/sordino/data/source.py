@@ -7,7 +7,7 @@ a source is called cn.
 
 Values in Python: what Arrow holds, as our types or None.
 
-This is the plain meaning of the rules by which a table is opened (`sordino.schema`);
+This is the plain meaning of the rules by which a table is opened (`Schema`);
 SQL engines say the same in their own words.
 
 Kernel: totals.

@@ -12,7 +12,7 @@ True
 
 What may be asked of a loss: an attacker's error rates, in numbers and in words.
 
-Every answer leaves through the curve (`sordino.curves.curve`), towards the attacker.
+Every answer leaves through the curve (`losses.curves`), towards the attacker.
 
 Kernel: mathematics.
 """

@@ -172,7 +172,7 @@ TABLED = """
 import json, resource
 from fractions import Fraction
 import sordino as sd
-from sordino.curves.laws import outlines
+from sordino.losses.curves import laws as outlines
 n = 6000
 losses = [sd.DiscreteGaussianLoss(1, 40 + Fraction(i, n)) for i in range(n)]
 alike = sd.DiscreteGaussianLoss(1, 40) * n, sd.DiscreteGaussianLoss(1, 41) * n

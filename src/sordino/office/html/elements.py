@@ -139,7 +139,7 @@ class Html:
 
     def __str__(self) -> str:
         """Refuse to become text unseen: that would be escaped, or worse, would not."""
-        raise TypeError("markup is joined by sordino.pages.markup.join")
+        raise TypeError("markup is joined by sordino.office.html.elements.join")
 
 
 Content: TypeAlias = Html | str
