@@ -30,6 +30,7 @@ LONE = {
     "engines.duckdb.tables": "kinds of sources",
     "engines.memory": "an engine",
     "engines.postgres.dialect": "laid beside the other dialects",
+    "engines.postgres.views": "an argument of its own: what a view says",
     "engines.spark.dialect": "laid beside the other dialects",
     "engines.spark.entries": "laid beside those of the other dialects",
     "engines.spark.workers": "noise where the rows are",

@@ -271,6 +271,7 @@ ROOMS: Final[dict[str, Room]] = {
             "engines/postgres/**/*.py",
         ),
         (
+            "tests/unit/engines/test_postgres_views.py",
             "tests/unit/engines/test_postgres_beliefs.py",
             "tests/unit/engines/test_postgres_bounds.py",
             "tests/unit/engines/test_postgres_moments.py",

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 def session_of(source: Any) -> sd.Session:
     """Return a session of one private table."""
-    table = sd.PrivateTable(source, protects=sd.AddOneRow())
+    table = sd.PrivateTable(source, protects=sd.AddOneRow(), vouched_by="a test")
     return sd.Session({"t": table}, budget=BUDGET, engine="postgres")
 
 
@@ -119,7 +119,9 @@ def test_an_address_is_shown_nowhere(tmp_path: Path) -> None:
     server = cluster()
     _, name = table_named(server, "shown")
     address = f"{server.address()}&password={SECRET}"
-    table = sd.PrivateTable((address, name), protects=sd.AddOneRow())
+    table = sd.PrivateTable(
+        (address, name), protects=sd.AddOneRow(), vouched_by="a test"
+    )
     ledger = tmp_path / "shown.ledger"
     session = sd.Session({"t": table}, BUDGET, ledger=ledger, engine="postgres")
     release = session.release(COUNT, BUDGET)
@@ -164,7 +166,7 @@ def test_rows_that_are_read_out_fail_as_quietly() -> None:
     """By another engine, of which the server's cursor is a source."""
     server = cluster()
     source = view_of(server, "quoting_out", "secret::bigint")
-    table = sd.PrivateTable(source, protects=sd.AddOneRow())
+    table = sd.PrivateTable(source, protects=sd.AddOneRow(), vouched_by="a test")
     spent_by_failing(sd.Session({"t": table}, budget=BUDGET))
 
 
@@ -361,7 +363,9 @@ def test_salts_are_bound() -> None:
     """Others who watch the server's statements see $1 where a key stands."""
     server = cluster()
     table = sd.PrivateTable(
-        view_of(server, "watched", SLEEPING), protects=sd.AddRowsWithID("secret")
+        view_of(server, "watched", SLEEPING),
+        vouched_by="a test",
+        protects=sd.AddRowsWithID("secret"),
     )
     session = sd.Session({"t": table}, budget=BUDGET, engine="postgres")
     engine: Any = session._desk.engine

@@ -49,6 +49,7 @@ from sordino.engines.postgres.doubles import (
 from sordino.engines.postgres.entries import by_code_point, each_entry, within_years
 from sordino.engines.postgres.plans import other_plan, reads_whole, scanned_tables
 from sordino.engines.postgres.server import Server, ServerRefusal
+from sordino.engines.postgres.views import view_doubt
 from sordino.engines.statements import templates
 from sordino.engines.statements.database import MomentPassed
 from sordino.engines.statements.templates import Sql
@@ -328,10 +329,11 @@ class TableOfServer(AbstractSource):
 
     ours = True
 
-    def __init__(self, server: Server, facts: TableFacts) -> None:
-        """Keep what is known of it."""
+    def __init__(self, server: Server, facts: TableFacts, doubt: str = "") -> None:
+        """Keep what is known of it; of a view, why its rows are not each of one row."""
         self.server = server
         self._facts = facts
+        self.doubt = doubt
         self.below = StoredBelow(is_view=False, named=())
         """As it was when it was last checked."""
         self.is_hidden = True
@@ -366,6 +368,9 @@ class TableOfServer(AbstractSource):
             if now != facts:
                 raise ServerRefusal("the table is not what it was")
             self.is_hidden = now.declarations <= facts.declarations
+            # who answers for a view answers for what it says by now, and nobody else
+            if not self.doubt and view_doubt(self.server, facts.schema, facts.name):
+                raise ServerRefusal("the view says something else by now")
 
     def hold(self) -> None:
         """Lock the table; a transaction whose moment has passed is begun once more."""
@@ -425,7 +430,7 @@ class TableOfServer(AbstractSource):
         text = self._select(places).sql("postgres")
         try:
             with server.transaction():
-                table = TableOfServer(server, self._facts)
+                table = TableOfServer(server, self._facts, self.doubt)
                 table.hold()
                 if scanned_tables(server, text) != table.scans(places):
                     raise other_plan()
@@ -469,7 +474,9 @@ def _checked(server: Server, name: str) -> TableOfServer:
             "it as schema.table, in quotes where it has capital letters",
             lasts=True,
         )
-    table = TableOfServer(server, facts_of(server, *place))
+    with server.transaction():
+        doubt = view_doubt(server, *place)
+    table = TableOfServer(server, facts_of(server, *place), doubt)
     table.check()
     return table
 
