@@ -384,7 +384,6 @@ def show(value: object) -> str:
 
 
 def _shown_long(value: int) -> str:
-    """Return the head and the number of digits of a long integer."""
     sign = "-" if value < 0 else ""
     size = abs(value)
     count = int((size.bit_length() - 1) * math.log10(2))  # one or two too few
@@ -395,7 +394,6 @@ def _shown_long(value: int) -> str:
 
 
 def _restore(kind: type[SordinoError], message: str, **beside: object) -> SordinoError:
-    """Return an unpickled refusal with its finished message and what it names."""
     error = kind.__new__(kind, message)
     error.args = (message,)
     vars(error).update(beside)

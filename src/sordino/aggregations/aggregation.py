@@ -143,13 +143,11 @@ class Setting:
         return self.contribution.sensitivity(self.versions)
 
     def _change_of_split_rows(self, *more: Versions) -> Sensitivity | None:
-        """Return how far counts of rows move that more columns split."""
         return self._change_by(
             lambda contribution: contribution.sensitivity(self.versions.union(*more))
         )
 
     def _change_of_ids(self, contribution: Contribution) -> Sensitivity | None:
-        """Return how far a unit with known bounds moves the counts of ids."""
         groups = contribution.groups_touched(self.versions)
         return None if groups is None else Sensitivity(l0=groups, linf=1)
 
@@ -163,7 +161,6 @@ class Setting:
         return None if row is None else scale_change(row, rows, rows)
 
     def _remedy(self) -> str:
-        """Return which constraints would bound the rows of an id."""
         if not self.by:
             return f"Add .enforce(sd.MaxRowsPerID(5)). {CHOOSE}"
         columns = _call_names(self.by)
@@ -328,5 +325,4 @@ class AbstractAggregation(ABC):
 
 
 def _call_names(columns: tuple[str, ...]) -> str:
-    """Return one name or several as they are written in a call."""
     return repr(columns[0]) if len(columns) == 1 else repr(columns)

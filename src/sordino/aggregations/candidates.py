@@ -325,7 +325,6 @@ class ClampedMoments(AbstractClamped):
         return when(beyond).then(1).otherwise(0).tree
 
     def _values(self, setting: Setting) -> ColumnValues:
-        """Return the values."""
         return column_values(setting, self.column, self.nulls, ORDERED)
 
 
@@ -356,7 +355,6 @@ def check_ends(low: Any, kind: str) -> None:
 
 
 def _floats(low: Any, high: Any) -> RealCandidates:
-    """Return candidates for floats."""
     least, most = exact_bounds(low, high)
     return RealCandidates(
         width_lattice(least, most, "f64", _STEPS), float(least), float(most)

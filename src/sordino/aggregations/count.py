@@ -274,7 +274,6 @@ _TOGETHER: Final = "groups err together: ask for totals of many, do not add them
 
 
 def _best_share(touched: int, groups: int) -> float:
-    """Return the share of the number of ids that makes counts err least."""
     if groups == 1:
         return 0.0
     spread = math.sqrt(touched * (groups - touched) / (groups - 1))
@@ -461,7 +460,6 @@ class CountDistinct(AbstractAggregation):
         return Summary((Distinct(self.names),), bounds=bounds)
 
     def _refuse_lists(self, setting: Setting) -> None:
-        """Refuse to compare lists."""
         for name in self.names:
             if setting.schema[name].type.startswith("list"):
                 raise InvalidQuery(

@@ -264,7 +264,6 @@ class MeanEstimator(AbstractFormEstimator):
         return (Finished(as_arrow(values), Bars(*bars)),)
 
     def _steepness(self, mean: Floats) -> Floats:
-        """Return the factors where the mean lies at some places of the range."""
         pairs = zip(
             *map(_floats, (self.moments.count, self.moments.first)), strict=True
         )
@@ -377,7 +376,6 @@ def _freedom_ratio(size: Floats, freedom: int) -> Floats:
 
 
 def _floats(form: Form) -> Factors:
-    """Return the factors of a form as doubles."""
     return tuple(map(float, form))
 
 

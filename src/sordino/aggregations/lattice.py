@@ -301,7 +301,6 @@ def aggregated_cell(column: Any) -> Expression:
 
 
 def _replacement(nulls: Any, kind: str) -> int | float:
-    """Return the number that stands for missing values."""
     if isinstance(nulls, str):
         raise InvalidParameter(
             "nulls", nulls, 'must be "drop" or a number', 'Try nulls="drop".'
@@ -357,7 +356,6 @@ def exact_bounds(low: Any, high: Any) -> tuple[Fraction, Fraction]:
 
 
 def _bound(**argument: Any) -> Fraction:
-    """Return one bound as a rational of a size that can be computed with."""
     ((name, given),) = argument.items()
     if given is None:
         raise InvalidParameter(
@@ -389,7 +387,6 @@ def _finest_lattice(
 def _fits(
     least: Fraction, most: Fraction, extent: Fraction, exponent: int, steps: int
 ) -> bool:
-    """Tell whether a lattice has few enough steps."""
     unit = Fraction(2) ** exponent
     furthest = max(abs(least), abs(most)) / unit
     return math.ceil(extent / unit) <= steps and furthest + 1 <= _FURTHEST

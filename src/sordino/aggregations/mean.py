@@ -209,7 +209,6 @@ def stdev(
 def _question(
     name: str, column: Any, ends: tuple[Any, Any], nulls: Nulls, ddof: Any
 ) -> Variance:
-    """Return a checked question."""
     check_bounds(*ends)
     taken = arguments.integer(ddof=ddof, least=0, most=1)
     return Variance(column, *ends, nulls, taken, name)

@@ -133,7 +133,6 @@ _LAST: Final = 2**63 - 1
 
 
 def _alone(total: Expression) -> Expression:
-    """Return the one total."""
     return total
 
 
@@ -248,7 +247,6 @@ def _mu_and_share(variance: Exact, change: Sensitivity) -> tuple[Fraction, Fract
 
 
 def _one_key(change: Sensitivity) -> Fraction:
-    """Return how much of the squared change one key can hold."""
     return rational_above(finite(change.linf) ** 2 / finite(change.l2) ** 2)
 
 

@@ -206,7 +206,6 @@ def row_presence(setting: Setting) -> DividedMeasurement | None:
 
 
 def _tells_rows(setting: Setting, key: Hashable) -> bool:
-    """Tell whether a column is the one that tells the number of rows as well."""
     return setting.needs_rows and key == next(iter(setting.degrees), None)
 
 
@@ -298,7 +297,6 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
 def _measure_column(
     values: ColumnValues, grid: Lattice, finer: int, rows: int, *, squared: bool
 ) -> LatticeMeasurement:
-    """Return the sums, in steps of the lattice that is so many bits finer."""
     tall = Total(height(values.expression, grid), 1 << finer)
     totals: tuple[AbstractTotal, ...] = (tall,)
     steps = Fraction(grid.width << finer)

@@ -386,7 +386,6 @@ def _question(
     nulls: Nulls,
     word: str,
 ) -> Quantile:
-    """Return a checked question."""
     is_open = all(end is None for end in ends)
     low, high = ends if is_open else end_points(*ends)
     return Quantile(column, probabilities, low, high, nulls, word)

@@ -146,7 +146,6 @@ def each_alone(periods: int) -> Factorisation:
 
 
 def _toeplitz(first: NDArray[Any]) -> NDArray[Any]:
-    """Return the lower triangular matrix with a first column on its diagonals."""
     size = len(first)
     gaps = np.subtract.outer(np.arange(size), np.arange(size))
     return np.where(gaps >= 0, first[np.maximum(gaps, 0)], 0)
@@ -246,7 +245,6 @@ class Running(AbstractAggregation):
 
 
 def _total(each: AbstractAggregation, setting: Setting) -> AbstractMeasurement:
-    """Return the one number of a period that is added up over periods."""
     match each:
         case Count():
             return rows_measurement(setting)

@@ -243,7 +243,6 @@ def weighed_sum(question: Sum, setting: Setting) -> AbstractMeasurement:
 
 
 def _ends_of_sums(low: Fraction, high: Fraction, rows: int) -> tuple[float, float]:
-    """Return the ends of sums of at least so many numbers, each within two bounds."""
     least = down(rows * low) if low >= 0 else -math.inf
     most = up(rows * high) if high <= 0 else math.inf
     return least, most

@@ -286,7 +286,6 @@ class DatasetSource(AbstractSource):
         return self._scanner(places).to_table()
 
     def _scanner(self, places: Sequence[int]) -> Any:
-        """Return what reads the columns; no filter, so no statistics are looked at."""
         names = internal(places)
         fields = [pc.field(self.fields[place][0]) for place in places]
         nothing = {NOTHING: pc.scalar(pa.scalar(None, pa.bool_()))}

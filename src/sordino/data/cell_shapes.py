@@ -92,7 +92,6 @@ def _count(opened: Opened, place: int) -> Iterator[tuple[Any, int]]:
 
 
 def _lost_objects(cells: list[Any], stored: Stored) -> tuple[int, Counter[str]]:
-    """Return what is missing among objects, and the types of those without a value."""
     column = column_of_cells(cells, stored.kind)
     there = column.is_valid().to_pylist()
     sorts = [

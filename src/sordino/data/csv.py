@@ -137,7 +137,6 @@ class Csv:
 
 
 def _sign(**argument: Any) -> str:
-    """Return one sign of ASCII that can stand between or around fields."""
     ((name, sign),) = argument.items()
     single = isinstance(sign, str) and len(sign) == 1 and sign.isascii()
     if not single or sign.isalnum() or sign in "\r\n\0.+-":
@@ -151,7 +150,6 @@ def _sign(**argument: Any) -> str:
 
 
 def _read_texts(**argument: Any) -> tuple[str, ...]:
-    """Return one text or several."""
     ((name, value),) = argument.items()
     listed = (value,) if isinstance(value, str) else value
     texts = tuple(listed) if isinstance(listed, (tuple, list, set, frozenset)) else ()
@@ -235,7 +233,6 @@ _TOO_LONG: Final = "begins a record of more than 4 MiB, or a quote that is never
 
 
 def _whole(data: bytes, shape: Shape) -> int:
-    """Return the size of the whole records that some bytes begin with."""
     if shape.quote is None:
         return data.rfind(b"\n") + 1
     view = np.frombuffer(data, np.uint8)
@@ -244,7 +241,6 @@ def _whole(data: bytes, shape: Shape) -> int:
 
 
 def _quotes(view: NDArray[np.uint8], shape: Shape) -> Places:
-    """Return the places of quotes."""
     if shape.quote is None:
         return np.empty(0, np.int64)
     return np.flatnonzero(view == ord(shape.quote))
@@ -259,7 +255,6 @@ def _outside(places: Places, quotes: Places) -> Places:
 
 
 def _fault(data: bytes, shape: Shape, line: int) -> Fault | None:
-    """Return the first fault in whole records that begin at some line."""
     view = np.frombuffer(data, np.uint8)
     quotes = _quotes(view, shape)
     feeds = np.flatnonzero(view == _FEED)
@@ -309,7 +304,6 @@ def _lone(view: NDArray[np.uint8], quotes: Places) -> Iterator[tuple[int, str]]:
 
 
 def _long(ends: Places) -> Iterator[tuple[int, str]]:
-    """Yield the first record that is too long."""
     begins = np.concatenate([[0], ends[:-1] + 1])
     long = np.flatnonzero(ends - begins >= LONGEST)
     if long.size:
@@ -399,7 +393,6 @@ class CSVSource(AbstractSource):
         self._stamps[path] = before
 
     def _header(self, path: str) -> tuple[str, ...]:
-        """Return the names in the first record of a file."""
         unquoted = self._dialect.quote is None
         with self._stream(path) as stream:
             text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", newline="")
@@ -469,7 +462,6 @@ class CSVSource(AbstractSource):
 
 
 def _texts(names: tuple[str, ...]) -> Fields:
-    """Return columns of text."""
     return tuple((name, pa.string()) for name in names)
 
 
@@ -503,7 +495,6 @@ def _paths(source: Any) -> tuple[str, ...]:
 
 
 def _stamp(path: str) -> Stamp:
-    """Return what changes when a file is written or replaced."""
     status = Path(path).stat()
     return (
         status.st_dev,

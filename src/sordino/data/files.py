@@ -86,7 +86,6 @@ class Files:
 
 
 def _stamp(path: str) -> Stamp:
-    """Return what changes when a file is written or replaced."""
     status = Path(path).stat()
     return (status.st_ino, status.st_size, status.st_mtime_ns)
 

@@ -335,13 +335,11 @@ def refused_text(name: str, example: object) -> InvalidParameter:
 
 
 def _read_bools(name: str, array: pa.Array) -> Read:
-    """Return bools as they are."""
     del name
     return Read("bool", array)
 
 
 def _read_integers(name: str, array: pa.Array) -> Read:
-    """Return integers of any width that fit."""
     if array.type == pa.uint64():
         most = pc.max(array).as_py()
         if most is not None and most > _MOST:
@@ -371,12 +369,10 @@ def _read_text(name: str, array: pa.Array) -> Read:
 
 
 def _read_date32(name: str, array: pa.Array) -> Read:
-    """Return days."""
     return read_days(name, *_column_numbers(array.cast(pa.int32())))
 
 
 def _read_date64(name: str, array: pa.Array) -> Read:
-    """Return days that are counted in milliseconds."""
     ticks, missing = _column_numbers(array)
     day = _DAY // _MICROSECONDS["ms"]
     uneven = ticks % day != 0
@@ -411,7 +407,6 @@ def _column_numbers(array: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    """Tell whether Arrow holds text."""
     return str(kind) in ("string", "large_string", "string_view")
 
 
@@ -495,7 +490,6 @@ def _refuse_long_integers(name: str, values: Sequence[Any]) -> None:
 
 
 def _read_bool(name: str, value: Any) -> bool:
-    """Return a NumPy bool as one of Python."""
     del name
     return bool(value)
 
@@ -507,7 +501,6 @@ def _read_integer(name: str, value: Any) -> int:
 
 
 def _read_object_text(name: str, value: str) -> str:
-    """Return text of another class, such as an enumeration."""
     del name
     return str.__str__(value)
 
@@ -537,7 +530,6 @@ def _read_timestamp(name: str, value: Any) -> datetime:
 
 
 def _read_date(name: str, value: date) -> date:
-    """Return a date of another class."""
     del name
     return date.fromordinal(value.toordinal())
 
@@ -568,7 +560,6 @@ def _read_datetime64(name: str, value: np.datetime64) -> date | None:
 
 
 def _refuse_float(name: str, value: Any) -> None:
-    """Refuse a float."""
     raise refused_float(name, float(value))
 
 
@@ -598,7 +589,6 @@ _PANDAS: Final[dict[str, Callable[[str, Any], Any]]] = {
 
 
 def _reader(kind: type) -> Callable[[str, Any], Any]:
-    """Return what reads values of a type; pandas is known by name, not imported."""
     if kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in _PANDAS:
         return _PANDAS[kind.__name__]
     return next(reader for base, reader in _OBJECT_READERS if issubclass(kind, base))

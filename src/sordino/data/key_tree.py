@@ -375,14 +375,12 @@ def settle_keys(keys: AbstractKeys) -> AbstractKeys:
 
 
 def _align(left: AbstractKeys, right: AbstractKeys) -> tuple[pa.Table, pa.Table]:
-    """Return the keys of both sets with their columns in the order of the left."""
     return left.table, right.table.select(left.schema.names)
 
 
 def _shared_ranks(
     left: pa.Table, right: pa.Table
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return ranks of the rows of two tables that can be compared."""
     places = ranks(join_tables([left, right]))
     return places[: left.num_rows], places[left.num_rows :]
 
@@ -546,7 +544,6 @@ def _only(factor: AbstractKeys, names: tuple[str, ...]) -> AbstractKeys:
 
 
 def _by_columns(keys: Product) -> dict[frozenset[str], AbstractKeys]:
-    """Return the factors by their columns."""
     return {frozenset(factor.schema.names): factor for factor in keys.factors}
 
 

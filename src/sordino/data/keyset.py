@@ -141,7 +141,6 @@ def _is_unicode(text: str) -> bool:
 
 
 def _names(columns: Any) -> Sequence[Any]:
-    """Return names that were given as a tuple or list."""
     if not isinstance(columns, (tuple, list)):
         raise InvalidParameter(
             "columns", columns, "must be a tuple of names", 'Write ("ward", "year").'
@@ -171,7 +170,6 @@ def _checked_types(types: Types, names: Iterable[str]) -> dict[str, str]:
 
 
 def _pairs(rows: Any) -> list[tuple[Any, Any]]:
-    """Return the names and the values of the columns of a table of any kind."""
     if isinstance(rows, Mapping):
         return list(rows.items())
     # Other libraries are known by name: none of them is imported to be asked.
@@ -230,7 +228,6 @@ def _empty(name: str, cells: object) -> InvalidParameter:
 
 
 def _read(name: str, cells: Any) -> Read:
-    """Return the values of one column of any kind."""
     if isinstance(cells, np.ndarray):
         return _read_numpy(name, cells)
     try:
@@ -249,12 +246,10 @@ def _read(name: str, cells: Any) -> Read:
 
 
 def _one_chunk(array: Any) -> pa.Array:
-    """Return a column in one piece."""
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _read_numpy(name: str, cells: NDArray[Any]) -> Read:
-    """Return the values of a NumPy array."""
     if isinstance(cells, np.ma.MaskedArray):
         return read_objects(name, cells.tolist())
     if cells.ndim != 1:
@@ -569,7 +564,6 @@ class KeySet:
         return theirs
 
     def _same_types(self, other: "KeySet", names: Iterable[str]) -> None:
-        """Refuse another set whose columns have other types."""
         for name in names:
             ours, theirs = _types(self)[name], _types(other)[name]
             if ours != theirs:
@@ -582,12 +576,10 @@ class KeySet:
 
 
 def _types(keys: KeySet) -> dict[str, str]:
-    """Return the types of the columns by their names."""
     return {name: column.type for name, column in keys.schema.columns}
 
 
 def _keyset(other: object) -> KeySet:
-    """Return what must be a set of keys."""
     if not isinstance(other, KeySet):
         raise InvalidParameter(
             "other", other, "must be a KeySet", "Make one with KeySet.from_dict."
@@ -596,7 +588,6 @@ def _keyset(other: object) -> KeySet:
 
 
 def _remedy(kind: str) -> str:
-    """Return what to do about keys of another type than the table's."""
     if kind == "f64":
         return "Floats are no keys: bin the column first, and use the bins as keys."
     if kind.startswith("list["):

@@ -275,7 +275,6 @@ def _read_as(
 
 
 def _refuse(unusable: Mapping[str, str], declared: Mapping[str, Column]) -> None:
-    """Refuse to declare a column that cannot be used."""
     for name, reason in unusable.items():
         if name in declared:
             raise InvalidParameter(

@@ -228,7 +228,6 @@ class Section:
         return texts
 
     def _open_text(self, name: str) -> str:
-        """Return one such text."""
         self.text(name)
         return self.open_texts(name)[0]
 

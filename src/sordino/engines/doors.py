@@ -164,7 +164,6 @@ def open_source(source: Any, declared: Mapping[str, Column]) -> Opened:
 
 
 def _living_reader(kind: str) -> Reader | None:
-    """Return what makes a source of what lives in an engine."""
     if kind not in _HOMES:
         return None
     _refuse_missing(_HOMES[kind], f"a source of {kind}")
@@ -173,6 +172,5 @@ def _living_reader(kind: str) -> Reader | None:
 
 
 def _member(place: str) -> Any:
-    """Return what stands in a module under a name."""
     module, name = place.split(":")
     return getattr(import_module(module), name)

@@ -434,7 +434,6 @@ def _flat_map(engine: MemoryEngine, node: FlatMap) -> Iterator[Row]:
 
 
 def _steps(node: AbstractNode) -> list[str]:
-    """Return the steps below a node and its own."""
     below = [line for child in node.inputs for line in _steps(child)]
     return [*below, node.describe()]
 

@@ -57,12 +57,10 @@ def _sum_facts(symbol: str, *arguments: Argument) -> Column:
 
 
 def _add_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a sum."""
     return _sum_facts("+", left, right)
 
 
 def _subtract_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a difference."""
     return _sum_facts("-", left, right)
 
 
@@ -106,8 +104,6 @@ def _modulo_facts(left: Argument, right: Argument) -> Column:
 
 
 def _cut_facts(what: str) -> Callable[..., Column]:
-    """Return the facts of a division of integers that is cut towards zero."""
-
     def known(left: Argument, right: Argument) -> Column:
         tree.require_types(what, (left, right), ("i64",), "Write (a / b).floor().")
         lost = _BY_ZERO if tree.may_be_zero(right) else None
@@ -119,40 +115,34 @@ def _cut_facts(what: str) -> Callable[..., Column]:
 
 
 def _negate_facts(argument: Argument) -> Column:
-    """Return the facts of a negation."""
     kind = _numbers("-", argument)
     lost = TOO_LARGE if kind == "i64" else None
     return tree.result(kind, (argument,), nan=argument.column.nan, lost=lost)
 
 
 def _add(left: Value, right: Value) -> Value:
-    """Return one + other."""
     if isinstance(left, int) and isinstance(right, int):
         return fit_64_bits(left + right)
     return float(left) + float(right) + 0.0
 
 
 def _subtract(left: Value, right: Value) -> Value:
-    """Return one - other."""
     if isinstance(left, int) and isinstance(right, int):
         return fit_64_bits(left - right)
     return float(left) - float(right) + 0.0
 
 
 def _multiply(left: Value, right: Value) -> Value:
-    """Return one * other."""
     if isinstance(left, int) and isinstance(right, int):
         return fit_64_bits(left * right)
     return float(left) * float(right) + 0.0
 
 
 def _divide(left: Value, right: Value) -> Value:
-    """Return the quotient of two doubles."""
     return float(left) / float(right) + 0.0 if right else None
 
 
 def _floor_divide(left: Value, right: Value) -> Value:
-    """Return the quotient rounded down."""
     if not right:
         return None
     if isinstance(left, int) and isinstance(right, int):
@@ -324,14 +314,12 @@ def _abs_facts(argument: Argument) -> Column:
 
 
 def _round_down_facts(argument: Argument, step: Value) -> Column:
-    """Return the facts of a multiple."""
     tree.require_types("round_down", (argument,), NUMBERS, _NUMBER_CAST)
     kind = "f64" if isinstance(step, float) else argument.type
     return tree.result(kind, (argument,), nan=argument.column.nan)
 
 
 def _round_facts(argument: Argument, digits: int) -> Column:
-    """Return the facts of a number with fewer digits."""
     del digits
     tree.require_types("round", (argument,), NUMBERS, _NUMBER_CAST)
     return tree.result(argument.type, (argument,), nan=argument.column.nan)
@@ -344,7 +332,6 @@ def _sqrt_facts(argument: Argument) -> Column:
 
 
 def _floor_facts(argument: Argument) -> Column:
-    """Return the facts of the integer below."""
     tree.require_types("floor", (argument,), NUMBERS, _NUMBER_CAST)
     return tree.result(
         "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
@@ -352,7 +339,6 @@ def _floor_facts(argument: Argument) -> Column:
 
 
 def _ceil_facts(argument: Argument) -> Column:
-    """Return the facts of the integer above."""
     tree.require_types("ceil", (argument,), NUMBERS, _NUMBER_CAST)
     return tree.result(
         "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
@@ -360,7 +346,6 @@ def _ceil_facts(argument: Argument) -> Column:
 
 
 def _clip(number: Value, low: Value, high: Value) -> Value:
-    """Return a end within bounds."""
     if any(isinstance(end, float) for end in (number, low, high)):
         number, low, high = float(number), float(low), float(high)
     if order(number, low) < 0:
@@ -369,7 +354,6 @@ def _clip(number: Value, low: Value, high: Value) -> Value:
 
 
 def _abs(number: Value) -> Value:
-    """Return the size of a number."""
     return fit_64_bits(abs(number)) if isinstance(number, int) else abs(number)
 
 
@@ -392,7 +376,6 @@ def least_multiple(step: int) -> int:
 
 
 def _round(number: Value, digits: int) -> Value:
-    """Return the nearest number of so many digits, halves away from zero."""
     if isinstance(number, int):
         return number
     shifted = number * 10.0**digits

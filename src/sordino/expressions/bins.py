@@ -114,7 +114,6 @@ class Bins:
         return sign > 0 or (sign == 0 and self.opens(place))
 
     def _ranges(self) -> tuple[str, ...]:
-        """Return the ranges as they are written in mathematics."""
         return tuple(
             f"{'[' if self.opens(place) else '('}{low}, {high}"
             f"{')' if self.opens(place + 1) else ']'}"
@@ -123,7 +122,6 @@ class Bins:
 
 
 def _edges(edges: Any) -> tuple[str, tuple[Value, ...]]:
-    """Return the type and the values of ascending edges."""
     if isinstance(edges, str) or not isinstance(edges, Iterable):
         raise InvalidParameter("edges", edges, "must be a list", "Try [0, 10, 20].")
     read = [literal(edge) for edge in edges]
@@ -178,19 +176,16 @@ def _facts(argument: Argument, *ends: Argument, bins: Bins) -> Column:
 
 
 def _meaning(value: Value, *ends: Value, bins: Bins) -> Value:
-    """Return the label of the range of a value."""
     del ends
     return bins.label(value)
 
 
 def _text(arguments: Sequence[AbstractTree], bins: Bins) -> str:
-    """Return a choice of ranges as it is written."""
     edges = ", ".join(map(str, arguments[1 : len(bins.edges) + 1]))
     return f"{receiver(arguments[0])}.bin([{edges}])"
 
 
 def _words(arguments: Sequence[AbstractTree], bins: Bins) -> Words:
-    """Return what is put into which ranges."""
     return call("bin", of=[arguments[0].words], bins=bins.words)
 
 
@@ -234,7 +229,6 @@ def _step_facts(
 def _step_meaning(
     number: Value, low: int, high: int, exponent: int, origin: int = 0
 ) -> Value:
-    """Return the number of steps from an origin."""
     if isinstance(number, int):
         return _of_integer(number, low, high, exponent) - origin
     if math.isnan(number):
@@ -254,7 +248,6 @@ def _of_integer(number: int, low: int, high: int, exponent: int) -> int:
 def _portion_facts(
     argument: Argument, low: int, high: int, exponent: int, place: int, finer: int
 ) -> Column:
-    """Return the facts of a number of steps."""
     del place, finer
     return _step_facts(argument, low, high, exponent)
 

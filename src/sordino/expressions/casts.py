@@ -158,7 +158,6 @@ def _literal(text: str) -> str:
 
 
 def _refused(name: str, given: Any, problem: str, *, clock: bool) -> InvalidParameter:
-    """Return the refusal of a format."""
     example = "%d.%m.%Y %H:%M:%S" if clock else "%d.%m.%Y"
     known = ", ".join(f"%{letter}" for letter in _DIRECTIVES)
     return InvalidParameter(
@@ -229,7 +228,6 @@ def fold_ascii(word: str) -> str:
 
 
 def _integer(cell: str, spelling: Spelling) -> Value:
-    """Return digits as an integer that fits."""
     if re.fullmatch(spelling.whole, cell) is None:
         return None
     number = cell.partition(spelling.decimal)[0]
@@ -247,13 +245,11 @@ def _double(cell: str, spelling: Spelling) -> Value:
 
 
 def _truth(cell: str, spelling: Spelling) -> Value:
-    """Return a truth by its word."""
     word = fold_ascii(cell)
     return True if word in spelling.true else False if word in spelling.false else None
 
 
 def _day(cell: str, spelling: Spelling) -> Value:
-    """Return a date that the calendar has."""
     parts = _parts(cell, spelling.date)
     return None if parts is None else _calendar(parts)
 
@@ -278,7 +274,6 @@ def _moment(cell: str, spelling: Spelling) -> Value:
 
 
 def _parts(cell: str, layout: Layout) -> dict[str, str | None] | None:
-    """Return the parts of a cell in a layout."""
     match = re.fullmatch(layout.pattern, cell)
     return (
         None if match is None else dict(zip(layout.parts, match.groups(), strict=True))
@@ -286,7 +281,6 @@ def _parts(cell: str, layout: Layout) -> dict[str, str | None] | None:
 
 
 def _calendar(parts: Mapping[str, str | None]) -> date | None:
-    """Return the day that some parts tell."""
     try:
         return date(*(int(parts[part] or 0) for part in ("year", "month", "day")))
     except ValueError:
@@ -294,7 +288,6 @@ def _calendar(parts: Mapping[str, str | None]) -> date | None:
 
 
 def _offset(text: str | None) -> int:
-    """Return the seconds by which a zone is ahead of UTC."""
     if not text or text in {"Z", "UTC"}:
         return 0
     digits = text[1:].replace(":", "").ljust(4, "0")
@@ -348,7 +341,6 @@ GRAMMARS: Final[Mapping[str, str]] = {
 
 
 def _of_i64(text: str) -> Value:
-    """Return digits as an integer that fits."""
     digits = text.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _DIGITS:
         return None
@@ -361,12 +353,10 @@ def _of_f64(text: str) -> Value:
 
 
 def _of_bool(text: str) -> Value:
-    """Return a truth."""
     return {"true": True, "false": False}.get(text.lower() if text.isascii() else "")
 
 
 def _of_date(text: str) -> Value:
-    """Return a date that the calendar has."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -374,7 +364,6 @@ def _of_date(text: str) -> Value:
 
 
 def _of_time(text: str) -> Value:
-    """Return a time on a day that the calendar has."""
     day = _of_date(text[:10])
     if day is None:
         return None
@@ -395,8 +384,6 @@ _CAST_READERS: Final[Mapping[str, Callable[[str], Value]]] = {
 
 
 def _reader(to: str) -> Callable[[Value], Value]:
-    """Return what reads a text of a grammar."""
-
     def read(text: Value) -> Value:
         bare = text.strip(BLANKS)
         grammar = GRAMMARS.get(to)
@@ -413,12 +400,10 @@ def _truncated(number: Value) -> Value:
 
 
 def _word(truth: Value) -> Value:
-    """Return the name of a truth."""
     return "true" if truth else "false"
 
 
 def _midnight(day: Value) -> Value:
-    """Return the first moment of a day."""
     return datetime.combine(day, time())
 
 
@@ -458,7 +443,6 @@ def _cast_facts(argument: Argument, to: str) -> Column:
 
 
 def _cast(value: Value, to: str) -> Value:
-    """Return a value of another type."""
     known = kind(value)
     return value if known == to else _CASTS[known, to](value)
 
@@ -491,7 +475,6 @@ def spelling_of(layout: str, to: str) -> Spelling:
 
 
 def _read_facts(argument: Argument, layout: str, to: str) -> Column:
-    """Return the facts of a text that is read."""
     tree.require_types("strptime", (argument,), ("text",), "Leave it out.")
     return tree.result(to, (argument,), lost=f"a text that is no {layout} has no value")
 
@@ -511,12 +494,10 @@ def _write_facts(argument: Argument, layout: str) -> Column:
 
 
 def _write(moment: Value, layout: str) -> Value:
-    """Return a date or time as a text."""
     return _PERCENT.sub(lambda match: _written(moment, match[1]), layout)
 
 
 def _written(moment: date | datetime, letter: str) -> str:
-    """Return what one letter of a format stands for."""
     if letter == "%":
         return "%"
     parts = {"Y": moment.year, "m": moment.month, "d": moment.day}
@@ -567,7 +548,6 @@ def strftime(self: Fluent, layout: str) -> Fluent:
 
 
 def _checked(layout: Any) -> str:
-    """Return a layout that is a text of a readable length."""
     read = literal(layout) if isinstance(layout, str) else None
     if read is None or not 0 < len(read.constant) <= _LONGEST:
         raise InvalidParameter(

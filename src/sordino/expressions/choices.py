@@ -40,8 +40,6 @@ def _facts(what: str) -> Callable[..., Column]:
 
 
 def _meaning(choose: Callable[..., Value]) -> Callable[..., Value]:
-    """Return what chooses among the values that are there."""
-
     def chosen(*values: Value) -> Value:
         there = [value for value in values if value is not None]
         return choose(there, key=_ORDER) if there else None
@@ -74,7 +72,6 @@ def least(self: Fluent, *others: Any) -> Fluent:
 
 
 def _several(what: str, others: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return what a value is compared with, refusing nothing at all."""
     if not others:
         raise InvalidQuery(f"{what} needs another value", f"Try .{what}(0).")
     return others
@@ -94,7 +91,6 @@ def split_branches(arguments: Any, given: tuple[bool, ...]) -> tuple[Any, Any]:
 
 
 def _when_facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
-    """Return the facts of a choice."""
     conditions, values = split_branches(arguments, given)
     there = [value for value in values if value is not None]
     tree.require_types("when", conditions, ("bool",), _COMPARE)
@@ -115,7 +111,6 @@ def _when_meaning(*values: Value, given: tuple[bool, ...]) -> Value:
 
 
 def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
-    """Return a choice as it is written."""
     conditions, values = split_branches(arguments, given)
     pairs = zip(conditions, values, strict=False)  # the last has no condition
     said = ".".join(f"when({test}).then({value})" for test, value in pairs)
@@ -234,7 +229,6 @@ def _member_meaning(value: Value, *values: Value) -> Value:
 
 
 def _member_text(arguments: Sequence[AbstractTree]) -> str:
-    """Return a membership as it is written."""
     return f"{receiver(arguments[0])}.is_in([{', '.join(map(str, arguments[1:]))}])"
 
 

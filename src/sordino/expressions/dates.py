@@ -42,8 +42,6 @@ _BEYOND: Final = "a date beyond the years 1 to 9999 has no value"
 
 
 def _part(name: str, kinds: tuple[str, ...], of: Callable[[Value], int]) -> Operation:
-    """Return the operation that takes a number from a date or a time."""
-
     def known(argument: Argument) -> Column:
         tree.require_types(name, (argument,), kinds, _CAST)
         return tree.result("i64", (argument,))
@@ -63,14 +61,12 @@ def _truncate_facts(argument: Argument, unit: str) -> Column:
 
 
 def _days_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a number of days."""
     tree.require_types("days_between", (left, right), MOMENTS, _CAST)
     tree.alike("days_between", (left, right), 'Try .cast("date") on the time.')
     return tree.result("i64", (left, right))
 
 
 def _seconds_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a number of seconds."""
     tree.require_types(
         "seconds_between", (left, right), ("time",), 'Try .cast("time").'
     )
@@ -78,14 +74,12 @@ def _seconds_facts(left: Argument, right: Argument) -> Column:
 
 
 def _add_days_facts(argument: Argument, days: Argument) -> Column:
-    """Return the facts of another day."""
     tree.require_types("add_days", (argument,), MOMENTS, _CAST)
     tree.require_types("add_days", (days,), ("i64",), "Use whole days.")
     return tree.result(argument.type, (argument, days), lost=_BEYOND)
 
 
 def _add_seconds_facts(argument: Argument, seconds: Argument) -> Column:
-    """Return the facts of another moment."""
     tree.require_types(
         "add_seconds", (argument,), ("time",), 'Try .cast("time") on a date.'
     )
@@ -133,7 +127,6 @@ def _add_days(moment: Value, days: Value) -> Value:
 
 
 def _add_seconds(moment: Value, seconds: Value) -> Value:
-    """Return a later or earlier moment."""
     try:
         return moment + timedelta(seconds=seconds)
     except OverflowError:
@@ -335,7 +328,6 @@ def clock_of(zone: str) -> Clock:
 
 
 def _change(info: ZoneInfo, low: datetime, high: datetime, offset: int) -> datetime:
-    """Return the first second of a day whose offset is another."""
     while high - low > timedelta(seconds=1):
         middle = low + (high - low) // timedelta(seconds=2) * timedelta(seconds=1)
         if _seconds(info, middle) == offset:
@@ -346,25 +338,21 @@ def _change(info: ZoneInfo, low: datetime, high: datetime, offset: int) -> datet
 
 
 def _seconds(info: ZoneInfo, moment: datetime) -> int:
-    """Return the seconds by which a zone is ahead of UTC at a time in UTC."""
     ahead = moment.replace(tzinfo=UTC).astimezone(info).utcoffset()
     return 0 if ahead is None else ahead // timedelta(seconds=1)
 
 
 def _facts(argument: Argument, clock: Clock) -> Column:
-    """Return the facts of an offset."""
     del clock
     tree.require_types("utc_offset", (argument,), ("time",), _ZONE_CAST)
     return tree.result("i64", (argument,), lost=_ZONE_BEYOND)
 
 
 def _meaning(moment: Value, clock: Clock) -> Value:
-    """Return the offset of a zone at a time."""
     return clock.offset(moment)
 
 
 def _text(arguments: Sequence[AbstractTree], clock: Clock) -> str:
-    """Return the offset as it is asked for."""
     return f"{receiver(arguments[0])}.utc_offset({clock.zone!r})"
 
 

@@ -57,7 +57,6 @@ def _log_facts(argument: Argument) -> Column:
 
 
 def _exp(number: Value) -> Value:
-    """Return e**x."""
     x = float(number)
     low, high = EXP_ENDS
     if x < low:
@@ -157,7 +156,6 @@ def power(self: Fluent, exponent: Any) -> Fluent:
 
 
 def _product(number: Fluent, factors: int) -> Fluent:
-    """Return so many factors of a number, those beyond four by halves."""
     if factors == 1:
         return number.call(CAST, number, to="f64")
     if factors % 2 or factors <= _IN_A_ROW:

@@ -240,7 +240,6 @@ def when(condition: Any) -> choices.Condition[Expression]:
 
 
 def _built(operation: Operation, *arguments: Any, **options: Any) -> Expression:
-    """Return a call as an expression."""
     return Expression(Call(operation, tuple(map(lift, arguments)), options))
 
 

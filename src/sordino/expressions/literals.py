@@ -45,7 +45,6 @@ def literal(value: Any, kind: str | None = None) -> Literal:
 
 
 def _missing(kind: str | None) -> Literal:
-    """Return a missing value of a type."""
     if kind is None:
         raise InvalidParameter(
             "type", None, "must be given for a missing value", 'Try lit(None, "i64").'
@@ -65,7 +64,6 @@ def _typed(own: str, value: Value, kind: str | None) -> Literal:
 
 
 def _unreadable(value: Any) -> InvalidParameter:
-    """Return the refusal of a value that is none of ours."""
     return InvalidParameter(
         "value",
         value,
@@ -75,12 +73,10 @@ def _unreadable(value: Any) -> InvalidParameter:
 
 
 def _truth(value: Any) -> tuple[str, Value]:
-    """Read a bool."""
     return "bool", bool(value)
 
 
 def _whole(value: Any) -> tuple[str, Value]:
-    """Read an integer that fits."""
     number = int(value)
     if not LEAST <= number <= MOST:
         raise InvalidParameter(
@@ -93,7 +89,6 @@ def _whole(value: Any) -> tuple[str, Value]:
 
 
 def _real(value: Any) -> tuple[str, Value]:
-    """Read a float that is a double."""
     number = float(value)
     if number != value and not math.isnan(number):
         raise InvalidParameter(
@@ -144,7 +139,6 @@ def _moment(value: Any) -> tuple[str, Value]:
 
 
 def _day(value: Any) -> tuple[str, Value]:
-    """Read a date."""
     return "date", date(value.year, value.month, value.day)
 
 

@@ -15,6 +15,7 @@ Kernel: totals.
 """
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -29,19 +30,16 @@ _FLOATS: Final = "Only an f64 can be NaN or infinite; leave this out."
 
 
 def _is_null_facts(argument: Argument) -> Column:
-    """Return the facts of an answer that is always known."""
     del argument
     return Column("bool", nullable=False)
 
 
 def _is_nan_facts(argument: Argument) -> Column:
-    """Return the facts of a question about a double."""
     tree.require_types("is_nan", (argument,), ("f64",), _FLOATS)
     return tree.result("bool", (argument,))
 
 
 def _is_infinite_facts(argument: Argument) -> Column:
-    """Return the facts of a question about a double."""
     tree.require_types("is_infinite", (argument,), ("f64",), _FLOATS)
     return tree.result("bool", (argument,))
 
@@ -53,13 +51,11 @@ def _coalesce_facts(*arguments: Argument) -> Column:
 
 
 def _fill_null_facts(argument: Argument, default: Argument) -> Column:
-    """Return the facts of a value with another in place of a missing one."""
     kind = tree.alike("fill_null", (argument, default), _ALIKE)
     return tree.first(kind, (argument, default))
 
 
 def _fill_nan_facts(argument: Argument, default: Argument) -> Column:
-    """Return the facts of a double with another in place of NaN."""
     tree.require_types("fill_nan", (argument, default), ("f64",), _FLOATS)
     return tree.result("f64", (argument, default), nan=default.column.nan)
 
@@ -67,13 +63,11 @@ def _fill_nan_facts(argument: Argument, default: Argument) -> Column:
 def _replace_infinity_facts(
     argument: Argument, low: Argument, high: Argument
 ) -> Column:
-    """Return the facts of a double with finite numbers in place of infinities."""
     tree.require_types("replace_infinity", (argument,), ("f64",), _FLOATS)
     return tree.result("f64", (argument, low, high), nan=argument.column.nan)
 
 
 def _is_null(value: Value) -> Value:
-    """Return whether a value is missing."""
     return value is None
 
 
@@ -195,23 +189,19 @@ _REMEDY: Final = "Compare first: (col('x') > 0) & (col('y') > 0)."
 
 
 def _facts(symbol: str, *arguments: Argument) -> Column:
-    """Return the facts of a connection of truths."""
     tree.require_types(symbol, arguments, ("bool",), _REMEDY)
     return tree.result("bool", arguments)
 
 
 def _and_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a conjunction."""
     return _facts("&", left, right)
 
 
 def _or_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a disjunction."""
     return _facts("|", left, right)
 
 
 def _not_facts(argument: Argument) -> Column:
-    """Return the facts of a negation."""
     return _facts("~", argument)
 
 
@@ -229,14 +219,9 @@ def _or(left: Value, right: Value) -> Value:
     return None if left is None or right is None else False
 
 
-def _not(truth: Value) -> Value:
-    """Return the other truth."""
-    return not truth
-
-
 AND: Final = Operation("both", _and_facts, _and, strict=False, symbol="&")
 OR: Final = Operation("either", _or_facts, _or, strict=False, symbol="|")
-NOT: Final = Operation("negated", _not_facts, _not, symbol="~")
+NOT: Final = Operation("negated", _not_facts, operator.not_, symbol="~")
 
 
 def both(self: Fluent, other: Any) -> Fluent:
@@ -284,8 +269,6 @@ def order(left: Value, right: Value) -> int:
 
 
 def _comparison(name: str, symbol: str, holds: Callable[[int], bool]) -> Operation:
-    """Return the operation that asks something of an order."""
-
     def known(left: Argument, right: Argument) -> Column:
         tree.comparable(symbol, (left, right), _ORDER_REMEDY)
         return tree.result("bool", (left, right))

@@ -231,7 +231,6 @@ class _Reader:
         return One(((ord(letter), ord(letter)),))
 
     def _group(self) -> Node:
-        """Return what stands in brackets; nothing is remembered of it."""
         if self.take("?") and not self.take(":"):
             raise self.refusal("looks around or sets flags", "Write (...) or (?:...).")
         node = self.either()
@@ -240,7 +239,6 @@ class _Reader:
         return node
 
     def _escape(self) -> Ranges:
-        """Return what a backslash and a letter stand for."""
         letter = self.take()
         if letter in _CLASSES:
             return _CLASSES[letter]
@@ -255,7 +253,6 @@ class _Reader:
         )
 
     def _class(self) -> Ranges:
-        """Return the code points of a class in square brackets."""
         negated = bool(self.take("^"))
         ranges: list[tuple[int, int]] = []
         while self.next and self.next != "]":
@@ -287,7 +284,6 @@ class _Reader:
 
 
 def _is_count(digits: str) -> bool:
-    """Tell whether digits are a number of times."""
     plain = digits.isascii() and digits.isdigit() and len(digits) < 4
     return plain and int(digits) <= MOST_TIMES
 
@@ -335,7 +331,6 @@ class Automaton:
                 return self._again(node)
 
     def _letter(self, ranges: Ranges) -> Part:
-        """Return a new place."""
         if len(self.ranges) >= MOST_PLACES:
             raise InvalidParameter(
                 "pattern",
@@ -356,7 +351,6 @@ class Automaton:
         return row
 
     def _chain(self, first: Part, second: Part) -> Part:
-        """Return one part and then another."""
         for place in first.last:
             self.follow[place] |= second.first
         return Part(
@@ -402,14 +396,12 @@ class Automaton:
 
 
 def _holds(ranges: Ranges, code: int) -> bool:
-    """Tell whether a code point is in one of some runs."""
     at = bisect_right(ranges, (code, LAST)) - 1
     return at >= 0 and code <= ranges[at][1]
 
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> tuple[Automaton, Part]:
-    """Return the places of a pattern."""
     automaton = Automaton()
     return automaton, automaton.place(read_pattern(pattern))
 
@@ -438,12 +430,10 @@ def _re2(node: Node) -> str:
 
 
 def _group(node: Node) -> str:
-    """Return a part that can stand beside others and be repeated."""
     return _re2(node) if isinstance(node, One) else f"(?:{_re2(node)})"
 
 
 def _run(low: int, high: int) -> str:
-    """Return code points from one to another."""
     first = f"\\x{{{low:X}}}"
     return first if low == high else f"{first}-\\x{{{high:X}}}"
 
@@ -462,7 +452,6 @@ def _meaning(text: Value, pattern: str) -> Value:
 
 
 def _text(arguments: Sequence[AbstractTree], pattern: str) -> str:
-    """Return a match as it is written."""
     return f"{receiver(arguments[0])}.matches({pattern!r})"
 
 

@@ -25,6 +25,7 @@ stays as it is; a text with a letter that is not settled is changed in A to Z al
 Kernel: totals.
 """
 
+import operator
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +77,6 @@ FE20-FE52 FE76-FEFC FF01-FFBE 1D400-1D454 1D456-1D49C 1D4C5-1D505 1D552-1D6A5
 
 
 def _ends(run: str) -> tuple[int, int]:
-    """Return the first and the last code point of a run."""
     first, _, last = run.partition("-")
     return int(first, 16), int(last or first, 16)
 
@@ -98,8 +98,6 @@ _TOO_LONG: Final = "a text beyond 1 MiB is not made"
 
 
 def _texts(name: str, kind: str) -> Callable[..., Column]:
-    """Return the facts of an operation on texts that always has an answer."""
-
     def known(*arguments: Argument, **options: Any) -> Column:
         del options
         tree.require_types(name, arguments, ("text",), _CAST)
@@ -109,7 +107,6 @@ def _texts(name: str, kind: str) -> Callable[..., Column]:
 
 
 def _concat_facts(*arguments: Argument) -> Column:
-    """Return the facts of a joined text."""
     tree.require_types("concat", arguments, ("text",), _CAST)
     return tree.result("text", arguments, lost=_TOO_LONG)
 
@@ -127,24 +124,16 @@ def size(text: str) -> int:
 
 
 def _lower(text: Value) -> Value:
-    """Return a text with small ASCII letters."""
     return text.translate(_DOWN)
 
 
 def _upper(text: Value) -> Value:
-    """Return a text with capital ASCII letters."""
     return text.translate(_UP)
 
 
 def _slice(text: Value, start: int, length: int | None) -> Value:
-    """Return a part of a text."""
     rest = text[start:]
     return rest if length is None else rest[:length]
-
-
-def _contains(text: Value, part: Value) -> Value:
-    """Return whether one text has the other within."""
-    return part in text
 
 
 def _find(text: Value, part: Value) -> Value:
@@ -187,7 +176,7 @@ LOWER: Final = Operation("lower", _texts("lower", "text"), _lower)
 UPPER: Final = Operation("upper", _texts("upper", "text"), _upper)
 LENGTH: Final = Operation("length", _texts("length", "i64"), len)
 SLICE: Final = Operation("slice", _texts("slice", "text"), _slice)
-CONTAINS: Final = Operation("contains", _texts("contains", "bool"), _contains)
+CONTAINS: Final = Operation("contains", _texts("contains", "bool"), operator.contains)
 FIND: Final = Operation("find", _texts("find", "i64"), _find)
 STARTS_WITH: Final = Operation(
     "starts_with", _texts("starts_with", "bool"), str.startswith
@@ -390,7 +379,6 @@ def _place_of(text: str, piece: Piece, start: int, end: int) -> int:
 
 
 def _fits(text: str, piece: Piece, place: int) -> bool:
-    """Tell whether a text has a piece at a place that leaves room for it."""
     return all(
         wanted is _ANY or text[place + at] == wanted for at, wanted in enumerate(piece)
     )
@@ -411,7 +399,6 @@ def read_pieces(pattern: str) -> list[Piece]:
 
 
 def _text(arguments: Sequence[AbstractTree], pattern: str) -> str:
-    """Return a match as it is written."""
     escape = f", escape={ESCAPE!r}" if ESCAPE in pattern else ""
     return f"{receiver(arguments[0])}.like({pattern!r}{escape})"
 
@@ -466,7 +453,6 @@ def _settled(pattern: str, escape: str | None) -> str:
 
 
 def _itself(letter: str) -> str:
-    """Return a letter that means itself."""
     return ESCAPE + letter if letter in _SPECIAL else letter
 
 
@@ -502,8 +488,6 @@ def changed_letters(word: str) -> Mapping[int, str]:
 
 
 def _case_facts(what: str) -> Callable[..., Column]:
-    """Return the facts of a text with other letters."""
-
     def known(argument: Argument) -> Column:
         tree.require_types(what, (argument,), ("text",), _CAST)
         return tree.result("text", (argument,))
@@ -514,8 +498,6 @@ def _case_facts(what: str) -> Callable[..., Column]:
 def _case_meaning(
     word: str, plain: Callable[[Value], Value]
 ) -> Callable[[Value], Value]:
-    """Return what changes the case of all letters, or of A to Z."""
-
     def change(text: Value) -> Value:
         if text.isascii() or re.fullmatch(PATTERN, text) is None:
             return plain(text)
@@ -559,14 +541,12 @@ def uppercase(self: Fluent) -> Fluent:
 
 
 def _split_facts(argument: Argument, separator: str) -> Column:
-    """Return the facts of a list."""
     del separator
     tree.require_types("split", (argument,), ("text",), _CAST)
     return tree.result("list[text]", (argument,))
 
 
 def _split_meaning(text: Value, separator: str) -> Value:
-    """Return what stands between the separators."""
     return text.split(separator)
 
 

@@ -315,7 +315,6 @@ _SAID: Final[Mapping[str, Callable[[Value], Words]]] = {
 
 
 def _same(left: AbstractTree, right: AbstractTree) -> bool:
-    """Tell whether two arguments are the same."""
     return left.same(right)
 
 
@@ -337,7 +336,6 @@ def _infix(symbol: str, arguments: Sequence[AbstractTree]) -> str:
 
 
 def _named(options: Options) -> list[str]:
-    """Return options as they are written in a call."""
     return [f"{name}={value!r}" for name, value in options.items()]
 
 

@@ -206,7 +206,6 @@ def read_releases(
 
 
 def _provenance(charged: Record, book: tuple[str, Loss | None] | None) -> "Provenance":
-    """Return what was asked, and which record paid for it."""
     from sordino.release.explanation import LedgerRecord, Provenance  # noqa: PLC0415 like recall
 
     fields = charged.fields

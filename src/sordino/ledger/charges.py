@@ -269,7 +269,6 @@ def _once(stored: Record, ticket: Ticket, answer: bytes) -> bytes:
 
 
 def _answered_refusal(ticket: Ticket) -> InvalidParameter:
-    """Return the refusal of a ticket that has its answer."""
     return InvalidParameter(
         "ticket",
         ticket,
@@ -287,7 +286,6 @@ def _form(charged: Record) -> Any:
 
 
 def _form_of(claim: Claim) -> Any:
-    """Return the form in which a claim holds its request."""
     return json.loads(claim.words)[1]["form"] if claim.words else FORM
 
 
@@ -320,7 +318,6 @@ def _again(
 
 
 def _mark(charged: Record) -> dict[str, Any]:
-    """Return what a ticket says of the record of its charge."""
     return {"hash": charged.hash, "when": charged.fields["when"]}
 
 

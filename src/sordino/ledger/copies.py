@@ -126,7 +126,6 @@ def registry_yaml(ledger: Ledger, answers: Answers, *, draft: bool = False) -> s
 
 
 def _from_ledger(ledger: Ledger) -> dict[str, Any]:
-    """Return what the ledger knows."""
     entries, limit = ledger.entries(), ledger.first_limit()
     promise = limit.rule.promise
     variant, parameters = _headline(promise)
@@ -232,7 +231,6 @@ def quote(text: str) -> str:
 
 
 def _field(name: str, value: Any) -> list[str]:
-    """Return the lines of one field."""
     if isinstance(value, dict):
         return [f"    {name}:", *(f"      {n}: {text}" for n, text in value.items())]
     if isinstance(value, list):

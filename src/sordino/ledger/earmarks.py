@@ -154,7 +154,6 @@ def list_earmarks(log: Log) -> tuple[Earmark, ...]:
 
 
 def _take_from(limit: Limit, rest: Charge, charge: Charge) -> Charge:
-    """Return what is left of a rest, or refuse a charge that is more."""
     pairs = list(zip(rest.amounts, charge.amounts, strict=True))
     if any(amount > left for left, amount in pairs):
         stated = limit.rule.loss_of

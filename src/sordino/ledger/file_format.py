@@ -175,7 +175,6 @@ _TIMEX_ROOM: Final = 1024
 
 
 def _now() -> datetime:
-    """Return the time."""
     return datetime.now(UTC)
 
 
@@ -195,7 +194,6 @@ def _is_unsynchronised() -> bool:
 
 
 def _pass(point: str) -> None:
-    """Go on."""
     del point
 
 
@@ -210,7 +208,6 @@ def _write(handle: int, data: bytes, at: int) -> int:
 
 
 def _sync(handle: int) -> None:
-    """Return when the disk has what was written."""
     fully = getattr(fcntl, "F_FULLFSYNC", None)  # where fsync leaves it in the disk
     if fully is None:
         os.fsync(handle)
@@ -219,7 +216,6 @@ def _sync(handle: int) -> None:
 
 
 def _truncate(handle: int, size: int) -> None:
-    """Let a file end earlier."""
     os.ftruncate(handle, size)
 
 
@@ -459,7 +455,6 @@ class Mark:
 
     @property
     def _sum(self) -> str:
-        """Return the hash of what it says."""
         return hash_bytes(f"{self.end}\n{self.number}\n{self.hash}".encode())
 
 
@@ -500,12 +495,10 @@ def read_piece(line: bytes, number: int) -> bytes:
 
 
 def _pad(text: str) -> bytes:
-    """Return text as a block that ends a line."""
     return text.encode().ljust(BLOCK - 1) + b"\n"
 
 
 def _object(text: bytes) -> dict[str, Any]:
-    """Return the JSON object of a line, an empty one where there is none."""
     try:
         content = parse_json(text.decode("ascii"))
     except ValueError:
@@ -615,7 +608,6 @@ def _name_file(hidden: Path, path: Path, world: World, role: Role) -> bool:
 
 @contextmanager
 def _refuse_failures(path: Path) -> Generator[None]:
-    """Turn failures to make a file into refusals."""
     try:
         yield
     except OSError:
@@ -627,5 +619,4 @@ def _refuse_failures(path: Path) -> Generator[None]:
 
 
 def _refusal(name: str, path: object, problem: str, remedy: str) -> InvalidParameter:
-    """Return a refusal of a path."""
     return InvalidParameter(name, str(path), problem, remedy)

@@ -277,7 +277,6 @@ class FileStore(AbstractStore):
 
     @property
     def _last_mark(self) -> Mark:
-        """Return the newest mark."""
         if self._mark is None:
             raise LedgerDamaged(self.title, "it has no mark")
         return self._mark
@@ -309,7 +308,6 @@ class FileStore(AbstractStore):
         self._lines = lines
 
     def _hash_of(self, lines: Lines, number: int) -> str | None:
-        """Return the hash of a record that a mark names."""
         head = lines.index.head
         if number == head.number:
             return head.hash
@@ -398,7 +396,6 @@ class FileStore(AbstractStore):
         return self._header
 
     def _refuse_reading(self) -> None:
-        """Refuse to migrate a file that was opened to be read."""
         if self._reading:
             raise InvalidParameter(
                 "ledger",

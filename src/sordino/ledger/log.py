@@ -458,7 +458,6 @@ class Handle:
         self._stale = False
 
     def _refuse_reentry(self) -> None:
-        """Refuse to begin while this very thread is at work here."""
         if self._busy:
             raise LedgerUnavailable(
                 self.title,
@@ -484,7 +483,6 @@ class Handle:
         return log
 
     def _unavailable(self, problem: str) -> LedgerUnavailable:
-        """Return the refusal of a ledger that cannot be used now."""
         return LedgerUnavailable(
             self.title,
             problem,

@@ -147,7 +147,6 @@ def _make_file(place: Path, terms: LedgerTerms) -> None:
 
 
 def _contents_without_charges(place: Path, witness: Path, world: World) -> Contents:
-    """Return what a witness has; where it saw a charge, its ledger is gone."""
     with (
         _refuse_failures(witness),
         closing(FileStore(witness, world, "witness")) as seen,
@@ -242,7 +241,6 @@ def _is_backup(store: AbstractStore) -> bool:
 
 
 def _refuse_backup(store: FileStore, witness: Path) -> None:
-    """Refuse a witness beside a backup."""
     if store.is_backup:
         raise InvalidParameter(
             "witness",
@@ -290,7 +288,6 @@ def _check(log: Log, terms: LedgerTerms) -> None:
 
 
 def _first_records(terms: LedgerTerms) -> list[Record]:
-    """Return the records that a ledger begins with."""
     if terms.limit is None:
         raise InvalidParameter(
             "limit", None, "must be given to make a new ledger", "Try sd.PureDP(1)."
@@ -357,7 +354,6 @@ def refuse_other_blocks(blocks: Blocks | None, recorded: Blocks | None) -> None:
 
 @contextmanager
 def _refuse_failures(path: Path) -> Generator[None]:
-    """Turn failures to open a file into refusals."""
     try:
         yield
     except OSError:
@@ -368,7 +364,6 @@ def _refuse_failures(path: Path) -> Generator[None]:
 
 @cache
 def _say_once() -> None:
-    """Say that a budget in memory ends with the process."""
     logging.getLogger("sordino").info(
         "This budget is kept in memory and ends with the process. Give the session a "
         "ledger file to keep it."
@@ -421,7 +416,6 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
 
 
 def _contents(store: AbstractStore) -> Iterator[tuple[Record, bytes]]:
-    """Yield the records of a store with their answers."""
     for record in store.read(1):
         answered = record.kind == "answered"
         yield record, store.answer(record.number) if answered else b""
@@ -430,7 +424,6 @@ def _contents(store: AbstractStore) -> Iterator[tuple[Record, bytes]]:
 def _restore(
     store: AbstractStore, witness: AbstractStore, terms: LedgerTerms
 ) -> Contents:
-    """Return what a copy holds, what its witness saw after it, and a record of that."""
     after = store.head
     common = min(after.number, witness.head.number)
     if next(store.read(common)) != next(witness.read(common)):

@@ -208,7 +208,6 @@ def _kill() -> None:
 
 
 def _fail(number: int) -> None:
-    """Fail as a disk does."""
     raise OSError(number, "tried")
 
 
@@ -232,7 +231,6 @@ def _world_that_fails(step: int, fault: Callable[[], None]) -> World:
 
 
 def _make(path: Path) -> None:
-    """Make a ledger for some charges."""
     Ledger.at(path, PureDP(1), create=True, only_writer=True).close()
 
 
@@ -244,7 +242,6 @@ def _count_charges(path: Path) -> int:
 
 
 def _result_of(trial: Callable[[], str]) -> str:
-    """Return what a trial says, or that it could not be made."""
     try:
         return trial()
     except (SordinoError, OSError) as error:
@@ -263,12 +260,10 @@ def _start(act: Callable[[], int]) -> int:
 
 
 def _code(child: int) -> int:
-    """Return how a child ended."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _run(act: Callable[[], int]) -> int:
-    """Return how a child ended that acted."""
     return _code(_start(act))
 
 

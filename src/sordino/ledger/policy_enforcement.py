@@ -184,17 +184,14 @@ def _is_signed(policy: Policy) -> bool:
 
 
 def _first_adoption(log: Log) -> Record:
-    """Return the record of the first policy."""
     return next(iter(log.every("adopted")))
 
 
 def _tally_of(record: Record) -> DayTally:
-    """Return what was counted up to a charge."""
     return DayTally.read(record.fields["policy"])
 
 
 def _newest_tally(log: Log) -> DayTally:
-    """Return what was counted so far."""
     newest = log.newest_about("counted")
     day = _newest_day(log)
     assert day is not None  # noqa: S101 asked where there is a policy

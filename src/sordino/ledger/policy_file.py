@@ -213,7 +213,6 @@ def _read_most(root: Section, name: str) -> Most | None:
 
 
 def _read_least(root: Section) -> Least | None:
-    """Return the least noisy count of a group."""
     section = root.section("groups")
     section.refuse_others("least")
     if not section.values:
@@ -235,7 +234,6 @@ def _read_tables(root: Section) -> TableRules | None:
 
 
 def _read_functions(root: Section) -> Functions:
-    """Return what may be asked."""
     section = root.section("functions")
     section.refuse_others("aggregations", "python")
     aggregations = _read_names(section, "aggregations")
@@ -387,7 +385,6 @@ def locate_policy(path: Any) -> Path:
 
 
 def _signature_path(place: Path) -> Path:
-    """Return where the signature of a file lies."""
     return place.with_name(place.name + ENDING)
 
 
@@ -404,7 +401,6 @@ def _file_text(place: Path) -> str:
 
 
 def _read_signature(beside: Path) -> tuple[str, str]:
-    """Return the public key and the signature that a file says."""
     text = _file_text(beside)
     try:
         read = json.loads(text)

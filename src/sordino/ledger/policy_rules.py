@@ -135,7 +135,6 @@ class TableRules:
         return _in_either(self._keys(place), self._filters(place))
 
     def _any(self, place: TableColumn) -> Listed | None:
-        """Return what may be used at all."""
         return _in_either(self._bounds(place), self._values(place))
 
 

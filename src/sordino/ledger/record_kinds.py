@@ -451,7 +451,6 @@ def optional(check: Check) -> Check:
 
 
 def _amount(value: Any) -> bool:
-    """Say whether this is an amount."""
     return (
         is_text(value)
         and len(value) < _LONGEST
@@ -499,7 +498,6 @@ def _is_divided(fields: Fields) -> bool:
 
 
 def _is_division(fields: Fields) -> bool:
-    """Say whether blocks can be read."""
     try:
         return Blocks.read(fields).fields == {
             "every": fields["every"],

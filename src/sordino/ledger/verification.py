@@ -273,7 +273,6 @@ class _Walk:
         )
 
     def _total(self, name: str) -> "Charge":
-        """Return what was charged to a budget, and what is set aside of it."""
         total = self.sums[name]
         for budget, left in self.marks.values():
             if budget not in self.closed and name in left:
@@ -308,7 +307,6 @@ class _Walk:
         ]
 
     def _read_charge(self, name: str, texts: dict[str, Any]) -> "Charge":
-        """Return the amounts of a budget."""
         return self.log.read_charge(self.limits[name], texts[name])
 
     def lease(self, record: Record, fields: dict[str, Any]) -> bool:

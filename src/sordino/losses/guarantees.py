@@ -110,7 +110,6 @@ def sampled_epsilon(epsilon: Extended, rate: Fraction) -> Extended:
 
 
 def _upper_end(value: arb) -> Extended:
-    """Return the upper end as an exact rational of a double."""
     top = up(value)
     return INFINITE if math.isinf(top) else Fraction(max(top, 0.0))
 
@@ -221,7 +220,6 @@ def finds(tpr_at: Callable[[float], Any], out_of: int) -> str:
 
 
 def _guesses(loss: Explained) -> str:
-    """Say how often a guess between two equally likely databases is right."""
     right = _digits_above(50 * (1 + loss.advantage()))
     return (
         "Asked whether a person is in the data, when both answers are equally likely "
@@ -243,7 +241,6 @@ def _believes(loss: Explained) -> str:
 
 
 def _headline(loss: Explained) -> str:
-    """Say the exact parameters."""
     guarantees = loss.guarantees
     reserve = (
         f", with a reserve delta of {_digits_above(up(guarantees.delta))}"

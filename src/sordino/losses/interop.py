@@ -78,7 +78,6 @@ def to_dp_accounting(loss: Loss, *, step: Any = "1e-4") -> Any:
 
 
 def _atoms(side: Any) -> Atoms:
-    """Return the masses of one direction."""
     dense = side.to_dense_pmf()
     step = float(dense._discretization)  # noqa: SLF001 no other door
     masses = np.maximum(np.asarray(dense._probs, dtype=np.float64), 0.0)  # noqa: SLF001
@@ -89,7 +88,6 @@ def _atoms(side: Any) -> Atoms:
 
 
 def _peer() -> Any:
-    """Return the module of privacy loss distributions of dp_accounting."""
     try:
         from dp_accounting.pld import (  # noqa: PLC0415 an optional extra
             privacy_loss_distribution,

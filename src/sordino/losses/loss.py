@@ -95,7 +95,6 @@ def add_pieces(
 
 
 def _count(own: Mapping[Piece, int], times: int, counts: dict[Piece, int]) -> None:
-    """Add pieces, so many times, to those counted."""
     for piece, often in own.items():
         counts[piece] = counts.get(piece, 0) + often * times
 
@@ -415,7 +414,6 @@ def subsample(loss: Loss, q: Any) -> Loss:
 
 
 def _sum(losses: Iterable[tuple[Loss, int]]) -> Loss:
-    """Return the loss of releases so many times, folded where a closed form exists."""
     terms = [(loss, times, loss.pieces()) for loss, times in losses if times]
     costly = [term for term in terms if any(term[2])]
     if len(costly) == 1 and costly[0][1] == 1:
@@ -480,7 +478,6 @@ def _budget_terms(loss: Loss, budget: Budget | None) -> str:
 
 
 def _epsilon_text(loss: Loss, delta: Fraction) -> str:
-    """Return epsilon at a delta."""
     epsilon = float(loss.epsilon_at(delta))
     return f"epsilon = {decimal_above(epsilon)} at delta = {decimal_above(delta)}"
 

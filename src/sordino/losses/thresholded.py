@@ -327,7 +327,6 @@ class JointLoss(Loss):
 
 
 def _joint_curve(loss: JointLoss) -> AbstractCurve:
-    """Return the curve of new and kept keys together."""
     if loss.kept is None:
         return loss.headline.tradeoff
     return _threshold_curve(loss, loss.kept)
@@ -349,5 +348,4 @@ def _other_curves(loss: JointLoss) -> tuple[AbstractCurve, ...]:
 
 
 def _threshold_curve(loss: JointLoss, noise: Callable[[int], Loss]) -> AbstractCurve:
-    """Return the curve with some noise on the keys that are kept."""
     return threshold_loss(noise, key_delta=loss.key_delta, keys=loss.keys).tradeoff

@@ -173,7 +173,6 @@ class AboveThreshold(AbstractMechanism):
 
     @cached_property
     def _sampler(self) -> AbstractSampler:
-        """Return what adds the noise."""
         return LaplaceNoise(self.scale).integers()
 
 

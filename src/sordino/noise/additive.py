@@ -263,7 +263,6 @@ def change_ratio(change: Extended, spread: Exact) -> Extended:
 
 
 def _norm(d_in: Any, norm: str) -> Extended:
-    """Return one norm of a stated distance."""
     if isinstance(d_in, Sensitivity):
         return d_in.l1 if norm == "l1" else d_in.l2
     return distance(d_in=d_in)

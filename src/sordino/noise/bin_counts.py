@@ -131,7 +131,6 @@ class BinCounts:
 
 
 def _column(values: Any) -> Whole:
-    """Return a flat array of integers."""
     column = np.asarray(values)
     if column.ndim != 1 or (column.size and column.dtype.kind not in "iu"):
         raise InvalidData(
@@ -247,7 +246,6 @@ class RoundWeights(AbstractWeights):
 
     @cached_property
     def _kinds(self) -> tuple[_Decimals, ...]:
-        """Return the decimals that lie far enough apart to be in bins of their own."""
         width = float(np.ldexp(float(self.size), self.exponent))
         most = int(np.floor(np.log10(self.size / width / 2)))
         least = -int(np.floor(np.log10(width)))

@@ -292,7 +292,6 @@ class Exponential(AbstractMechanism):
         return answer
 
     def _rate(self, denominator: int) -> Extended:
-        """Return the exponent of one unit of the scores."""
         if self.epsilon is INFINITE:
             return INFINITE
         return self.epsilon / (self.span * Fraction(denominator))

@@ -252,7 +252,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
 
     @property
     def _sigma_squared(self) -> Exact:
-        """Return the variance parameter in squared units."""
         return self.variance / self.unit**2
 
     @cached_property
@@ -369,7 +368,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
 
 @lru_cache(maxsize=256)
 def _bernoulli(n: int) -> Fraction:
-    """Return the Bernoulli number B_n."""
     value = fmpq.bernoulli(n)
     return Fraction(int(value.p), int(value.q))
 

@@ -220,7 +220,6 @@ def _largest_range(limit: Loss, most: int, seen: Fraction) -> Fraction:
 
 
 def _loss(epsilon: Fraction, most: int, seen: Fraction) -> Loss:
-    """Return the loss of so many choices, and of a chance to see a new key."""
     choices: list[Loss] = [BoundedRangeLoss(epsilon)] * most
     return compose([*choices, ApproxZCDP(0, seen)] if seen else choices)
 

@@ -391,7 +391,6 @@ class LaplaceSumLaw:
 
     @property
     def _factors(self) -> list[arb]:
-        """Return those of the powers of t."""
         pieces = []
         for power in range(self.count):
             arrivals = (

@@ -141,7 +141,6 @@ class AbstractLatticeLaw(AbstractLaw):
         return -steps * self.unit
 
     def _chance_from(self, k: int) -> arb:
-        """Return P[K >= k] for any integer."""
         return self.tail(k) if k > 0 else 1 - self.tail(1 - k)
 
 

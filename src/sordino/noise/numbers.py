@@ -102,7 +102,6 @@ def open_numbers(value: Any) -> OpenedNumbers:
 
 
 def _opened_numpy(value: NDArray[Any]) -> OpenedNumbers:
-    """Open an array of any shape."""
     if isinstance(value, np.ma.MaskedArray):
         raise InvalidData("a masked array has missing values. Fill them first.")
     shape = value.shape
@@ -147,7 +146,6 @@ def _opened_polars(value: Any) -> OpenedNumbers:
 
 
 def _array_of(value: "list[Any] | tuple[Any, ...]") -> NDArray[Any]:
-    """Return a flat list of numbers as an array that loses nothing."""
     for item in value:
         if not is_number(item):
             raise InvalidData(
@@ -393,7 +391,6 @@ class IntegerCarrier(AbstractCarrier):
         return values.astype(np.int64, copy=False)
 
     def _outside(self) -> InvalidData:
-        """Return the refusal of a value beyond the dtype."""
         least, most = self.domain.bounds
         return InvalidData(
             f"a value lies outside {self.domain.dtype}, {least} to {most}. "
@@ -455,7 +452,6 @@ def _present(values: NDArray[Any]) -> NDArray[np.intp] | None:
 def _rows(
     present: NDArray[np.intp] | None, places: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Return the rows of what is kept of the present ones."""
     return places if present is None else present[places]
 
 
@@ -482,7 +478,6 @@ def _finite(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers as the doubles they equal."""
     if values.dtype in _EXACT_KINDS or not values.size:
         return values.astype(np.float64, copy=False)
     if values.dtype.kind not in "iuO":
@@ -493,7 +488,6 @@ def _as_floats(values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _not_finite() -> InvalidData:
-    """Return the refusal of NaN and infinities."""
     return InvalidData(
         "a value is NaN or infinite. Replace or drop such values first, "
         "by a rule that does not depend on other rows."

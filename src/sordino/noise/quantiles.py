@@ -272,7 +272,6 @@ def _span(share: Fraction) -> Fraction:
 def _shares(
     ascending: tuple[Fraction, ...], low: Fraction, high: Fraction
 ) -> list[Fraction]:
-    """Return the shares at which slices are cut."""
     if not ascending:
         return []
     middle = len(ascending) // 2
@@ -283,5 +282,4 @@ def _shares(
 
 
 def _finest(ascending: tuple[Fraction, ...]) -> int:
-    """Return the greatest denominator of the shares."""
     return max(share.denominator for share in _shares(ascending, Fraction(0), _ONE))

@@ -216,12 +216,10 @@ class RandomizedResponse(AbstractMechanism):
         return truthful
 
     def _settle(self, u: Uniform) -> bool:
-        """Decide u < P[truth] exactly."""
         return settle(lambda: surely_less(u.enclosure(), self._truth), u)
 
     @property
     def _truth(self) -> arb:
-        """Return P[truth] at the working precision."""
         odds = ball(finite(self.epsilon))
         return 1 / (1 + (self.categories - 1) * (-odds).exp())
 

@@ -79,7 +79,6 @@ def _weights(number: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def _log_factorials(number: int) -> Floats:
-    """Return the logarithms of m! for m below n."""
     return np.array([math.lgamma(m + 1) for m in range(number)])
 
 

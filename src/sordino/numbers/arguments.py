@@ -186,7 +186,6 @@ def _read(name: str, raw: Any) -> Extended:
 
 
 def _shortest(name: str, raw: "float | np.floating[Any]") -> "Fraction | Infinity":
-    """Read a float as the shortest decimal that its own precision tells apart."""
     if isinstance(raw, float):
         return _keep_decimal(name, raw, Decimal(float.__repr__(raw)))
     return _keep_decimal(name, raw, Decimal(np.format_float_scientific(raw)))

@@ -89,13 +89,11 @@ def _week_name(day: date) -> str:
 
 
 def _week_start(name: str) -> date:
-    """Return the Monday of a week."""
     year, _, week = name.partition("-W")
     return date.fromisocalendar(int(year), int(week), 1)
 
 
 def _months_later(day: date, months: int) -> date:
-    """Return the first day of a month that many months later."""
     year, month = divmod(day.month - 1 + months, _MONTHS)
     return date(day.year + year, month + 1, 1)
 
@@ -106,7 +104,6 @@ def _quarter(day: date) -> int:
 
 
 def _quarter_start(name: str) -> date:
-    """Return the first day of a quarter."""
     year, _, quarter = name.partition("-Q")
     return date(int(year), _IN_QUARTER * int(quarter) - 2, 1)
 

@@ -129,7 +129,6 @@ def sqrt(value: "Exact") -> Exact:
 
 
 def _root(radicand: Fraction, index: int) -> Exact:
-    """Return the root in least form."""
     while index > 1:
         above, below = math.isqrt(radicand.numerator), math.isqrt(radicand.denominator)
         if above**2 != radicand.numerator or below**2 != radicand.denominator:
@@ -153,7 +152,6 @@ def as_fraction(value: "Rational | float") -> Fraction:
 
 
 def _rooted_product(root: Radical, other: "Radical | Rational", sign: int) -> Exact:
-    """Return root * other or root / other."""
     index = max(root.index, other.index if isinstance(other, Radical) else 1)
     if not isinstance(other, Radical) and other < 0:
         raise InvalidParameter("factor", other, "must not be negative", FORMS)

@@ -141,12 +141,10 @@ def _columns(letter: str) -> int:
 
 
 def _limits(sd: float | None) -> TypeGuard[float]:
-    """Tell whether a standard deviation says which digits are worth showing."""
     return sd is not None and 0 < sd < math.inf
 
 
 def _place(value: float, sd: float | None) -> int:
-    """Return the power of ten of the last digit worth showing."""
     if isinstance(value, int) or not math.isfinite(value):
         return 0
     if _limits(sd):
@@ -155,12 +153,10 @@ def _place(value: float, sd: float | None) -> int:
 
 
 def _exponent(size: float) -> int:
-    """Return the power of ten of the first digit."""
     return _decimal(size).adjusted()
 
 
 def _decimal(value: float) -> Decimal:
-    """Return the shortest decimal that is read back as the same float."""
     return Decimal(repr(float(value)))
 
 

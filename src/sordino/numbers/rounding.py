@@ -181,7 +181,6 @@ def floor_log2(value: "Exact") -> int:
 
 
 def _round(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
-    """Round to a double in one direction."""
     if isinstance(value, float):
         return value
     if isinstance(value, Radical):
@@ -212,7 +211,6 @@ def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
 
 
 def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
-    """Round the outer end of a ball."""
     if not value.is_finite():
         return math.inf * towards
     with precision(_END_BITS):

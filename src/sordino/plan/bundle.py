@@ -111,7 +111,6 @@ def _shares(weights: Mapping[str, Fraction], rule: str) -> RequestWeights:
 
 
 def _read_weight(weight: Any) -> Fraction:
-    """Return a weight that was given."""
     value = positive(weights=weight)
     if not isinstance(value, Fraction) or not 1 / _HEAVIEST <= value <= _HEAVIEST:
         raise InvalidParameter(

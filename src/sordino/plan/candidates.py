@@ -280,7 +280,6 @@ _WAYS: Final[Mapping[Family, tuple[int, ...]]] = {
 
 
 def _make_setting(request: Request, relation: Relation) -> Setting:
-    """Return what the public knows of the rows, the groups checked."""
     for name in request.by:
         group_column(relation.schema, name)
     if request.keyset is not None:
@@ -313,7 +312,6 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
 
 
 def _presences(setting: Setting) -> dict[int, AbstractPresence]:
-    """Return what shows that a group exists, by the way."""
     counted = group_counts(setting)
     divided = row_presence(setting) if counted.key == ROWS else None
     return {SINGLE: counted, DIVIDED: divided or counted}
@@ -399,7 +397,6 @@ class _Frame:
     def _weights_apart(
         self, estimators: tuple[AbstractEstimator, ...]
     ) -> dict[Hashable, Fraction]:
-        """Return the weights of choices and of counts of what is left out."""
         each = (self.request.coverage or Fraction(0)) / max(1, len(self.coverage))
         shares = dict.fromkeys(self.coverage, each)
         pairs = zip(estimators, self.request.weights, strict=True)
@@ -426,7 +423,6 @@ def _shares(
 
 
 def _keys(estimator: AbstractEstimator) -> tuple[Hashable, ...]:
-    """Return the keys of what an estimator is made of."""
     return tuple(measurement.key for measurement in estimator.measurements)
 
 

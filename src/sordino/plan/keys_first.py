@@ -324,7 +324,6 @@ def _has_one_sign(aggregation: AbstractAggregation) -> bool:
 
 
 def _most_groups(setting: Setting) -> int:
-    """Return how many groups a unit can be in."""
     if setting.ids is not None:
         return int(setting.people().l0)
     return int(setting.rows().l0)

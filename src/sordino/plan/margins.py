@@ -218,7 +218,6 @@ class MarginsPrice:
         return "\n".join([*self._price_lines(), *lines])
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show the same in a notebook."""
         shown: str = office.html_page(
             *map(office.html_line, self._price_lines()),
             office.html_table(("table", "how far it is off"), self._lines()),

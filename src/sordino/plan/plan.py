@@ -137,7 +137,6 @@ def _clamp_counts(
 
 
 def _names(source: AbstractMeasurement | AbstractChoice) -> frozenset[str]:
-    """Return the columns that a measurement or a choice reads."""
     match source:
         case AbstractMeasurement():
             return frozenset[str]().union(*(total.names() for total in source.totals))

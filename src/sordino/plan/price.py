@@ -183,7 +183,6 @@ class Batch:
         return "\n".join([*shown, self._savings])
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show the same in a notebook."""
         pages = (
             office.html_title(name) + each._repr_html_()
             for name, each in self.prices.items()
@@ -193,7 +192,6 @@ class Batch:
 
     @property
     def _savings(self) -> str:
-        """Return what planning together saves, and which blocks are charged for it."""
         saved = f"together: each has {self.gain:.3g} times its share of epsilon"
         if not self.blocks:
             return saved
@@ -202,5 +200,4 @@ class Batch:
 
 
 def _indent(price: Price) -> str:
-    """Return a price a little to the right."""
     return "\n".join(f"  {line}" for line in repr(price).splitlines())

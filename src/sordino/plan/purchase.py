@@ -385,13 +385,11 @@ def _buy_in_rounds(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase
 
 
 def _laplace(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase:
-    """Return what an epsilon buys."""
     share = LaplaceShare(allowance.amount)
     return Purchase(plan, budget, share, share, allowance.delta)
 
 
 def _gaussian(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
-    """Return what rho or mu buys, or what Gaussian noise may have of an epsilon."""
     share: AbstractShare
     match allowance.parameter:
         case "rho":

@@ -146,7 +146,6 @@ _PASSES: Final[Mapping[Operation, _Passes]] = {
 
 
 def _lies_in(low: Any, value: Any, high: Any) -> bool:
-    """Say whether a value lies between two others."""
     return order(low, value) <= 0 <= order(high, value)
 
 
@@ -242,12 +241,10 @@ def _nobody(node: PublicRows, layouts: Layouts) -> Covers:
 
 
 def _kept(node: Kept, layouts: Layouts) -> Covers:
-    """Return those of the plan by which the rows were made."""
     return covers_of(node.rows, layouts)
 
 
 def _filter(node: Filter, layouts: Layouts) -> Covers:
-    """Return what the condition admits of each marked column."""
     is_gate = any(node.condition is layout.gate for layout in layouts.values())
 
     def narrow(cover: Cover) -> Cover:
@@ -299,12 +296,10 @@ def _pick(node: KeepRows | KeepGroups | KeepUnique, layouts: Layouts) -> Covers:
 
 
 def _gather(node: Crowded | Gathered, layouts: Layouts) -> Covers:
-    """Keep what tells among the columns that people's rows are gathered by."""
     return _group_covers(covers_of(node.child, layouts), node.per, node.per)
 
 
 def _pair(node: Memberships, layouts: Layouts) -> Covers:
-    """Keep what tells among the columns that are paired."""
     covers = covers_of(node.child, layouts)
     return _group_covers(covers, node.per, (*node.per, *node.groups))
 

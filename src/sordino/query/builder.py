@@ -345,7 +345,6 @@ class Query:
         arguments: Iterable[Any],
         named: Mapping[str, Any] | None = None,
     ) -> "Query":
-        """Return the query with one more step."""
         shown = [repr(argument) for argument in arguments]
         shown += [f"{name}={argument!r}" for name, argument in (named or {}).items()]
         text = f"{self.asked}.{verb}({', '.join(shown)})"
@@ -365,7 +364,6 @@ def table(name: str) -> Query:
 def _with_keys(
     query: Query, columns: tuple[Any, ...], computed: tuple[str, ...]
 ) -> Grouped:
-    """Return groups of public keys, beside columns whose values are not known."""
     keysets = [column for column in columns if isinstance(column, KeySet)]
     keys = keysets[0]
     for other in keysets[1:]:
@@ -382,7 +380,6 @@ def _with_keys(
 
 
 def _finite(name: str, pair: Any) -> AbstractExpression:
-    """Return a column with numbers in place of its infinities."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise InvalidParameter(
             name, pair, "must be a pair of numbers", f"Try {name}=(-1000, 1000)."
@@ -392,7 +389,6 @@ def _finite(name: str, pair: Any) -> AbstractExpression:
 
 
 def _udf(function: Any) -> AbstractStep:
-    """Return the step of a Python function, refusing what is none."""
     if not isinstance(function, Udf):
         raise InvalidParameter(
             "with_columns",

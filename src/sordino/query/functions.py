@@ -103,7 +103,6 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _syntax(node: Any, says: Says) -> Words:
-    """Return the words of a part of a tree."""
     if isinstance(node, list):
         return [_syntax(part, says) for part in node]
     if not isinstance(node, ast.AST):
@@ -117,7 +116,6 @@ def _syntax(node: Any, says: Says) -> Words:
 
 
 def _bytecode(code: CodeType, says: Says) -> Verb:
-    """Return the words of a code of this version of Python."""
     constants = [
         _bytecode(constant, says) if isinstance(constant, CodeType) else says(constant)
         for constant in code.co_consts
@@ -281,7 +279,6 @@ class _Walk:
 
 
 def _read_function(walk: _Walk, value: FunctionType) -> Words:
-    """Read the code of a function and what it holds."""
     if value.__globals__ is not walk.own and _is_importable(value):
         return _by_name(value)
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
@@ -324,7 +321,6 @@ def _read_cell(walk: _Walk, value: CellType) -> Words:
 
 
 def _read_partial(walk: _Walk, value: "partial[Any]") -> Words:
-    """Read a function whose first arguments are given."""
     return call(
         "partial",
         function=walk.words_of(value.func),
@@ -342,13 +338,11 @@ def _read_builtin(walk: _Walk, value: BuiltinFunctionType) -> Words:
 
 
 def _read_module(walk: _Walk, value: ModuleType) -> Words:
-    """Read the name of a module."""
     del walk
     return call("module", name=value.__name__)
 
 
 def _read_pattern(walk: _Walk, value: "re.Pattern[Any]") -> Words:
-    """Read a regular expression."""
     return call("pattern", of=walk.words_of(value.pattern), flags=value.flags)
 
 
@@ -377,7 +371,6 @@ def _read_moment(walk: _Walk, value: Any) -> Words:
 
 
 def _read_several(walk: _Walk, value: Any) -> Words:
-    """Read a list or a tuple."""
     return call(type(value).__name__, of=walk.all(value))
 
 
@@ -387,7 +380,6 @@ def _read_set(walk: _Walk, value: Any) -> Words:
 
 
 def _read_dict(walk: _Walk, value: dict[Any, Any]) -> Words:
-    """Read a dictionary in its order."""
     return call("dict", of=[walk.all(pair) for pair in value.items()])
 
 
@@ -406,13 +398,11 @@ def _read_other(walk: _Walk, value: Any) -> Words:
 
 
 def _is_importable(value: Any) -> bool:
-    """Say whether a module has this very function or class under its own name."""
     module = sys.modules.get(str(value.__module__))
     return module is not None and vars(module).get(value.__qualname__) is value
 
 
 def _by_name(value: Any) -> Words:
-    """Return the words of what is known by its name."""
     return call("known", module=str(value.__module__), name=str(value.__qualname__))
 
 

@@ -137,7 +137,6 @@ def _gather(relation: Relation, per: Iterable[str], aggregations: Asked) -> Proj
 
 
 def _show(rows: Gathered, summaries: list[tuple[str, Summary]]) -> Project:
-    """Return gathered rows with the columns that their totals and extremes make."""
     numbers, ends = (
         [name for name, _ in named] for named in (rows.totals, rows.extremes)
     )
@@ -174,7 +173,6 @@ def _name_totals(
 def _count_clipped(
     relation: Relation, ids: str, aggregations: Asked
 ) -> Iterator[Clipped]:
-    """Yield what counts the ids with a value outside of bounds."""
     setting = Setting(relation.schema, relation.contribution, (ids,), ids)
     for _, aggregation in aggregations:
         clamped = None if aggregation.lacks_bounds else aggregation.clamp
@@ -324,7 +322,6 @@ def read_last(last: Any, size: int) -> tuple[int, ...]:
 
 
 def _rows(keys: KeySet) -> Sequence[tuple[Any, ...]]:
-    """Return the keys in their order."""
     return [tuple(row.values()) for row in keys.table().to_pylist()]
 
 

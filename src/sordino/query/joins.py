@@ -316,7 +316,6 @@ def refuse_unbounded(relation: Relation, limit: int | None) -> None:
 
 
 def _returned_columns(relation: Relation, function: Udf) -> Schema:
-    """Return the columns of rows that a function has added to."""
     columns = {name: column.renew() for name, column in function.returns}
     refuse_ids(relation, columns)
     return Schema(tuple((dict(relation.schema.columns) | columns).items()))
@@ -325,7 +324,6 @@ def _returned_columns(relation: Relation, function: Udf) -> Schema:
 def _truncate(
     node: AbstractNode, on: tuple[str, ...], truncation: AbstractTruncation
 ) -> AbstractNode:
-    """Return what a truncation keeps of one side."""
     if truncation.drops_all:
         return KeepUnique(node, on, node.schema)
     order = node.schema.other_names(on)
@@ -333,14 +331,12 @@ def _truncate(
 
 
 def _cut_of(side: Relation, on: tuple[str, ...], truncation: AbstractTruncation) -> Cut:
-    """Return which keys of one side have rows that a truncation drops."""
     keys = narrow_schema(side.schema, on)
     crowded = Crowded(side.node, on, (), truncation.limit, keys)
     return Cut(crowded, repr(truncation), _rows(side), None)
 
 
 def _rows(relation: Relation) -> int:
-    """Return how many rows of a table that protects rows can change."""
     rows = relation.contribution.rows
     assert rows is not None  # noqa: S101 such a table always says so
     return rows
@@ -354,7 +350,6 @@ def _spread_of_pairs(relation: Relation) -> Spread | None:
 
 
 def _bound_pairs(first: Contribution, other: Contribution) -> Contribution:
-    """Return the bounds on pairs of rows of one id."""
     left, right = first.most_rows(), other.most_rows()
     return Contribution(
         rows=None if left is None or right is None else left * right,

@@ -258,7 +258,6 @@ def _pairs(lists: Mapping[str, Any], name: str) -> Iterator[Ends]:
 def _refuse_unbounded(
     bounded: Mapping[str, AbstractBounded], lists: Mapping[str, Any]
 ) -> None:
-    """Refuse answers that have bounds neither of their own nor in the grid."""
     for name, column in bounded.items():
         if name not in lists and column.lacks_bounds:
             raise InvalidQuery(
@@ -268,7 +267,6 @@ def _refuse_unbounded(
 
 
 def _wider(column: AbstractBounded, width: Fraction) -> Ends:
-    """Return bounds so many times as wide, outward to integers where they are such."""
     clamp = column.clamp
     assert isinstance(clamp, Clamped)  # noqa: S101 so they were picked
     low, high = (width * end for end in clamp.bounds)
@@ -376,7 +374,6 @@ def _outside(
 
 
 def _capped(most: int) -> str:
-    """Return the name of a number of rows, at most so many of a group."""
     return f"rows to {most}"
 
 

@@ -218,7 +218,6 @@ def _difference(node: Without, below: _Below, origins: Origins) -> Lineage:
 
 
 def _explode(node: Explode, below: _Below, origins: Origins) -> Lineage:
-    """Return as many rows as lists have entries."""
     del origins
     return below[0].choose(below[0].cells_of([node.column]))
 
@@ -247,7 +246,6 @@ def _flat_map(node: FlatMap, below: _Below, origins: Origins) -> Lineage:
 
 
 def _gather(node: Gathered, below: _Below, origins: Origins) -> Lineage:
-    """Return what is gathered as made if what it is gathered of is."""
     del origins
     (rows,) = below
     cells = {name: rows.columns[name] for name in node.per}
@@ -349,7 +347,6 @@ def _prune_project(node: Project, needed: Names) -> AbstractNode:
 
 
 def _read_beside(node: Any, needed: Names, read: Names) -> AbstractNode:
-    """Return a node of one child that reads some columns besides the needed ones."""
     below = (needed & frozenset(node.child.schema.names)) | read
     child = prune(node.child, below)
     narrow = narrow_schema(node.schema, needed)

@@ -463,7 +463,6 @@ def by_kind(
 
 
 def _room(kind: type[Any]) -> str:
-    """Return the room that a class is defined in."""
     return kind.__module__.rpartition(".")[0]
 
 

@@ -52,7 +52,6 @@ def slope(expression: AbstractExpression) -> Slope | None:
 
 
 def _number(expression: AbstractExpression) -> float | None:
-    """Return the value of a literal number."""
     if isinstance(expression, Literal) and expression.type in NUMBERS:
         number = expression.constant
         return None if number is None else float(number)
@@ -60,7 +59,6 @@ def _number(expression: AbstractExpression) -> float | None:
 
 
 def _sum(call: Call) -> Slope | None:
-    """Return the slope of a column plus a number."""
     left, other = call.arguments
     if _number(other) is not None:
         return slope(left)
@@ -76,7 +74,6 @@ def _difference(call: Call) -> Slope | None:
 
 
 def _product(call: Call) -> Slope | None:
-    """Return the slope of a column times a number."""
     left, other = call.arguments
     factor = _number(other)
     if factor is not None:
@@ -85,13 +82,11 @@ def _product(call: Call) -> Slope | None:
 
 
 def _quotient(call: Call) -> Slope | None:
-    """Return the slope of a column over a number."""
     divisor = _number(call.arguments[1])
     return _scale(slope(call.arguments[0]), 1 / divisor) if divisor else None
 
 
 def _negative(call: Call) -> Slope | None:
-    """Return the slope of a negative."""
     return _scale(slope(call.arguments[0]), -1.0)
 
 
@@ -101,7 +96,6 @@ def _cast(call: Call) -> Slope | None:
 
 
 def _scale(slope: Slope | None, factor: float | None) -> Slope | None:
-    """Return a slope times a factor."""
     return None if slope is None or factor is None else (slope[0], slope[1] * factor)
 
 
@@ -386,7 +380,6 @@ def _put_column(table: "pa.Table", name: str, values: Any) -> "pa.Table":
 
 
 def _order_errors(answer: NoisyRows, names: Sequence[str] | None = None) -> NoisyRows:
-    """Return an answer whose errors stand in the order of its numbers."""
     shown = list(answer.names if names is None else names)
     bars = [bar for name in shown for bar in error_names(name)]
     return replace(
@@ -416,7 +409,6 @@ def _bars(answer: NoisyRows, expression: AbstractExpression) -> list[list[Any]]:
 def _ends(
     expression: AbstractExpression, name: str, pair: tuple[Any, Any]
 ) -> tuple[float | None, float | None]:
-    """Return between what a linear function lies where its answer is in an interval."""
     if None in pair:
         return None, None
     ends = [expression.value({name: end}) for end in pair]

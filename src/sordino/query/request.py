@@ -185,7 +185,6 @@ class Request(AbstractNoisyAnswers):
         return answers if self.few is None else (*answers, self.few.by)
 
     def _process(self, step: AbstractProcess) -> "Request":
-        """Return the request with one more step for its answer."""
         return replace(self, processing=(*self.processing, step))
 
     def with_known_bounds(
@@ -357,7 +356,6 @@ def _refuse_unbounded(name: str, aggregation: AbstractAggregation) -> None:
 
 
 def _refuse_twice(names: list[str]) -> None:
-    """Refuse two columns of the answer of one name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:

@@ -197,7 +197,6 @@ def _totals(
 def _columns(
     plan: Plan, keys: "pa.Table", noisy: dict[Hashable, Noisy]
 ) -> "tuple[pa.Table, pa.Table]":
-    """Return the columns of the answers beside their keys, and their errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     schema = plan.relation.schema
@@ -246,7 +245,6 @@ def no_totals(purchase: Purchase, totals: int) -> "pa.Table":
 
 
 def _nobody() -> "pa.Table":
-    """Return the total of a table that nobody is in."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     return pa.table({"total 0": pa.array([0], pa.int64())})

@@ -75,23 +75,19 @@ def rows_phrase(release: ReleaseView) -> str:
 
 
 def _say_columns(release: ReleaseView) -> str:
-    """Say what the columns and the rows are."""
     columns = _list_names(release.names) or "keys alone"
     return f"Released: {columns}; {rows_phrase(release)}."
 
 
 def _say_price(release: ReleaseView) -> str:
-    """Say the price."""
     return f"Price: {release.price}."
 
 
 def _odds(release: ReleaseView) -> str:
-    """Say what the price means."""
     return release.loss.explain()
 
 
 def _bars(release: ReleaseView) -> str:
-    """Say what the error bars mean."""
     if not release.names:
         return ""
     share = format_percent(release.confidence)
@@ -238,7 +234,6 @@ def release_notes(purchase: Purchase) -> tuple[str, ...]:
 
 
 def _groups(purchase: Purchase) -> Iterator[str]:
-    """Yield which groups have a row."""
     plan = purchase.plan
     request = plan.request
     if request.selects_keys and purchase.least_shown is not None:
@@ -474,7 +469,6 @@ def as_verb(node: Any) -> Verb | None:
 
 
 def _is_verb(node: Any) -> bool:
-    """Tell whether this is a verb with its arguments."""
     return (
         isinstance(node, list)
         and len(node) == 2
@@ -584,7 +578,6 @@ def _request_of(words: Any, name: str) -> Verb | None:
 
 
 def _units(calls: list[Verb]) -> Iterator[Protected]:
-    """Yield whom the private tables protect."""
     for verb, arguments in calls:
         unit = as_verb(arguments.get("protects")) if verb == PRIVATE else None
         if unit is not None:
@@ -620,7 +613,6 @@ def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
 
 
 def _group_facts(verb: str, arguments: Arguments) -> Groups:
-    """Return which groups have a row."""
     by, keys = arguments.get("by"), as_verb(arguments.get("keys"))
     if verb == "marginals":
         return "public"
@@ -637,13 +629,11 @@ def _group_facts(verb: str, arguments: Arguments) -> Groups:
 
 
 def _minimum(arguments: Arguments) -> int | None:
-    """Return what a noisy count must reach."""
     least = _number(arguments.get("minimum"))
     return None if least is None else int(least)
 
 
 def _number(words: Any) -> Fraction | None:
-    """Return an exact number, None for what is none or too long to show."""
     if not isinstance(words, str) or len(words) > _LONGEST_NUMBER:
         return None
     try:
@@ -654,10 +644,8 @@ def _number(words: Any) -> Fraction | None:
 
 
 def _text(value: Any) -> str:
-    """Return a name on one line, empty for what is none."""
     return format_key(value) if isinstance(value, str) else ""
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    """Return names."""
     return tuple(map(_text, values)) if isinstance(values, list) else ()

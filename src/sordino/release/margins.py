@@ -70,7 +70,6 @@ def split_tables(request: Marginals, values: Numbers) -> dict[Levels, Numbers]:
 def _stack_tables(
     purchase: MarginsPurchase, tables: Mapping[Levels, Numbers]
 ) -> "tuple[pa.Table, pa.Table]":
-    """Return the numbers beside their keys, and their errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     columns = purchase.request.keyset.columns
@@ -208,7 +207,6 @@ def margins_release(
 
 
 def _notes(purchase: MarginsPurchase) -> tuple[str, ...]:
-    """Return what the tables do not say."""
     known = ", ".join(
         " and ".join(map(format_key, purchase.request.crossing.name(table))) or "all"
         for table in purchase.request.totals

@@ -227,12 +227,10 @@ class Release(AbstractNoisyAnswers):
         return release_text(self)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show the first rows and the price in a notebook."""
         shown: str = office.release_page(self)
         return shown
 
     def _process(self, step: AbstractProcess) -> "Release":
-        """Return what becomes of the noisy numbers, at the same price."""
         rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
         rows = step.apply(rows)
         return replace(
@@ -347,7 +345,6 @@ class Release(AbstractNoisyAnswers):
         return shown
 
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
-        """Return the values, with the errors beside them if asked."""
         if not errors:
             return self.table
         return text.side_by_side(self.table, self.errors, len(self.keys))

@@ -137,7 +137,6 @@ class PartNoise:
         return hashlib.sha256(repr(drawn.to_pydict()).encode()).hexdigest()
 
     def _noisy(self, exact: "pa.Table", bits: KeyedBits) -> "pa.Table":
-        """Return a table of noisy numbers and their errors."""
         table, errors = noisy_tables(self.purchase, exact, {}, bits)
         return side_by_side(table, errors, len(self.purchase.plan.request.by))
 
@@ -152,7 +151,6 @@ def refuse_whole(purchase: Purchase) -> None:
 
 
 def _problems(purchase: Purchase) -> Iterator[str]:
-    """Yield why a request cannot be answered in parts."""
     plan = purchase.plan
     if not plan.request.by:
         yield "the request has no groups"

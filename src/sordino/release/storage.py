@@ -80,7 +80,6 @@ def split_answers(stored: Stored) -> list[memoryview]:
 
 
 def _tables_of(answer: Answer) -> "list[pa.Table]":
-    """Return the tables that are kept of an answer."""
     coverage = [] if answer.coverage is None else [answer.coverage]
     return [answer.table, answer.errors, *coverage]
 
@@ -130,7 +129,6 @@ def write_text(path: Any, text: str) -> None:
 
 
 def _replace(target: Path, write: Callable[[Path], object]) -> None:
-    """Write beside the target, then put finished files in their places, it last."""
     with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
         unfinished = Path(folder) / target.name
         write(unfinished)
@@ -166,7 +164,6 @@ def _problem(target: Path) -> str:
 
 
 def _refusal(path: Any, problem: str) -> InvalidParameter:
-    """Return the refusal of a path."""
     shown = str(path) if isinstance(path, os.PathLike) else path
     remedy = 'Name a file in a folder you may write to, such as "out.csv".'
     return InvalidParameter("path", shown, problem, remedy)

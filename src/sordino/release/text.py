@@ -258,7 +258,6 @@ def figure_texts(table: "pa.Table", errors: "pa.Table", name: str) -> list[Figur
 
 
 def _figure(value: Any, *bars: float | None) -> Figure:
-    """Return the texts of a number and its bars."""
     sd, low, high = bars
     grain = _grain(sd, low, high)
     return Figure(
@@ -355,7 +354,6 @@ _OMITTED: Final = {
 
 
 def _total(columns: list[TextColumn]) -> int:
-    """Return the width of columns side by side."""
     return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
 
 

@@ -139,7 +139,6 @@ def rows_digest(table: "pa.Table") -> str:
 
 
 def _add(sha256: "hashlib._Hash", piece: "pa.Array") -> None:
-    """Hash some values of a column."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     sha256.update(piece.is_valid().cast(pa.uint8()).to_numpy().tobytes())
@@ -525,7 +524,6 @@ class Book:
 
     @cached_property
     def _lasts(self) -> bool:
-        """Tell whether the ledger outlives the process."""
         return self.ledger.durable
 
     def _describe_job(self, claim: Claim) -> Claim:
@@ -537,7 +535,6 @@ class Book:
     def _ready(
         self, claim: Claim, prepare: Callable[[], Callable[[Turn], bytes]]
     ) -> Callable[[Turn], bytes]:
-        """Return what computes an answer; a spent budget is the first refusal."""
         try:
             return prepare()
         except EngineUnavailable as error:

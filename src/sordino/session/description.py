@@ -104,7 +104,6 @@ class Description:
         )
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show everything in a notebook."""
         shown: str = office.description_page(
             self.holdings,
             self.keysets,
@@ -133,7 +132,6 @@ class Description:
 
 
 def _table_lines(holding: Holding) -> Iterator[str]:
-    """Return the lines of a table."""
     yield _line(f"{_name(holding.name)}: {format_key(holding.sentence)}")
     heading = ("column", "type", "may be missing")
     shown = [

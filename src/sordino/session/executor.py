@@ -174,7 +174,6 @@ class Desk:
         )
 
     def _charge_together(self, bundle: Bundle) -> Priced:
-        """Return the same of requests that are planned together."""
         plans = [purchase.plan for purchase in bundle.purchases.values()]
         blocks = self.blocks_read(
             lambda: (node for plan in plans for node in plan.rows_read)
@@ -424,7 +423,6 @@ def _of_workers(
 def _of_large_answer(
     desk: Desk, purchase: Purchase, charged: Charged, place: str
 ) -> ReleasedFiles:
-    """Return the files of a release that was too large for the ledger."""
     paid = desk.book.answer(*charged, _refuse_to_compute)
     folder = Path(place)
     if paid.number in desk.book.unwritten and not folder.exists():
@@ -464,12 +462,10 @@ def _label(
 
 
 def _files(desk: Desk, place: str) -> Sequence[WrittenFile]:
-    """Return the files of a folder that workers wrote."""
     return desk.engine.in_folders(lambda folders: folders.files_in(place))
 
 
 def _in_folders_here(work: Callable[[AbstractFolders], T]) -> T:
-    """Return what is done on this machine; a failure is told."""
     return run_uncharged(lambda: work(FoldersHere()))
 
 
@@ -479,7 +475,6 @@ def _refuse_to_compute() -> Callable[[], bytes]:
 
 
 def _describe(purchase: Purchase, place: str, paid: Paid) -> ReleasedFiles:
-    """Return files that lie in a folder."""
     answer = FilesAnswer.read(paid.answer)
     lying = (place, answer.files, answer.exactness)
     return ReleasedFiles.of(purchase, lying, plan_text(purchase), paid.provenance)
@@ -496,7 +491,6 @@ def _other_files_refusal(place: str) -> InvalidParameter:
 
 
 def _folder_text(folder: Any) -> str:
-    """Return a path as text."""
     try:
         text = os.fspath(folder)
     except TypeError:
@@ -542,7 +536,6 @@ def release_margins(
 
 
 def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
-    """Return what a budget buys for margins, from public facts alone."""
     desk.refuse_strangers()
     with desk.catalog.explain_refusals():
         return buy_margins(request, desk.catalog, budget)

@@ -257,7 +257,6 @@ def _inspect(
     catalog: Catalog,
     limits: tuple[AbstractConstraint, ...],
 ) -> Inspection:
-    """Return the report on an opened table."""
     relation = catalog.relation(_TABLE)
     rows = _number(catalog, Source(_TABLE, relation.schema))
     columns = []
@@ -272,7 +271,6 @@ def _inspect(
 
 
 def _cell_counts(catalog: Catalog, name: str, rows: int) -> CellCounts:
-    """Return in how many rows a column has a value, or a cell that is none."""
     table = Source(_TABLE, catalog.relation(_TABLE).schema)
     there = Filter(table, ~col(name).is_null(), table.schema)
     unread = 0
@@ -321,7 +319,6 @@ def _inspected_ids(
 def _count_cuts(
     catalog: Catalog, relation: Relation, limit: AbstractConstraint
 ) -> InspectedLimit:
-    """Return what a limit leaves out."""
     with catalog.explain_refusals():
         bounded = Enforce((limit,)).apply(replace(relation, passed=()), catalog)
     rows = _number(catalog, relation.node) - _number(catalog, bounded.node)
@@ -334,7 +331,6 @@ def _count_cuts(
 
 
 def _number(catalog: Catalog, rows: AbstractNode) -> int:
-    """Return how many rows there are."""
     return int(_group_sizes(catalog, rows, ()).column(0)[0].as_py())
 
 

@@ -72,7 +72,6 @@ class Inventor:
     def _cells(
         self, table: str, name: str, facts: Column, ids: str | None
     ) -> list[Any]:
-        """Return the cells of a column."""
         if name == ids:
             return self._ids(table, facts)
         if facts.type.startswith("list["):
@@ -133,7 +132,6 @@ def _usual(name: str, kind: str, chance: float) -> Any:
 
 
 def _id(number: int, kind: str) -> Any:
-    """Return an id."""
     match kind:
         case "i64":
             return number
@@ -242,7 +240,6 @@ class Rehearsal:
         return f"Rehearsal(invented rows: {names})"
 
     def _open_session(self, budget: Budget | Limit) -> Session:
-        """Return a new session over the invented tables."""
         session = Session(tables=self._given, budget=budget)
         for name, query in self._views.items():
             session.view(name, query)
@@ -326,7 +323,6 @@ def _public_values(
 def _stage_of(
     session: Session, protects: AbstractUnit | None, budget: Budget | Limit | None
 ) -> Stage:
-    """Return what a session looks like to everybody."""
     if protects is not None:
         raise InvalidParameter(
             "protects",
@@ -356,7 +352,6 @@ def _stage_of(
 def _declared_stage(
     of: Any, protects: AbstractUnit | None, budget: Budget | Limit | None
 ) -> Stage:
-    """Return what tables look like whose columns were written down."""
     if not isinstance(of, Mapping) or not of:
         raise InvalidParameter(
             "of",

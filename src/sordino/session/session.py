@@ -153,7 +153,6 @@ def _chosen_blocks(names: tuple[Any, ...], opened: tuple[str, ...]) -> tuple[str
 
 
 def _step_words(words: Callable[[], list[Words]], step: Words) -> list[Words]:
-    """Return what a table stands for, and the step from it to some of its blocks."""
     return [*words(), step]
 
 

@@ -148,7 +148,6 @@ class Suggestion:
         return "\n".join([*lines, *self._remarks()])
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show the same in a notebook."""
         shown: str = office.suggestion_page(*self._texts(), self._remarks())
         return shown
 
@@ -179,7 +178,6 @@ class Suggestion:
 
 
 def _cells(tried: Tried) -> "list[tuple[str, Any]]":
-    """Return the cells of a row by the names of their columns."""
     choice, cells = tried.choice, list[tuple[str, Any]]()
     if choice.groups is not None:
         cells.append(("groups per id", choice.groups))
@@ -308,7 +306,6 @@ def _share(part: Number, whole: Number) -> Number:
 
 
 def _of_release(release: Release) -> _Effects:
-    """Return what the data told, with the deviations of its noise."""
     numbers = {
         name: (
             float(release[name][0].as_py()),
@@ -327,7 +324,6 @@ def _of_release(release: Release) -> _Effects:
 
 
 def _of_sample(catalog: Catalog, request: Request, effects: Request) -> _Effects:
-    """Return what a sample tells, without noise."""
     engine = catalog.engine
     try:
         relation = request.rows.resolve(catalog)

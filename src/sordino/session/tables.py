@@ -124,7 +124,6 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
 
 
 def _values_touched(contribution: Contribution, by: str, column: Versions) -> int:
-    """Return in how many values of a column the rows of one unit can lie."""
     touched = contribution.groups_touched(column)
     if touched is None:
         raise InvalidQuery(
@@ -443,7 +442,6 @@ def _marks_of(name: str, schema: Schema, unit: AbstractUnit) -> Cells:
 
 
 def _weigh_rows(rows: Relation, unit: AbstractUnit) -> Relation:
-    """Return rows with the column that weighs them; a row of no weight is none."""
     weighed = unit.weigh(rows.schema)
     if weighed is None:
         return rows
@@ -595,7 +593,6 @@ def _runs(pairs: list[tuple[Any, Any]], step: timedelta) -> Iterator[tuple[Any, 
 
 
 def _gate_rows(relation: Relation, layout: BlockLayout) -> Relation:
-    """Return the rows of open blocks, and what is counted beside them likewise."""
     gate, column = layout.gate, layout.column
     assert gate is not None  # noqa: S101 asked of tables with blocks
     assert column is not None  # noqa: S101 likewise

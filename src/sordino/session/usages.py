@@ -104,7 +104,6 @@ def _counts_people(total: AbstractTotal, plan: Plan) -> bool:
 
 
 def _covered_cells(purchase: Purchase, catalog: Catalog) -> Cells:
-    """Return the columns by which it is counted what was left out or clamped."""
     cells: Cells = frozenset()
     for counted in purchase.plan.coverage.values():
         rows = lineage_of(counted.rows, catalog.origins)
@@ -115,7 +114,6 @@ def _covered_cells(purchase: Purchase, catalog: Catalog) -> Cells:
 
 
 def _places(cells: Cells) -> TableColumns:
-    """Return columns as a policy names them."""
     return frozenset(starmap(TableColumn, cells))
 
 
@@ -171,6 +169,5 @@ def _summaries(words: Any) -> Iterator[Words]:
 
 
 def _verb(words: Any) -> tuple[str, Mapping[str, Any]]:
-    """Return a verb and its arguments."""
     verb, arguments = words
     return verb, arguments

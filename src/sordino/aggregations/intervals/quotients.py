@@ -259,7 +259,6 @@ class _Moments:
         return self._share_of(self.whole + off), self._share_of(self.whole - off)
 
     def _share_of(self, size: Floats) -> Floats:
-        """Return the share of centring of a count."""
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.where(size > 0, self.centring / size, _HALF)
         return np.fmin(share, _HALF)
@@ -286,7 +285,6 @@ class _Moments:
         return np.asarray(far)
 
     def _squares(self, mean: Floats, share: Any) -> Floats:
-        """Return the noisy sum of squared distances from a mean."""
         moments = (self.count, self.first, self.second)
         count, first, second = (
             self.sums.value_of(form, self.level.rows) for form in moments
@@ -295,7 +293,6 @@ class _Moments:
         return np.asarray(second - once * first + never * count)
 
     def _forms(self, mean: Floats, share: Any, variance: Any) -> Floats:
-        """Return the forms that are pure noise at a mean and a variance."""
         once, never = _factors(mean, share)
         return np.array([
             square - once * value + (never - variance) * number

@@ -149,7 +149,6 @@ class Halving:
 
 
 def _upright(numbers: Integers, shape: Numbers) -> Integers:
-    """Return numbers along the first axis of an array of a shape."""
     return numbers.reshape(-1, *([1] * (shape.ndim - 1)))
 
 
@@ -264,7 +263,6 @@ class Tree:
 
 
 def _not_nested(above: str, column: str, values: "pa.Array") -> InvalidParameter:
-    """Return the refusal of a value that lies in several values of the column above."""
     import pyarrow.compute as pc  # noqa: PLC0415 loaded when needed
 
     counted = pc.value_counts(values)

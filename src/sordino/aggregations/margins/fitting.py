@@ -109,7 +109,6 @@ def nearest_both(cells: Numbers, first: Groups, second: Groups) -> Numbers:
 
 
 def _height(cells: Numbers, beside: Numbers, first: Groups, second: Groups) -> float:
-    """Return the height of the dual hill on whose top both kinds have their sums."""
     nearest = nearest_sums(second.less(cells, beside), first)
     far = nearest - cells
     return float(np.vdot(far, far) / 2 + beside @ (second.add(nearest) - second.sums))
@@ -118,7 +117,6 @@ def _height(cells: Numbers, beside: Numbers, first: Groups, second: Groups) -> f
 def _newton_step(
     nearest: Numbers, first: Groups, second: Groups, beyond: Numbers
 ) -> Numbers:
-    """Return what more is to be taken off, if the same cells stay above zero."""
     some = nearest > 0
     many = np.maximum(first.add(some), 1)
     alive = second.add(some)
@@ -223,7 +221,6 @@ def _parents(table: Levels) -> list[Levels]:
 
 
 def _groups(crossing: Crossing, above: Levels, sums: Numbers, table: Levels) -> Groups:
-    """Return the groups of a table that are the cells of one above it."""
     numbers = np.arange(sums.size).reshape(sums.shape)
     return Groups(spread_out(crossing, above, numbers, table).ravel(), sums.ravel())
 
@@ -239,7 +236,6 @@ def _nearest(cells: Numbers, groups: list[Groups]) -> Numbers:
 
 
 def _whole(cells: Numbers, groups: list[Groups]) -> Numbers:
-    """Return whole cells with the whole sums given."""
     if not groups:
         return np.rint(cells)
     return round_cells(cells, groups[0], groups[-1])
@@ -320,7 +316,6 @@ class JointFit:
 
 
 def _refuse_large(crossing: Crossing) -> None:
-    """Refuse to adjust tables whose joint cells are too many."""
     most = MOST_CELLS if len(crossing.trees) <= 2 else MOST_JOINT
     wide = len(crossing.trees) > 2 and max(int(t.sizes[-1]) for t in crossing.trees)
     if crossing.joint_cells > most or wide > _WIDEST:

@@ -159,7 +159,6 @@ class Basis:
 
 
 def _matrix(tree: Tree) -> Numbers:
-    """Return what each leaf adds to each contrast of a tree, in units of its root."""
     leaves = int(tree.sizes[-1])
     rows = []
     for level in range(tree.depth + 1):

@@ -155,7 +155,6 @@ def _tree_levels(levels: Levels) -> list[tuple[int, int]]:
 
 
 def _short(value: float) -> Fraction:
-    """Return a precision of few binary digits."""
     size = math.frexp(value)[1] - _DIGITS
     return Fraction(round(math.ldexp(value, -size))) * Fraction(2) ** size
 

@@ -110,7 +110,6 @@ def _determines(keys: KeySet, name: str, above: str) -> bool:
 
 
 def _list_keys(columns: Sequence[str]) -> str:
-    """Return names of columns in a sentence."""
     return ", ".join(map(show, columns))
 
 
@@ -151,7 +150,6 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
         return f"{type(self).__name__}({len(self):,} tables: {names}{more})"
 
     def _settle(self, name: Any) -> Any:
-        """Return the name by which a table is called."""
         alone = (name,) if isinstance(name, str) else name
         for known in (name, alone):
             if _is_hashable(known) and known in self.called:
@@ -357,5 +355,4 @@ def _refuse_contradictions(
 
 
 def _title(crossing: Crossing, table: Levels) -> str:
-    """Return the columns of a table as they are written."""
     return ", ".join(crossing.name(table)) or "all rows"

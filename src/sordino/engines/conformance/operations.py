@@ -131,7 +131,6 @@ def _each(
 
 
 def _pairs() -> Iterator[tuple[str, ...]]:
-    """Return the types of two numbers."""
     return itertools.product(("i64", "f64"), repeat=2)
 
 
@@ -148,7 +147,6 @@ def _single_types(*kinds: str) -> Iterator[tuple[str, ...]]:
 def _steps(
     low: int, high: int, exponent: int, **origin: int
 ) -> Callable[..., Expression]:
-    """Return the steps of a lattice as an expression."""
     ends = {"low": low, "high": high, "exponent": exponent, **origin}
 
     def build(value: Expression) -> Expression:
@@ -158,8 +156,6 @@ def _steps(
 
 
 def _portion(*ends: int) -> Callable[..., Expression]:
-    """Return a portion of the steps of a lattice as an expression."""
-
     def build(value: Expression) -> Expression:
         return Expression(lift(bins.portion(value, *ends)))
 

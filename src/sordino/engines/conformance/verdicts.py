@@ -159,7 +159,6 @@ def answer_of_form(
 
 
 def _held_columns(table: pa.Table, engine: SQLEngine) -> pa.Table:
-    """Return the columns of a table that an engine can hold."""
     kinds = engine.dialect.types
     names = [column.name for column in table.schema if kind_of(column.type) in kinds]
     return table.select(names)

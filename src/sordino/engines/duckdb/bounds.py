@@ -217,7 +217,6 @@ def _range(digest: Sql, bits: int) -> Sql:
 
 
 def _is_early(digest: Sql) -> exp.Condition:
-    """Return whether a digest lies in the first range."""
     return _range(digest, EARLY_BITS).eq(exp.Literal.number(0))
 
 
@@ -319,7 +318,6 @@ class Looks:
         yield from light
 
     def _first_counts(self, bound: KeepRows, size: int) -> "Counts":
-        """Return how the first rows of a source are shared by ids."""
         counts, seen = Counts.of(bound.limit, -(-size // FINE)), 0
         looked_at = Ranges(bound.child, bound.per, counts.bits)
         with closing(self._columns(looked_at)) as batches:

@@ -207,7 +207,6 @@ def _each(
     arrow: pa.DataType,
     rule: Callable[[exp.Expression, pa.DataType], exp.Expression],
 ) -> exp.Expression:
-    """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
     normalised = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
     return function("list_transform", entries, normalised)

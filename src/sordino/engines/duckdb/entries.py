@@ -89,8 +89,6 @@ def _zero_is_zero(number: Sql) -> Sql:
 
 
 def _infix(kind: type[exp.Expression]) -> Entry:
-    """Return the entry of an operator between two numbers."""
-
     def entry(to: Written) -> Sql:
         if to.real:
             return _zero_is_zero(templates.infix(kind, to.joint(0), to.joint(1)))
@@ -105,7 +103,6 @@ def _nonzero(number: Sql) -> Sql:
 
 
 def _divide(to: Written) -> Sql:
-    """Return a quotient of doubles."""
     number, other = (
         templates.as_type(to[0], "DOUBLE"),
         templates.as_type(to[1], "DOUBLE"),
@@ -114,7 +111,6 @@ def _divide(to: Written) -> Sql:
 
 
 def _rest(to: Written) -> Sql:
-    """Return the remainder with the sign of the dividend."""
     return templates.infix(exp.Mod, to.joint(0), _nonzero(to.joint(1)))
 
 
@@ -129,7 +125,6 @@ def _signs_differ(to: Written) -> Sql:
 
 
 def _by_small(to: Written) -> bool:
-    """Tell whether an integer is divided by a literal by which nothing overflows."""
     divisor = to.known[1].constant
     return not to.real and divisor is not None and 0 < divisor <= LARGEST_STEP
 
@@ -147,7 +142,6 @@ def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
 
 
 def _floor_divide(to: Written) -> Sql:
-    """Return a quotient rounded down."""
     if _by_small(to):
         negative = templates.is_less(_bare_rest(to), templates.bigint(0))
         down = templates.case([(negative, templates.bigint(1))], templates.bigint(0))
@@ -166,7 +160,6 @@ def _floor_divide(to: Written) -> Sql:
 
 
 def _modulo(to: Written) -> Sql:
-    """Return a remainder with the sign of the divisor."""
     if _by_small(to):
         positive = templates.plus(_bare_rest(to), to[1])
         return templates.infix(exp.Mod, positive, to[1])
@@ -177,8 +170,6 @@ def _modulo(to: Written) -> Sql:
 
 
 def _cut_entry(kind: type[exp.Expression]) -> Entry:
-    """Return the entry of a division of integers that is cut towards zero."""
-
     def entry(to: Written) -> Sql:
         return _narrow(templates.infix(kind, _huge(to[0]), _nonzero(_huge(to[1]))))
 
@@ -202,7 +193,6 @@ def _clip(to: Written) -> Sql:
 
 
 def _abs(to: Written) -> Sql:
-    """Return the size of a number."""
     if to.real:
         return templates.function("abs", to[0])
     return _narrow(templates.function("abs", _huge(to[0])))
@@ -225,7 +215,6 @@ def _round_down(to: Written) -> Sql:
 
 
 def _round(to: Written) -> Sql:
-    """Return a number with so many digits, if it can be moved so far."""
     if not to.real:
         return to[0]
     size = to.bind(10.0 ** to.options["digits"], "f64")
@@ -249,8 +238,6 @@ def _sqrt(to: Written) -> Sql:
 
 
 def _integer(rounding: str) -> Entry:
-    """Return the entry of a rounding to an integer."""
-
     def entry(to: Written) -> Sql:
         return _narrow(templates.function(rounding, to[0])) if to.real else to[0]
 
@@ -386,8 +373,6 @@ _SETTLED: Final = "[{}]*".format(
 
 
 def _function_entry(name: str) -> Entry:
-    """Return the entry of a function of the engine."""
-
     def entry(to: Written) -> Sql:
         return templates.function(name, *to.each())
 
@@ -395,8 +380,6 @@ def _function_entry(name: str) -> Entry:
 
 
 def _translate(old: str, new: str) -> Entry:
-    """Return the entry that puts letters in the place of others."""
-
     def entry(to: Written) -> Sql:
         return templates.function(
             "translate", to[0], templates.letters(old), templates.letters(new)
@@ -493,14 +476,12 @@ def _matches(to: Written) -> Sql:
 
 
 def _split_part(to: Written) -> Sql:
-    """Return what stands between separators, as a list."""
     return templates.function(
         "string_split", to[0], to.bind(to.options["separator"], "text")
     )
 
 
 def _format(to: Written) -> Sql:
-    """Return a date or a time as a text."""
     return templates.function("strftime", to[0], to.bind(to.options["layout"], "text"))
 
 
@@ -512,7 +493,6 @@ def _find(to: Written) -> Sql:
 
 
 def _is_like(to: Written) -> Sql:
-    """Return whether a text is as a pattern says."""
     pattern = to.bind(to.options["pattern"], "text")
     return templates.function(
         "like_escape", to[0], pattern, templates.letters(patterns.ESCAPE)
@@ -520,8 +500,6 @@ def _is_like(to: Written) -> Sql:
 
 
 def _plain(kind: str) -> Entry:
-    """Return the entry of a cast that always succeeds."""
-
     def entry(to: Written) -> Sql:
         return templates.as_type(to[0], kind)
 
@@ -529,7 +507,6 @@ def _plain(kind: str) -> Entry:
 
 
 def _read(kind: str, name: str) -> Entry:
-    """Return the entry of a cast of a text of a grammar."""
     blanks = "[ \\t\\n\\r\\v\\f]*"
     pattern = f"{blanks}(?:{casts.GRAMMARS[name]}){blanks}"
 
@@ -548,7 +525,6 @@ def _read_real(to: Written) -> Sql:
 
 
 def _read_truth(to: Written) -> Sql:
-    """Return a truth by its name."""
     small = templates.function(
         "translate",
         _strip(to),
@@ -597,7 +573,6 @@ _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
 
 
 def _cast(to: Written) -> Sql:
-    """Return a value as one of another type."""
     known, wanted = to.types[0], to.options["to"]
     return to[0] if known == wanted else _CASTS[known, wanted](to)
 
@@ -649,7 +624,6 @@ def _double(to: Written, spelling: Spelling) -> Sql:
 
 
 def _truth(to: Written, spelling: Spelling) -> Sql:
-    """Return a truth by its word."""
     small = templates.function(
         "translate",
         _bare(to[0]),
@@ -665,7 +639,6 @@ def _truth(to: Written, spelling: Spelling) -> Sql:
 
 
 def _day(to: Written, spelling: Spelling) -> Sql:
-    """Return a date that the calendar has."""
     if spelling.date == ISO_DATE:
         fits = _cell_matches(to[0], GRAMMARS["date"])
         return templates.case([(fits, templates.as_type_or_null(_bare(to[0]), "DATE"))])
@@ -697,7 +670,6 @@ def _keep_in_range(ticks: Sql) -> Sql:
 
 
 def _match(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
-    """Return what is made of the parts of a cell, which are found once."""
     names = exp.Array(expressions=[templates.letters(part) for part in layout.parts])
     whole = templates.letters(f"^{_BLANK}(?:{layout.pattern}){_BLANK}$")
     parts = templates.function("regexp_extract", cell.copy(), whole, names)
@@ -755,7 +727,6 @@ def _ticks(parts: Sql, layout: Layout) -> Sql:
 
 
 def _place(pair: Sql, place: int) -> Sql:
-    """Return the first or second of a pair."""
     return templates.function("struct_extract", pair.copy(), templates.whole(place))
 
 
@@ -769,12 +740,10 @@ _READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {
 
 
 def _cell_read(to: Written) -> Sql:
-    """Return the value of a cell."""
     return _READERS[to.options["to"]](to, to.options["spelling"])
 
 
 def _parse(to: Written) -> Sql:
-    """Return the date or time of a text in a format."""
     kind = to.options["to"]
     return _READERS[kind](to, casts.spelling_of(to.options["layout"], kind))
 
@@ -786,8 +755,6 @@ _DAYS: Final = _DAY * 4 * 10**6  # whole days, more than 9999 years
 
 
 def _date_part(name: str) -> Entry:
-    """Return the entry of a part of a date."""
-
     def entry(to: Written) -> Sql:
         return templates.function(name, to[0])
 
@@ -808,7 +775,6 @@ def _date_truncate(to: Written) -> Sql:
 
 
 def _elapsed_time(to: Written) -> Sql:
-    """Return the microseconds between two times."""
     return templates.minus(
         templates.function("epoch_us", to[1]), templates.function("epoch_us", to[0])
     )
@@ -829,7 +795,6 @@ def _days_between(to: Written) -> Sql:
 
 
 def _seconds_between(to: Written) -> Sql:
-    """Return whole seconds of a duration."""
     return _floor(_elapsed_time(to), _SECOND, _SHIFT)
 
 
@@ -889,7 +854,6 @@ def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
 
 
 def _entry_at(values: Sequence[int], place: Sql) -> Sql:
-    """Return the number at a place of a list."""
     return templates.function(
         "list_extract", exp.Array(expressions=numbers_of(values)), place
     )

@@ -261,7 +261,6 @@ def _children(node: Mapping[str, Any]) -> list[Any]:
 
 
 def _kind(node: Mapping[str, Any]) -> str:
-    """Return what a node does, "" of one that leaves every row."""
     details = node["extra_info"]
     name = str(details.get("Function") or node.get("name") or node["type"]).strip()
     if name == "PROJECTION":

@@ -305,7 +305,6 @@ class RowByRow:
         return f"SELECT {items}{table}{condition}"
 
     def _item(self, item: Part) -> str:
-        """Return a column under the name that it has."""
         if item["class"] in _BARE:
             return self._judge_text(item)
         bare = {**item, "alias": ""}
@@ -316,11 +315,9 @@ class RowByRow:
         return f"{self._try_text(bare)} AS {name}"
 
     def _try_text(self, expression: Part) -> str:
-        """Return an expression that is missing where it fails."""
         return f"TRY({self._judge_text(expression)})"
 
     def _judge_text(self, expression: Part) -> str:
-        """Return the text of an expression of one row."""
         for part in _parts(expression):
             if part["class"] not in _CLASSES:
                 raise _because(part["class"])
@@ -352,7 +349,6 @@ class RowByRow:
             raise NotByRow(f"calls {show(name)}, which its connection has redefined")
 
     def _from_clause(self, table: Part, known: Mapping[str, str], home: Any) -> str:
-        """Return FROM with what stands there."""
         if table["type"] == "EMPTY":
             return ""
         inner, name = self._table(table, known, home)
@@ -451,7 +447,6 @@ class RowByRow:
         return _columns_of([name for name, _ in self.names.columns_of(call)], call)
 
     def _parse(self, text: str) -> Part:
-        """Return what a text says, or refuse one that is not one query."""
         query = "SELECT json_serialize_sql(?::VARCHAR)"
         ((tree_text,),) = self.parser.execute(query, [text]).fetchall()
         tree = json.loads(tree_text)

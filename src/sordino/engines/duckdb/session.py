@@ -97,7 +97,6 @@ def locked_connection(
 def _make_setting(
     connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expression
 ) -> None:
-    """Make a setting."""
     kind = "GLOBAL" if name in _OF_CURSORS else None
     equal = exp.EQ(this=exp.column(name), expression=value.copy())
     item = exp.SetItem(this=equal, kind=kind)
@@ -211,7 +210,6 @@ class Instance:
 
 
 def _mark(limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool) -> str:
-    """Return what instances share that are set alike, and spill to one disk."""
     return repr((sorted(limits.items()), paths, progress, tempfile.gettempdir()))
 
 

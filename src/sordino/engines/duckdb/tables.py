@@ -236,7 +236,6 @@ def _make_setting(cursor: Any, name: str, value: exp.Expression) -> None:
 
 
 def _settings_of(connection: Any) -> dict[str, str]:
-    """Return the settings in which a connection differs from a cursor of it."""
     own = dict(connection.execute(_SETTINGS).fetchall())
     fresh = dict(connection.cursor().execute(_SETTINGS).fetchall())
     return {name: value for name, value in own.items() if value != fresh.get(name)}
@@ -244,12 +243,10 @@ def _settings_of(connection: Any) -> dict[str, str]:
 
 @cache
 def _parser() -> duckdb.DuckDBPyConnection:
-    """Return a database of our own that holds nothing."""
     return duckdb.connect()
 
 
 def _steps(cursor: Any, text: str) -> list[dict[str, Any]]:
-    """Return the steps by which a text would be run."""
     ((_, plan),) = cursor.execute(f"EXPLAIN (FORMAT json) {text}").fetchall()
     return [step for root in json.loads(plan) for step in _walk_plan(root)]
 

@@ -72,7 +72,6 @@ def narrow_double(value: Sql) -> Sql:
 
 
 def _within(value: Sql, below: Sql, above: Sql) -> Sql:
-    """Return what lies between two marks, cast; NaN is above all."""
     inside = templates.function(
         "least", templates.function("greatest", value, below), above
     )
@@ -217,7 +216,6 @@ def _power(sign: Sql, digits: Sql) -> Sql:
 
 
 def _signed(sign: Sql, size: Sql) -> Sql:
-    """Return a number with a sign that is told by a text."""
     negative = templates.is_equal(sign, templates.letters("-"))
     return templates.multiplied_by(
         templates.case([(negative, templates.whole(-1))], templates.whole(1)), size
@@ -366,7 +364,6 @@ def _half(number: Sql) -> Sql:
 
 
 def _product(a: Sql, b: Sql) -> Sql:
-    """Return a * b."""
     down, up = real(2.0**-512), real(2.0**537)
     far = templates.multiplied_by(_times(a, down), _times(b, down))
     near = templates.multiplied_by(_times(a, up), _times(b, up))
@@ -429,17 +426,14 @@ def _ends(beyond: Sql, lost: Sql, a: Sql, b: Sql, inside: Sql) -> Sql:
 
 
 def _times(number: Sql, power: Sql) -> Sql:
-    """Return a number times a power of two."""
     return templates.multiplied_by(number.copy(), power.copy())
 
 
 def _is_finite(number: Sql) -> Sql:
-    """Return whether a double is neither NaN nor an infinity."""
     return templates.is_less(size_of(number.copy()), real(_INFINITY))
 
 
 def _is_below(number: Sql, limit: float) -> Sql:
-    """Return whether the size of a number is below a limit."""
     return templates.is_less(size_of(number.copy()), real(limit))
 
 

@@ -122,8 +122,6 @@ def first_entries(entries: Sql, limit: int | None) -> Sql:
 
 
 def _split_text(to: Written) -> Sql:
-    """Return what stands between separators; an empty text has one entry."""
-
     def pieces(text: Sql) -> Sql:
         separator = to.bind(to.options["separator"], "text")
         empty = templates.is_equal(text.copy(), templates.letters(""))
@@ -144,8 +142,6 @@ def _nonzero(number: Sql) -> Sql:
 
 
 def _infix(kind: type[exp.Expression], of_doubles: Callable[[Sql, Sql], Sql]) -> Entry:
-    """Return the entry of an operator between two numbers."""
-
     def entry(to: Written) -> Sql:
         if to.real:
             return of_doubles(to.joint(0), to.joint(1))
@@ -155,14 +151,11 @@ def _infix(kind: type[exp.Expression], of_doubles: Callable[[Sql, Sql], Sql]) ->
 
 
 def _divide(to: Written) -> Sql:
-    """Return a quotient of doubles."""
     dividend, divisor = (templates.as_type(part, "DOUBLE") for part in to.each())
     return doubles.double_quotient(dividend, divisor)
 
 
 def _floor_parts(to: Written, make: Callable[[Sql, Sql, Sql], Sql]) -> Sql:
-    """Return what is made of dividend, divisor and Python's remainder of integers."""
-
     def parts(dividend: Sql, divisor: Sql) -> Sql:
         rest = templates.function("mod", dividend.copy(), divisor.copy())
         shifted = templates.plus(rest, divisor.copy())
@@ -174,7 +167,6 @@ def _floor_parts(to: Written, make: Callable[[Sql, Sql, Sql], Sql]) -> Sql:
 
 
 def _floor_divide(to: Written) -> Sql:
-    """Return a quotient rounded down."""
     if to.real:
         return doubles_rounded_down(to.joint(0), _nonzero(to.joint(1)))
     return _floor_parts(
@@ -186,15 +178,12 @@ def _floor_divide(to: Written) -> Sql:
 
 
 def _modulo(to: Written) -> Sql:
-    """Return the remainder with the sign of the divisor."""
     if to.real:
         return rest_of_doubles(to.joint(0), _nonzero(to.joint(1)))
     return _floor_parts(to, lambda _, __, rest: narrow(rest))
 
 
 def _cut(name: str) -> Entry:
-    """Return the entry of a division of integers that is cut towards zero."""
-
     def entry(to: Written) -> Sql:
         return narrow(
             templates.function(name, numeric(to[0]), _nonzero(numeric(to[1])))
@@ -220,7 +209,6 @@ def _clip(to: Written) -> Sql:
 
 
 def _abs(to: Written) -> Sql:
-    """Return the size of a number."""
     return (
         doubles.size_of(to[0]) if to.real else narrow(doubles.size_of(numeric(to[0])))
     )
@@ -250,7 +238,6 @@ def _round_down(to: Written) -> Sql:
 
 
 def _round(to: Written) -> Sql:
-    """Return a number with so many digits, if it can be moved so far."""
     if not to.real:
         return to[0]
     wide = to.bind(10.0 ** to.options["digits"], "f64")
@@ -281,8 +268,6 @@ def _sqrt(to: Written) -> Sql:
 
 
 def _integer(rounding: str) -> Entry:
-    """Return the entry of a rounding to an integer."""
-
     def entry(to: Written) -> Sql:
         return narrow_double(templates.function(rounding, to[0])) if to.real else to[0]
 
@@ -438,8 +423,6 @@ def _leaps(year: Sql) -> Sql:
 
 
 def _part(name: str) -> Entry:
-    """Return the entry of a part of a date."""
-
     def entry(to: Written) -> Sql:
         return as_bigint(templates.function("trunc", part_of_moment(name, to[0])))
 
@@ -461,7 +444,6 @@ def _truncate(to: Written) -> Sql:
 
 
 def _elapsed(to: Written) -> Sql:
-    """Return the microseconds between two times."""
     duration = templates.minus(to[1], to[0])
     return templates.multiplied_by(
         part_of_moment("epoch", duration), templates.whole(_SECOND)
@@ -485,7 +467,6 @@ def _days_between(to: Written) -> Sql:
 
 
 def _seconds_between(to: Written) -> Sql:
-    """Return whole seconds of a duration."""
     return _floored(_elapsed(to), _SECOND, _SHIFT)
 
 
@@ -550,13 +531,11 @@ def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
 
 
 def _entry_at(values: Sequence[int], place: Sql) -> Sql:
-    """Return the number at a place of an array."""
     listed = exp.Paren(this=_array(values))
     return exp.Bracket(this=listed, expressions=[place], offset=1)
 
 
 def _array(values: Sequence[int]) -> Sql:
-    """Return an array of whole numbers."""
     text = ",".join(map(str, values))
     return templates.as_type(templates.letters(f"{{{text}}}"), "BIGINT[]")
 
@@ -717,7 +696,6 @@ def _ahead(offset: Sql) -> Sql:
 
 
 def _nanoseconds(parts: Sql, layout: Layout) -> Sql:
-    """Return the fraction of a second in nanoseconds."""
     digits = _told(parts, layout, "fraction")
     return _number(
         templates.function("rpad", digits, templates.whole(9), templates.letters("0"))
@@ -775,12 +753,10 @@ _READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {
 
 
 def _read(to: Written) -> Sql:
-    """Return the value of a cell."""
     return _READERS[to.options["to"]](to, to.options["spelling"])
 
 
 def _parse(to: Written) -> Sql:
-    """Return the date or time of a text in a format."""
     kind = to.options["to"]
     return _READERS[kind](to, casts.spelling_of(to.options["layout"], kind))
 
@@ -803,7 +779,6 @@ _SETTLED: Final = f"[{''.join(starmap(_run, RUNS))}]*"
 
 
 def _translated(old: str, new: str) -> Entry:
-    """Return the entry that puts letters in the place of others."""
     return lambda to: templates.function(
         "translate", to[0], templates.letters(old), templates.letters(new)
     )
@@ -924,7 +899,6 @@ def _matches(to: Written) -> Sql:
 
 
 def _are(node: Node) -> str:
-    """Return a part of a pattern as an advanced regular expression."""
     match node:
         case One():
             runs = [run for run in node.ranges if run[1] > 0]
@@ -940,7 +914,6 @@ def _are(node: Node) -> str:
 
 
 def _like(to: Written) -> Sql:
-    """Return whether a text is as a pattern says."""
     pattern = to.bind(to.options["pattern"], "text")
     return exp.Escape(
         this=exp.Like(this=to[0], expression=pattern),
@@ -956,14 +929,12 @@ def _find(to: Written) -> Sql:
 
 
 def _contains(to: Written) -> Sql:
-    """Return whether there is a place."""
     return templates.is_less(
         templates.whole(0), templates.function("strpos", to[0], to[1])
     )
 
 
 def _ends_with(to: Written) -> Sql:
-    """Return whether a text that is turned round starts with another that is."""
     return templates.function(
         "starts_with", *(templates.function("reverse", text) for text in to.each())
     )
@@ -991,18 +962,15 @@ def _format(to: Written) -> Sql:
 
 
 def _quoted(plain: str) -> str:
-    """Return a text that stands for itself in a format."""
     escaped = plain.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if plain else ""
 
 
 def _written(moment: Sql, layout: Sql) -> Sql:
-    """Return a date or a time as a text in a format."""
     return templates.function("to_char", midnight(moment), layout)
 
 
 def _plain(kind: str) -> Entry:
-    """Return the entry of a cast that always succeeds."""
     return lambda to: templates.as_type(to[0], kind)
 
 
@@ -1034,7 +1002,6 @@ _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
 
 
 def _cast(to: Written) -> Sql:
-    """Return a value as one of another type."""
     known, wanted = to.types[0], to.options["to"]
     return to[0] if known == wanted else _CASTS[known, wanted](to)
 
@@ -1062,8 +1029,6 @@ def _compared(plain: Entry) -> Entry:
 
 
 def _chosen(name: str) -> Entry:
-    """Return the entry of the greatest or the least value."""
-
     def entry(to: Written) -> Sql:
         first, *others = to.each()
         first = by_code_point(first) if to.types[0] == "text" else first
@@ -1073,7 +1038,6 @@ def _chosen(name: str) -> Entry:
 
 
 def _of_double(test: Callable[[Sql], Sql]) -> Entry:
-    """Return the entry of a test of a double."""
     return lambda to: test(to[0])
 
 

@@ -82,7 +82,6 @@ class _Element:
 
 
 def _fixed(form: str, shift: int = 0) -> Callable[[pa.Array], tuple[bytes, Any]]:
-    """Return what packs values of one length."""
     width = np.dtype(form).itemsize
 
     def packed(array: pa.Array) -> tuple[bytes, Any]:
@@ -502,7 +501,6 @@ class Server:
 
 
 def _read_address(address: str) -> dict[str, Any]:
-    """Return an address in its parts, refusing one that is none, and not showing it."""
     try:
         return dict(conninfo_to_dict(address))
     except psycopg.Error:
@@ -516,7 +514,6 @@ def _read_address(address: str) -> dict[str, Any]:
 
 
 def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
-    """Return a connection to a server that can be asked, or tell why there is none."""
     asked_for = {"connect_timeout": _PATIENCE, "application_name": "sordino", **address}
     settings = {**asked_for, "client_encoding": "UTF8"}
     try:

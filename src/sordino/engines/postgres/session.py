@@ -269,7 +269,6 @@ class Postgres(AbstractDatabase):
         raise other_plan()
 
     def _scan_counts(self, text: str, values: list[Any]) -> Counter[str]:
-        """Return the tables of others that a statement would read."""
         ours = {place.rpartition(".")[2] for place in self._kept.values()}
         scanned = scanned_tables(self._known, text, values)
         return Counter({name: n for name, n in scanned.items() if name not in ours})
@@ -298,12 +297,10 @@ class Postgres(AbstractDatabase):
 
 
 def _is_of_server(part: Handed) -> bool:
-    """Tell whether rows lie in a table of the server."""
     return isinstance(part.source, TableOfServer)
 
 
 def _with_fences(statement: Statement) -> Statement:
-    """Return a statement in whose plan nothing is known of the rows of a table."""
     tree = statement.tree.copy()
     for node in tree.find_all(exp.Subquery):
         if SOURCE in node.meta:

@@ -110,7 +110,6 @@ def _zoned(value: Sql) -> Sql:
 
 
 def _list_of(entry: ColumnType) -> ColumnType:
-    """Return how arrays of a type are read."""
     rule = entry.read
     if pa.types.is_floating(entry.arrow):
         rule = _without_sign(rule)

@@ -242,7 +242,6 @@ class _Judge:
             self._expression(part)
 
     def _places(self, read: Node) -> Iterator[int]:
-        """Yield which entries of its table list a query reads."""
         match read.kind:
             case "RANGETBLREF":
                 yield int(read.text("rtindex"))

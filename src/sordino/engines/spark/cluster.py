@@ -97,7 +97,6 @@ def started_session(settings: Settings) -> Any:
 
 
 def _import_pyspark() -> tuple[Any, Any]:
-    """Return the classes of contexts and sessions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it says of versions of pandas
         from pyspark import SparkContext  # noqa: PLC0415 it takes half a second
@@ -194,7 +193,6 @@ def refuse_old_java() -> None:
 
 
 def _java() -> str | None:
-    """Return the Java that Spark would start."""
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java" if home is None else str(Path(home, "bin", "java")))
 
@@ -291,7 +289,6 @@ def differing_setting(session: Any, other: Any) -> str:
 
 
 def _settings(session: Any) -> Any:
-    """Return what is set in a session, as Java has it."""
     return session._jsparkSession.sessionState().conf().settings()  # noqa: SLF001 into Java
 
 

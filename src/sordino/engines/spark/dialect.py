@@ -105,7 +105,6 @@ def _window_place(
     by: Sequence[exp.Expression],
     work: Writer,
 ) -> exp.Window:
-    """Return a place among the rows that a node counts together."""
     per = [rows.columns[name].copy() for name in node.per]
     order = order_by_all(work.dialect, by)
     return exp.Window(this=function, partition_by=per, order=order)
@@ -304,7 +303,6 @@ def _decimal(number: int) -> Sql:
 
 
 def _plus(left: Sql, right: Sql) -> Sql:
-    """Return the sum of two wide totals."""
     total = templates.plus(
         templates.as_type(left, _WIDE), templates.as_type(right, _WIDE)
     )
@@ -330,7 +328,6 @@ def _nothing_is_zero(total: Sql) -> Sql:
 def _each(
     entries: Sql, arrow: pa.DataType, rule: Callable[[Sql, pa.DataType], Sql]
 ) -> Sql:
-    """Return a list with the rule applied to its entries."""
     entry = exp.to_identifier("e")
     changed = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
     return function("transform", entries, changed)

@@ -83,8 +83,6 @@ def _zero_is_zero(number: Sql) -> Sql:
 
 
 def _infix(kind: type[exp.Expression], function: str) -> Entry:
-    """Return the entry of an operator between two numbers."""
-
     def entry(to: Written) -> Sql:
         if to.real:
             return _zero_is_zero(templates.infix(kind, to.joint(0), to.joint(1)))
@@ -99,7 +97,6 @@ def _nonzero(number: Sql) -> Sql:
 
 
 def _divide(to: Written) -> Sql:
-    """Return a quotient of doubles."""
     numerator, denominator = (
         templates.as_type(to[0], "DOUBLE"),
         templates.as_type(to[1], "DOUBLE"),
@@ -108,7 +105,6 @@ def _divide(to: Written) -> Sql:
 
 
 def _quotient_of_doubles(numerator: Sql, denominator: Sql) -> Sql:
-    """Return one / other; a division that is called safe is written as such."""
     left, right = (
         templates.in_parentheses(numerator),
         templates.in_parentheses(_nonzero(denominator)),
@@ -117,7 +113,6 @@ def _quotient_of_doubles(numerator: Sql, denominator: Sql) -> Sql:
 
 
 def _rest(to: Written) -> Sql:
-    """Return the remainder with the sign of the dividend."""
     return templates.infix(exp.Mod, to.joint(0), _nonzero(to.joint(1)))
 
 
@@ -142,7 +137,6 @@ def _cut_quotient(to: Written) -> Sql:
 
 
 def _floor_divide(to: Written) -> Sql:
-    """Return a quotient rounded down."""
     if not to.real:
         down = templates.case(
             [(_signs_differ(to), templates.bigint(1))], templates.bigint(0)
@@ -157,7 +151,6 @@ def _floor_divide(to: Written) -> Sql:
 
 
 def _modulo(to: Written) -> Sql:
-    """Return a remainder with the sign of the divisor."""
     if not to.real:
         shifted = whole_sum(_rest(to), to[1])
         return templates.case([(_signs_differ(to), shifted)], _rest(to))
@@ -182,7 +175,6 @@ def _clip(to: Written) -> Sql:
 
 
 def _abs(to: Written) -> Sql:
-    """Return the size of a number."""
     if to.real:
         return templates.function("abs", to[0])
     return templates.case(
@@ -250,7 +242,6 @@ def lies_infinitely_far(number: Sql) -> Sql:
 
 
 def _round(to: Written) -> Sql:
-    """Return a number with so many digits, if it can be moved so far."""
     if not to.real:
         return to[0]
     size = to.bind(10.0 ** to.options["digits"], "f64")
@@ -281,8 +272,6 @@ def within_64_bits(to: Written) -> Sql:
 
 
 def _integer(rounding: str) -> Entry:
-    """Return the entry of a rounding to an integer."""
-
     def entry(to: Written) -> Sql:
         return templates.function(rounding, within_64_bits(to)) if to.real else to[0]
 
@@ -320,7 +309,6 @@ def _real_steps(to: Written, low: int, high: int) -> Sql:
 
 
 def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
-    """Return whether a value lies between the ends of a lattice."""
     return templates.conjunction(
         templates.is_at_most(first, to[0]), templates.is_at_most(to[0], last)
     )
@@ -410,8 +398,6 @@ def in_small_letters(text: Sql) -> Sql:
 
 
 def _function_entry(name: str) -> Entry:
-    """Return the entry of a function of the engine."""
-
     def entry(to: Written) -> Sql:
         return templates.function(name, *to.each())
 
@@ -419,12 +405,10 @@ def _function_entry(name: str) -> Entry:
 
 
 def _lower(to: Written) -> Sql:
-    """Return a text with small letters for A to Z."""
     return in_small_letters(to[0])
 
 
 def _upper(to: Written) -> Sql:
-    """Return a text with capital letters for a to z."""
     old, new = templates.letters(ascii_lowercase), templates.letters(ascii_uppercase)
     return templates.function("translate", to[0], old, new)
 
@@ -448,7 +432,6 @@ def _case_entry(word: str, plain: Entry) -> Entry:
 
 
 def _length(to: Written) -> Sql:
-    """Return the number of code points."""
     return templates.as_type(templates.function("char_length", to[0]), "BIGINT")
 
 
@@ -515,7 +498,6 @@ def _find(to: Written) -> Sql:
 
 
 def _split_text(to: Written) -> Sql:
-    """Return what stands between separators, as a list."""
     mark = templates.letters(_itself(to.options["separator"]))
     return templates.function("split", to[0], mark, templates.whole(-1))
 
@@ -563,7 +545,6 @@ def _format(to: Written) -> Sql:
 
 
 def _format_part(moment: Sql, letter: str) -> Sql:
-    """Return what one letter of a format stands for."""
     if letter == "%":
         return templates.letters("%")
     if letter == "f":
@@ -590,8 +571,6 @@ def moment_text(moment: Sql) -> Sql:
 
 
 def _plain(kind: str) -> Entry:
-    """Return the entry of a cast that always succeeds."""
-
     def entry(to: Written) -> Sql:
         return templates.as_type(to[0], kind)
 
@@ -599,8 +578,6 @@ def _plain(kind: str) -> Entry:
 
 
 def _read(kind: str, name: str) -> Entry:
-    """Return the entry of a cast of a text of a grammar."""
-
     def entry(to: Written) -> Sql:
         text_or_null = templates.case([
             (matches(to[0], casts.GRAMMARS[name]), without_blanks(to[0]))
@@ -616,7 +593,6 @@ def _read_real(to: Written) -> Sql:
 
 
 def _read_truth(to: Written) -> Sql:
-    """Return a truth by its name."""
     small = in_small_letters(without_blanks(to[0]))
     named = (("true", exp.true()), ("false", exp.false()))
     return templates.case([
@@ -656,7 +632,6 @@ _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
 
 
 def _cast(to: Written) -> Sql:
-    """Return a value as one of another type."""
     known, wanted = to.types[0], to.options["to"]
     return to[0] if known == wanted else _CASTS[known, wanted](to)
 
@@ -746,7 +721,6 @@ _CLOCK: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def _hour(to: Written, parts: tuple[str, ...]) -> Sql:
-    """Return a moment with so many parts of its clock."""
     given_parts = [templates.function(name, to[0]) for name in parts]
     zero = templates.whole(0)
     padding = [zero.copy() for _ in range(3 - len(given_parts))]
@@ -756,7 +730,6 @@ def _hour(to: Written, parts: tuple[str, ...]) -> Sql:
 
 
 def _floor_quotient(number: Sql, size: int) -> Sql:
-    """Return number // size rounded down."""
     rest = templates.function("pmod", number, templates.bigint(size))
     return templates.infix(
         exp.IntDiv, templates.minus(number.copy(), rest), templates.bigint(size)
@@ -764,7 +737,6 @@ def _floor_quotient(number: Sql, size: int) -> Sql:
 
 
 def _microseconds_between(to: Written) -> Sql:
-    """Return the microseconds between two times."""
     return whole_difference(ticks_of(to[1]), ticks_of(to[0]))
 
 
@@ -776,7 +748,6 @@ def _days_between(to: Written) -> Sql:
 
 
 def _seconds_between(to: Written) -> Sql:
-    """Return whole seconds of a duration."""
     return _floor_quotient(_microseconds_between(to), SECOND)
 
 
@@ -823,7 +794,6 @@ def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
 
 
 def _entry_at(values: Sequence[int], place: Sql) -> Sql:
-    """Return the number at a place of an array."""
     return templates.function(
         "element_at", templates.function("array", *numbers_of(values)), place
     )
@@ -859,7 +829,6 @@ def _double(to: Written, spelling: Spelling) -> Sql:
 
 
 def _truth(to: Written, spelling: Spelling) -> Sql:
-    """Return a truth by its word."""
     small = in_small_letters(without_blanks(to[0]))
     words = [(word, exp.true()) for word in spelling.true]
     words += [(word, exp.false()) for word in spelling.false]
@@ -870,7 +839,6 @@ def _truth(to: Written, spelling: Spelling) -> Sql:
 
 
 def _day(to: Written, spelling: Spelling) -> Sql:
-    """Return a date that the calendar has."""
     return _date(to[0], spelling.date)
 
 
@@ -929,23 +897,19 @@ _READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {
 
 
 def _cell_read(to: Written) -> Sql:
-    """Return the value of a cell."""
     return _READERS[to.options["to"]](to, to.options["spelling"])
 
 
 def _parse(to: Written) -> Sql:
-    """Return the date or time of a text in a format."""
     kind = to.options["to"]
     return _READERS[kind](to, casts.spelling_of(to.options["layout"], kind))
 
 
 def _is_nan(to: Written) -> Sql:
-    """Return whether a value is NaN."""
     return templates.is_equal(to[0], not_a_number())
 
 
 def _is_infinite(to: Written) -> Sql:
-    """Return whether a value is an infinity."""
     return lies_infinitely_far(to[0])
 
 

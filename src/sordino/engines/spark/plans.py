@@ -180,7 +180,6 @@ def unknown_leaf(leaf: Any) -> str:
 
 
 def _reader(leaf: Any) -> str:
-    """Return the class by which the writer of a frame knows a leaf."""
     match class_of(leaf):
         case "LogicalRelation" if class_of(leaf.relation()) == "HadoopFsRelation":
             return class_of(leaf.relation().fileFormat())
@@ -246,7 +245,6 @@ class _Rebuilding:
         return node.withNewChildren(self._seq([self.plan(child) for child in below]))
 
     def _leaf(self, leaf: Any) -> Any:
-        """Return what is read instead of a leaf."""
         match leaf_kind(leaf):
             case LeafKind.FILES:
                 return self._opaque_columns(leaf, self._of_files(leaf))
@@ -338,7 +336,6 @@ class _Rebuilding:
         return part
 
     def _expression(self, expression: Any) -> Any:
-        """Return an expression with subqueries over leaves of ours."""
         if class_of(expression) in _SUBQUERIES:
             inner = self.plan(expression.plan())
             expression = expression.withNewPlan(inner)
@@ -357,7 +354,6 @@ class _Rebuilding:
         )
 
     def _array(self, kind: str, values: Iterable[Any]) -> Any:
-        """Return an array of Java's."""
         items = list(values)
         array = self._gateway.new_array(
             getattr(self._gateway.jvm.java.lang, kind), len(items)
@@ -367,7 +363,6 @@ class _Rebuilding:
         return array
 
     def _seq(self, values: list[Any]) -> Any:
-        """Return a sequence of Java's."""
         return self._helpers.toSeq(values)
 
 
@@ -406,7 +401,6 @@ def _leaves(plan: Any) -> Iterator[Any]:
 
 
 def _problem(leaf: Any, *, answered_for: bool) -> str:
-    """Return what a leaf believes, "" if nothing."""
     match class_of(leaf):
         case "FileSourceScanExec":
             return _problem_of_files(leaf)
@@ -421,7 +415,6 @@ def _problem(leaf: Any, *, answered_for: bool) -> str:
 
 
 def _problem_of_files(scan: Any) -> str:
-    """Return what a scan believes of files, "" if nothing."""
     if not scan.relation().options().contains(MARK):
         return "files are read by a session that is not ours"
     if scan.bucketedScan() or scan.relation().bucketSpec().isDefined():

@@ -255,7 +255,6 @@ class Spark(AbstractDatabase):
         return self._session
 
     def _view(self, name: str, frame: Any) -> None:
-        """Give a frame a name that statements know."""
         if name in self._views:
             self._drop(name)
         frame.createOrReplaceTempView(name)

@@ -244,7 +244,6 @@ def _refuse_expression(expression: Any, node: Any) -> str:
 
 
 def _refuse_total(function: Any) -> None:
-    """Refuse a total whose value depends on the order in which rows come."""
     if class_of(function) not in _TOTALS:
         raise _choice_refusal(f"{function.prettyName()}()")
 
@@ -283,17 +282,14 @@ def _has_no_ties(specification: Any, node: Any) -> bool:
 
 
 def _is_partial(node: Any) -> bool:
-    """Tell whether rows count as the same that differ in some column."""
     return bool(node.keys().size() < node.child().output().size())
 
 
 def _choice_refusal(name: str) -> InvalidParameter:
-    """Return the refusal of a frame that takes one row and might take another."""
     return _unsteady_refusal(f"takes some rows of many by where they lie ({name})")
 
 
 def _unsteady_refusal(problem: str) -> InvalidParameter:
-    """Return the refusal of a frame."""
     return InvalidParameter(
         "source",
         "DataFrame",
@@ -339,7 +335,6 @@ def _listed_files(plan: Any) -> Iterator[tuple[Any, Mapping[str, str]]]:
 
 
 def _index_anew(session: Any, options: Mapping[str, str], index: Any) -> Any:
-    """Return a list of the files that are there now."""
     sources = session._jvm.org.apache.spark.sql.execution.datasources  # noqa: SLF001 as above
     none = session._jvm.scala.Option.empty()  # noqa: SLF001 as above
     helpers = session._jvm.org.apache.spark.api.python.PythonUtils  # noqa: SLF001 as above
@@ -580,7 +575,6 @@ def view_read_of(source: AbstractSource, places: Sequence[int]) -> exp.Table | N
 
 
 def _view_table(view: str) -> exp.Table:
-    """Return what stands after FROM."""
     return exp.Table(this=exp.to_identifier(view), alias="t")
 
 
@@ -654,7 +648,6 @@ _TEXTS: Final = {pa.string(): "string", pa.list_(pa.string()): "array<string>"}
 
 
 def _read(session: Any, source: ParquetSource) -> Any:
-    """Return the columns of files that Spark reads by our rules."""
     from pyspark.sql.pandas.types import from_arrow_type  # noqa: PLC0415 as above
     from pyspark.sql.types import StructType  # noqa: PLC0415 as above
 

@@ -134,7 +134,6 @@ def measure_files(session: Any, folder: str, task: PartTask) -> Exactness:
 
 
 def _is_number(kind: pa.DataType) -> bool:
-    """Tell whether a column can have intervals."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
@@ -200,7 +199,6 @@ class SparkWorkers(AbstractWorkers):
             )
 
     def _trials(self, task: PartTask) -> set[str]:
-        """Return what a task's trial is where a task runs for each core; "" if none."""
         from pyspark.cloudpickle import dumps  # noqa: PLC0415 only where Spark runs
 
         count = self._session.sparkContext.defaultParallelism
@@ -232,7 +230,6 @@ class SparkWorkers(AbstractWorkers):
         return SparkSpread(settled, answer_schema(question), self._quiet)
 
     def _count_parts(self) -> int:
-        """Return how many parts there are, or refuse a number that is none."""
         count = self._session.conf.get("spark.sql.shuffle.partitions")
         if not count.isdecimal():
             raise EngineUnavailable(
@@ -308,15 +305,12 @@ def _worker_columns_of(task: PartTask) -> Any:
 
 
 def _map_parts(frame: Any, work: _Work, columns: Any) -> Any:
-    """Return what a function makes of the parts of a frame."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what PySpark says of versions of pandas
         return frame.mapInArrow(work, columns)
 
 
 def _trial_of(pickled: bytes) -> _Work:
-    """Return what tells what a task's trial is on another machine, "" if nothing."""
-
     def trial(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pickle  # noqa: PLC0415, S403 it runs in a worker
 

@@ -100,7 +100,6 @@ def rows_in_buckets(
 
 
 def _shared_ids(chain: Iterable[Bound]) -> frozenset[Version]:
-    """Return what all bounds of a chain count by."""
     return frozenset.intersection(
         *(_versions(*_columns_counted(bound)) for bound in chain)
     )
@@ -135,7 +134,6 @@ def _in_part(
 
 
 def _chain(node: Any) -> Iterator[Bound]:
-    """Yield the bounds from the top down to the first source on the left."""
     if _is_bound(node):
         yield node
     for child in node.inputs[:1]:
@@ -143,7 +141,6 @@ def _chain(node: Any) -> Iterator[Bound]:
 
 
 def _bounds(node: AbstractNode) -> int:
-    """Return how many bounds a plan has."""
     return _is_bound(node) + sum(_bounds(child) for child in node.inputs)
 
 
@@ -153,12 +150,10 @@ def _is_bound(node: AbstractNode) -> bool:
 
 
 def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
-    """Return what columns hold, whatever they are called."""
     return frozenset(schema[name].version for name in names)
 
 
 def _adds(total: AbstractTotal, schema: Schema, ids: frozenset[Version]) -> bool:
-    """Tell whether a total is the sum of those of the parts."""
     return _ADDS[type(total)](total, schema, ids)
 
 
@@ -173,7 +168,6 @@ _ADDS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
 
 
 def _replace(node: AbstractNode, old: AbstractNode, new: AbstractNode) -> AbstractNode:
-    """Return a plan with one of its nodes replaced."""
     if node is old:
         return new
     return with_inputs(node, tuple(_replace(child, old, new) for child in node.inputs))

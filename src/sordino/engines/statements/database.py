@@ -183,7 +183,6 @@ def guard_folder(path: str) -> None:
 
 
 def _waiting_shell() -> int:
-    """Start a shell, and return where it is told folders."""
     reading, writing = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, null, place) for place in (0, 1, 2)]
@@ -203,7 +202,6 @@ def _waiting_shell() -> int:
 
 
 def _let_go() -> None:
-    """Close the pipes of the process that this one was forked from."""
     while _pipes:
         os.close(_pipes.popitem()[1])
 
@@ -251,7 +249,6 @@ class Room:
 
 
 def _identity(path: str) -> tuple[int, ...] | None:
-    """Return which folder it is, whose, and who may enter; None if there is none."""
     with suppress(OSError):
         facts = os.lstat(path)
         return facts.st_dev, facts.st_ino, facts.st_uid, facts.st_mode

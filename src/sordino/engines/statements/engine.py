@@ -188,7 +188,6 @@ class SQLEngine(AbstractEngine):
         return self._alone(told)
 
     def _statements(self, reading: Reading | None = None) -> Statements:
-        """Return what writes statements over the tables as they are now."""
         tables = dict(self._tables)
         return Statements(self.dialect, tables, reading or self.dialect.in_place)
 
@@ -285,7 +284,6 @@ class SQLEngine(AbstractEngine):
         return self._alone(lambda: last(script))
 
     def _keep(self, script: Script, recipe: Recipe) -> None:
-        """Make the rows that are kept in a table."""
         name, run = recipe.name, recipe.run
 
         def filled(statements: Iterable[Statement]) -> None:
@@ -319,7 +317,6 @@ class SQLEngine(AbstractEngine):
         return answer_table(script.question, rows)
 
     def _totals_in(self, count: int, script: Script) -> pa.Table:
-        """Return the totals, added from so many parts."""
         totals, question = [], script.question
         if count == 1:
             return script.totals(self._table)
@@ -354,13 +351,11 @@ class SQLEngine(AbstractEngine):
             self._database.hand(KEYS, with_places(keys))
 
     def _destroy(self, names: Sequence[str]) -> None:
-        """Destroy rows that are kept."""
         for name in names:
             self._database.destroy(name)
         self._kept.drop(names)
 
     def _refuse_busy(self) -> None:
-        """Refuse a question that is asked in the midst of another."""
         if self._busy:
             raise EngineUnavailable(
                 "a function of a query cannot ask the session that runs it: ask "
@@ -395,7 +390,6 @@ class SQLEngine(AbstractEngine):
             return answer
 
     def _table(self, statement: Statement) -> pa.Table:
-        """Return the rows of a statement."""
         self._database.hand_parts(statement)
         return self._database.table(statement, self._salt)
 

@@ -29,8 +29,6 @@ from sordino.expressions.tree import Operation
 
 
 def _comparison(kind: type[exp.Expression]) -> Entry:
-    """Return the entry of a comparison."""
-
     def entry(to: Written) -> Sql:
         return templates.infix(kind, to.joint(0), to.joint(1))
 
@@ -38,8 +36,6 @@ def _comparison(kind: type[exp.Expression]) -> Entry:
 
 
 def _connection(kind: type[exp.Expression]) -> Entry:
-    """Return the entry of a connection of truths."""
-
     def entry(to: Written) -> Sql:
         return templates.infix(kind, to[0], to[1])
 
@@ -52,17 +48,14 @@ def _not(to: Written) -> Sql:
 
 
 def _is_null(to: Written) -> Sql:
-    """Return x IS NULL."""
     return templates.is_missing(to[0])
 
 
 def _coalesce(to: Written) -> Sql:
-    """Return the first value that is there."""
     return templates.function("coalesce", *to.each())
 
 
 def _when(to: Written) -> Sql:
-    """Return the value of the first condition that is true."""
     conditions, values = choices.split_branches(to.each(), to.options["given"])
     pairs = zip(conditions, (value or exp.null() for value in values), strict=False)
     return templates.case(list(pairs), values[-1])
@@ -84,7 +77,6 @@ def _bin(to: Written) -> Sql:
 
 
 def _is_within(to: Written, first: int, last: int) -> Sql:
-    """Return the label of a value that has passed so many edges, found by halves."""
     known = to.options["bins"]
     count = len(known.edges)
     if first == last:  # the arguments are (value, edge, ..., edge, label, ..., label)
@@ -131,12 +123,10 @@ def exponential_entries(let: Let) -> Mapping[Operation, Entry]:
 
 
 def _real(to: Written) -> Sql:
-    """Return the argument as a double."""
     return templates.as_type(to[0], "DOUBLE")
 
 
 def _double(to: Written, number: float) -> Sql:
-    """Return a double of a formula."""
     return to.bind(number, "f64")
 
 
@@ -192,7 +182,6 @@ def _held_exp(to: Written, safe: Sql, let: Let) -> Sql:
 
 
 def _exp_series(to: Written, r: Sql) -> Sql:
-    """Return e**r of a small r."""
     series = _horner(to, exponentials.EXP_SERIES, r)
     square = templates.multiplied_by(r.copy(), r.copy())
     beyond = templates.plus(r.copy(), templates.multiplied_by(square, series))
@@ -327,7 +316,6 @@ def _floor(number: Sql) -> Sql:
 
 
 def _two_to(k: Sql) -> Sql:
-    """Return a power of two."""
     return templates.function("power", templates.double(2), k.copy())
 
 

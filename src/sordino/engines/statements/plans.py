@@ -195,7 +195,6 @@ class Writer:
         return rows
 
     def _add(self, select: exp.Query) -> str:
-        """Add a subquery and return its name."""
         name = f"r{len(self._parts)}"
         self._parts.append((name, select, False))
         return name
@@ -255,7 +254,6 @@ def order_by_all(
 
 
 def _column_of(column: exp.Expression, name: str) -> exp.Expression:
-    """Return a column of one subquery as that of another."""
     copy = column.copy()
     copy.set("table", exp.to_identifier(name))
     return copy
@@ -333,7 +331,6 @@ def _keys(node: KeepRows, rows: Subquery) -> list[exp.Expression]:
 def _keys_agree(
     work: Writer, keys: Sequence[exp.Expression], other: Subquery
 ) -> exp.Condition:
-    """Return whether keys are those of another subquery."""
     pairs = zip(keys, other.further, strict=True)
     return exp.and_(
         *(work.dialect.same(left.copy(), right.copy()) for left, right in pairs)
@@ -448,7 +445,6 @@ def _keep_within(
     place: exp.Expression,
     by: Sequence[exp.Expression],
 ) -> Subquery:
-    """Keep the rows whose place in an order is within the limit of a node."""
     schema = node.child.schema
     window = _window(work, rows, node, place, by)
     numbered = work.part(
@@ -469,7 +465,6 @@ def _window(
     place: exp.Expression,
     by: Sequence[exp.Expression],
 ) -> exp.Window:
-    """Return a place among the rows that a node counts together."""
     per = [rows.columns[name] for name in node.per]
     return exp.Window(
         this=place,

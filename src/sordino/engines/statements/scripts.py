@@ -204,7 +204,6 @@ class Script:
 
 
 def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:
-    """Yield the leaves of a plan whose rows are kept."""
     for node in nodes_below(rows):
         match node:
             case Kept():

@@ -397,7 +397,6 @@ class Leaves:
         return render(stored.reading, {"x": cell}, parameters)
 
     def _natural(self, handed: Handed, stored: Stored) -> exp.Expression:
-        """Return a column as the type of ours in which it lies."""
         column: exp.Expression = exp.column(f"c{stored.place}", table="t")
         if handed.source.ours and not handed.in_place:
             return column
@@ -582,7 +581,6 @@ class Statements:
 
 
 def _salts(tree: exp.Select) -> Iterator[exp.Placeholder]:
-    """Yield the places of the key."""
     return (key for key in tree.find_all(exp.Placeholder) if key.name == SALT)
 
 

@@ -148,7 +148,6 @@ def _write_over(
     expression: AbstractExpression,
     form: Callable[[Writer, exp.Expression], exp.Expression],
 ) -> Write:
-    """Return what writes a form over the values of an expression."""
     return lambda work, rows: form(work, work.render(expression, rows.columns))
 
 
@@ -159,7 +158,6 @@ def _values(work: Writer, value: exp.Expression) -> exp.Expression:
 
 
 def _rows(work: Writer, rows: Subquery) -> exp.Expression:
-    """Return how many rows there are."""
     del work, rows
     return exp.Count(this=exp.Star())
 

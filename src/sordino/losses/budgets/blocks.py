@@ -221,7 +221,6 @@ def _is_whole(name: str) -> bool:
 
 
 def _read_start(start: Any, every: str) -> str:
-    """Return the name of the first period."""
     calendar = CALENDARS[every]
     try:
         calendar.first_day(start)

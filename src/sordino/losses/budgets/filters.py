@@ -153,7 +153,6 @@ class AbstractFilter(ABC):
 
 
 def _field(instance: Any, name: str) -> Fraction:
-    """Return one field of a dataclass."""
     value: Fraction = getattr(instance, name)
     return value
 

@@ -195,7 +195,6 @@ def _summed_gaussian(budget: GaussianDP) -> AbstractFilter:
 
 
 def _summed_reserved(budget: ReservedLoss) -> AbstractFilter:
-    """Return the filter of mu beside a delta."""
     if not isinstance(budget.base, GaussianDP):
         raise InvalidParameter(
             "budget",

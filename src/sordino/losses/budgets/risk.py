@@ -167,7 +167,6 @@ class ErrorRates:
 
 
 def _largest_parameter(risk: Budget, family: Family) -> Allowance:
-    """Return the largest parameter of a family whose loss a risk admits."""
     if family == "gaussian":
         return Allowance("mu", largest_parameter(risk, GaussianDP))
     return Allowance("epsilon", largest_parameter(risk, PureDP))

@@ -201,7 +201,6 @@ class Convolution:
         return max(grown - 1, 0.0) + 2 * TINY + rounded + moved
 
     def _profile(self, depth: float) -> Profile:
-        """Return the profile by one tilt."""
         if self.sums.breach >= 1:
             return Profile(np.zeros(1), np.ones(1))
         if len(self.grids) == 1 and self.grids[0][1] == 1:
@@ -262,7 +261,6 @@ def _common(steps: Sequence[float]) -> float:
 
 
 def _widest(parts: Sequence[tuple[AbstractLossLaw, int]]) -> float:
-    """Return the width of the widest law."""
     return max(_NARROWEST, *(law.span[1] - law.span[0] for law, _ in parts))
 
 

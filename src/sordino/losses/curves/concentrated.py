@@ -76,7 +76,6 @@ def lines(rho: Exact, alpha: Floats, order: Floats) -> tuple[Floats, Floats]:
 def _log_delta_sized(
     rho: float, epsilon: Floats, order: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the logarithm of the bound and the sum of the sizes of its terms."""
     less = np.exp(order)
     a = 1 + less
     terms = (
@@ -90,7 +89,6 @@ def _log_delta_sized(
 
 
 def _log_delta(rho: float, epsilon: Floats, order: Floats) -> Floats:
-    """Return the logarithm of the bound."""
     return _log_delta_sized(rho, epsilon, order)[0]
 
 
@@ -303,7 +301,6 @@ class Tangents:
 
 @lru_cache(maxsize=256)
 def _tangents(rho: Exact) -> Tangents:
-    """Return the tangents of one rho."""
     deepest = max(math.log(_LEAST_DELTA) - _reach(rho), -690.0)
     fixed = math.log(max((1 - concentrated_advantage(rho)) / 2, 1e-290))
     alpha = np.exp(fixed + (deepest - fixed) * np.linspace(1, 0, _POINTS) ** 2)
@@ -312,7 +309,6 @@ def _tangents(rho: Exact) -> Tangents:
 
 
 def _reach(rho: Exact) -> float:
-    """Return an epsilon beyond which delta is next to nothing."""
     size = up(rho)
     return size + 2 * math.sqrt(size * -math.log(_LEAST_DELTA))
 

@@ -623,7 +623,6 @@ def _deviation(law: AbstractLossLaw) -> float:
 
 
 def _preimage(edges: Floats, rate: float) -> Floats:
-    """Return the losses that sampling maps to the edges, -inf where there is none."""
     if rate == 1:
         return edges
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -667,7 +666,6 @@ def outline_laws(sources: Iterable[Callable[[], Laws]]) -> list[Laws]:
 
 
 def _outlines(laws: Laws, source: Callable[[], Laws]) -> Laws:
-    """Return outlines of the laws that hold tables."""
     return tuple(
         Outline(source, side, law.margin, law.span, law.deviation, law.step, law.anchor)
         if law.table_size

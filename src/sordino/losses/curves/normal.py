@@ -92,7 +92,6 @@ def normal_quantile(alpha: arb) -> arb:
 
 
 def _delta_ball(mu: Exact, epsilon: float) -> arb:
-    """Return delta at the working precision."""
     size, x = ball(mu), arb(epsilon) / ball(mu) - ball(mu) / 2
     first = tail(x)
     exact = first - arb(epsilon).exp() * tail(x + size)
@@ -107,7 +106,6 @@ def _rate_ball(mu: Exact, alpha: float, side: int) -> arb:
 
 
 def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
-    """Return upper bounds on delta in doubles."""
     x = epsilon / mu - mu / 2
     log_tail = log_normal_chance(-x)
     exponent = epsilon + log_normal_chance(-x - mu) - log_tail
@@ -168,8 +166,6 @@ def inverse(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
 
 
 def _ends(delta: Callable[[Floats], Floats], targets: Floats) -> Floats:
-    """Return the epsilons of ascending positive targets."""
-
     def excess(epsilon: Floats) -> Floats:
         value = delta(epsilon)
         gap = np.log(np.maximum(value, _FLOOR)) - np.log(targets)

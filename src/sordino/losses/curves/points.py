@@ -161,7 +161,6 @@ def read(
 
 
 def _one(double: float, towards: Towards) -> Points:
-    """Return the point of one double that stands for its shortest decimal."""
     return Points(np.array([_neighbour(double, towards)]), np.array([double]), None)
 
 
@@ -176,7 +175,6 @@ def _check_range(name: str, values: Floats, least: float, most: float) -> None:
 
 
 def _array(name: str, values: Any) -> Floats:
-    """Return an array of real numbers as doubles."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -187,7 +185,6 @@ def _array(name: str, values: Any) -> Floats:
 
 
 def _outward(doubles: Floats, towards: Towards) -> Floats:
-    """Return doubles on one side of both the doubles given and their decimals."""
     if doubles.size <= _FEW:
         return np.array([_neighbour(x, towards) for x in doubles.tolist()], np.float64)
     size = np.abs(doubles)
@@ -377,7 +374,6 @@ def find_crossings(
 
 
 def _less(value: Floats, before: Floats) -> Floats:
-    """Return by how much to shrink the value at an end that stays."""
     with np.errstate(all="ignore"):
         share = 1 - value / before
     return np.where(share > 0, share, 0.5)

@@ -63,7 +63,6 @@ class AbstractTableCurve(AbstractCurve):
         return np.max(sides, axis=0)  # type: ignore[no-any-return]
 
     def _with_end(self, profile: Profile) -> Profile:
-        """Return the profile with the point where it ends."""
         if self.end.epsilon is INFINITE:
             return profile
         return profile.with_end(up(self.end.epsilon), up(self.end.delta))
@@ -123,7 +122,6 @@ class AbstractTableCurve(AbstractCurve):
         return self._rates(alpha)[1]
 
     def _rates(self, alpha: Floats) -> tuple[Floats, Floats]:
-        """Return the rates by the profiles that are sharp at the smaller of them."""
         tpr, beta = np.ones_like(alpha), np.zeros_like(alpha)
 
         def improve(depth: float, at: Mask) -> None:
@@ -215,7 +213,6 @@ def _refine(
 
 
 def _best_depths(values: Floats, otherwise: Places) -> Places:
-    """Return the places of the depths that serve small probabilities well."""
     wanted = np.sqrt(-2 * np.log(np.clip(values, 1e-300, 1.0)))
     return np.where(values > 0, np.searchsorted(_LIMITS, wanted), otherwise)
 

@@ -177,7 +177,6 @@ def get_beta(plrvs: PLRVs, alpha: Any) -> Answer:
 
 
 def _pmf(name: str, pmf: Any, infinite: float) -> Floats:
-    """Return a checked mass function."""
     if not isinstance(pmf, (np.ndarray, list, tuple)):
         raise InvalidParameter(name, pmf, "must be an array", f"Try {name}=[1.0].")
     masses = np.asarray(pmf)

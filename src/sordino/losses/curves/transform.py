@@ -322,7 +322,6 @@ def _power(wide: NDArray[np.complex128], times: int) -> NDArray[np.complex128]:
 
 
 def _fold(masses: Floats, size: int) -> Floats:
-    """Return the masses with indices reduced modulo the window."""
     if len(masses) <= size:
         return masses
     whole = np.zeros(-(-len(masses) // size) * size)
@@ -331,7 +330,6 @@ def _fold(masses: Floats, size: int) -> Floats:
 
 
 def _gamma(size: int) -> float:
-    """Return the relative error bound of one transform."""
     return 8 * _TRANSFORM_UNIT * math.log2(2 * size)
 
 
@@ -441,7 +439,6 @@ class GridSums:
         return convolve(self._factors(tilt), low, size)
 
     def _factors(self, tilt: float) -> list[Factor]:
-        """Return the tilted masses."""
         logs = np.zeros(len(self.grids))
         for stack in self.stacks:
             logs[list(stack.rows)] = stack.moments(tilt)[0]

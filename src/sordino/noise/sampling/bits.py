@@ -126,7 +126,6 @@ class Bits:
         return int.from_bytes(_random_bytes(size), "little")
 
     def _start(self) -> CipherContext:
-        """Key the stream from the operating system."""
         seed = _random_bytes(_KEY_BYTES + _COUNTER_BYTES)
         key, counter = seed[:_KEY_BYTES], seed[_KEY_BYTES:]
         self._stream = Cipher(algorithms.AES(key), modes.CTR(counter)).encryptor()
@@ -138,7 +137,6 @@ class Bits:
 
 
 def _random_bytes(size: int) -> bytes:
-    """Return bytes of the operating system; that it has none is told as such."""
     try:
         return os.urandom(size)
     except (OSError, NotImplementedError):

@@ -255,7 +255,6 @@ class BlockTable:
     def _tail(
         self, outcome: int, weight: fmpq, place: Uniform, v: Uniform, bits: BitSource
     ) -> Point | None:
-        """Propose a geometric number of blocks beyond the last one."""
         left = outcome == 2 * self.reach
         u = Uniform(bits, bits.word(8), _WHOLE)
 
@@ -294,7 +293,6 @@ class BlockTable:
 
     @property
     def _residue(self) -> int:
-        """Return how many entries of the table stand for the residual."""
         return _ENTRIES - self.core_count
 
 

@@ -243,7 +243,6 @@ class FloatSampler(AbstractSampler):
         return draws
 
     def _point(self, draws: Draws, i: int, bits: BitSource) -> Point:
-        """Return a draw of a chunk as a point whose digits can be continued."""
         place = Uniform(bits, int(draws.place[i]), _WORD, self.table.depth)
         return Point(int(draws.block[i]), place)
 

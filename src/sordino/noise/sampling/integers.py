@@ -188,7 +188,6 @@ class IntegerSampler(AbstractSampler):
     def _add_chunk(
         self, values: NDArray[np.int64], bits: BitSource, sums: NDArray[np.int64]
     ) -> None:
-        """Fill sums with the clamped values + noise of one chunk."""
         draws = self.table.draw(values.size, bits)
         furthest = (self.table.reach + 1) << self.depth
         fits = values.max() <= _MOST - furthest and values.min() >= _LEAST + furthest
@@ -204,7 +203,6 @@ class IntegerSampler(AbstractSampler):
     def _noise(
         self, block: NDArray[np.int16], place: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Return blocks and places as integers."""
         noise = block.astype(np.int64)
         if self.depth:
             noise <<= self.depth
@@ -215,13 +213,11 @@ class IntegerSampler(AbstractSampler):
 def _clamp(
     values: NDArray[np.int64], noise: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> None:
-    """Replace the sums that wrapped around by the end they passed."""
     sums[(noise > 0) & (sums < values)] = _MOST
     sums[(noise < 0) & (sums > values)] = _LEAST
 
 
 def _compare(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
-    """Return the sums and which of them reach a whole level."""
     level = int(threshold.level)
     return Compared(sums, sums >= level if threshold.upward else sums <= level)
 

@@ -197,7 +197,6 @@ class GaussianThreshold(AbstractThresholdMechanism):
         return steps <= _MOST_STEPS and (apart.l0 == 1 or steps == 1)
 
     def _steps(self, apart: Change) -> int:
-        """Return how many steps of the lattice one key can change."""
         assert self.unit is not None  # noqa: S101 asked of lattices
         return int(floor_to(apart.linf, self.unit) / self.unit)
 
@@ -231,7 +230,6 @@ def _admitted_fit(
 
 
 def _by_rho(loss: Loss, apart: Change) -> Exact:
-    """Return the least variance by rho."""
     square, rho = finite(apart.whole) ** 2, loss.guarantees.rho
     if rho is not INFINITE and rho > 0:
         return square / (2 * rho)

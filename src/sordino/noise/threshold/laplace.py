@@ -183,7 +183,6 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         return compose([self._one(each) * copies, self._one(rest)])
 
     def _one(self, shift: Fraction) -> Loss:
-        """Return the loss of the noise on one key."""
         if self.unit is None:
             return LaplaceLoss(shift / self.scale)
         steps = math.floor(shift / self.unit)
@@ -343,7 +342,6 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
 
 
 def _largest(apart: Change) -> Fraction:
-    """Return the greatest sum of the numbers of a new key."""
     return rational_above(finite(apart.linf))
 
 
@@ -354,7 +352,6 @@ def _margin(scale: Exact, apart: Change) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _quantile(numbers: int, chance: Fraction) -> float:
-    """Return about the t at which a sum of so many noises exceeds t with a chance."""
     law, wanted = LaplaceSumLaw(numbers, Fraction(1)), float(chance)
     low, high = 0.0, _FARTHEST
     for _ in range(_HALVINGS):

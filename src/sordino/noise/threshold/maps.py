@@ -158,7 +158,6 @@ def column_keys(columns: Sequence[Any]) -> ColumnKeys:
 
 
 def _arrow_words(column: "pa.Array | pa.ChunkedArray") -> list[Words]:
-    """Return the words of an Arrow column."""
     if isinstance(column, pa.ChunkedArray):
         alone = column.num_chunks == 1
         column = column.chunk(0) if alone else column.combine_chunks()
@@ -325,7 +324,6 @@ _BASES: Final[tuple[tuple[str, Any], ...]] = (
 
 
 def _no_key(kind: str) -> InvalidData:
-    """Return the refusal of a kind of key."""
     return InvalidData(
         f"a key must not be of type {kind}: keys are {_KINDS}. "
         "Turn numbers with fractions into text or integers, and drop missing keys."
@@ -368,7 +366,6 @@ def open_map(source: Any) -> OpenedMap:
 
 
 def _open_any(source: Any) -> OpenedMap:
-    """Open a map of any kind."""
     if isinstance(source, dict):
         return _open_dict(source)
     if isinstance(source, tuple):
@@ -386,7 +383,6 @@ def _open_any(source: Any) -> OpenedMap:
 
 
 def _open_dict(source: dict[Any, Any]) -> OpenedMap:
-    """Open a dict."""
     keys = list(source)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> dict[Any, Any]:
@@ -431,7 +427,6 @@ def _open_pair(source: tuple[Any, ...]) -> OpenedMap:
 
 
 def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
-    """Return how to close answers in the kind of the values of a pair."""
     if isinstance(values, (list, tuple)):
         return lambda answers: type(values)(answers.tolist())
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -445,7 +440,6 @@ def _finisher(values: Any) -> Callable[[NDArray[Any]], Any]:
 
 
 def _open_table(table: pa.Table) -> OpenedMap:
-    """Open a table whose last column holds the values and the others the keys."""
     names = _names(table.column_names)
     keys = column_keys(table.columns[:-1])
 
@@ -458,7 +452,6 @@ def _open_table(table: pa.Table) -> OpenedMap:
 
 
 def _open_series(series: Any) -> OpenedMap:
-    """Open a pandas series whose index holds the keys."""
     index = series.index
     keys = ObjectKeys(index.tolist(), unique=index.is_unique)
 
@@ -486,7 +479,6 @@ def _open_frame(frame: Any) -> OpenedMap:
 
 
 def _names(names: list[str]) -> list[str]:
-    """Return the names of the columns of a table of keys and values."""
     if len(names) < 2:
         raise InvalidData(
             "a table needs a column of keys and, last, the column of values."
@@ -495,7 +487,6 @@ def _names(names: list[str]) -> list[str]:
 
 
 def _numbers(values: Any) -> NDArray[Any]:
-    """Return the values of a container as a flat array."""
     numbers = open_numbers(values).values
     # Objects may be anything: let the reader of lists look at each.
     return (
@@ -547,5 +538,4 @@ def _index_take(index: Any, rows: Rows) -> Any:
 
 
 def _list_take(keys: "list[Any] | tuple[Any, ...]") -> Take:
-    """Return how to take items of a list."""
     return lambda rows, order: type(keys)(keys[row] for row in rows[order].tolist())

@@ -196,7 +196,6 @@ def read_change(
 
 
 def _read_triple(d_in: Any, norm: Norm) -> tuple[int, Extended, Extended]:
-    """Read a triple."""
     expected = f"must be three numbers (l0, {norm}, linf)"
     if not isinstance(d_in, (tuple, list)) or len(d_in) != 3:
         example = "Write d_in=(1, 1, 1), or sd.Sensitivity(l0=1, linf=1)."
@@ -254,7 +253,6 @@ def _most(l0: int | Infinity, each: Extended, norm: Norm) -> Extended:
 
 
 def _integer_norm(whole: Extended, norm: Norm) -> Extended:
-    """Return the greatest norm of a change in integers within a bound."""
     if norm == "l1" or whole is INFINITE:
         return floor_to(whole, Fraction(1))
     return root(floor_to(whole**2, Fraction(1)))
@@ -503,7 +501,6 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @cached_property
     def _rule(self) -> Threshold:
-        """Return what exact sums are compared with."""
         return Threshold(self.threshold, self.threshold > 0)
 
     @cached_property

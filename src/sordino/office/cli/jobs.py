@@ -81,7 +81,6 @@ def look_ahead(desk: JobDesk, day: date) -> YearAhead:
 
 
 def _year_of_one_budget(desk: JobDesk, day: date) -> YearAhead:
-    """Return what a budget for all that is ever published comes to."""
     limit, outlook = desk.session.budget, forecast(desk, day)
     end = "The budget lasts for a year or longer."
     if outlook.refused is not None:
@@ -112,7 +111,6 @@ def _year_of_one_budget(desk: JobDesk, day: date) -> YearAhead:
 
 
 def _year_of_blocks(desk: JobDesk, outlook: BlockForecast) -> YearAhead:
-    """Return what the blocks of a year come to, for one person in all of them."""
     limit, person = headline(desk.session.budget), headline(outlook.person)
     most = headline(outlook.most)
     cost = (
@@ -210,7 +208,6 @@ def given_job(arguments: argparse.Namespace) -> tuple[Job, list[str]]:
 
 
 def _names_file(words: list[str]) -> bool:
-    """Tell whether the first word is a job file."""
     return bool(words) and words[0].endswith(".toml")
 
 
@@ -264,7 +261,6 @@ def print_price(name: str, price: Price | Batch, session: Session) -> None:
 
 
 def _person_text(session: Session) -> str:
-    """Return what a person over a year of blocks loses."""
     facts = longest_exposure(session.ledger)
     return (
         f"one person in {in_a_row(facts['blocks'])}: {facts['charged']} charged so "
@@ -311,7 +307,6 @@ def _singles(price: Price | Batch) -> Iterator[tuple[str, Price]]:
 
 
 def _title_of_errors(price: Price) -> str:
-    """Return the title of the errors."""
     return f"{float(100 * price.request.confidence):g} % within"
 
 
@@ -431,7 +426,6 @@ def print_prices(arguments: argparse.Namespace) -> None:
 
 
 def _column_and_width(text: str) -> tuple[str, Fraction]:
-    """Return COLUMN=N in two."""
     column, _, number = text.rpartition("=")
     try:
         width = Fraction(number)
@@ -667,7 +661,6 @@ def _confirm_price(
 
 
 def _tell_interrupted(desk: JobDesk, key: str) -> None:
-    """Say whether what was interrupted is charged."""
     entry = desk.session.ledger.entry(key)
     charged = (
         "nothing was charged"
@@ -695,7 +688,6 @@ def _show(desk: JobDesk, published: Published) -> None:
 
 
 def _log(desk: JobDesk, published: Published) -> None:
-    """Print one line that a program reads."""
     write_object("release", release_facts(desk, published))
 
 
@@ -721,7 +713,6 @@ def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
 
 
 def _rest_text(desk: JobDesk, published: Published) -> str:
-    """Return what is left of the budget, or of the blocks that were charged."""
     blocks = _blocks_of(desk, published)
     if not blocks:
         return headline(desk.session.remaining)

@@ -101,7 +101,6 @@ def longest_exposure(ledger: Ledger) -> dict[str, Any]:
 
 
 def _exposure_facts(size: int, exposure: Exposure) -> dict[str, Any]:
-    """Return what a person in so many blocks loses, for JSON."""
     return {
         "blocks": size,
         "worst": list(exposure.blocks),
@@ -158,7 +157,6 @@ def show_ledger(arguments: argparse.Namespace) -> None:
 
 
 def _write_facts(arguments: argparse.Namespace) -> None:
-    """Write the same as JSON."""
     with read_ledger(arguments) as ledger:
         budgets = {
             name: {
@@ -188,7 +186,6 @@ def show_history(arguments: argparse.Namespace) -> None:
 
 
 def _facts_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Return what is said of releases as JSON."""
     return [
         {
             "record": entry.number,
@@ -252,7 +249,6 @@ def _answers(path: Path) -> dict[str, Any]:
 
 
 def _release(entry: Entry) -> list[tuple[str, ...]]:
-    """Return the lines of one release."""
     facts = [
         f"{entry.when:%Y-%m-%d %H:%M %Z}",
         f"by {entry.who}" if entry.who else "",
@@ -459,7 +455,6 @@ def close_budget(arguments: argparse.Namespace) -> None:
 
 
 def _pick(several: "dict[str, Release]", name: str) -> "Release":
-    """Return one of several answers."""
     if name not in several:
         raise unknown("answer", name, [other for other in several if other])
     return several[name]
@@ -523,7 +518,6 @@ class LedgerCommand:
 
 
 def _json(parser: argparse.ArgumentParser) -> None:
-    """Add that a program reads it."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -575,7 +569,6 @@ def _key(parser: argparse.ArgumentParser) -> None:
 
 
 def _copy(parser: argparse.ArgumentParser) -> None:
-    """Add where the copy goes."""
     parser.add_argument(
         "copy", type=Path, metavar="COPY", help="a file that is not there"
     )
@@ -657,7 +650,6 @@ def _name(parser: argparse.ArgumentParser) -> None:
 
 
 def _analyst(parser: argparse.ArgumentParser) -> None:
-    """Add as whose."""
     _json(parser)
     parser.add_argument(
         "--analyst",

@@ -107,7 +107,6 @@ def _show_rules(policy: Policy) -> None:
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
-    """Add which file."""
     parser.add_argument("path", type=Path, metavar="FILE", help="the file")
 
 
@@ -124,7 +123,6 @@ def _add_signer(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ledger(parser: argparse.ArgumentParser) -> None:
-    """Add which ledger."""
     parser.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
     parser.add_argument(
         "--witness", type=Path, metavar="PATH", help="its witness, if it has one"

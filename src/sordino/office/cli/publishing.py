@@ -98,7 +98,6 @@ def verify_file(arguments: argparse.Namespace) -> int:
 
 
 def _publication(ledger: Ledger, path: Path) -> Publication | None:
-    """Return what a ledger knows of a file, or of the folder that it lies in."""
     from sordino.office.label.files import vouching_file  # noqa: PLC0415 brings Arrow
 
     known = None if path.is_dir() else ledger.publication(path)
@@ -116,7 +115,6 @@ def _rows_text(entry: Entry) -> str:
 
 
 def _by_number(ledger: Ledger) -> dict[int, Entry]:
-    """Return the charges by their numbers."""
     return {entry.number: entry for entry in ledger.entries()}
 
 

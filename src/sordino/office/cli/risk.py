@@ -141,7 +141,6 @@ def _loss(arguments: argparse.Namespace) -> Loss:
 
 
 def _odds_at(loss: Loss, share: str | float) -> float:
-    """Return how often an attacker finds the person at a share of false alarms."""
     try:
         return float(loss.tpr_at(share))
     except SordinoError as error:

@@ -95,7 +95,6 @@ def _number(text: str) -> int:
 
 
 def _limit(text: str) -> tuple[str, int]:
-    """Return COLUMN=N in two."""
     name, value = name_and_value(text)
     return name, _number(value)
 
@@ -187,7 +186,6 @@ def _plan(job: Job, words: list[str], arguments: argparse.Namespace) -> PlannedR
 
 
 def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
-    """Print what the question would cost."""
     price = desk.price(plan)
     if as_json:
         write_object("price", price_facts(price, desk.session))
@@ -207,7 +205,6 @@ def _confirm_price(
 
 
 def _release(job: Job, plan: PlannedRelease, arguments: argparse.Namespace) -> None:
-    """Charge the question and print its answer."""
     desk, is_new = open_to_release(
         job, said_day(arguments), progress=is_terminal(sys.stderr)
     )

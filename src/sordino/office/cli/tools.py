@@ -68,7 +68,6 @@ def hold_engine(arguments: argparse.Namespace) -> int:
 
 
 def _engine_to_hold(name: str) -> SQLEngine:
-    """Return an engine that can be held against what is meant."""
     match engine_to_try(name):
         case SQLEngine() as engine:
             return engine
@@ -79,7 +78,6 @@ def _engine_to_hold(name: str) -> SQLEngine:
 
 
 def _counts(cases: list[Verdict]) -> dict[str, int]:
-    """Return how many cases ended in which way."""
     counts = Counter(verdict.outcome for verdict in cases)
     return {
         outcome: counts[outcome]
@@ -100,7 +98,6 @@ def _show(cases: list[Verdict], wrong: list[Verdict]) -> None:
 
 
 def _show_json(cases: list[Verdict], wrong: list[Verdict]) -> None:
-    """Print the same as JSON."""
     shown: dict[str, Any] = {
         "conforms": not wrong,
         "cases": _counts(cases),
@@ -154,7 +151,6 @@ def write_completion(arguments: argparse.Namespace) -> None:
 
 
 def _fish(words: dict[str, list[str]]) -> Iterator[str]:
-    """Yield the lines of a script for fish."""
     commands = " ".join(words)
     yield _FISH.format(condition="__fish_use_subcommand", words=commands)
     for name, options in words.items():
@@ -163,7 +159,6 @@ def _fish(words: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _parsers(whole: argparse.ArgumentParser) -> Iterator[tuple[str, Any]]:
-    """Yield the commands of a parser by name."""
     for action in whole._actions:  # noqa: SLF001 argparse tells it in no other way
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 likewise
             yield from action.choices.items()
@@ -240,7 +235,6 @@ def examine(arguments: argparse.Namespace) -> int:
 
 
 def _result_of(check: Callable[[], str]) -> str:
-    """Return what a check says, or why it cannot."""
     try:
         return check()
     except (SordinoError, ImportError, OSError, ArithmeticError) as error:
@@ -259,7 +253,6 @@ def _packages() -> str:
 
 
 def _random() -> str:
-    """Say whether the system gives random bits."""
     return _GOOD if len(os.urandom(32)) == 32 else "NOT here"
 
 
@@ -270,7 +263,6 @@ def _exact() -> str:
 
 
 def _answers() -> str:
-    """Say whether the engine answers."""
     table = sd.PrivateTable({"day": [1, 2]}, protects=sd.AddOneRow())
     session = sd.Session({"visits": table}, sd.PureDP(1))
     release = session.release(sd.table("visits").agg(n=sd.count()), sd.PureDP(1))
@@ -305,7 +297,6 @@ def examine_folder(folder: Path) -> dict[str, str]:
 
 
 def _try_in_child(place: Path) -> dict[str, str]:
-    """Return what a process of its own found, which may be killed with all its own."""
     words = [sys.executable, "-P", "-m", "sordino.ledger.place_trial", str(place)]
     with subprocess.Popen(  # noqa: S603 this Python, and this package
         words, stdout=subprocess.PIPE, text=True, start_new_session=True

@@ -383,7 +383,6 @@ def save_report(console: Console, ledger: Path) -> Path:
 
 
 def _compare(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Table:
-    """Return noisy numbers beside the exact ones, dashes where a ward is not shown."""
     exact = _exact(table)
     noisy = {row["ward"]: row for row in release.table.to_pylist()}
     bars = {row["ward"]: row for row in release.errors.to_pylist()}

@@ -143,7 +143,6 @@ def people_picture(language: Language, odds: Odds) -> Html:
 
 
 def _half(language: Language, side: str, named: int) -> Html:
-    """Return an array below its number."""
     number = language.html(f"odds.{side}.number", count=str(named))
     words = tag(
         "p",

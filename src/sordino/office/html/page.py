@@ -124,7 +124,6 @@ def language_codes() -> tuple[str, ...]:
 
 @cache
 def _texts(code: str) -> Mapping[str, str]:
-    """Return the texts of a file by their keys."""
     source = (_FOLDER / f"{code}{_ENDING}").read_text("utf-8")
     return dict(_flatten("", tomllib.loads(source)))
 
@@ -172,7 +171,6 @@ def look() -> str:
 
 
 def _policy() -> str:
-    """Return what a browser may take from this file, and from nowhere else."""
     digest = base64.b64encode(hashlib.sha256(look().encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'"
 

@@ -104,14 +104,12 @@ def scale_of(numbers: "list[float | None]") -> tuple[float, float] | None:
 
 
 def _place(number: float, scale: tuple[float, float]) -> float:
-    """Return where a number stands."""
     least, most = scale
     inner = _WIDTH - 2 * (_MARGIN + _OPEN)
     return _MARGIN + _OPEN + inner * ((number - least) / (most - least))
 
 
 def _line(begin: float, end: float, look: str, heights: tuple[float, float]) -> str:
-    """Return a line."""
     return (
         f'<line x1="{begin:.1f}" x2="{end:.1f}" y1="{heights[0]}" y2="{heights[1]}" '
         f'stroke="currentColor" {look}/>'
@@ -119,7 +117,6 @@ def _line(begin: float, end: float, look: str, heights: tuple[float, float]) -> 
 
 
 def _svg(shapes: str, label: str) -> str:
-    """Return a picture of its own size that says what it shows."""
     words = safe_text(label, 120)
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="{words}">'
@@ -158,7 +155,6 @@ def diagram(step: Step) -> str:
 
 
 def _first_steps(diagrams: Iterable[str]) -> str:
-    """Return what comes first, and an arrow down."""
     arrow = '<div class="aside" aria-hidden="true">↓</div>'
     return f'<div style="{_ROW}">{"".join(diagrams)}</div>{arrow}'
 

@@ -82,7 +82,6 @@ def draft_text(draft: Draft) -> str:
 
 
 def _limits(group: str, *, by_group: bool) -> str:
-    """Return what one person contributes at most, and why it is said."""
     if not by_group:
         return f"{_WHY_LIMITS}limits = {{ max_rows_per_id = 5 }}\n"
     name = _quoted(group)
@@ -139,7 +138,6 @@ def _share(number: str, part: int) -> str:
 
 
 def _header(path: Path) -> list[str]:
-    """Return the names in the first line of a text file."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             line = file.readline(_LONGEST_HEADER)
@@ -170,7 +168,6 @@ def _table_name(source: str) -> str:
 
 
 def _budget(epsilon: str, delta: str) -> str:
-    """Return a budget as TOML."""
     if delta in {"0", ""}:
         return f"{{ epsilon = {_quoted(epsilon)} }}"
     return f"{{ epsilon = {_quoted(epsilon)}, delta = {_quoted(delta)} }}"

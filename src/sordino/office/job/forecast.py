@@ -52,7 +52,6 @@ def least_budget(
 
 
 def _prices(desk: JobDesk, plan: PlannedRelease) -> Callable[[Fraction], Price]:
-    """Return what prices a release at so many times its budget."""
     question = desk.question(plan)
     requests, budget = question.requests, question.budget
     if not isinstance(requests, Request) or not isinstance(budget, Loss):
@@ -163,7 +162,6 @@ def _lack_text(rule: AbstractFilter, run: _Run, sums: Mapping[str, Charge]) -> s
 
 
 def _blocks_of_year(reading: BlockReading, day: date) -> tuple[str, ...]:
-    """Return the blocks of somebody who is present from a day on for a year."""
     calendar = reading.blocks
     names = calendar.names(max(day, reading.first), date.max)
     return tuple(islice(names, IN_A_YEAR[calendar.every]))
@@ -172,7 +170,6 @@ def _blocks_of_year(reading: BlockReading, day: date) -> tuple[str, ...]:
 def _sums_so_far(
     desk: JobDesk, zero: Charge, watched: frozenset[str]
 ) -> tuple[dict[str, Charge], Charge]:
-    """Return what each block was charged, and what a person in some blocks was."""
     sums: dict[str, Charge] = {}
     person = zero
     for entry in desk.session.ledger.entries():
@@ -184,7 +181,6 @@ def _sums_so_far(
 
 
 def _runs(desk: JobDesk, day: date, readings: Mapping[str, BlockReading]) -> list[_Run]:
-    """Return what falls due, in order of its days, what was missed first."""
     limit = desk.session.ledger.first_limit()
     runs: list[_Run] = []
     for plan in desk.job.releases.values():
@@ -206,7 +202,6 @@ def _runs(desk: JobDesk, day: date, readings: Mapping[str, BlockReading]) -> lis
 def _cover(
     reading: BlockReading, period: str, touched: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return what a period's release is charged to, by what the newest one is."""
     whole = tuple(name for name in touched if name == WHOLE)
     return whole if touched == whole else (*whole, *reading.blocks_of(period))
 
@@ -259,7 +254,6 @@ def forecast(desk: JobDesk, day: date) -> Forecast:
 
 
 def _starts(desk: JobDesk, day: date) -> list[tuple[date, PlannedRelease, str]]:
-    """Return what falls due within a year, in order of its days."""
     runs: list[tuple[date, PlannedRelease, str]] = []
     for plan in desk.job.releases.values():
         days = [day]
@@ -271,12 +265,10 @@ def _starts(desk: JobDesk, day: date) -> list[tuple[date, PlannedRelease, str]]:
 
 
 def _charge(desk: JobDesk, plan: PlannedRelease, limit: Limit) -> Charge:
-    """Return what one release is charged."""
     return limit.rule.charge_for(desk.question(plan).budget, desk.price(plan).loss)
 
 
 def _sum_of_charges(desk: JobDesk, limit: Limit) -> Charge:
-    """Return what was charged so far."""
     name, ledger = desk.job.ledger.analyst or DATASET, desk.session.ledger
     total, each = limit.rule.zero, dict[str, Charge]()
     for entry in ledger.entries():

@@ -157,7 +157,6 @@ def _blocks(section: Section) -> dict[str, str]:
 
 
 def _columns(section: Section) -> dict[str, Any]:
-    """Return the declared types of columns."""
     columns = section.section("columns")
     return {name: columns.text(name) for name in columns}
 
@@ -333,7 +332,6 @@ def _refuse_no_workers(root: Section, releases: Mapping[str, PlannedRelease]) ->
 
 
 def _programs(releases: Mapping[str, PlannedRelease], folder: Path) -> dict[str, str]:
-    """Return the texts of the Python files that releases name."""
     programs = {
         release.function[0]: release.place
         for release in releases.values()

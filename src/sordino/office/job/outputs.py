@@ -92,7 +92,6 @@ def record_files(ledger: Ledger, key: str, paths: list[Path], who: str) -> None:
 
 
 def _label_path(path: Path) -> Path:
-    """Return where the label of a file would lie beside it."""
     return path.with_name(path.name + BESIDE)
 
 

@@ -189,7 +189,6 @@ def read_block_reading(
 
 
 def _last(release: Section) -> int:
-    """Return how many blocks a release reads."""
     reads: Any = release.values.get("reads", "period")
     whole = isinstance(reads, int) and not isinstance(reads, bool)
     if reads == "period":
@@ -409,7 +408,6 @@ def _function(section: Section) -> tuple[str, str]:
 
 
 def _confidence(section: Section) -> Fraction:
-    """Return the least chance that intervals hold."""
     with section.place_refusals("confidence"):
         return read_confidence(file_value(section.values.get("confidence", "0.95")))
 
@@ -448,7 +446,6 @@ def _files(section: Section) -> str:
 
 
 def _formats(section: Section) -> tuple[str, ...]:
-    """Return the endings of the files that it becomes."""
     formats = section.texts("out", USUAL)
     if not formats or not set(formats) <= set(FORMATS):
         raise section.wrong(

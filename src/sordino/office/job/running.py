@@ -105,7 +105,6 @@ def read_question(session: Session, plan: PlannedRelease, job: Job) -> AskedRele
 
 
 def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
-    """Return what a text of SQL asks; its groupings lie below each other."""
     catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
     keys = _keys(session, plan.keys)
     beside = SqlGiven(plan.limits, plan.bounds, keys, plan.dialect, plan.is_typed)
@@ -147,7 +146,6 @@ def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
 
 
 def _call_function(plan: PlannedRelease, job: Job) -> Requests:
-    """Return what the function of a Python file asks, by the text that is recorded."""
     file, name = plan.function or ("", "")
     place = f"{plan.place}.query"
     module = types.ModuleType(Path(file).stem)
@@ -217,7 +215,6 @@ def turn_of(ledger: Path, key: str, patience: float = _PATIENCE) -> Generator[No
 
 
 def _open_beside(ledger: Path) -> int | None:
-    """Return the file that is locked, None where there is none."""
     if sys.platform == "win32":
         return None
     try:
@@ -402,7 +399,6 @@ class JobDesk:
         releases: Mapping[str, Release | ReleasedFiles],
         files: tuple[Path | str, ...],
     ) -> Published:
-        """Return what was made, and whether it is this run that was charged for it."""
         key = plan.key(period)
         entry = self.session.ledger.entry(key)
         number = 0 if entry is None else entry.number
@@ -513,7 +509,6 @@ def open_to_release(
 
 
 def _opening_terms(book: BookPlan, word: SaidDay) -> dict[str, Any]:
-    """Return how the ledger of a job is opened."""
     return {
         "witness": book.witness,
         "only_writer": book.only_writer,
@@ -544,7 +539,6 @@ def _adopt(job: Job, ledger: Ledger) -> None:
 
 
 def _session(job: Job, ledger: Ledger, *, progress: bool = False) -> Session:
-    """Return a session over a job's tables that charges a ledger."""
     book = job.ledger
     return Session(
         tables=job.tables,

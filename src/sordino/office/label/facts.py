@@ -262,21 +262,18 @@ def _natural(value: Any) -> int:
 
 
 def _truth(value: Any) -> bool:
-    """Return a truth."""
     if type(value) is not bool:
         raise TypeError
     return value
 
 
 def _double(value: Any) -> float:
-    """Return a finite number."""
     if type(value) not in {int, float} or not math.isfinite(value):
         raise TypeError
     return float(value)
 
 
 def _hundredth(value: Any) -> int:
-    """Return so many of a hundred."""
     if not 0 <= _whole(value) <= 100:
         raise ValueError
     return _whole(value)
@@ -291,25 +288,20 @@ def _share(value: Any) -> str:
 
 
 def _moment(value: Any) -> str:
-    """Return a time."""
     return datetime.fromisoformat(_text(value)).isoformat()
 
 
 def _kind_of_groups(value: Any) -> str:
-    """Return which groups there are."""
     if value not in _GROUPS:
         raise ValueError
     return _text(value)
 
 
 def _optional(read: Reader[T]) -> Reader[T | None]:
-    """Return a reader that takes nothing as well."""
     return lambda value: None if value is None else read(value)
 
 
 def _several(read: Reader[T]) -> Reader[tuple[T, ...]]:
-    """Return a reader of lists."""
-
     def read_list(value: Any) -> tuple[T, ...]:
         if not isinstance(value, list) or len(value) > _MOST:
             raise TypeError

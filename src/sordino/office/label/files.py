@@ -182,7 +182,6 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
 
 
 def _column(field: "pa.Field", title: str, meaning: str) -> dict[str, Any]:
-    """Return the description of a column."""
     kind = str(field.type)
     named = _TYPES.get(kind, "string")
     return {
@@ -231,7 +230,6 @@ def without_formulas(table: "pa.Table") -> "pa.Table":
 
 
 def _harmless(text: str | None) -> str | None:
-    """Return a text that is shown as it is."""
     return f"'{text}" if text is not None and text.startswith(BEGINS) else text
 
 
@@ -294,12 +292,10 @@ def labelled_table(release: LabelledRelease) -> "pa.Table":
 
 
 def _texts(facts: LabelFacts, file: str) -> LabelTexts:
-    """Return what the label of a file says, in English."""
     return label_texts(facts, read_language("en"), file, "")
 
 
 def _facts(release: ReleaseView) -> dict[str, object]:
-    """Return what a file says of its release."""
     return {
         "confidence": str(release.confidence),
         "guarantees": _guarantees(release.loss),
@@ -459,7 +455,6 @@ def vouching_file(path: Path) -> Path:
 
 
 def _has_beside(path: Path) -> bool:
-    """Tell whether a file has a label of its own beside it."""
     return path.with_name(path.name + BESIDE).is_file()
 
 
@@ -499,7 +494,6 @@ def _parquet_text(path: Path) -> str:
 
 
 def _text_beside(path: Path, beside: Path) -> str:
-    """Return the text of the facts in the metadata beside a file, which are its own."""
     if not beside.is_file():
         raise InvalidLabel(
             path.name,

@@ -137,7 +137,6 @@ def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 
 def _of_hundred(count: int | None, language: Language) -> str:
-    """Return so many of a hundred, at most."""
     if count is None:
         return language.plain("label.unknown")
     most = language.whole(min(count, MOST))
@@ -212,7 +211,6 @@ def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 
 def _limit(limit: RowLimit, language: Language) -> LabelRow:
-    """Return how much of one person counts."""
     columns = ", ".join(_name(language, name) for name in limit.columns[:MOST_ROWS])
     key = f"label.limits.{_LIMITS.get(limit.verb, 'other')}"
     name = language.plain(key, columns=columns)
@@ -221,7 +219,6 @@ def _limit(limit: RowLimit, language: Language) -> LabelRow:
 
 
 def _bounds(bounds: CountedRange, language: Language) -> LabelRow:
-    """Return between which bounds values count."""
     name = _name(language, bounds.name)
     low, high = (
         language.number(format_number(end)) for end in (bounds.low, bounds.high)
@@ -233,7 +230,6 @@ def _bounds(bounds: CountedRange, language: Language) -> LabelRow:
 
 
 def _count_row(counted: LeftOut, language: Language) -> LabelRow:
-    """Return about how much was left out of one kind."""
     kind = language.plain(f"label.kinds.{_KINDS.get(counted.kind, 'other')}")
     low, high = (
         language.number(format_number(end)) for end in (counted.low, counted.high)
@@ -247,7 +243,6 @@ def _count_row(counted: LeftOut, language: Language) -> LabelRow:
 
 
 def _groups(facts: LabelFacts, language: Language) -> str:
-    """Return whether small groups are hidden."""
     key = f"label.groups.{facts.groups}" if facts.groups else "label.unknown"
     if facts.shown_from is not None and facts.groups in {"hidden", "mixed"}:
         level = language.number(f"{facts.shown_from:,.3g}")

@@ -109,7 +109,6 @@ def _row(row: LabelRow, is_under: bool) -> Iterator[PictureLine]:  # noqa: FBT00
 
 
 def _fold(text: str, size: float = _SIZE, weight: str = "normal") -> list[str]:
-    """Return a text in pieces that fit into the width."""
     room = _WIDTH - 2 * _MARGIN - _INDENT
     letters = max(int(len(text) * room / max(_width(text, weight, size), 0.1)), _FEWEST)
     pieces = textwrap.wrap(text, letters)
@@ -123,7 +122,6 @@ def _fold(text: str, size: float = _SIZE, weight: str = "normal") -> list[str]:
 
 @cache
 def _width(text: str, weight: str = "normal", size: float = _SIZE) -> float:
-    """Return how many inches wide a text is."""
     from matplotlib.font_manager import FontProperties  # noqa: PLC0415 slow to import
     from matplotlib.textpath import TextPath  # noqa: PLC0415 slow to import
 

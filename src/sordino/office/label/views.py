@@ -61,7 +61,6 @@ def label_panel(texts: LabelTexts) -> str:
 
 
 def _table(part: LabelPart, look: str) -> Html:
-    """Return the rows of a part."""
     heading = (
         [tag("tr", tag("th", tag("b", part.heading), scope="colgroup", colspan=2))]
         if part.heading
@@ -81,7 +80,6 @@ def _row(row: LabelRow) -> Html:
 
 
 def _panel_part(part: LabelPart) -> Html:
-    """Return the rows of a part in a notebook."""
     heading = [tag("strong", part.heading)] if part.heading else []
     rows = (
         tag("tr", tag("td", row.name), tag("td", row.value, class_="number"))
@@ -154,12 +152,10 @@ class Label:
         return plain_label(self.texts)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show it in a notebook."""
         return label_panel(self.texts)
 
 
 def _picture(label: Label) -> bytes:
-    """Return a picture of a label."""
     from sordino.office.label.picture import label_png  # noqa: PLC0415 matplotlib is slow
 
     return label_png(label.texts)
@@ -181,7 +177,6 @@ _ENDINGS: Final[Mapping[str, Form]] = {
 
 
 def _form(path: Any) -> Form:
-    """Return what a label is written as under a name, or refuse its ending."""
     ending = Path(path).suffix.lower() if isinstance(path, (str, Path)) else ""
     if ending not in _ENDINGS:
         raise InvalidParameter(

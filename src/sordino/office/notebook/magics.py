@@ -83,7 +83,6 @@ def variable(name: str, known: Mapping[str, Any]) -> Any:
 
 
 def _parser() -> _Parser:
-    """Return what reads the words."""
     parser = _Parser(prog="%%dp", add_help=False, allow_abbrev=False)
     parser.add_argument("session", nargs="?", default="session")
     for amount in (*_AMOUNTS, "delta"):
@@ -155,7 +154,6 @@ class DPMagic:
         return result
 
     def _answer(self, options: Said, text: str) -> Any:
-        """Return what is question for."""
         known = self._shell.user_ns
         session = variable(options.session, known)
         if not isinstance(session, Session):

@@ -159,7 +159,6 @@ def _head_rows(release: ReleaseView, scales: "list[tuple[float, float] | None]")
 
 
 def _row(row: RowTexts, scales: "list[tuple[float, float] | None]") -> str:
-    """Return a group."""
     keys = "".join(f"<td>{safe_text(key)}</td>" for key in row.keys)
     return f"<tr>{keys}{''.join(map(_figure, row.figures, scales))}</tr>"
 

@@ -190,7 +190,6 @@ def set_scale(axes: "Axes", scale: Scale, width: float) -> None:
 
 
 def _guides(scale: Scale, series: Series) -> tuple[Floats, Floats]:
-    """Return where the quiet lines begin and end."""
     start = min(max(0.0, scale.least), scale.most)
     return np.full(len(series.value), start), series.value
 

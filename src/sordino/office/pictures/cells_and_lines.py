@@ -226,7 +226,6 @@ def _steps(cells: list[Cell]) -> list[float]:
 
 
 def _step(value: float, steps: list[float]) -> int:
-    """Return which tint a number has."""
     return sum(1 for step in steps if value > step)
 
 

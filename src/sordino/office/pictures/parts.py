@@ -152,7 +152,6 @@ def _drop_absent_keys(part: GroupTable, heading: str) -> GroupTable:
 
 
 def _numbers(column: Any) -> Floats:
-    """Return a column as doubles, NaN where there is none that can be drawn."""
     values = np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
     return np.where(np.abs(values) <= _LARGEST, values, np.nan)
 
@@ -170,7 +169,6 @@ _BEYOND: Final = 0.12
 
 @cache
 def _renderer(dots: int) -> Any:
-    """Return what measures texts; it draws nothing."""
     return RendererAgg(1, 1, dots)  # type: ignore[no-untyped-call]
 
 

@@ -115,7 +115,6 @@ def _is_run(values: set[Any]) -> bool:
 
 
 def _choose_form(part: GroupTable) -> str:
-    """Return the picture that fits a table."""
     columns = _key_values(part)
     if len(columns) == 1 and is_period(columns[0]):
         return "line"
@@ -150,7 +149,6 @@ def _sizes(part: GroupTable) -> list[int]:
 
 
 def _refuse_other_shapes(part: GroupTable, form: str) -> None:
-    """Refuse a picture that the keys cannot fill."""
     if form == "line" and len(part.keys) != 1:
         problem = f"is a line, and there are {len(part.keys)} keys"
         raise InvalidParameter("form", form, problem, "A line needs one key.")
@@ -276,13 +274,11 @@ def _band_caption(part: GroupTable) -> list[str]:
 
 
 def _line_caption(part: GroupTable) -> list[str]:
-    """Say what line and ribbon are."""
     del part
     return ["line: the noisy numbers, ribbon: their intervals"]
 
 
 def _cell_caption(part: GroupTable) -> list[str]:
-    """Say what italics and dashes are."""
     cells = [cell for name in part.names for cell in part_cells(part, name)]
     down, across = cell_axes(part)
     rough = "italics: the interval reaches further than a fifth of the number"
@@ -347,7 +343,6 @@ def _fill_bands(
 def _fill_line(
     axes: Axes, part: GroupTable, name: str, wishes: Wishes, inks: Inks
 ) -> None:
-    """Draw a line over periods."""
     del wishes
     ordered = cells_and_lines.in_order(part)
     series = ordered.series(name)
@@ -360,7 +355,6 @@ def _fill_line(
 def _fill_cells(
     axes: Axes, part: GroupTable, name: str, wishes: Wishes, inks: Inks
 ) -> None:
-    """Draw a map of cells."""
     del wishes
     down, across = cells_and_lines.cell_axes(part)
     cells = cells_and_lines.part_cells(part, name)

@@ -162,7 +162,6 @@ def amounts_in_words(language: Language, amounts: Amounts, rounding: str) -> str
 
 
 def _is_usable(whole: Extended) -> bool:
-    """Tell whether an amount is one that can be used up."""
     return isinstance(whole, Fraction) and whole > 0
 
 
@@ -216,7 +215,6 @@ def purse_of(ledger: Ledger, name: str, *, is_closed: bool) -> Purse:
 
 
 def _set_aside(ledger: Ledger, name: str) -> dict[str, Fraction]:
-    """Return what is set aside of a budget, by the name of the amount."""
     amounts = [
         pair
         for earmark in ledger.earmarks()
@@ -290,7 +288,6 @@ def cut_sentences(language: Language, publication: ShownRelease) -> Iterator[Htm
 
 
 def _cut_sentence(language: Language, cut: Verb) -> Html:
-    """Return the sentence of a limit or of bounds."""
     verb, arguments = cut
     values: dict[str, Content] = {
         "limit": plain_name(arguments.get("limit", arguments.get("max_rows", ""))),
@@ -323,7 +320,6 @@ def _end(language: Language, words: Any) -> str:
 
 
 def _measured_line(language: Language, row: Mapping[str, Any]) -> Html:
-    """Return a noisy count of what was left out."""
     low, high = (language.number(format_number(row[end])) for end in ("low", "high"))
     return language.html(
         f"cut.measured.{str(row['kind']).replace(' ', '_')}",

@@ -58,7 +58,6 @@ def report_document(language: Language, story: Story) -> str:
 
 
 def _head(language: Language, story: Story) -> Html:
-    """Return what the report is about, from when it is, and its pages."""
     newest = story.shown[0].when if story.shown else None
     parts = [language.html("report.kind")]
     if newest is not None:
@@ -139,7 +138,6 @@ def answer_of(name: str, release: LabelledRelease) -> ShownTable:
 
 
 def _count_bands(release: LabelledRelease) -> int:
-    """Return how many numbers of a release have a band."""
     lows = (error_names(name)[1] for name in release.names)
     return sum(len(release) - release.errors[low].null_count for low in lows)
 
@@ -180,7 +178,6 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
 
 
 def _promise_of(ledger: Ledger) -> Loss:
-    """Return what holds of everything together, or of people of any one block."""
     if ledger.division is None or not ledger.blocks():
         return ledger.first_limit().rule.promise
     return ledger.exposure(1).promise
@@ -231,7 +228,6 @@ def _files(
 
 
 def _publication(ledger: Ledger, entry: Entry, record: Record) -> ShownRelease:
-    """Return a release as a reader is told of it."""
     fields = record.fields
     try:
         releases = {} if entry.key is None else ledger.answers(entry.key)

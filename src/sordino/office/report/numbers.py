@@ -64,7 +64,6 @@ def answer_parts(language: Language, answer: ShownTable) -> Iterator[Html]:
 
 
 def _bands(language: Language, answer: ShownTable, column: NumberColumn) -> Html:
-    """Return the first rows with bands."""
     rows = list(column.rows)
     if answer.rows <= FEW and len(answer.keys) == 1:
         rows.sort(key=_size, reverse=True)
@@ -187,7 +186,6 @@ def _files(language: Language, files: ShownFiles) -> Iterator[Html]:
 
 
 def _title(language: Language, publication: ShownRelease) -> Html:
-    """Return the number and the key of a release."""
     if not publication.number:
         return language.html("published.alone")
     number = f"{publication.number}. "
@@ -241,14 +239,12 @@ def _who(language: Language, publication: ShownRelease) -> Html:
 
 
 def _odds_alone(language: Language, publication: ShownRelease) -> Html:
-    """Return the odds of a release by itself."""
     odds = Odds(publication.bound)
     count = hundred_text(language, odds.finds(FALSE_ALARMS))
     return language.html("published.itself", alarms=str(FALSE_ALARMS), count=count)
 
 
 def _groups(language: Language, publication: ShownRelease) -> Html:
-    """Return which groups have a number."""
     has_groups = any(answer.keys for answer in publication.answers)
     if publication.files is None and not has_groups:
         return language.html("published.groups.one")

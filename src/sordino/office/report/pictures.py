@@ -70,7 +70,6 @@ def _width(language: Language, column: NumberColumn) -> Html:
 
 
 def _cell(language: Language, row: Banded | None, most: float) -> Html:
-    """Return a cell."""
     if row is None:
         return tag("td", "", class_="t0")
     look = f"t{_tint(row.value, most)}{' rough' if row.is_rough else ''}"
@@ -132,7 +131,6 @@ def _place_of(days: Sequence[date], day: date) -> float:
 
 
 def _side(language: Language, scale: Scale) -> Html:
-    """Return the numbers beside the picture."""
     texts = (
         tag("text", language.number(f"{tick:,.10g}"), x=40, text_anchor="end",
             y=f"{_height_of(scale, tick) + 4:.1f}")
@@ -195,7 +193,6 @@ def _dates(language: Language, days: Sequence[date]) -> Html:
 
 
 def _words(language: Language, days: Sequence[date], column: NumberColumn) -> str:
-    """Return what the picture shows, in words."""
     rows = list(zip(days, column.rows, strict=True))
     least = min(rows, key=lambda pair: pair[1].value or 0)
     most = max(rows, key=lambda pair: pair[1].value or 0)
@@ -230,7 +227,6 @@ def _numbers(language: Language, days: Sequence[date], column: NumberColumn) -> 
 
 
 def _number_row(language: Language, day: date, row: Banded) -> Html:
-    """Return the number of a day."""
     return tag(
         "tr",
         tag("th", language.day(day), scope="row"),

@@ -81,14 +81,12 @@ def list_omissions(story: Story) -> Iterator[Omission]:
 
 
 def _growth(story: Story) -> Omission:
-    """Return how it stands with a table that grows."""
     if story.accounts is not None and story.accounts.division is not None:
         return Omission("growth", "tended", "growth_blocks")
     return Omission("growth", "applies", "growth")
 
 
 def _split_ids(story: Story) -> Omission:
-    """Return how it stands with persons who are several."""
     units = units_of(story.questions).values()
     if not units:
         return Omission("split", "unstated", "split_unknown")
@@ -101,13 +99,11 @@ def _split_ids(story: Story) -> Omission:
 
 
 def _of_verb(name: str, occurs: bool | None) -> Omission:  # noqa: FBT001 a fact, not a switch
-    """Return how it stands with what a release may or may not have done."""
     state = "unstated" if occurs is None else "applies" if occurs else "absent"
     return Omission(name, state, f"{name}_{state}")
 
 
 def _vouchers(story: Story) -> Omission:
-    """Return how it stands with rows that somebody's program makes of others."""
     if vouchers_of(story.questions):
         return Omission("vouched", "applies", "vouched_applies")
     state = "unstated" if "" in story.questions else "absent"
@@ -115,7 +111,6 @@ def _vouchers(story: Story) -> Omission:
 
 
 def _cut_off(story: Story) -> Omission:
-    """Return how it stands with what limits cut off."""
     if any(answer.left_out for each in story.shown for answer in each.answers):
         return Omission("cut", "tended", "cut_measured")
     if "" not in story.questions and not any(map(cuts_of, story.questions)):
@@ -124,7 +119,6 @@ def _cut_off(story: Story) -> Omission:
 
 
 def _old_copy(story: Story) -> Omission:
-    """Return how it stands with an older copy of the ledger."""
     if story.accounts is None:
         return Omission("copy", "unstated", "copy_unknown")
     if story.accounts.trail.has_witness:
@@ -133,7 +127,6 @@ def _old_copy(story: Story) -> Omission:
 
 
 def _row(language: Language, story: Story, line: Omission) -> Html:
-    """Return a line."""
     state = tag(
         "span",
         tag("i", _SIGNS[line.state], aria_hidden="true"),
@@ -149,7 +142,6 @@ def _row(language: Language, story: Story, line: Omission) -> Html:
 
 
 def _explain(language: Language, story: Story, line: Omission) -> Html:
-    """Return what a line means here."""
     odds = Odds(story.bound)
     if line.meaning == "groups" and odds.promises:
         return language.html(
@@ -199,7 +191,6 @@ def blocks_part(language: Language, division: Division) -> Html:
 
 
 def _caption(language: Language, purses: tuple[Purse, ...]) -> Html:
-    """Say in what amounts are counted."""
     name = main_name(purses[0]) if purses else None
     if name is None:
         return NOTHING
@@ -208,7 +199,6 @@ def _caption(language: Language, purses: tuple[Purse, ...]) -> Html:
 
 
 def _block_row(language: Language, purse: Purse) -> Html:
-    """Return a block."""
     name = main_name(purse)
     amounts = (
         ("", "", "")
@@ -224,7 +214,6 @@ def _block_row(language: Language, purse: Purse) -> Html:
 
 
 def _several(language: Language, division: Division) -> Iterator[Html]:
-    """Yield how many are named who are in several blocks."""
     if not division.bounds:
         return
     yield tag("p", language.html("blocks.several", alarms=str(FALSE_ALARMS)))
@@ -302,7 +291,6 @@ def asking_part(language: Language, accounts: Accounts) -> Html:
 
 
 def _purse_row(language: Language, purse: Purse, dataset: Purse) -> Html:
-    """Return the line of a name."""
     name = main_name(purse)
     who = language.html("asking.all") if purse is dataset else language.name(purse.name)
     if name is None:
@@ -343,7 +331,6 @@ def _texts(language: Language, purse: Purse, name: str) -> dict[str, str]:
 
 
 def _remarks(language: Language, purse: Purse) -> Iterator[Html]:
-    """Yield what else is to be known of the limit."""
     if purse.is_lowered:
         yield tag("p", language.html("limit.lowered"))
     if purse.is_closed:
@@ -446,7 +433,6 @@ def promise_scope(story: Story) -> str:
 
 
 def _budgets(language: Language, accounts: Accounts) -> list[Html]:
-    """Return what is left, and who may ask for it."""
     asking = asking_part(language, accounts)
     if accounts.division is None:
         return [limit_part(language, accounts), asking]
@@ -472,7 +458,6 @@ def odds_parts(language: Language, odds: Odds) -> Iterable[Html]:
 
 
 def _other_alarms(language: Language, odds: Odds) -> Html:
-    """Return how many are found at other numbers of mistakes."""
     top = (tag("th", str(alarms), scope="col", class_="n") for alarms in OTHER_ALARMS)
     below = (
         tag("td", hundred_text(language, odds.finds(alarms)), class_="n")
@@ -514,7 +499,6 @@ def unit_text(language: Language, unit: Verb) -> Html:
 
 
 def _first_of(arguments: Mapping[str, Any], *names: str) -> str:
-    """Return the first of some arguments that is there."""
     return next(
         (plain_name(arguments[name]) for name in names if name in arguments), ""
     )

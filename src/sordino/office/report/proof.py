@@ -119,7 +119,6 @@ def _box(language: Language, kind: str, line: str) -> Html:
 
 
 def _trail(language: Language, trail: Trail) -> Iterator[Html]:
-    """Yield by what the ledger can be checked."""
     counts = language.html(
         "proof.counts",
         records=language.whole(trail.records),
@@ -280,7 +279,6 @@ def _table(language: Language, rows: list[Neighbour]) -> Html:
 
 
 def _row(language: Language, row: Neighbour) -> Html:
-    """Return a publication."""
     count: Content = hundred_text(language, row.people)
     return tag(
         "tr",
@@ -309,7 +307,6 @@ def _dot(row: Neighbour) -> Html:
 
 
 def _axis() -> Html:
-    """Return the ends and the middle of the scale."""
     texts = (
         tag("text", str(tick), x=f"{tick}%", y=14, text_anchor=side)
         for tick, side in _ENDS.items()

@@ -150,7 +150,6 @@ def step_kind(line: str) -> str:
 
 
 def _tree(lines: list[str]) -> RowStep | None:
-    """Return the tree of indented lines, None where there is none."""
     if not lines:
         return None
     top, *below = lines
@@ -166,5 +165,4 @@ def _tree(lines: list[str]) -> RowStep | None:
 
 
 def _depth(line: str) -> int:
-    """Return how deep a line stands in its tree."""
     return min((len(line) - len(line.lstrip())) // len(_BRANCH), _DEEPEST)

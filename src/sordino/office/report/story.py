@@ -128,12 +128,10 @@ def band(scale: Scale, row: Banded) -> Html:
 
 
 def _is_drawn(row: Banded) -> bool:
-    """Tell whether a row has a number that has a place."""
     return row.value is not None and math.isfinite(row.value)
 
 
 def _row(language: Language, scale: Scale, row: Banded) -> Html:
-    """Return a group."""
     ends = ends_text(language, row)
     cells = (
         tag("th", group_name(language, row.group), scope="row"),
@@ -166,13 +164,11 @@ def ends_text(language: Language, row: Banded) -> str:
 
 
 def _line(look: str, begin: float, end: float) -> Html:
-    """Return a level line."""
     return tag("line", class_=look, x1=f"{begin:.2f}%", x2=f"{end:.2f}%",
                y1=_MIDDLE, y2=_MIDDLE)  # fmt: skip
 
 
 def _finite(end: float | None) -> bool:
-    """Tell whether an end is a number."""
     return end is not None and math.isfinite(end)
 
 

@@ -222,7 +222,6 @@ def count_of(asking: Asking, clause: Clause, kept: Expression | None) -> Aggrega
 
 
 def _ones(kept: Expression) -> AbstractAggregation:
-    """Return the number of rows for which a condition is true."""
     return sum_of(when(kept).then(1).otherwise(0), 0, 1)
 
 
@@ -250,7 +249,6 @@ def _count_distinct(
 
 
 def _count_if(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Return the number of rows for which a condition is true."""
     clause.scalar("zero_on_all_null")
     true = condition(clause.take("this"), asking.rows)
     both = true if kept is None else kept & true
@@ -322,7 +320,6 @@ def _quantile(
     share: Fraction,
     kept: Expression | None,
 ) -> Aggregate:
-    """Return the question for a quantile."""
     value = asking.value(body, kept)
     if value.type not in NUMBERS:
         raise clause.refusal(

@@ -107,7 +107,6 @@ class AnswerScope(AbstractScope):
         return self.value_of(col(MARK).map_values(bits))
 
     def _key_name(self, clause: Clause) -> str:
-        """Return the key that an argument of GROUPING is."""
         key = self.key_of(clause)
         if key is None:
             raise clause.refusal(
@@ -175,7 +174,6 @@ class AnswerScope(AbstractScope):
         return fresh
 
     def _answer(self, name: str) -> Value:
-        """Return an answer in the type that SQL gives it."""
         kind = self.asked[name].type
         answer: Expression = col(name)
         exact = self.asked[name].counts or kind not in _NUMBERS
@@ -186,7 +184,6 @@ class AnswerScope(AbstractScope):
         return self._alias_of(clause) is not None
 
     def _alias_of(self, clause: Clause) -> str | None:
-        """Return the alias that a name stands for."""
         node = clause.node
         if not isinstance(node, exp.Column) or node.table:
             return None
@@ -208,12 +205,10 @@ _NUMBERS: Final = ("i64", "f64")
 
 
 def _asks_within(clause: Clause) -> bool:
-    """Tell whether there is an aggregate in an expression."""
     return any(map(asks, clause.node.walk()))
 
 
 def _reads(clause: Clause) -> bool:
-    """Tell whether an expression reads a column."""
     return clause.node.find(exp.Column) is not None
 
 

@@ -287,7 +287,6 @@ def _visible(query: Query, catalog: AbstractCatalog) -> RowScope:
 
 
 def _name_table(rows: RowScope, name: str | None) -> RowScope:
-    """Return rows whose columns can be asked for under the name of their table."""
     tables = {} if name is None else {name.lower(): rows.columns}
     return replace(rows, tables=tables)
 
@@ -346,7 +345,6 @@ def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
 
 
 def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
-    """Return the rows of two tables that agree in some columns."""
     sides = tuple(str(clause.scalar(word) or "").upper() for word in ("side", "kind"))
     if sides not in _SIDES:
         raise clause.refusal(
@@ -442,7 +440,6 @@ def _sides(clause: Clause, left: RowScope, right: RowScope) -> tuple[str, str]:
 
 
 def _with_keys(clause: Clause, left: RowScope, pairs: list[tuple[str, str]]) -> Query:
-    """Return the left rows with columns named as the right side names them."""
     renamed: dict[str, Any] = {}
     for ours, theirs in pairs:
         if ours != theirs:
@@ -458,7 +455,6 @@ def _with_keys(clause: Clause, left: RowScope, pairs: list[tuple[str, str]]) -> 
 def _both(
     query: Query, left: RowScope, right: RowScope, on: list[str], *, hidden: bool
 ) -> RowScope:
-    """Return the pairs with the names of both sides."""
     schema: Schema = query.resolve(left.catalog).schema
     names: Visible = {}
     before = {*left.schema.names, *on}

@@ -44,12 +44,10 @@ def _some(sets: Iterator[Set]) -> list[Set]:
 
 
 def _composites(clause: Clause) -> list[Set]:
-    """Return what stands in the brackets, some of it in brackets of its own."""
     return [_composite(element) for element in clause.each("expressions")]
 
 
 def _composite(clause: Clause) -> Set:
-    """Return the expressions of one element."""
     if clause.kind is exp.Tuple:
         return tuple(column.bare() for column in clause.each("expressions"))
     if isinstance(clause.node, _SEVERAL):
@@ -74,12 +72,10 @@ def _cube(parts: list[Set]) -> Iterator[Set]:
 
 
 def _sets(parts: list[Set]) -> Iterator[Set]:
-    """Yield the sets as they are written."""
     yield from parts
 
 
 def _refuse_behind(clause: Clause, ways: list[list[Set]]) -> None:
-    """Refuse WITH ROLLUP behind columns that are several groupings already."""
     if clause.has("expressions") or any(len(way) > 1 for way in ways):
         raise clause.refusal(
             "WITH ROLLUP and WITH CUBE stand behind plain columns",
@@ -157,7 +153,6 @@ def _names_of_sets(
 
 
 def _keys(clauses: list[Clause], items: list[Item], rows: RowScope) -> tuple[Key, ...]:
-    """Return what groups are marked by, each once."""
     keys: dict[str, Key] = {}
     for clause in clauses:
         value = rows.value(clause)
@@ -193,7 +188,6 @@ def _key_name(
 def _sets_of_clauses(
     select: Clause, items: list[Item], rows: RowScope
 ) -> Sequence[Sequence[Clause]]:
-    """Return the sets of expressions that groups are marked by."""
     group, distinct = select.some("group"), select.some("distinct")
     if distinct is not None:
         distinct.look()
@@ -265,7 +259,6 @@ def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
 
 
 def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
-    """Show an answer that is computed of others."""
     value = answers.value(item.clause)
     if value.bare:
         raise item.clause.refusal(

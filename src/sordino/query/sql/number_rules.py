@@ -70,7 +70,6 @@ def unit_of(clause: Clause) -> str:
 
 
 def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
-    """Return a part of a date or a time."""
     if name not in _PARTS:
         raise clause.refusal(
             f"{name.upper()} is counted differently by different dialects",
@@ -173,7 +172,6 @@ def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
 
 
 def _days(clause: Clause, scope: AbstractScope) -> Expression:
-    """Return a number of days."""
     value = scope.value(clause)
     if value.type != "i64":
         raise clause.refusal("only whole days are added to a date", "Write day + 3.")
@@ -225,7 +223,6 @@ def _shift(sign: int) -> Rule:
 
 
 def _format(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a date or a time as a text in a format that is written here."""
     value = moment(clause.take("this"), scope)
     written = scope.value(clause.take("format"))
     if not isinstance(written.constant, str):
@@ -256,7 +253,6 @@ def _as_time(value: Value) -> Expression:
 
 
 def _zone(clause: Clause, scope: AbstractScope) -> str:
-    """Return the name of a zone that is written in the text."""
     name = scope.value(clause).constant
     if not isinstance(name, str):
         raise clause.refusal(
@@ -324,7 +320,6 @@ def _minus(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _divisor(clause: Clause, scope: AbstractScope) -> Value:
-    """Return what is divided by, refusing what may be zero."""
     inner = clause.bare()
     value = scope.value(clause)
     numbers(clause, (value,))
@@ -358,8 +353,6 @@ def _divide(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
-    """Return the rule of a quotient or a remainder of integers."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         dividend = scope.value(clause.take("this"))
         divisor = _divisor(clause.take("expression"), scope)
@@ -383,7 +376,6 @@ def _negative(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _absolute(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a size."""
     value = scope.value(clause.take("this"))
     numbers(clause, (value,))
     return scope.value_of(value.expression.abs(), decimal=value.decimal)
@@ -419,8 +411,6 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _of_number(build: Callable[[Expression], Expression]) -> Rule:
-    """Return the rule of a function of one number."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         value = scope.value(clause.take("this"))
         numbers(clause, (value,))
@@ -430,7 +420,6 @@ def _of_number(build: Callable[[Expression], Expression]) -> Rule:
 
 
 def _power(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a power whose exponent is written in the text."""
     value = scope.value(clause.take("this"))
     exponent = scope.value(clause.take("expression"))
     numbers(clause, (value, exponent))
@@ -462,7 +451,6 @@ def range_of(tree: AbstractTree) -> Range | None:
 
 
 def _range(tree: AbstractTree) -> Range:
-    """Return the ends of what an expression can be."""
     if isinstance(tree, Literal):
         number = tree.constant
         known = isinstance(number, (int, float)) and math.isfinite(number)
@@ -474,7 +462,6 @@ def _range(tree: AbstractTree) -> Range:
 
 
 def _ends(*ends: float) -> Range:
-    """Return the least and the greatest of some numbers, open if one is none."""
     if any(math.isnan(end) for end in ends):
         return _ALL
     return min(ends), max(ends)

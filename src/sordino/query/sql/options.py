@@ -206,7 +206,6 @@ def split_options(text: str, words: Sequence[Token]) -> tuple[Options, list[Toke
 
 
 def _begins(words: Sequence[Token], place: int) -> bool:
-    """Tell whether a clause of privacy begins at a word."""
     return (
         words[place].token_type is TokenType.WITH
         and place + 1 < len(words)
@@ -248,7 +247,6 @@ def _options(
 
 
 def _option(text: str, part: Sequence[Token]) -> tuple[str, Option]:
-    """Return one option by its name in small letters."""
     start, end = part[0].start, part[-1].end + 1
     if len(part) < 3 or part[1].token_type is not TokenType.EQ:
         raise InvalidSQL("this is no option", "Write epsilon = 1.", text, start, end)
@@ -256,7 +254,6 @@ def _option(text: str, part: Sequence[Token]) -> tuple[str, Option]:
 
 
 def _interpret(text: str, given: dict[str, Option]) -> Options:
-    """Return what options mean, refusing those that mean something else here."""
     raw = Options(text, given)
     for name in given:
         if name not in _KNOWN:
@@ -285,7 +282,6 @@ def _interpret(text: str, given: dict[str, Option]) -> Options:
 
 
 def _read(options: Options, name: str, build: Callable[[str], Any]) -> Any:
-    """Return the value of an option."""
     try:
         return build(options.given[name].value)
     except (SordinoError, ValueError):

@@ -154,7 +154,6 @@ def _refuse_deep(text: str, words: Sequence[Token]) -> None:
 def _refuse_pair(
     text: str, word: Token, follower: Token, dialect: InputDialect
 ) -> None:
-    """Refuse two words that stand side by side by mistake."""
     if word.token_type is TokenType.COMMA and follower.token_type in _AFTER_COMMA:
         problem, remedy = "nothing stands after this comma", "Leave the comma out."
     elif (
@@ -171,7 +170,6 @@ def _refuse_pair(
 
 
 def _is_torn(word: Token, follower: Token) -> bool:
-    """Tell whether a word stands directly behind a number."""
     close = follower.start == word.end + 1
     return (
         word.token_type is TokenType.NUMBER
@@ -304,7 +302,6 @@ class Clause:
         return (0, 1) if parent is None else Clause(self.reading, parent).span
 
     def _close_brackets(self, start: int, end: int) -> tuple[int, int]:
-        """Return a part of the text with the brackets that close it."""
         text = self.reading.text
         opened = text.count("(", start, end) - text.count(")", start, end)
         while opened > 0 and text[end:].lstrip().startswith(")"):
@@ -446,13 +443,10 @@ def _parser(grammar: Grammar) -> Parser:
 
 
 def _names_bounds(grammar: Grammar) -> bool:
-    """Tell whether aggregates of a dialect take bounds by name."""
     return type(grammar).__name__ == "BigQuery"
 
 
 def _bounded_aggregate(name: str) -> Any:
-    """Return what reads an aggregate that may have bounds by name."""
-
     def parse(parser: Any) -> Any:
         distinct = parser._match(TokenType.DISTINCT)  # noqa: SLF001 its own door
         this = parser._parse_star() or parser._parse_disjunction()  # noqa: SLF001
@@ -611,7 +605,6 @@ def _unknown_function(clause: Clause, name: str) -> InvalidSQL:
 
 
 def _nearest(name: str) -> str:
-    """Return the names that come near."""
     near = difflib.get_close_matches(name.lower(), _KNOWN, n=2, cutoff=0.6)
     if not near:
         return "Compute it with sd.udf, or ask in Python by sd.table(...)."

@@ -339,7 +339,6 @@ def _select(clause: Clause) -> Clause:
 
 
 def _public_rows(select: Clause, scope: AbstractScope) -> RowScope:
-    """Return the rows of the public table that a query asks."""
     start = select.some("from_")
     named = None if start is None else start.look().take("this")
     if named is None or named.kind is not exp.Table:
@@ -361,7 +360,6 @@ def _public_rows(select: Clause, scope: AbstractScope) -> RowScope:
 
 
 def _values(rows: RowScope, member: Expression, kept: Value | None) -> set[Any]:
-    """Return the different values of an expression in the rows that are kept."""
     names = sorted({*member.names(), *(kept.expression.names() if kept else ())})
     read = rows.catalog.public_rows(rows.query.table).select(names).to_pylist()
     return {

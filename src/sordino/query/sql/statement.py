@@ -79,7 +79,6 @@ class _Steps(AbstractNoisyAnswers):
     steps: tuple[AbstractProcess, ...] = ()
 
     def _process(self, step: AbstractProcess) -> "_Steps":
-        """Return the steps with one more."""
         return _Steps((*self.steps, step))
 
 
@@ -230,8 +229,6 @@ def clamps_people(select: Clause) -> bool:
 def _clamped(
     word: str, build: Callable[..., AbstractAggregation], kind: str | None = None
 ) -> Question:
-    """Return the rule of an aggregate of the clamped results of people."""
-
     def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
         name, ends = named_bounds(_bounded(clause), asking.rows)
         if name != PER_GROUP:
@@ -419,7 +416,6 @@ class Order:
 def _orders(
     select: Clause, items: list[Item], answers: AnswerScope, shown: Selection
 ) -> list[Order]:
-    """Return by what the noisy rows are ordered."""
     clause = select.some("order")
     if clause is None:
         return []
@@ -440,7 +436,6 @@ def _orders(
 def _order(
     clause: Clause, items: list[Item], answers: AnswerScope, shown: Selection
 ) -> Order:
-    """Return one column of an order."""
     clause.look()
     this = clause.take("this")
     if this.kind is exp.Literal:
@@ -544,7 +539,6 @@ def _each_person_first(query: Query, answers: AnswerScope) -> Query:
 def _one_grouping(
     query: Query, questions: dict[str, Any], answers: AnswerScope, given: Given
 ) -> Request:
-    """Return the question about the groups of one set of keys."""
     if not answers.keys:
         return query.agg(**questions)
     names = tuple(key.name for key in answers.keys)
@@ -607,7 +601,6 @@ def _process(
 
 
 def _cut(select: Clause, request: Any, answers: AnswerScope) -> Any:
-    """Return so many rows."""
     limit, offset = select.some("limit"), select.some("offset")
     if limit is None and offset is None:
         return request
@@ -617,7 +610,6 @@ def _cut(select: Clause, request: Any, answers: AnswerScope) -> Any:
 
 
 def _size(clause: Clause | None) -> int | None:
-    """Return a number of rows."""
     if clause is None:
         return None
     return whole_number(clause.look().take("expression"), "a number of rows")
@@ -627,7 +619,6 @@ _ALL: Final = 2**31
 
 
 def _refuse_ungrouped(select: Clause, name: str, answers: AnswerScope) -> None:
-    """Refuse to choose among rows where there is one."""
     if not answers.keys:
         clause = select.part(select.node.args[name])
         raise clause.refusal(

@@ -43,8 +43,6 @@ def literal_text(clause: Clause, scope: AbstractScope, what: str) -> str:
 
 
 def _of_text(build: Callable[[Expression], Expression]) -> Rule:
-    """Return the rule of a function of one text."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         return scope.value_of(build(text_value(clause.take("this"), scope)))
 
@@ -60,8 +58,6 @@ def _length(clause: Clause, scope: AbstractScope) -> Value:
 def _of_texts(
     build: Callable[[Expression, Expression], Expression], second: str = "expression"
 ) -> Rule:
-    """Return the rule of a function of two texts."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         first = text_value(clause.take("this"), scope)
         return scope.value_of(build(first, text_value(clause.take(second), scope)))
@@ -128,12 +124,10 @@ def _slice(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _left(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the first letters."""
     return scope.value_of(_end(clause, scope, lambda text, size: text.slice(0, size)))
 
 
 def _right(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the last letters."""
     return scope.value_of(
         _end(
             clause,
@@ -146,7 +140,6 @@ def _right(clause: Clause, scope: AbstractScope) -> Value:
 def _end(
     clause: Clause, scope: AbstractScope, build: Callable[[Expression, int], Expression]
 ) -> Expression:
-    """Return so many letters of one end of a text."""
     text = text_value(clause.take("this"), scope)
     size = whole_number(clause.take("expression"), "a number of letters")
     clause.scalar("negative_length_returns_empty")
@@ -174,7 +167,6 @@ def _trim(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _replace(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a text with one literal in the place of another."""
     text = text_value(clause.take("this"), scope)
     old = literal_text(clause.take("expression"), scope, "what is replaced")
     new = literal_text(clause.take("replacement"), scope, "what stands for it")
@@ -190,12 +182,10 @@ def _position(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _like(clause: Clause, scope: AbstractScope) -> Value:
-    """Return LIKE with the escape of the dialect."""
     return _match(clause, scope, clause.dialect.escape)
 
 
 def _like_escape(clause: Clause, scope: AbstractScope) -> Value:
-    """Return LIKE with an escape of its own."""
     inner = clause.take("this")
     escape = literal_text(clause.take("expression"), scope, "an escape")
     if inner.kind is not exp.Like or len(escape) > 1:

@@ -165,7 +165,6 @@ _NAMED: Final[Mapping[str, Callable[[Clause, AbstractScope], Value]]] = {
 
 
 def _call(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a function by its name."""
     known = _NAMED.get(str(clause.scalar("this")).lower())
     if known is None:
         raise unknown_part(clause)
@@ -222,7 +221,6 @@ def _real(value: Value) -> Expression:
 
 
 def _read_moment(clause: Clause, value: Value, kind: str) -> Value:
-    """Return a text that is written in the statement as a date or a time."""
     known = lit(value.constant).cast(kind).value({})
     if known is None:
         raise clause.refusal(
@@ -233,7 +231,6 @@ def _read_moment(clause: Clause, value: Value, kind: str) -> Value:
 
 
 def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]:
-    """Return both sides of a comparison in one type."""
     left, right = clause.take("this"), clause.take("expression")
     if is_null_word(left) or is_null_word(right):
         raise clause.refusal(
@@ -246,8 +243,6 @@ def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]
 
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
-    """Return the rule of a comparison."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         if type(clause.node.this) in _COMPARISONS:
             raise clause.refusal(
@@ -287,7 +282,6 @@ def _connection(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
 
 
 def _chain(clause: Clause, kind: type[exp.Expr]) -> list[Clause]:
-    """Return what is connected, in order."""
     parts, waiting = [], [clause]
     while waiting:
         part = waiting.pop()
@@ -299,7 +293,6 @@ def _chain(clause: Clause, kind: type[exp.Expr]) -> list[Clause]:
 
 
 def _not(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the other truth."""
     return scope.value_of(~condition(clause.take("this"), scope))
 
 
@@ -321,7 +314,6 @@ def _is(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _in(clause: Clause, scope: AbstractScope) -> Value:
-    """Return whether a value is one of some that are written in the text."""
     if clause.has("query"):
         return in_public_list(clause, scope, meet)
     for name in ("unnest", "field"):
@@ -361,7 +353,6 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _first(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the first value that is there."""
     for name in ("is_nvl", "is_null"):
         clause.scalar(name)
     parts = [clause.take("this"), *clause.each("expressions")]
@@ -389,14 +380,12 @@ def _nullif(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _case(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the value of the first condition that is true."""
     of = clause.some("this")
     default = clause.some("default")
     return _choice(clause, scope, of, clause.each("ifs"), default)
 
 
 def _if(clause: Clause, scope: AbstractScope) -> Value:
-    """Return one value or another."""
     return _choice(clause, scope, None, [clause], clause.some("false"))
 
 
@@ -445,8 +434,6 @@ def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression
 
 
 def _extreme(name: str) -> Rule:
-    """Return the rule of the greatest or the least of some values."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         clause.scalar("ignore_nulls")
         if not clause.dialect.extremes_skip:
