@@ -369,7 +369,7 @@ def _trim(sentence: str) -> str:
 
 
 def show(value: object) -> str:
-    """Return what the user gave, cut to a readable length.
+    """Text of a value that a user gave, cut to a readable length.
 
     >>> show(10**300)
     '10000000000000000000...(301 digits)'

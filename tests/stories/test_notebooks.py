@@ -30,7 +30,7 @@ query = sd.table("visits").join_public("wards", on="ward").group_by("ward")
 """
 SLOW: Final = """
 import time
-from sordino import progress
+from sordino.numbers import progress
 progress.PATIENCE = 0
 def slowly(row):
     time.sleep(0.3)

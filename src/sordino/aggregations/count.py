@@ -167,7 +167,7 @@ _MOST_ROWS: Final = 2**10
 @final
 @dataclass(frozen=True)
 class WholeMeasurement(AbstractMeasurement):
-    """How many ids there are in all groups and beside them: one number for all."""
+    """The number of ids in all groups together and outside of them: one number."""
 
     key: Hashable
     totals: tuple[AbstractTotal, ...] = field(compare=False)

@@ -325,7 +325,7 @@ def _replacement(nulls: Any, kind: str) -> int | float:
 
 
 def sum_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattice:
-    """Return the finest lattice whose bounds are within so many steps of 0.
+    """Finest lattice whose bounds lie at most `steps[kind]` steps from 0.
 
     For integers it is the integers themselves, unless the bounds are very wide.
 
@@ -341,7 +341,7 @@ def sum_lattice(low: Any, high: Any, kind: str, steps: dict[str, int]) -> Lattic
 def width_lattice(
     least: Fraction, most: Fraction, kind: str, steps: dict[str, int]
 ) -> Lattice:
-    """Return the finest lattice with at most so many steps between two bounds."""
+    """Finest lattice with at most `steps[kind]` steps between two bounds."""
     return _finest_lattice(least, most, most - least, kind, steps[kind])
 
 

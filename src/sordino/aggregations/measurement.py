@@ -151,7 +151,7 @@ class Summary:
 
 
 def ends_of_sum(ends: tuple[Any, Any], most: int | None) -> Ends | None:
-    """Return the ends of the sum of up to so many numbers, each within two bounds.
+    """Bounds on the sum of up to `most` numbers, each between two ends.
 
     >>> ends_of_sum((-1, 3), 5), ends_of_sum((-0.25, 0.5), 3)
     ((-5, 15), (-0.75, 1.5))
@@ -196,7 +196,7 @@ class KeptMeasurements:
     """(mu squared, most share of it that one key can hold)"""
 
     def __call__(self, keys: int) -> Loss:
-        """Return the loss when so many of the changed keys are in both databases."""
+        """Loss if `keys` of the changed keys exist in both databases."""
         if keys == 0:
             return PureDP(0)
         squares = (
@@ -237,7 +237,7 @@ def largest_mu(
 
 
 def told_numbers(mechanism: Gaussian, change: Sensitivity) -> ToldNumbers:
-    """Return the cost of a noise beside keys that are selected by weights."""
+    """Cost of Gaussian noise on numbers whose keys are selected by weights."""
     return ToldNumbers(*_mu_and_share(mechanism.variance, change))
 
 
@@ -279,7 +279,7 @@ class AbstractShare(ABC):
     def loss_of(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
-        """Return the loss of some noise, beside a selection of keys if there is one."""
+        """Loss of a noise, composed with that of the selection of keys, if any."""
 
     @abstractmethod
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:

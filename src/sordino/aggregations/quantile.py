@@ -203,7 +203,7 @@ class Quantile(AbstractBounded):
         return extreme_summary(setting, values, given, is_greatest=self.word == "max")
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the choices among candidates, those of extremes beside the others."""
+        """One choice among candidates for each quantile, extremes included."""
         values = column_values(setting, self.column, self.nulls, ORDERED)
         grid = candidates(self.low, self.high, values.type)
         parts, levels = zip(*self._parts(setting, values, grid), strict=True)

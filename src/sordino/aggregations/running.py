@@ -60,7 +60,7 @@ _HALF_WORD: Final = 26
 @final
 @dataclass(frozen=True)
 class Factorisation:
-    """Integers f_0 = 2**8, f_1, ..., that never rise, for so many periods."""
+    """Non-increasing integers f_0 = 2**8, f_1, ..., one for each period."""
 
     factors: tuple[int, ...]
 

@@ -45,19 +45,19 @@ class Contribution:
     """Where rows leave and others come: most that leave, and most that come."""
 
     def with_rows(self, most: int) -> "Contribution":
-        """Return the bounds when a unit holds at most so many rows."""
+        """The bounds, tightened: a unit holds at most `most` rows."""
         return replace(self, rows=most if self.rows is None else min(most, self.rows))
 
     def with_groups(self, columns: Versions, most: int) -> "Contribution":
-        """Return the bounds when a unit's rows lie in at most so many groups."""
+        """The bounds, tightened: a unit's rows lie in at most `most` groups."""
         return replace(self, groups=_tighten(self.groups, columns, most))
 
     def with_group_rows(self, columns: Versions, most: int) -> "Contribution":
-        """Return the bounds when a unit has at most so many rows in each group."""
+        """The bounds, tightened: a unit has at most `most` rows in each group."""
         return replace(self, group_rows=_tighten(self.group_rows, columns, most))
 
     def times(self, factor: int) -> "Contribution":
-        """Return the bounds when each row becomes at most so many."""
+        """The bounds after each row has become at most `factor` rows."""
         return replace(
             self,
             each_way=None if self.each_way is None else self.each_way * factor,
@@ -70,7 +70,7 @@ class Contribution:
         return replace(self, rows=None, group_rows=(), each_way=None)
 
     def restate(self, moved: Mapping[Version, Version]) -> "Contribution":
-        """Return what is known in terms of new versions; what has none is not known."""
+        """Bounds named by new versions of columns; bounds of dropped columns go."""
         return replace(
             self,
             groups=_restate(self.groups, moved),
@@ -166,7 +166,7 @@ class Weighed:
     most: int
 
     def names_in(self, schema: Schema) -> frozenset[str]:
-        """Return what the column is called."""
+        """Names under which a schema holds this version of a column."""
         return frozenset(
             name for name, column in schema.columns if column.version == self.version
         )
@@ -217,7 +217,7 @@ def limit(**argument: Any) -> int:
 
 
 def most_squares(whole: int, largest: int, count: int) -> int:
-    """Return the most that the squares of `count` such integers add up to.
+    """Largest sum of squares of `count` integers of a given sum and maximum.
 
     >>> most_squares(whole=7, largest=3, count=5)
     19

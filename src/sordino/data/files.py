@@ -121,7 +121,7 @@ class TextStream(io.RawIOBase):
     """
 
     def __init__(self, path: str, encoding: str, block: int) -> None:
-        """Open a file, unpacked by its ending; so many bytes are read at a time."""
+        """Open a file, unpacked by its ending, to be read in blocks of bytes."""
         super().__init__()
         self._file = pa.input_stream(path, compression="detect")
         self._decoder = codecs.getincrementaldecoder(encoding)()

@@ -440,7 +440,7 @@ class Product(AbstractKeys):
 
     @property
     def extent(self) -> Extent:
-        """Return what is known of the number without listing anything."""
+        """Bounds on the number of keys, without listing them."""
         return Extent(self.at_most, self.names, self.exact)
 
     def list_keys(self) -> pa.Table:

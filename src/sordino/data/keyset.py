@@ -524,7 +524,7 @@ class KeySet:
         )
 
     def __hash__(self) -> int:
-        """Return what equal sets have in common and needs no listing."""
+        """Hash of names and types: equal sets share them, and nothing is listed."""
         return hash(frozenset(_types(self).items()))
 
     def check(self, schema: Schema, by: tuple[str, ...] | None = None) -> "KeySet":

@@ -49,7 +49,7 @@ class AbstractConstraint(ABC):
     def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
-        """Return what is known of an id once the constraint holds."""
+        """Contribution of an id after the limit is enforced."""
 
 
 @final

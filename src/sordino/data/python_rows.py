@@ -75,7 +75,7 @@ _LEAST: Final = -(2**63)
 
 
 def cell_of(cell: Any, kind: str) -> Any:
-    """Return what a cell is in a column of a type, or None.
+    """Value of a cell in a column of a type; None where it has none.
 
     >>> cell_of(7.0, "i64"), cell_of("7", "i64"), cell_of(b"a", "text")
     (7, 7, 'a')

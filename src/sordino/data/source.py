@@ -227,7 +227,7 @@ class Opened:
 
 
 def lookup(tables: Mapping[str, T], name: str) -> T:
-    """Return what is held under the name of a table, or refuse a name unknown."""
+    """Entry of a table by name; an unknown name is refused."""
     if name not in tables:
         raise unknown("table", name, tables)
     return tables[name]
@@ -365,7 +365,7 @@ def _map_valid(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
 
 
 def moment_of(ticks: int, scale: int) -> dt.datetime | None:
-    """Return the moment so many ticks after 1970, of which a second has `scale`.
+    """Moment `ticks` after 1970, `scale` ticks a second; None beyond the calendar.
 
     Halves of a microsecond go away from 1970.
     """

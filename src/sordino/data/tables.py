@@ -231,7 +231,7 @@ def open_with_readers(
     declared: Mapping[str, Column],
     living: Callable[[str], Reader | None] = lambda _: None,
 ) -> Opened:
-    """Return what can be used of a table that a user hands over.
+    """Open a source by the reader of its class or of its file's ending.
 
     `living` returns how a kind of source is read that lives in an engine.
     """

@@ -35,7 +35,7 @@ _ENDS_NAME: Final = re.compile(r"[\n=,]")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return what a job file says; floats are decimals, as they stand there."""
+    """Content of a job file; floats stay the decimals that are written."""
     try:
         text = small_text(path)
     except (OSError, UnicodeDecodeError, ValueError):
@@ -53,7 +53,7 @@ def parse_toml(
     refusal: type[InvalidJob] | type[InvalidPolicy],
     example: str,
 ) -> dict[str, Any]:
-    """Return what a text says; floats are decimals, as they stand there."""
+    """Content of TOML text; floats stay the decimals that are written."""
     if _parts(text) > _MOST_PARTS or text.count("\n[") > _MOST_TABLES:
         raise refusal(
             title,

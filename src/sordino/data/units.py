@@ -39,7 +39,7 @@ class AbstractUnit(ABC):
     @property
     @abstractmethod
     def id_space(self) -> str | None:
-        """Return what the ids stand for; tables with the same change together."""
+        """Name of the kind of id; tables that share it change together."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class AbstractUnit(ABC):
 
     @abstractmethod
     def contribution(self, schema: Schema) -> Contribution:
-        """Return what is known of one unit's rows, or refuse a schema that lacks it."""
+        """Contribution of one unit to a table, or a refusal of its schema."""
 
     @property
     def fixes_size(self) -> bool:
@@ -117,7 +117,7 @@ class AddMaxRows(AbstractUnit):
 @final
 @dataclass(frozen=True)
 class AddMaxRowsInMaxGroups(AbstractUnit):
-    """Protects any rows in at most `max_groups` values of a column, so many in each."""
+    """Protects rows in at most `max_groups` values of a column, limited in each."""
 
     column: str
     max_groups: int

@@ -159,7 +159,7 @@ def _refuse_missing(door: Door, what: str) -> None:
 
 
 def open_source(source: Any, declared: Mapping[str, Column]) -> Opened:
-    """Return what can be used of a table that a user hands over."""
+    """Open a source by the reader of its class or of its file's ending."""
     return tables.open_with_readers(source, declared, _living_reader)
 
 

@@ -238,7 +238,7 @@ def multiply_to(self: Fluent, other: Any) -> Fluent:
 
 
 def divide(self: Fluent, other: Any) -> Fluent:
-    """Return the quotient in f64; by zero there is none."""
+    """Quotient as f64; missing where the divisor is zero."""
     return self.call(DIVIDE, self, other)
 
 
@@ -248,7 +248,7 @@ def divide_into(self: Fluent, other: Any) -> Fluent:
 
 
 def floor_divide(self: Fluent, other: Any) -> Fluent:
-    """Return the quotient rounded down; by zero there is none."""
+    """Quotient rounded down; missing where the divisor is zero."""
     return self.call(FLOOR_DIVIDE, self, other)
 
 
@@ -258,7 +258,7 @@ def floor_divide_into(self: Fluent, other: Any) -> Fluent:
 
 
 def modulo(self: Fluent, other: Any) -> Fluent:
-    """Return the remainder, with the sign of the divisor; by zero there is none."""
+    """Remainder with the sign of the divisor; missing where that is zero."""
     return self.call(MODULO, self, other)
 
 
@@ -448,7 +448,7 @@ def round_down(self: Fluent, step: float) -> Fluent:
 
 
 def round_(self: Fluent, digits: int = 0) -> Fluent:
-    """Return the nearest number with so many digits after the point, of the same type.
+    """Nearest number with `digits` digits after the point, of the same type.
 
     Halves go away from zero. For an f64 it is round(x * 10**digits) / 10**digits in
     doubles; numbers that this would take out of range, and all i64, stay.

@@ -177,7 +177,7 @@ MOST_PAIRS: Final = 1_000
 def map_values(
     self: Fluent, values: Mapping[Any, Any], otherwise: Any = None
 ) -> Fluent:
-    """Return what a dict has for the value, else another value, or missing.
+    """Value that a dict maps this one to, else `otherwise`, or missing.
 
     A key None stands for a missing value.
 

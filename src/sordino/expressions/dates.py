@@ -253,7 +253,7 @@ def seconds_between(self: Fluent, end: Any) -> Fluent:
 
 
 def add_days(self: Fluent, days: Any) -> Fluent:
-    """Return the date or time so many days later; missing beyond 9999 and before 1.
+    """Date or time `days` later; missing beyond 9999 and before 1.
 
     >>> from sordino.expressions.language import col
     >>> col("x").add_days(col("n")).value({"x": date(2026, 1, 31), "n": -31})
@@ -263,7 +263,7 @@ def add_days(self: Fluent, days: Any) -> Fluent:
 
 
 def add_seconds(self: Fluent, seconds: Any) -> Fluent:
-    """Return the time so many seconds later; missing beyond 9999 and before 1.
+    """Time `seconds` later; missing beyond 9999 and before 1.
 
     >>> from sordino.expressions.language import col
     >>> col("x").add_seconds(3600).value({"x": datetime(2026, 1, 31, 23)})
@@ -295,7 +295,7 @@ class Clock:
 
     @property
     def digest(self) -> str:
-        """Return what tells these rules from others, for ever."""
+        """Hash that identifies these rules for ever."""
         lines = [self.zone, *(edge.isoformat() for edge in self.edges)]
         lines += map(str, self.offsets)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
@@ -379,7 +379,7 @@ def utc_offset(self: Fluent, zone: str) -> Fluent:
 
 
 def local_time(self: Fluent, zone: str) -> Fluent:
-    """Return what the clocks of a zone show at the time, which is in UTC.
+    """Wall-clock time of a zone for a time in UTC.
 
     >>> from sordino.expressions.language import col
     >>> col("x").local_time("Europe/Berlin").value({"x": datetime(2026, 7, 1, 12)})
@@ -389,7 +389,7 @@ def local_time(self: Fluent, zone: str) -> Fluent:
 
 
 def add_hours(self: Fluent, hours: Any) -> Fluent:
-    """Return the time so many whole hours later; missing beyond 9999 and before 1.
+    """Time `hours` whole hours later; missing beyond 9999 and before 1.
 
     >>> from sordino.expressions.language import col
     >>> col("x").add_hours(-3).value({"x": datetime(2026, 7, 1, 2)})

@@ -245,7 +245,7 @@ def either_of(self: Fluent, other: Any) -> Fluent:
 
 
 def is_false(self: Fluent) -> Fluent:
-    """Return whether it is false."""
+    """True where the value is false; missing where it is missing."""
     return self.call(NOT, self)
 
 

@@ -76,7 +76,7 @@ class Either:
 @final
 @dataclass(frozen=True)
 class Again:
-    """A part so many times; None for any number."""
+    """A part repeated between `least` and `most` times; None: without limit."""
 
     part: "Node"
     least: int

@@ -69,7 +69,7 @@ class Column:
     """Between which values all lie, where limits of the query say so."""
 
     def __post_init__(self) -> None:
-        """Refuse a type that is none; only floats can be NaN."""
+        """Unknown types are refused; only floats can be NaN."""
         arguments.choice(TYPES, type=self.type)
         for name in ("nullable", "nan"):
             content = getattr(self, name)
@@ -121,7 +121,7 @@ class Schema:
         return tuple(name for name in self.names if name not in known)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is such a column."""
+        """True for the name of a column."""
         return name in self.names
 
     def __getitem__(self, name: str) -> Column:

@@ -385,7 +385,7 @@ def _fits(text: str, piece: Piece, place: int) -> bool:
 
 
 def read_pieces(pattern: str) -> list[Piece]:
-    """Return what stands between the wildcards % of a pattern, None for any letter."""
+    """Pieces between the wildcards % of a pattern; None stands for any letter."""
     pieces: list[list[str | None]] = [[]]
     letters = iter(pattern)
     for letter in letters:
@@ -554,7 +554,7 @@ SPLIT: Final = Operation("split", _split_facts, _split_meaning)
 
 
 def split_(self: Fluent, separator: str) -> Fluent:
-    """Return what stands between the separators of a text, as a list.
+    """List of the pieces of a text between separators.
 
     `flat_map("tags", max_rows=3)` then makes a row of each of the first three.
 

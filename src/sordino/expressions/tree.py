@@ -44,7 +44,7 @@ class AbstractExpression(ABC):
     @property
     @abstractmethod
     def words(self) -> Words:
-        """Return what was asked for, in a form that lasts."""
+        """Canonical words of the request, which outlive this program."""
 
     @abstractmethod
     def value(self, row: Mapping[str, Value]) -> Value:
@@ -159,7 +159,7 @@ class Col(AbstractTree):
         return call("col", name=self.name)
 
     def value(self, row: Mapping[str, Value]) -> Value:
-        """Return what the row has."""
+        """The row's value."""
         return row[self.name]
 
     def same(self, other: AbstractExpression) -> bool:
@@ -187,7 +187,7 @@ class Literal(AbstractTree):
         return frozenset()
 
     def column(self, schema: Schema) -> Column:  # noqa: ARG002 the same for any
-        """Return what is known of the value."""
+        """Public facts of the value."""
         return Column(
             self.type,
             nullable=self.constant is None,

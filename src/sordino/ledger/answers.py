@@ -120,7 +120,7 @@ def publish_of(log: Log, charge: int, file: FileFacts, who: str, when: str) -> N
 
 
 def find_publication(log: Log, file: FileFacts) -> Publication | None:
-    """Return what is recorded of a file with this content, if anything is."""
+    """Publication of a file with this content; None: nothing was published."""
     record = log.newest_about(f"file {file.sha256}")
     if record is None:
         return None
@@ -175,7 +175,7 @@ def find_key_files(log: Log, key: str) -> "tuple[str, FilesAnswer] | None":
 def read_releases(
     charged: Record, answer: bytes, book: tuple[str, Loss | None] | None = None
 ) -> "dict[str, Release]":
-    """Return what was answered, by name: without a name where one was asked alone.
+    """Releases of a stored answer by name; "" is one that was asked alone.
 
     `book` is the identity and the promise of a ledger that outlives the process; with
     blocks nothing is promised of all of them together.

@@ -48,7 +48,7 @@ _SHOWN: Final = 10
 
 
 def division(log: Log) -> Blocks | None:
-    """Return what the blocks of a ledger are, None if it has none."""
+    """Division of a ledger into blocks; None: it has none."""
     record = log.newest_about("divided")
     return None if record is None else Blocks.read(record.fields)
 
@@ -146,7 +146,7 @@ def _place(log: Log, name: str) -> int | None:
 
 
 def sums_of_blocks(log: Log, limit: Limit, places: Iterable[int]) -> Sums:
-    """Return what each of some blocks was charged so far."""
+    """Charges of some blocks so far, by place."""
     newest = {place: log.store.newest(f"sum {place}") for place in places}
     known: dict[int, Mapping[int, Any]] = {0: {}}
     for number in set(newest.values()) - {0}:
@@ -161,12 +161,12 @@ def sums_of_blocks(log: Log, limit: Limit, places: Iterable[int]) -> Sums:
 
 
 def all_sums(log: Log, limit: Limit) -> Sums:
-    """Return what each block was charged so far, in the order of opening."""
+    """Charges of all blocks so far, in the order of opening."""
     return sums_of_blocks(log, limit, range(len(block_names(log))))
 
 
 def block_fields(log: Log, claim: Claim) -> dict[str, Any]:
-    """Return what a charge says of its blocks, or refuse it: all of them, or none."""
+    """Fields of a charge about its blocks; it fits in all of them, or is refused."""
     limit = log.chargeable(DATASET)
     names = claim.blocks or ()
     spent = sums_of_blocks(log, limit, places_of(log, names))
@@ -224,7 +224,7 @@ def spread_runs(runs: Sequence[Any]) -> Iterator[tuple[int, Any]]:
 
 
 def spent_at_most(log: Log, budget: str, limit: Limit) -> Charge:
-    """Return what was charged to a budget; of blocks, no less than to any of them."""
+    """Charge to a budget so far; with blocks, at least that of each of them."""
     if budget != DATASET or division(log) is None:
         return log.sum_of_charges(budget, limit)
     return worst_sum(limit, all_sums(log, limit).values())
@@ -349,7 +349,7 @@ def list_blocks(log: Log) -> tuple[Block, ...]:
 
 
 def worst_exposure(log: Log, window: int, few: int | None) -> Exposure:
-    """Return what people of so many neighbouring blocks lost, at most.
+    """Largest loss of anybody who is in `window` neighbouring blocks.
 
     Those who are in a few of them lost no more than so many of the greatest sums. The
     block of tables without blocks counts beside.
@@ -493,7 +493,7 @@ class AbstractCalendar(AbstractKeeping):
         return self._guarded.look(list_blocks)
 
     def exposure(self, window: int, blocks: int | None = None) -> Exposure:
-        """Return what people of so many neighbouring blocks lost, at most.
+        """Largest loss of anybody who is in `window` neighbouring blocks.
 
         With `blocks`, those of them who are in no more than so many.
         """
@@ -550,7 +550,7 @@ def block_rows(blocks: Iterable[Block]) -> Iterator[tuple[str, ...]]:
 def exposure_rows(
     exposures: Windows, blocks: Iterable[Block]
 ) -> Iterator[tuple[str, ...]]:
-    """Yield what a person loses who is in so many blocks, at worst and at most."""
+    """Largest loss of a person in 1, 2, ... neighbouring blocks, and its bound."""
     beside = f" + {blocks_text((WHOLE,))}"
     too = beside if any(block.name == WHOLE for block in blocks) else ""
     for size, exposure in exposures:
@@ -570,14 +570,14 @@ def _worst_text(names: tuple[str, ...]) -> str:
 
 
 def left_in(blocks: Iterable[Block], names: tuple[str, ...]) -> dict[str, str]:
-    """Return what is left of some blocks by name."""
+    """Text of the rest of some blocks, by name."""
     return {
         block.name: sum_text(block.remaining) for block in blocks if block.name in names
     }
 
 
 def left_text(left: Mapping[str, str]) -> str:
-    """Return what is left in blocks, neighbours of whom the same is left together."""
+    """One text for the rests of blocks; neighbours with equal rests are joined."""
     return "; ".join(
         f"{rest} in {blocks_text(tuple(name for name, _ in run))}"
         for rest, run in groupby(left.items(), itemgetter(1))

@@ -66,7 +66,7 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
 
 
 def remaining_after(log: Log, claim: Claim, when: str) -> Loss:
-    """Return what would be left of a budget beside what is set aside, or refuse."""
+    """Rest of a budget after a claim and all earmarks; a claim too large is refused."""
     fields, limit = charge_fields(log, claim, when), log.chargeable(claim.budget)
     aside = earmarks.sum_earmarks(log, claim.budget, limit, without=claim.earmark)
     own = fields.get("rest")
@@ -148,13 +148,13 @@ def list_entries(log: Log) -> tuple[Entry, ...]:
 
 
 def spent_of(log: Log, budget: str) -> Loss:
-    """Return what was charged to a budget; of blocks, at most to any of them."""
+    """Loss charged to a budget; with blocks, the largest that one of them has."""
     limit = log.limit_of(budget)
     return limit.rule.loss_of(block_charges.spent_at_most(log, budget, limit))
 
 
 def rest_of(log: Log, budget: str) -> Loss:
-    """Return what is left of a budget beside what is set aside, in every block."""
+    """Rest of a budget that no earmark holds; with blocks, of every block."""
     limit = log.limit_of(budget)
     if log.is_closed(budget):
         return limit.rule.loss_of(limit.rule.zero)
@@ -163,7 +163,7 @@ def rest_of(log: Log, budget: str) -> Loss:
 
 
 def find_entry(log: Log, key: str) -> Entry | None:
-    """Return the charge of a key, None if there is none."""
+    """Charge of a key; None: there is no charge."""
     record = log.newest_about(f"key {key}")
     return None if record is None else next(entries_of(log, [record]))
 

@@ -101,7 +101,7 @@ def free_earmark(log: Log, name: str, remark: Remark, when: str) -> None:
 def sum_earmarks(
     log: Log, budget: str, limit: Limit, without: str | None = None
 ) -> Charge:
-    """Return what is set aside of a budget, but for one earmark."""
+    """Sum of the earmarks of a budget, except one."""
     total = limit.rule.zero
     for record in _newest(log):
         fields = record.fields
@@ -114,7 +114,7 @@ def sum_earmarks(
 def rest_after(
     log: Log, name: str, budget: str, charges: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
-    """Return what is left of an earmark after a charge to its budget, or refuse it."""
+    """Rest of an earmark after a charge to it; a charge too large is refused."""
     record = log.newest_about(f"earmark {name}")
     if record is None or name not in _open(log):
         raise UnknownName("earmark", name, _open(log))
@@ -137,7 +137,7 @@ def rest_after(
 
 
 def list_earmarks(log: Log) -> tuple[Earmark, ...]:
-    """Return what is set aside, in the order in which it was."""
+    """All earmarks, in the order in which they were made."""
     limit = log.limit_of(DATASET)
     stated = {
         record.fields["earmark"]: record.fields["asked"]

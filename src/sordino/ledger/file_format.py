@@ -133,7 +133,7 @@ class Record:
 
 
 def parse_json(text: str) -> Any:
-    """Return what JSON says; text that nests too deeply is a `ValueError`.
+    """Value of a JSON text; one that nests too deeply is a `ValueError`.
 
     So a `RecursionError` is of who calls, never of the text.
 

@@ -252,7 +252,7 @@ class Ledger(AbstractCalendar):
         )
 
     def earmarks(self) -> tuple[Earmark, ...]:
-        """Return what is set aside, in the order in which it was."""
+        """All earmarks, in the order in which they were made."""
         return self._guarded.look(earmarks.list_earmarks)
 
     def reserve(self, claim: Claim) -> Ticket:
@@ -312,7 +312,7 @@ class Ledger(AbstractCalendar):
         return paid_answers.read_releases(charged, answer, book)
 
     def what_if(self, claim: Claim) -> Loss:
-        """Return what would be left, or refuse as `reserve`; nothing is charged."""
+        """Rest after a claim, refused as `reserve` refuses it; nothing is charged."""
         return self._guarded.use(
             lambda log: remaining_after(log, claim, self._when(log))
         )
@@ -333,7 +333,7 @@ class Ledger(AbstractCalendar):
         return self._guarded.look(Log.limits)
 
     def spent(self, budget: str = DATASET) -> Loss:
-        """Return what was charged, or the most of a block: what holds is the limit."""
+        """Loss charged so far, of blocks the largest; the guarantee is the limit."""
         return self._guarded.use(lambda log: spent_of(log, budget))
 
     def remaining(self, budget: str = DATASET) -> Loss:

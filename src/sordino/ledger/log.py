@@ -257,7 +257,7 @@ class Log:
         raise UnknownName("budget", budget, list(self.limits()))
 
     def sum_of_charges(self, budget: str, limit: Limit) -> Charge:
-        """Return what was charged to a budget so far."""
+        """Charge to a budget so far."""
         last = self.newest_about(f"spent {budget}")
         if last is None:
             return limit.rule.zero
@@ -299,7 +299,7 @@ class Log:
         return record
 
     def answer(self, charge: int) -> bytes | None:
-        """Return the answer that was stored for a charge, None if there is none yet."""
+        """Answer stored for a charge; None: it is not answered yet."""
         record = self.newest_about(f"answer {charge}")
         if record is None:
             return None

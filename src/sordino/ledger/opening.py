@@ -111,7 +111,7 @@ def read_blocks(blocks: Any, limit: Limit | None) -> Blocks | None:
 
 
 def look_twice(look: Callable[[], Result]) -> Result:
-    """Return what a look at files returns; "damaged" only if a second says so, too."""
+    """Result of a look at files; "damaged" only if a second look agrees."""
     try:
         return look()
     except LedgerDamaged:

@@ -38,7 +38,7 @@ _BAD: Final = 9
 
 
 def try_place(folder: Path) -> dict[str, str]:
-    """Return what was tried in an empty folder: what does not hold begins with NOT."""
+    """Findings of trials in an empty folder; a failed one begins with NOT."""
     views = list(other_views(folder))
     listed = ", ".join(str(view.parent) for view in views)
     return {

@@ -66,7 +66,7 @@ def adopt(log: Log, policy: Policy, who: str, when: str) -> None:
 
 
 def policy_in_force(log: Log) -> Policy | None:
-    """Return the policy that a ledger obeys, None if there is none."""
+    """Policy in force; None: the ledger has no policy."""
     record = log.newest_about("policy")
     if record is None:
         return None
@@ -83,7 +83,7 @@ def policy_of(record: Record) -> Policy:
 
 
 def counted_part(log: Log, claim: Claim, when: str) -> dict[str, Any] | None:
-    """Return what a claim counts under the policy, None without one; or refuse it."""
+    """Fields by which the policy counts a claim; None without a policy."""
     policy = policy_in_force(log)
     if policy is None:
         return None
@@ -115,7 +115,7 @@ def counted_part(log: Log, claim: Claim, when: str) -> dict[str, Any] | None:
 
 
 def sum_before(log: Log, last: int, policy: Policy) -> Charge:
-    """Return what was charged up to a record, before there was a policy."""
+    """Charges up to a record, before there was a policy."""
     total = NONE
     for record in log.every("charged"):
         if record.number <= last:
@@ -130,7 +130,7 @@ def sum_before(log: Log, last: int, policy: Policy) -> Charge:
 
 
 def earlier_sum(adoption: Record) -> Charge:
-    """Return what the first adoption says was charged before it."""
+    """Charges before the first policy, as its adoption recorded them."""
     return read_counted(adoption.fields["before"])
 
 
@@ -233,7 +233,7 @@ class AbstractKeeping(ABC):
         return self._guarded.knows("policy")
 
     def policy(self) -> Policy | None:
-        """Return the policy that every charge obeys, None if there is none."""
+        """Policy that every charge obeys; None: the ledger has no policy."""
         return self._guarded.use(policy_in_force)
 
     def describe(self, text: str, *, who: str = "") -> str:
@@ -277,7 +277,7 @@ class AbstractKeeping(ABC):
         return Path(gettempdir(), f"sordino-answer-{charge}-{self.identity}")
 
     def publication(self, path: Any) -> Publication | None:
-        """Return what is recorded of a file; None if no file like it was published.
+        """Publication of a file; None: no file of this content was published.
 
         A file of which one bit was changed is another file.
         """

@@ -337,7 +337,7 @@ class Policy:
 
     @classmethod
     def sign(cls, path: Any, signer: "Ed25519PrivateKey") -> Self:
-        """Sign the policy in a file: the signature is written to a file beside it."""
+        """Sign the policy in a file; the signature is written to `<file>.sig`."""
         place = locate_policy(path)
         text, key = _file_text(place), signer_of(signer)
         read_rules(text)
@@ -362,7 +362,7 @@ class Policy:
 
     @property
     def rules(self) -> Rules:
-        """Return what it says."""
+        """Rules of the policy."""
         return read_rules(self.text)
 
     @property

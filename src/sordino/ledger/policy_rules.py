@@ -316,12 +316,12 @@ class DayTally:
     total: Charge
 
     def fields(self) -> dict[str, Any]:
-        """Return what a ledger records of it."""
+        """Fields that a ledger records."""
         return {"day": self.day.isoformat(), "sum": self.total.texts()}
 
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> "DayTally":
-        """Return what was recorded; JSON has sorted the names."""
+        """The inverse of `fields`; JSON has sorted the names."""
         return cls(date.fromisoformat(fields["day"]), read_counted(fields["sum"]))
 
 
@@ -382,6 +382,6 @@ def next_day(newest: date | None, today: date) -> date:
 
 
 def counted_since(total: Charge, earlier: Charge) -> Charge:
-    """Return what was counted since an earlier sum; both are finite."""
+    """Difference of two finite sums."""
     sides = zip(total.amounts, earlier.amounts, strict=True)
     return Charge(COORDINATES, tuple(finite(a) - finite(b) for a, b in sides))

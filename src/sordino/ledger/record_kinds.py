@@ -46,7 +46,7 @@ class Remark:
         check_unicode("why", self.why)
 
     def fields(self, when: str) -> dict[str, Any]:
-        """Return what is recorded of it."""
+        """Fields that a ledger records."""
         return {"when": when, "who": self.who, "why": self.why}
 
 
@@ -60,7 +60,7 @@ class FilesRead:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Return what is recorded of it."""
+        """Fields that a ledger records."""
         return {"count": self.count, "newest": self.newest.isoformat()}
 
 
@@ -305,7 +305,7 @@ class Kind:
 
 
 def is_sound(record: Record) -> bool:
-    """Say whether a record of a known kind says what such a record must say.
+    """Tell whether a record has every field that its kind requires.
 
     A `RecursionError` goes through: it tells of the caller's stack, not of the record.
     """
@@ -322,7 +322,7 @@ def is_sound(record: Record) -> bool:
 
 
 def subjects(record: Record) -> tuple[str, ...]:
-    """Return what a sound record is looked up by."""
+    """Subjects under which a sound record is found."""
     return KINDS[record.kind].subjects(record.fields)
 
 

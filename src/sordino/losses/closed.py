@@ -68,7 +68,7 @@ class ApproxDP(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon beside its reserve delta, and what epsilon implies."""
+        """(epsilon, delta), and the rho and mu that epsilon implies."""
         return pure_guarantees(self.epsilon, self.delta)
 
     @property
@@ -91,13 +91,13 @@ class ApproxDP(Loss):
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return epsilon beside delta, without which Gaussian noise may spend none."""
+        """Epsilon with reserve delta; Gaussian noise needs delta above 0."""
         if family == "gaussian" and self.delta == 0:
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon), self.delta)
 
     def times(self, factor: Fraction) -> "ApproxDP":
-        """Return so many times epsilon and delta."""
+        """Epsilon and delta, each multiplied."""
         return ApproxDP(self.epsilon * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
@@ -157,7 +157,7 @@ class ZCDP(AbstractFoldingLoss):
         return Allowance("epsilon", largest_parameter(self, PureDP))
 
     def times(self, factor: Fraction) -> "ZCDP":
-        """Return so many times rho."""
+        """Rho, multiplied."""
         return ZCDP(self.rho * factor)
 
     def admits(self, loss: Loss) -> bool:
@@ -186,12 +186,12 @@ class ApproxZCDP(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return rho beside its reserve delta."""
+        """(rho, delta); no epsilon follows."""
         return zcdp_guarantees(self.rho, self.delta)
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the best known curve of all such releases."""
+        """Best known curve that bounds every release of this guarantee."""
         return ConcentratedCurve(self.rho, self.delta)
 
     def pieces(self) -> Pieces:
@@ -209,7 +209,7 @@ class ApproxZCDP(Loss):
         return {"rho": self.rho, "delta": self.delta}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return rho for Gaussian noise, or the epsilon within it, beside delta."""
+        """Rho for Gaussian noise, the epsilon within it for other noise, and delta."""
         if family == "gaussian":
             return Allowance("rho", finite_parameter(self, self.rho), self.delta)
         return Allowance(
@@ -217,7 +217,7 @@ class ApproxZCDP(Loss):
         )
 
     def times(self, factor: Fraction) -> "ApproxZCDP":
-        """Return so many times rho and delta."""
+        """Rho and delta, each multiplied."""
         return ApproxZCDP(self.rho * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
@@ -277,7 +277,7 @@ class GaussianDP(AbstractFoldingLoss):
         return Allowance("epsilon", largest_parameter(self, PureDP))
 
     def times(self, factor: Fraction) -> "GaussianDP":
-        """Return the mu whose square is so many times that of this one."""
+        """Mu multiplied by the root of the factor: squares add up."""
         return GaussianDP(self.mu * sqrt(factor))
 
     def admits(self, loss: Loss) -> bool:

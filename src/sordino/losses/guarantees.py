@@ -149,19 +149,19 @@ NOTHING = Guarantees(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
 
 
 def pure_guarantees(epsilon: Extended, delta: Fraction) -> Guarantees:
-    """Return what (epsilon, delta)-DP implies: a reserve delta beside epsilon."""
+    """Guarantees of (epsilon, delta)-DP: the rho and mu that epsilon implies."""
     rho, mu = pure_to_rho(epsilon), pure_to_mu(epsilon)
     return Guarantees(epsilon, delta, rho, mu)
 
 
 def zcdp_guarantees(rho: Extended, delta: Fraction) -> Guarantees:
-    """Return rho beside its reserve; only rho = 0 implies anything else."""
+    """Guarantees of (rho, delta): only rho = 0 implies an epsilon."""
     nothing = Fraction(0) if rho == 0 else INFINITE
     return Guarantees(nothing, delta, rho, nothing)
 
 
 def sum_guarantees(parts: list[tuple[Guarantees, int]]) -> Guarantees:
-    """Return what holds for releases together: the sums, and of mu by squares."""
+    """Guarantees of releases together: parameters add up, mu by its squares."""
     reserve = sum((part.delta * times for part, times in parts), Fraction(0))
     return Guarantees(
         sum_times((part.epsilon, times) for part, times in parts),
@@ -172,7 +172,7 @@ def sum_guarantees(parts: list[tuple[Guarantees, int]]) -> Guarantees:
 
 
 def sum_times(values: Iterable[tuple[Extended, int]], power: int = 1) -> Extended:
-    """Return the sum of powers of numbers, each so many times."""
+    """Sum of powers of numbers, each multiplied by its count."""
     return total(
         *(
             INFINITE if value is INFINITE else value**power * Fraction(times)
@@ -211,7 +211,7 @@ def explain(loss: Explained) -> str:
 
 
 def finds(tpr_at: Callable[[float], Any], out_of: int) -> str:
-    """Return how often the best attack finds a person, at 1 false alarm in so many."""
+    """How often the best attack finds a person at 1 false alarm in `out_of`."""
     times = _digits_above(float(tpr_at(1 / out_of)) * out_of)
     return (
         f"An attacker who is allowed 1 false alarm in {out_of} finds the person "
@@ -268,7 +268,7 @@ def _digits_above(value: float) -> str:
 
 
 class AbstractAnswers(ABC):
-    """Exact guarantees beside one curve, and all views of the two."""
+    """Exact guarantees, one curve, and all that may be asked of both."""
 
     if TYPE_CHECKING:  # the headline: which of these a loss has is seen when it runs
 
@@ -304,7 +304,7 @@ class AbstractAnswers(ABC):
     def delta_at(self, epsilon: Many) -> Floats: ...
 
     def delta_at(self, epsilon: Any) -> Answer:
-        """Return the least delta such that the release is (epsilon, delta)-DP."""
+        """Least delta for which the release is (epsilon, delta)-DP."""
         return self.tradeoff.delta_at(epsilon)
 
     @overload
@@ -313,7 +313,7 @@ class AbstractAnswers(ABC):
     def epsilon_at(self, delta: Many) -> Floats: ...
 
     def epsilon_at(self, delta: Any) -> Answer:
-        """Return an epsilon such that the release is (epsilon, delta)-DP."""
+        """An epsilon for which the release is (epsilon, delta)-DP."""
         return self.tradeoff.epsilon_at(delta)
 
     @overload
@@ -355,7 +355,7 @@ class AbstractAnswers(ABC):
         return TradeoffCurve.of(self.tradeoff)
 
     def explain(self) -> str:
-        """Return what the loss means to an attacker, in plain sentences."""
+        """Plain sentences on what the loss means to an attacker."""
         return explain(self)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for

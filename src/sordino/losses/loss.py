@@ -77,7 +77,7 @@ Chances: TypeAlias = dict[Fraction, int]
 def add_pieces(
     parts: Iterable[tuple[int, Mapping[Piece, int], Chances]],
 ) -> tuple[dict[Piece, int], Chances]:
-    """Return how often each piece and each chance occurs in all, so many times each.
+    """Counts of pieces and of chances, summed over parts with their multiplicities.
 
     >>> add_pieces([(2, {"a": 1}, {}), (1, {"a": 3, "b": 1}, {Fraction(1, 9): 1})])
     ({'a': 5, 'b': 1}, {Fraction(1, 9): 1})
@@ -117,10 +117,10 @@ class Budget(Protocol):
         """Say whether this certainly covers a loss."""
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return what a family of noise may spend, None where it may spend nothing."""
+        """Parameter that a family of noise may spend; None: nothing."""
 
     def times(self, factor: Fraction) -> "Budget":
-        """Return so many times this budget: what as many releases of it add up to."""
+        """Budget that `factor` releases of this one add up to."""
 
 
 @hides(
@@ -152,7 +152,7 @@ class Loss(AbstractAnswers):
         return loss == self or loss.guarantees == NOTHING
 
     def pieces(self) -> Pieces:
-        """Return what the loss comes apart into: losses, and chances of a breach.
+        """Losses and chances of a breach of which this loss is composed.
 
         Each with how often it occurs, and none where nothing is revealed. For any
         release with this loss, all of them together bound what it reveals.
@@ -168,7 +168,7 @@ class Loss(AbstractAnswers):
         return {}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return what a family of noise may spend, None where it may spend nothing.
+        """Parameter that a family of noise may spend; None: nothing.
 
         A loss without a closed form is a budget for no noise at all.
         """
@@ -178,7 +178,7 @@ class Loss(AbstractAnswers):
         )
 
     def times(self, factor: Fraction) -> "Budget":
-        """Return so many times this budget: what as many releases of it add up to."""
+        """Budget that `factor` releases of this one add up to."""
         del factor
         raise InvalidParameter(
             "budget",
@@ -206,7 +206,7 @@ class Loss(AbstractAnswers):
     __rmul__ = __mul__
 
     def __truediv__(self, parts: Number) -> "Budget":
-        """Return the budget of one of so many equal parts, which add up to this.
+        """Budget of one of `parts` equal parts, which add up to this one.
 
         >>> PureDP(1) / 5
         PureDP(epsilon=0.2)
@@ -266,7 +266,7 @@ class PureDP(Loss):
         return Allowance("epsilon", finite_parameter(self, self.epsilon))
 
     def times(self, factor: Fraction) -> "PureDP":
-        """Return so many times epsilon."""
+        """Epsilon, multiplied."""
         return PureDP(self.epsilon * factor)
 
     def admits(self, loss: Loss) -> bool:
@@ -301,7 +301,7 @@ class Composition(AbstractHeadline, Loss):
 
     @cached_property
     def tradeoff(self) -> SumCurve:
-        """Return the sum of the curves, beside rho alone where that gains on it."""
+        """Composition of the curves, with that of rho where it gains."""
         guarantees = self.guarantees
         curves = tuple((part.tradeoff, times) for part, times in self.counts.items())
         gains = any(curve.gains_by_rho for curve, _ in curves)
@@ -343,13 +343,13 @@ class ReservedLoss(AbstractHeadline, Loss):
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of the base, beside the chance that any of them happens."""
+        """Curve of the base, with the chance that any breach happens."""
         breach = joint_breach(self.reserves)
         return BreachCurve(self.base.tradeoff, breach, self.guarantees.end)
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Return what adds up of the base, beside delta."""
+        """Parameters of the base that add up, and delta."""
         base = self.base.sums
         return {**base, "delta": self.guarantees.delta} if base else {}
 
@@ -380,7 +380,7 @@ class SubsampledLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return the amplified epsilon beside q delta, and what epsilon implies."""
+        """Amplified epsilon, rate times delta, and what that epsilon implies."""
         return pure_guarantees(self.epsilon, self.rate * self.base.guarantees.delta)
 
     @cached_property

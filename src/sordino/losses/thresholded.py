@@ -65,7 +65,7 @@ _NARROWINGS = 6
 @final
 @dataclass(frozen=True, eq=False)
 class RoundsCurve(AbstractCaseCurve):
-    """The greatest over cases of what is told, beside the chance that more is seen.
+    """Worst case over the numbers told, with the chance that a new key is seen.
 
     With the chance Q that nothing is seen, max(1 - Q + Q case(e - ln Q), case(e + ln
     Q)): docs/proofs/keys.md, lemma 1; a case is (1 - Q, -ln Q, curve).
@@ -247,7 +247,7 @@ class RoundsLoss(Loss):
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """Return the greatest of each parameter: released numbers beside shown keys."""
+        """Greatest of each parameter over cases, with the chance of a new key."""
         noise = [loss.guarantees for _, loss in self.cases]
         rho, mu = max(g.rho for g in noise), max(g.mu for g in noise)
         return Guarantees(INFINITE, self.delta, rho, mu)

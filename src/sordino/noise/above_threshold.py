@@ -94,7 +94,7 @@ class AboveThreshold(AbstractMechanism):
         return int(floor_to(self.scales * self.scale, Fraction(1)))
 
     def chance_to_pass(self, bins: int) -> float:
-        """Return the chance that so many bins with no row beyond them are passed.
+        """Chance to pass `bins` bins that have no row beyond them.
 
         To the eye: 1 in (bins + 1) exp(scales).
         """

@@ -87,7 +87,7 @@ class AbstractMechanism(ABC):
     @property
     @abstractmethod
     def input_domain(self) -> Domain:
-        """Return what the mechanism takes."""
+        """Domain of the values that the mechanism takes."""
 
     @property
     @abstractmethod
@@ -408,7 +408,7 @@ class AbstractAdditiveMechanism(AbstractNoiseMechanism):
     @property
     @abstractmethod
     def carrier(self) -> AbstractCarrier:
-        """Return what adds the noise to values."""
+        """Carrier: adds the noise to values of the user."""
 
     def _add_noise(self, value: Any) -> Any:
         """Return the value with noise: the answer has the type of the question."""
@@ -436,7 +436,7 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
 
     @cached_property
     def carrier(self) -> FloatCarrier:
-        """Return what adds the noise to floats."""
+        """Carrier of noise on floats."""
         sampler = self.noise.floats(self.granularity, float_format(self.dtype))
         return FloatCarrier(self.input_domain, sampler, self.granularity)
 
@@ -507,7 +507,7 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
 
     @cached_property
     def carrier(self) -> IntegerCarrier:
-        """Return what adds the noise to integers."""
+        """Carrier of noise on integers."""
         return IntegerCarrier(self.input_domain, self.noise.integers())
 
     @cached_property

@@ -172,11 +172,11 @@ class AbstractWeights(ABC):
 
     @abstractmethod
     def weight_before(self, bins: Whole) -> Whole:
-        """Return what all bins before some bin weigh together."""
+        """Total weight of the bins before each of some bins."""
 
     @property
     def total(self) -> int:
-        """Return what all bins weigh."""
+        """Total weight of all bins."""
         return int(self.weight_before(np.array([self.size]))[0])
 
     def bins_of(self, places: Whole) -> Whole:
@@ -288,7 +288,7 @@ class QuantileCut(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class CandidateRuns:
-    """Runs of candidates: those of a bin with rows, or those between two such bins.
+    """Runs of candidates: those of a bin with rows, or those between two of them.
 
     The runs of group g are those from base[g] on; none is empty. A run begins and ends
     at some positions, each of its candidates counts `repeats` times, and there are
@@ -306,7 +306,7 @@ class CandidateRuns:
 
     @classmethod
     def of(cls, bins: BinCounts, parts: int, weights: AbstractWeights) -> Self:
-        """Lay out the runs of some groups, each bin divided into so many parts."""
+        """Lay out the runs of groups, each bin divided into `parts` parts."""
         group = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
         full = 2 * np.arange(group.size) + group + 1  # where each non-empty bin stands
         first = 2 * bins.starts[:-1] + np.arange(bins.groups)

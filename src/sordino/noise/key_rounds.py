@@ -254,7 +254,7 @@ class ToldNumbers:
     """The greatest share of it that one key can hold."""
 
     def of(self, keys: int) -> Fraction:
-        """Return the square of mu when so many of the unit's keys are common."""
+        """Square of mu if `keys` of the unit's keys exist in both databases."""
         return self.mu_squared * min(Fraction(1), self.one_key * keys)
 
 
@@ -360,7 +360,7 @@ def weight_steps(keys: int) -> list[tuple[int, int]]:
 
 
 def exact_weight(groups: int) -> Fraction:
-    """Return the greatest weight of an id in at least so many groups."""
+    """Greatest weight of an id that is in at least `groups` groups."""
     steps = math.isqrt((1 << 2 * FRACTION_BITS) // groups)
     return Fraction(steps, 1 << FRACTION_BITS)
 

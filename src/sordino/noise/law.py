@@ -52,7 +52,7 @@ class AbstractLaw(ABC):
     @property
     @abstractmethod
     def blend(self) -> AbstractBlend:
-        """Return the law of sums of such noises, on the reals."""
+        """Law of the sum of several draws, on the reals."""
 
     @property
     @abstractmethod

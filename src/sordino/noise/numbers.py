@@ -60,7 +60,7 @@ class Container(Protocol):
     """What is answered by another of its kind: a column or a table of other tools."""
 
     def equals(self, other: Any, /) -> bool:
-        """Tell whether two hold the same; NumPy and lists have no such method."""
+        """Equality of contents, which NumPy and lists do not offer as a method."""
 
 
 Kind = TypeVar("Kind", bound=Container)

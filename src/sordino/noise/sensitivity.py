@@ -81,7 +81,7 @@ class Sensitivity:
         fill(self, l0=count, l1=whole, l2=length, linf=largest)
 
     def times(self, size: Fraction, copies: int = 1) -> "Sensitivity":
-        """Return the bounds where each value is so many numbers of a size together.
+        """Sensitivity if each value becomes `copies` numbers, scaled by `size` in all.
 
         The size is positive. All norms grow alike, so bounds that are tight stay so.
 

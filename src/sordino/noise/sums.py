@@ -43,7 +43,7 @@ _OUTWARD: Final = 1 + 1e-9
 
 @lru_cache(maxsize=4096)
 def reach_of_equal(number: int, alpha: float) -> float:
-    """Return a t with P[|sum| > t] <= alpha, for so many of scale 1.
+    """Upper (1 - alpha) quantile of |L1 + ... + Ln| for unit Laplace noise.
 
     >>> round(reach_of_equal(1, 0.05), 6) == round(-math.log(0.05), 6)
     True

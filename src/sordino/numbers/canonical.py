@@ -38,7 +38,7 @@ class Worded(Protocol):
 
     @property
     def words(self) -> Words:
-        """Return what was asked for: a public verb and its arguments."""
+        """Canonical words: a public verb and its arguments."""
 
 
 def call(verb: str, /, **arguments: Words) -> Verb:

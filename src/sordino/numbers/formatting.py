@@ -112,7 +112,7 @@ def format_key(value: Any) -> str:
 
 
 def cut_text(text: str, most: int) -> str:
-    """Return a text at most so many columns wide, its end replaced by an ellipsis.
+    """Text cut to at most `most` columns, its end replaced by an ellipsis.
 
     >>> cut_text("a long name of a street", 10)
     'a long na…'

@@ -42,7 +42,7 @@ _LOCK = threading.RLock()
 
 @contextmanager
 def precision(bits: int) -> Generator[None]:
-    """Compute with so many binary digits, and give back the precision that was found.
+    """Compute with `bits` binary digits; the precision before is restored.
 
     Where somebody else has set another one meanwhile, theirs is left alone.
 
@@ -63,7 +63,7 @@ def precision(bits: int) -> Generator[None]:
 def decimals(
     digits: int, rounding: str = ROUND_HALF_EVEN
 ) -> AbstractContextManager[Context]:
-    """Compute with decimals of so many digits, whatever context was found.
+    """Compute with decimals of `digits` digits, whatever the context was.
 
     >>> from decimal import Decimal
     >>> with decimals(3):
@@ -119,7 +119,7 @@ def fraction(point: arb) -> Fraction:
 
 
 def shortest(value: float) -> Fraction:
-    """Return what a finite double stands for: its shortest decimal.
+    """Shortest decimal that reads back as a double: what a user meant by it.
 
     >>> shortest(0.1), shortest(2.5e-7)
     (Fraction(1, 10), Fraction(1, 4000000))
@@ -304,7 +304,7 @@ _WRITTEN = 24
 
 
 def number_text(value: object) -> str:
-    """Return what a user may write for the value; "~" marks one that is too long.
+    """Text that a user may write for the value; "~" marks one that is cut.
 
     >>> [number_text(Fraction(1, below)) for below in (10, 10**6, 3)]
     ['0.1', '1e-06', "'1/3'"]

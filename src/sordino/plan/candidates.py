@@ -205,7 +205,7 @@ class _Shows:
         return FAMILIES if request.noise is None else (request.noise,)
 
     def shown_for(self, variant: int) -> "_Shown":
-        """Return what shows groups beside estimators of a variant."""
+        """Measurement that shows groups, for the estimators of a variant."""
         return _Shown(
             self.presences.get(variant, self.presences.get(SINGLE)),
             self.counted.get(variant, self.counted.get(SINGLE)),
@@ -227,7 +227,7 @@ class _Shown:
     scores: TopScores | None
 
     def measurements(self) -> list[AbstractPresence]:
-        """Return what is measured for it, each once."""
+        """Measurements that show groups, each once."""
         if self.presence is None:
             return [] if self.counted is None else [self.counted]
         if self.counted is None or self.counted.key == self.presence.key:

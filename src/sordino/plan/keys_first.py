@@ -142,7 +142,7 @@ class CountedKeys(AbstractKeyStage):
 
 
 def group_counts(setting: Setting) -> IntegerMeasurement:
-    """Return what shows that a group exists: people, what they did, or else rows.
+    """Measurement that shows that a group exists: of people, weights, or rows.
 
     A group has rows if and only if what they are weighed by adds up to 1 or more.
     """
@@ -295,7 +295,7 @@ def first_stage(
 
 
 def at_most_in(setting: Setting, groups: int) -> Setting:
-    """Return the setting of so many groups alone: a unit lies in no more of them.
+    """Setting of `groups` groups: a unit lies in no more of them.
 
     All bounds hold of those of a unit's rows that lie there, but the number of all
     rows, where it is public, is not theirs.

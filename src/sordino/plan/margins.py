@@ -184,12 +184,12 @@ class MarginsPrice:
 
     @property
     def request(self) -> Marginals:
-        """Return what was asked."""
+        """The request."""
         return self._purchase.request
 
     @property
     def budget(self) -> Budget:
-        """Return what may be spent."""
+        """Budget of the request."""
         return self._purchase.budget
 
     @property

@@ -52,7 +52,7 @@ Read: TypeAlias = dict[str, frozenset[str]]
 def coverage_counts(
     request: Request, relation: Relation, setting: Setting, answers: Setting
 ) -> tuple[Counted, ...]:
-    """Return what is counted beside the answers of a request, each once.
+    """Noisy counts of dropped rows and cells that a request asks for, each once.
 
     What is counted is of all rows; `answers` are told of some groups alone.
     """
@@ -78,7 +78,7 @@ def _by_row(count: Counted, setting: Setting) -> Counted:
 
 
 def coverage_questions(counts: Sequence[Counted]) -> tuple[Question, ...]:
-    """Return what the engine is asked: a question for counts of the same rows."""
+    """Questions for an engine, one for all counts of the same rows."""
     return tuple(
         Question(node, (), tuple(count.measurement.totals[0] for count in counted))
         for node, counted in _counts_by_rows(counts)
@@ -194,7 +194,7 @@ class Plan:
         return is_by_row(self.request, self.relation)
 
     def spendable(self, budget: Budget) -> Budget:
-        """Return what of a budget may be spent on a unit, however few rows it has.
+        """Part of a budget that may be spent on a unit, however few rows it has.
 
         In a part of a table an answer that is not charged row by row costs a unit with
         one row there no less than one with all of its rows.
@@ -265,7 +265,7 @@ class Plan:
         }
 
     def change_beside(self, key: Hashable) -> Sensitivity:
-        """Return how far a measurement moves, for numbers released beside shown keys.
+        """Sensitivity of a measurement whose keys are shown by another one.
 
         Where keys are known in part one key that shows holds several groups, and all
         that a unit moves may lie there (docs/proofs/keys.md, lemma 4).

@@ -34,7 +34,7 @@ class Price:
 
     @property
     def budget(self) -> Budget:
-        """Return what may be spent."""
+        """Budget of the request."""
         return self._purchase.budget
 
     @property
@@ -98,7 +98,7 @@ class Price:
 
     @property
     def thresholds(self) -> tuple[Fraction, ...]:
-        """Return what a group must reach to be shown, if the groups are not known."""
+        """Threshold that a group of unknown keys must reach to be shown."""
         shown = self._purchase.least_shown
         return () if shown is None else shown[:1]
 
@@ -159,7 +159,7 @@ class Batch:
 
     @property
     def budget(self) -> Budget:
-        """Return what may be spent on all of them together."""
+        """Budget of all requests together."""
         return self._bundle.budget
 
     @property

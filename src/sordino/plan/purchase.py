@@ -336,7 +336,7 @@ def _best_within(options: list[Purchase]) -> Purchase:
 
 
 def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
-    """Return what a budget buys for a plan, None where its noise cannot serve."""
+    """Mechanisms that a budget buys for a plan; None: its noise cannot serve."""
     allowance = plan.spendable(budget).allowance(plan.family)
     if allowance is None or (plan.hides_keys and allowance.delta == 0):
         return None

@@ -67,7 +67,7 @@ class Query:
         ]
 
     def resolve(self, catalog: AbstractCatalog) -> Relation:
-        """Return what the steps make of the table."""
+        """Relation after all steps."""
         relation = catalog.relation(self.table)
         for step in self.steps:
             relation = step.apply(relation, catalog)

@@ -38,7 +38,7 @@ class Counted:
     measurement: IntegerMeasurement
 
     def __str__(self) -> str:
-        """Return what is counted, in words."""
+        """Name of the count."""
         return f"{self.what} {self.kind} ({self.unit})"
 
 

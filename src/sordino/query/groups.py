@@ -190,7 +190,7 @@ COUNT = "count"
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Marginals:
-    """The numbers of rows by up to so many columns of public keys, in all tables."""
+    """Row counts by up to `order` columns of public keys, in all tables."""
 
     rows: Rows
     keyset: KeySet

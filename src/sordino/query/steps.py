@@ -377,7 +377,7 @@ class Enforce(AbstractStep):
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return what is kept: it depends on each id's rows alone (lemma 3)."""
+        """Relation after the limit, which depends on each id's rows alone (lemma 3)."""
         del catalog
         if relation.ids is None:
             raise InvalidQuery(

@@ -122,7 +122,7 @@ def noisy_tables(
     bins: "dict[Hashable, pa.Table]",
     bits: BitSource,
 ) -> "tuple[pa.Table, pa.Table]":
-    """Return noisy numbers beside their keys, and their errors.
+    """Keys with noisy numbers, and the errors of these.
 
     Noise of numbers is drawn from the bits; choices have bits of their own.
     """

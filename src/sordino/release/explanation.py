@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def explain_release(release: ReleaseView) -> str:
-    """Return what was released, at which price, how exact, and by which plan."""
+    """Text: columns, price, exactness and plan of a release."""
     steps = (
         _say_columns,
         _say_price,
@@ -163,7 +163,7 @@ class Exactness:
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> "Exactness":
-        """Return what `fields` were."""
+        """The inverse of `fields`."""
         reaches = tuple(starmap(Reach, fields["reaches"]))
         return cls(fields["groups"], fields["numbers"], fields["rough"], reaches)
 
@@ -193,7 +193,7 @@ def exactness_of(
 
 
 def join_exactness(answers: Iterable[Exactness]) -> Exactness:
-    """Return what is told of several answers together."""
+    """Exactness of several answers together."""
     listed = [*answers]
     return Exactness(
         sum(each.groups for each in listed),
@@ -223,7 +223,7 @@ def _reach(name: str, table: "pa.Table", errors: "pa.Table") -> tuple[Reach, int
 
 
 def release_notes(purchase: Purchase) -> tuple[str, ...]:
-    """Return what the table does not say: who is protected, which groups show."""
+    """Notes that the table lacks: who is protected, which groups are shown."""
     return (
         note_protection(purchase.plan.relation),
         *_groups(purchase),
@@ -332,7 +332,7 @@ class LedgerRecord:
 @final
 @dataclass(frozen=True)
 class Provenance:
-    """What a release knows of its own making, beside its plan."""
+    """Origin of a release: its request, session, ledger record and price."""
 
     words: str = ""
     """The request as a ledger keeps it, or that of several asked together."""
@@ -424,7 +424,7 @@ def vouchers_of(words: Iterable[str]) -> list[str]:
 
 
 def cuts_of(words: str) -> list[Verb]:
-    """Return what was cut off: rows beyond limits, and values beyond bounds."""
+    """Steps that cut off rows beyond limits or values beyond bounds."""
     cuts = []
     for verb, arguments in verbs_of(words):
         bounded = "column" in arguments and {"low", "high"} <= set(arguments)
@@ -540,7 +540,7 @@ NOTHING: Final = RequestFacts()
 
 
 def words_facts(words: str, name: str = "") -> RequestFacts:
-    """Return what the canonical words of a release say; of several, those of a name."""
+    """Facts in the canonical words of a release, or of one of several by name."""
     try:
         read = json.loads(words) if words else None
     except (RecursionError, ValueError):
@@ -549,7 +549,7 @@ def words_facts(words: str, name: str = "") -> RequestFacts:
 
 
 def request_facts(words: Any, name: str = "") -> RequestFacts:
-    """Return what words say that a ledger holds."""
+    """Facts in the words of a request as a ledger holds them."""
     request = _request_of(words, name)
     if request is None:
         return NOTHING

@@ -162,7 +162,7 @@ class Margins:
 
     @cached_property
     def fit(self) -> JointFit:
-        """Return what all tables say of the cells of the finest one."""
+        """Cells of the finest table, fitted to all tables."""
         request = self.purchase.request
         noisy = self.tables.columns[COUNT]
         contrasts = {

@@ -192,7 +192,7 @@ class Release(AbstractNoisyAnswers):
         return self._tables_for("adjusted").adjusted
 
     def synthetic(self, rows: int) -> "pa.Table":
-        """Return so many invented rows, drawn from the law fitted to all tables.
+        """Invented rows, drawn from the law that is fitted to all tables.
 
         Tables of up to `order` columns are near to the adjusted ones; what more columns
         have to do with each other is not kept. No row is of anybody.
@@ -243,21 +243,21 @@ class Release(AbstractNoisyAnswers):
         )
 
     def explain(self) -> str:
-        """Return what was released, its price, its error bars and its plan, in words.
+        """Text: what was released, its price, its error bars and its plan.
 
         The attacker's odds are those of `loss.explain()`.
         """
         return explanation.explain_release(self)
 
     def to_pandas(self, *, errors: bool = False) -> Any:
-        """Return a pandas frame, with the error columns beside the values if asked.
+        """Pandas frame; error columns follow each value if `errors`.
 
         Integers with missing values have the dtype Int64, bools likewise.
         """
         return to_pandas(self._columns(errors))
 
     def to_polars(self, *, errors: bool = False) -> Any:
-        """Return a Polars frame, with the error columns beside the values if asked."""
+        """Polars frame; error columns follow each value if `errors`."""
         return to_polars(self._columns(errors))
 
     def to_csv(self, path: "str | Path", *, spreadsheet: bool = False) -> None:

@@ -96,7 +96,7 @@ class PartNoise:
     purchase: Purchase
 
     def __call__(self, exact: "pa.Table", secret: bytes) -> "pa.Table":
-        """Return noisy numbers beside their keys and error bars, sorted by key."""
+        """Keys, noisy numbers and error bars, sorted by key."""
         by = len(self.purchase.plan.request.by)
         exact = exact.take(canonical_order(exact.select(range(by)))).combine_chunks()
         totals = [column.to_numpy() for column in exact.columns[by:]]

@@ -42,7 +42,7 @@ _NOTES: Final = (
 @final
 @dataclass(frozen=True)
 class LedgerFacts:
-    """What is known of a stored answer beside its bytes."""
+    """Facts of a stored answer that its bytes lack."""
 
     loss: Loss
     plan: str
@@ -306,7 +306,7 @@ class Home:
         return cells.reshape(self.shape)
 
     def attach(self, number: str, cells: Numbers) -> "pa.Table":
-        """Return the keys of the rows beside what their cells have."""
+        """Keys of the rows, with the numbers of their cells."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         values = pa.array(cells.ravel()[self.places])
@@ -326,7 +326,7 @@ class AdjustedReleases(AbstractTables):
     cells: Numbers | Integers
 
     def make(self, name: Any) -> "pa.Table":
-        """Return the keys of a release beside its adjusted numbers."""
+        """Keys of a release, with its adjusted numbers."""
         home, crossing = self.called[name], self.together.crossing
         sums = add_up(crossing, crossing.finest, self.cells, home.table)
         return home.attach(self.number, sums)

@@ -111,7 +111,7 @@ LINK: Final = "is a symbolic link, and none is followed"
 
 
 def write_whole(path: Any, write: Callable[[Path], object]) -> None:
-    """Write a file, and what `write` puts beside it, or refuse its path."""
+    """Write a file whole or not at all, with the files that `write` adds."""
     target = _target(path)
     try:
         problem = _problem(target)
@@ -124,7 +124,7 @@ def write_whole(path: Any, write: Callable[[Path], object]) -> None:
 
 
 def write_text(path: Any, text: str) -> None:
-    """Write a text, such as a page, or refuse its path."""
+    """Write a text file whole or not at all."""
     write_whole(path, lambda file: file.write_text(text, "utf-8", newline="\n"))
 
 

@@ -107,7 +107,7 @@ def check_tables(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -
 
 
 def side_by_side(table: "pa.Table", errors: "pa.Table", size: int) -> "pa.Table":
-    """Return the keys (so many columns), then each aggregate before its errors."""
+    """Keys (the first `size` columns), then each aggregate with its errors."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     homes = [(table, name) for name in table.column_names[:size]]
@@ -152,7 +152,7 @@ class ReleaseView(Protocol):
 
     @property
     def price(self) -> str:
-        """Return what it cost, in the terms of its budget."""
+        """Price in the terms of its budget."""
 
     @property
     def plan(self) -> str:
@@ -160,7 +160,7 @@ class ReleaseView(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what else a reader must know."""
+        """Notes that a reader needs."""
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -104,7 +104,7 @@ def guard_call(method: Callable[P, T]) -> Callable[P, T]:
 
 
 def probe_room(calls: int = _ROOM) -> None:
-    """Raise a RecursionError unless Python has room for so many nested calls.
+    """Raise a RecursionError unless Python has room for `calls` nested calls.
 
     It is asked right before a charge: what is charged has room to be answered.
     """
@@ -231,7 +231,7 @@ def batch_identity(
     key: str | None,
     weights: Words = None,
 ) -> Identity:
-    """Return what requests ask that are planned together, by their names in order.
+    """Identity of requests that are planned together, by their names in order.
 
     All have one confidence; shares of the budget are said where they were asked for.
     """
@@ -253,7 +253,7 @@ def batch_identity(
 def partition_identity(
     rows: list[Words], by: str, values: list[Words], budget: Budget
 ) -> Identity:
-    """Return what is charged for parts of some rows: by what, and which of them."""
+    """Identity of a partition: its rows, its column, its values."""
     words = call(
         "partition",
         form=FORM,
@@ -405,19 +405,19 @@ class Book:
 
     @property
     def promise(self) -> Loss:
-        """Return what holds of all releases together; with blocks, of one block."""
+        """Guarantee of all releases together; with blocks, of each block."""
         return self.ledger.first_limit(self.name).rule.promise
 
     @property
     def spent(self) -> Loss:
-        """Return what was charged; with blocks, the most that one of these was."""
+        """Loss charged so far; with blocks, the largest of one that is read."""
         if not self._by_block:
             return self.ledger.spent(self.name)
         return self._loss(max, (block.spent for block in self.blocks_read()))
 
     @property
     def remaining(self) -> Loss:
-        """Return what is left; with blocks, what is in every one of these."""
+        """Rest of the budget; with blocks, the smallest of those that are read."""
         if not self._by_block:
             return self.ledger.remaining(self.name)
         return self._loss(min, (block.remaining for block in self.blocks_read()))
@@ -546,7 +546,7 @@ class Book:
     def left_after(
         self, identity: Identity, priced: Priced, earmark: str | None
     ) -> Loss:
-        """Return what would be left; a request that does not fit is refused."""
+        """Rest after a request; one that does not fit is refused."""
         if self.whole is not None:
             self.whole.refuse_newer_policy()
         claim = Claim(
@@ -576,7 +576,7 @@ class Book:
         self.ledger.refuse_unlawful(claim)
 
     def as_whole(self) -> "Whole":
-        """Return what parts are made of: before they are charged, by this policy."""
+        """The whole of which parts are made, with the policy of this moment."""
         return Whole(self, self.ledger.policy())
 
     def adopt(self, policy: Any) -> None:

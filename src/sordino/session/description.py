@@ -38,7 +38,7 @@ class Holding:
     def of(
         cls, name: str, sentence: str, schema: Schema, unusable: Mapping[str, str]
     ) -> "Holding":
-        """Return what is to be said of a table or a view."""
+        """Public facts of a table or a view."""
         columns = tuple(
             (known, column.type, missing_word(column))
             for known, column in schema.columns
@@ -57,7 +57,7 @@ class Holding:
 
 
 def missing_word(column: Column) -> str:
-    """Return what of a column may be missing, in a word.
+    """Word for what may be missing in a column: no, yes, NaN.
 
     >>> missing_word(Column("f64")), missing_word(Column("i64", nullable=False))
     ('yes, or NaN', 'no')

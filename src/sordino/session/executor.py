@@ -120,7 +120,7 @@ class Desk:
             raise SessionMoved("used in a forked process")
 
     def buy(self, request: Request, budget: Budget) -> Purchase:
-        """Return what a budget buys for a request, from public facts alone."""
+        """Best purchase for a request, from public facts alone."""
         self.refuse_strangers()
         with self.catalog.explain_refusals():
             purchase = best_purchase(request, self.catalog, budget)
@@ -130,7 +130,7 @@ class Desk:
     def buy_together(
         self, requests: dict[str, Request], budget: Budget, weights: Given
     ) -> Bundle:
-        """Return what a budget buys for several requests, planned together."""
+        """Best purchases for several requests, planned together."""
         self.refuse_strangers()
         shares = share_budget(requests, weights)
         with self.catalog.explain_refusals():
@@ -140,7 +140,7 @@ class Desk:
         return bundle
 
     def price(self, request: Request, budget: Budget) -> Price:
-        """Return what a request would cost, and which blocks it would read."""
+        """Price of a request, with the blocks it would read."""
         purchase = self.buy(request, budget)
         priced = self.charge_of(purchase)
         self.book.refuse_unlawful(priced)
@@ -149,7 +149,7 @@ class Desk:
     def price_all(
         self, requests: dict[str, Request], budget: Budget, weights: Given
     ) -> Batch:
-        """Return what requests would cost together, and the blocks they read."""
+        """Price of requests together, with the blocks they would read."""
         bundle = self.buy_together(requests, budget, weights)
         priced = self._charge_together(bundle)
         self.book.refuse_unlawful(priced)
@@ -164,7 +164,7 @@ class Desk:
         return blocks_of(self.catalog, rows(), self.book.blocks)
 
     def charge_of(self, purchase: Purchase) -> Priced:
-        """Return what is charged for a request: its price, its blocks, what it uses."""
+        """Charge of a request: its loss, its blocks, its usage."""
         blocks = self.blocks_read(lambda: purchase.plan.rows_read)
         return Priced(
             purchase.budget,
@@ -183,7 +183,7 @@ class Desk:
         )
 
     def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
-        """Return what a release would cost and leave; nothing is charged."""
+        """Price of a release, and the rest after it; nothing is charged."""
         purchase = self.buy(request, budget)
         priced = self.charge_of(purchase)
         request_words = charging.request_identity(request, self.catalog, budget, None)
@@ -356,7 +356,7 @@ T = TypeVar("T")
 
 @final
 class ReleaseOptions(TypedDict, total=False):
-    """What may be said of a release beside its request."""
+    """Options of a release."""
 
     key: str | None
     why: str
@@ -503,7 +503,7 @@ def _folder_text(folder: Any) -> str:
 
 
 def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
-    """Return what margins would cost; nothing is charged."""
+    """Price of margins; nothing is charged."""
     purchase = _buy(desk, request, budget)
     priced = _charge_of(desk, purchase)
     desk.book.refuse_unlawful(priced)

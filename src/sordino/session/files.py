@@ -126,7 +126,7 @@ class Drawn:
 
     @cached_property
     def answer(self) -> FilesAnswer:
-        """Return what the files will be; nothing is written."""
+        """Names, sizes and hashes of files to be written; nothing is written."""
         files = []
         for name, table in self._tables():
             sink = _Sink()

@@ -73,7 +73,7 @@ from sordino.session.tables import (
 
 
 def describe_desk(desk: Desk, entries: tuple[Entry, ...]) -> Description:
-    """Return what everybody may know of the tables, the budget and the releases."""
+    """Public facts of the tables, the budget and the releases."""
     book = desk.book
     return Description(
         desk.catalog.holdings(),

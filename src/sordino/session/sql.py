@@ -27,7 +27,7 @@ NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 @final
 class SqlOptions(TypedDict, total=False):
-    """What may be said of a text beside it, for editors."""
+    """Options of a text of SQL, as editors complete them."""
 
     limits: Limits
     bounds: Mapping[str, tuple[Any, Any]]
@@ -39,7 +39,7 @@ class SqlOptions(TypedDict, total=False):
 @final
 @dataclass(frozen=True)
 class SqlGiven:
-    """What is said beside a text of SQL, in arguments."""
+    """Options of a text of SQL, as given."""
 
     limits: Any
     bounds: Any
@@ -52,7 +52,7 @@ class SqlGiven:
 def sql_request(
     catalog: Catalog, text: Any, budget: Budget | None, options: SqlGiven
 ) -> "AskedSql":
-    """Return what a text asks, and within which budget, said in it or beside it."""
+    """Request of a text of SQL, with its budget from the text or from arguments."""
     from sordino.query.sql.statement import ask_sql  # noqa: PLC0415 a parser is slow
 
     tables = (catalog, tuple(catalog.relations), tuple(catalog.publics))

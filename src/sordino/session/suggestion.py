@@ -225,7 +225,7 @@ class _Effects:
 def suggest(
     desk: Desk, request: Request, terms: tuple[Budget, Any, Any, Any], key: str | None
 ) -> Suggestion:
-    """Return what limits and bounds would cost and lose.
+    """Noise and lost data of limits and bounds, tried side by side.
 
     `terms` are the budget, a sample, the limits to try, and the share of the budget
     that the data may cost.

@@ -236,7 +236,7 @@ class Catalog(AbstractCatalog):
         return self.multiplicities[name, on]
 
     def words(self, name: str) -> list[Words]:
-        """Return what a name stands for, in a form that lasts."""
+        """Canonical words of a table or view."""
         return self.worded[name]()
 
     def add(self, name: str, table: PrivateTable | PublicTable) -> None:
@@ -335,7 +335,7 @@ class Catalog(AbstractCatalog):
         )
 
     def holdings(self) -> tuple[Holding, ...]:
-        """Return what is to be said of each name."""
+        """Public facts of each table and view."""
         schemas = {name: relation.schema for name, relation in self.relations.items()}
         schemas |= {name: relation.schema for name, relation in self.publics.items()}
         return tuple(

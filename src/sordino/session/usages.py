@@ -22,7 +22,7 @@ _NOT_ANSWERS: Final = {False: "keys", True: "top"}
 
 
 def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
-    """Return what a request uses, at the price that was found for it."""
+    """Usage of a request at its price: what a policy is held against."""
     plan, request = purchase.plan, purchase.plan.request
     rows = lineage_of(plan.relation.node, catalog.origins)
     weighed = plan.presence if plan.in_rounds else None  # groups, by how many ids have
@@ -50,12 +50,12 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
 
 
 def usages_of(bundle: Bundle, catalog: Catalog) -> tuple[Usage, ...]:
-    """Return what requests use that are planned together."""
+    """Usages of requests that are planned together."""
     return tuple(usage_of(purchase, catalog) for purchase in bundle.purchases.values())
 
 
 def usage_of_margins(purchase: MarginsPurchase, catalog: Catalog) -> Usage:
-    """Return what margins use; every cell of theirs is shown."""
+    """Usage of margins: every cell is shown."""
     request = purchase.request
     rows = lineage_of(purchase.relation.node, catalog.origins)
     functions = {"marginals", *_verbs(_summaries(request.rows.words(catalog)))}
@@ -69,7 +69,7 @@ def usage_of_margins(purchase: MarginsPurchase, catalog: Catalog) -> Usage:
 
 
 def usage_of_parts(node: AbstractNode, by: str, catalog: Catalog) -> Usage:
-    """Return what parts of a table use: they are its groups, and tell nothing yet."""
+    """Usage of a partition: its parts are groups, and nothing is answered yet."""
     rows = lineage_of(node, catalog.origins)
     return _usage(catalog, rows, keys=rows.cells_of((by,)), is_answered=False)
 

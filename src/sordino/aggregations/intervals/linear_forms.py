@@ -125,7 +125,7 @@ class Noise:
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return the law of sums of such noises."""
+        """Law of the sum of several draws of this noise."""
         return self.mechanism.law.blend
 
     @cached_property

@@ -71,7 +71,7 @@ class Halving:
 
     @classmethod
     def of(cls, starts: Integers) -> "Halving":
-        """Return the cuts of ranges that lie beside each other, given by their ends.
+        """Halve adjacent ranges, given by their ends, until each is one leaf.
 
         >>> cuts = Halving.of(np.array([0, 3, 4]))
         >>> [one.tolist() for one in (cuts.low, cuts.middle, cuts.high, cuts.squares)]
@@ -293,7 +293,7 @@ _MOST_PARTS: Final = 2**18
 @final
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """All tables of up to so many trees together, each at any of its levels."""
+    """All tables of up to `ways` columns, each column at any level of its tree."""
 
     trees: tuple[Tree, ...]
     order: int

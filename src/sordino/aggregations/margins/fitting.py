@@ -60,7 +60,7 @@ class Groups:
         return np.asarray(cells - taken[self.places])
 
     def excess(self, cells: Numbers) -> Numbers:
-        """Return what is to be taken off all cells of a group so that they add up.
+        """Amount by which the cells of each group exceed its sum, none left negative.
 
         Those that would be negative are 0 (Michelot 1986).
         """
@@ -271,7 +271,7 @@ class JointFit:
         noisy: Mapping[Levels, Numbers],
         variances: Mapping[Levels, float],
     ) -> "JointFit":
-        """Return what noisy tables say of each part that were measured apart."""
+        """Fit to noisy tables measured apart, weighed by their variances."""
         _refuse_large(crossing)
         finest = crossing.finest
         cells = agree(crossing, finest, noisy, variances)

@@ -55,7 +55,7 @@ def agree(
         return spread_all(sums)
 
     def spread_all(tables: Mapping[Levels, Numbers]) -> Numbers:
-        """Return what all tables say of each cell."""
+        """Each cell's value in every table, weighed by precision and added."""
         return sum(
             (
                 spread_out(crossing, table, cells / variances[table], finest)

@@ -63,7 +63,7 @@ class Precisions:
         return (self._alone - self._extra) * length + self._extra * whole
 
     def times(self, factor: Fraction) -> "Precisions":
-        """Return so many times each precision, and with them the square of mu."""
+        """All precisions multiplied by a factor, and so the square of mu."""
         more = {part: precision * factor for part, precision in self.parts.items()}
         return Precisions(self.crossing, more)
 

@@ -81,14 +81,14 @@ class Blocks:
 
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> "Blocks":
-        """Return what `fields` wrote."""
+        """The inverse of `fields`."""
         if fields["every"] == _NAMED:
             return make(cls, every=_NAMED, start=None, names=())
         return cls(fields["start"], fields["every"])
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Return what a ledger keeps of it: all but the names, which it opens."""
+        """Fields that a ledger records: all but the names, which it opens."""
         return {"every": self.every, "start": self.start}
 
     @property
@@ -118,7 +118,7 @@ class Blocks:
         return tuple(names if newest is None else names[1:])
 
     def periods_behind(self, newest: str | None, count: int) -> list[str]:
-        """Return the names of so many periods behind the newest one, if there is one.
+        """Names of the `count` periods after the newest one.
 
         >>> Blocks(start="2026-11", every="month").periods_behind("2026-12", 2)
         ['2027-01', '2027-02']

@@ -45,7 +45,7 @@ class AdmittingBudget(Protocol):
 @final
 @dataclass(frozen=True)
 class Allowance:
-    """How much of one parameter may be spent, and the chance of failing beside it.
+    """How much of one parameter may be spent, and with which chance of failure.
 
     For Gaussian noise an epsilon stands for all noise within (epsilon, delta)-DP.
     """
@@ -123,7 +123,7 @@ class Charge:
 
     @classmethod
     def read(cls, texts: Mapping[str, str]) -> Self:
-        """Return what `texts` wrote.
+        """The inverse of `texts`.
 
         >>> Charge.read({"rho": "1/8", "delta": "0/1"}).amounts
         (Fraction(1, 8), Fraction(0, 1))

@@ -58,7 +58,7 @@ class AbstractFilter(ABC):
     @property
     @abstractmethod
     def promise(self) -> Loss:
-        """Return what holds of all accepted releases together."""
+        """Loss that bounds all accepted releases together."""
 
     @abstractmethod
     def holds(self, spent: Charge) -> bool:
@@ -77,7 +77,7 @@ class AbstractFilter(ABC):
         """Return what a loss with such guarantees is charged, infinite if unknown."""
 
     def charge_for(self, budget: Budget, loss: Loss) -> Charge:
-        """Return what a release is charged.
+        """Charge of a release, or a refusal of a loss this filter cannot count.
 
         `loss` is what the release costs and `budget` admits it: the caller vouches for
         that. A budget in the terms of the filter is charged itself, unless the release
@@ -336,7 +336,7 @@ class ApproxGaussianSum(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Return mu-GDP beside a chance delta of total breach."""
+        """Loss of mu-GDP composed with a chance delta of total breach."""
         return mu_beside_delta(sqrt(self.square), self.delta)
 
     def holds(self, spent: Charge) -> bool:
@@ -384,7 +384,7 @@ def square_above(mu: Extended) -> Amount:
 
 
 def mu_beside_delta(mu: Any, delta: Any) -> Loss:
-    """Return mu-GDP beside a chance of total breach."""
+    """Loss of mu-GDP composed with a chance delta of total breach."""
     return compose([GaussianDP(mu), ApproxDP(0, delta)])
 
 

@@ -262,7 +262,7 @@ class Limit:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Return what a ledger keeps of it."""
+        """Fields that a ledger records."""
         rule = self.rule
         return {
             "stated": self.stated,
@@ -272,7 +272,7 @@ class Limit:
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> Self:
-        """Return what was written."""
+        """The inverse of writing."""
         return cls(fields["stated"], read_filter(fields["rule"], fields["limits"]))
 
 

@@ -386,7 +386,7 @@ def _is_weak(budget: Any) -> bool:
 
 
 def weakness(budget: Loss | Advantage | ErrorRates) -> str:
-    """Return what a budget allows an attacker, in odds.
+    """Sentence on what a weak budget allows an attacker, in odds.
 
     >>> from sordino.losses.closed import ApproxDP
     >>> "find a person up to 53 times in 100" in weakness(ApproxDP(1, "0.5"))

@@ -98,7 +98,7 @@ def joint_breach(chances: tuple[tuple[Fraction, int], ...]) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class LeastCurve(AbstractCurve):
-    """The least of a curve and of others beside it, each made when first asked."""
+    """Pointwise minimum of curves, each made when first asked."""
 
     source: Callable[[], AbstractCurve]
     """Makes the curve whose laws are composed."""

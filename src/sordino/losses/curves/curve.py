@@ -100,7 +100,7 @@ class AbstractCurve(ABC):
         """Return lower bounds on the false negative rate."""
 
     def delta_at(self, epsilon: Any) -> Answer:
-        """Return the least delta such that the release is (epsilon, delta)-DP.
+        """Least delta for which the release is (epsilon, delta)-DP.
 
         Below zero it follows from the other direction by exchanging the two laws:
         delta(-e) = 1 - exp(-e) (1 - delta(e)).
@@ -123,7 +123,7 @@ class AbstractCurve(ABC):
             return points.raise_bounds(self.delta(epsilon))
 
     def epsilon_at(self, delta: Any) -> Answer:
-        """Return an epsilon such that the release is (epsilon, delta)-DP."""
+        """An epsilon for which the release is (epsilon, delta)-DP."""
         question, end = points.read(-1, most=1.0, delta=delta), self.end
         with np.errstate(all="ignore"):
             epsilon = points.raise_epsilons(self.epsilon(question.lower_values))

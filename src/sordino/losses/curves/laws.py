@@ -69,7 +69,7 @@ class AbstractLossLaw(ABC):
     @property
     @abstractmethod
     def step(self) -> float:
-        """Return a step such that all finite losses are its multiples, or 0."""
+        """Step of which all finite losses are multiples, or 0."""
 
     @property
     @abstractmethod
@@ -450,7 +450,7 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Return what the law before holds."""
+        """Size of the table of the law beneath."""
         return self.base.table_size
 
     @property
@@ -504,7 +504,7 @@ class AbstractSampledLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Return what the law before holds."""
+        """Size of the table of the law beneath."""
         return self.base.table_size
 
     @property
@@ -581,7 +581,7 @@ class MixtureLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Return what all parts hold."""
+        """Sizes of the tables of all parts."""
         return sum(law.table_size for _, law in self.parts)
 
     @property

@@ -45,7 +45,7 @@ class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
         self.name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Kept:
-        """Return what is kept, or compute it."""
+        """The cached value, computed when first asked."""
         if instance is None:  # asked of the class itself
             return self  # type: ignore[return-value]
         coarseness = COARSENESS.get()
@@ -106,7 +106,7 @@ class Points:
 
     @property
     def lower_values(self) -> Floats:
-        """Return doubles on the lower side such that the next ones are not beyond.
+        """Doubles at or below each value, at most one step away.
 
         A bound on these, one double further up, is a bound on what was written.
         """

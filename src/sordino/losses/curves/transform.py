@@ -60,7 +60,7 @@ class Grid:
 
     @property
     def logs(self) -> Floats:
-        """Return the logarithms of the masses, minus infinity where there is none."""
+        """Logarithms of the masses, minus infinity for zero."""
         with np.errstate(divide="ignore"):
             return np.log(self.masses)
 

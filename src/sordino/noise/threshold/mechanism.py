@@ -381,7 +381,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @abstractmethod
     def headline(self, apart: Change) -> Headline:
-        """Return the parameters of the noise beside the chance of a new key."""
+        """Parameters of the noise, and the chance that a new key is shown."""
 
     @abstractmethod
     def noise_loss(self, apart: Change) -> Loss:
@@ -404,7 +404,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @cached_property
     def carrier(self) -> AbstractCarrier:
-        """Return what adds the noise to values and compares the sums."""
+        """Carrier: adds the noise, and compares the sums with the threshold."""
         if self.values.is_integer:
             return IntegerCarrier(self.values, self.noise.integers())
         sampler = self.noise.floats(self.granularity, float_format(self.dtype))

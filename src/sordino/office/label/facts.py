@@ -133,7 +133,7 @@ class Labelled(Protocol):
 
     @property
     def price(self) -> str:
-        """Return what it cost, in the terms of its budget."""
+        """Price in the terms of its budget."""
 
     @property
     def coverage(self) -> "pa.Table | None":
