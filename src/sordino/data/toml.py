@@ -1,17 +1,11 @@
 """TOML files read whole, refused by place.
 
-A table of a file of TOML: what is asked of it by name, and refused at its place.
-
 >>> section = Section("releases.wards", {"schedule": "monthly", "wyh": "x"})
 >>> section.text("schedule")
 'monthly'
 >>> section.refuse_others("schedule", "why")
 Traceback (most recent call last):
 sordino.errors.InvalidJob: releases.wards has no 'wyh'. Did you mean 'why'?
-
-Files in which people say what shall be done: TOML, read whole, refused by place.
-
-`toml_file` reads a file, and `section` is how a table of it is asked.
 """
 
 import os

@@ -1,9 +1,7 @@
 """Engines by name, imported when asked for.
 
-The engines by their names, each imported when it is first asked for.
-
-A new engine is a folder of this room, its name here, and where it needs a package, an
-extra of its name in pyproject.toml. Its `door` says how it is made, and what makes
+A new engine is a folder of this room, its `Door` here, and where it needs a package, an
+extra of its name in pyproject.toml. The door says how it is made, and what makes
 sources of what lives in it.
 """
 

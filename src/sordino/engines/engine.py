@@ -1,10 +1,8 @@
-"""What every engine is, what it says when it fails, what lies about a file; Python functions of rows.
-
-What every engine is: it opens sources and answers questions, exactly.
+"""What every engine is: it opens sources and answers questions, exactly.
 
 Proof obligations: for any question the totals are exact; the rows kept by a bound
 depend on the rows of their own group alone, and are those of one moment of the session
-for all plans of one mark (`query.kept_plans`) until they are forgotten; nothing that is
+for all plans of one mark (`query.node_rules`) until they are forgotten; nothing that is
 raised, logged or returned depends on data but through the answer. Any failure is an
 `EngineFailure`, or, where no private row can have been read, an `EngineUnavailable`.
 
@@ -19,7 +17,7 @@ Python functions of rows, held to what was declared of them.
 | yields more rows than the limit | they are not even made |
 
 Kernel: totals.
-"""  # noqa: E501
+"""
 
 import itertools
 import threading

@@ -1,16 +1,10 @@
 """Rules of a policy, what a release uses, what is counted.
 
-What an officer allows: a signed file of rules, held against what a release uses.
-
 signed text ── rules ── what a release uses and loses (public facts) ── refused?
 
-`signed` reads and signs a file, `grammar` reads what it says, `loss_rules` and
-`permissions` are its rules, `usage` is what they are held against, and `tally` counts
-a year. The ledger keeps the text, and asks all of them before each charge (ADR 203).
-
-What a policy counts: an epsilon and a delta of each release, day by day.
-
-Sums are exact; each pair holds of its release whatever was answered before (ADR 204).
+The ledger asks every rule before each charge (ADR 203). What is counted are an epsilon
+and a delta of each release, day by day: sums are exact, and each pair holds of its
+release whatever was answered before (ADR 204).
 
 Kernel: charge.
 """

@@ -1,14 +1,7 @@
 """What a law of noise answers: tails and quantiles as enclosures; no noise.
 
-What a law of symmetric noise answers.
-
 Tails say in their name whether the point itself belongs to them. Every probability is
 a ball of python-flint at the working precision: an enclosure, never an estimate.
-
-Laws of noise: tails and quantiles as rigorous enclosures.
-
-`base` is the contract of a law; `laplace`, `gaussian` and `point` keep it. `blends` and
-`laplace_sums` are the laws of sums of such noises, in doubles, for intervals.
 
 Kernel: mathematics.
 """

@@ -1,19 +1,7 @@
 """All margins of some columns: levels, trees, what is coarser.
 
-Tables that belong together: all margins of some columns, measured once.
-
-The way of the data: columns of keys are trees (`trees`), whose levels are halved again
-and again (`halving`): integers that say all that a table has beyond its margins. A
-`crossing` says which tables there are; `precisions` how exactly each of its parts is
-measured, and what that costs; `measuring` draws the noise and makes the tables, which
-`public_totals` that everybody knows are part of, and `named_tables` shows.
-
-Noisy tables are made to agree (`agreement`; of several releases `key_crossing` finds
-what they have in common) and not negative: level by level where that is always possible
-(`levels_down`, `projection`, `whole_cells`), by a law of all columns together where it
-is not (`joint_law`). `joint_fit` chooses, and `coarser` adds up.
-
-Integers that say how each part of a line divides: what a table has beyond its sums.
+Columns of keys are trees, whose levels are halved again and again: the contrasts of the
+halves say all that a table has beyond its margins. A `Crossing` lists the tables.
 
 n numbers are cut into halves, these again, until each is alone. With a numbers on the
 left of a cut, b on its right and g what both have in common, the contrast of the cut is

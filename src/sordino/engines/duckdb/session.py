@@ -1,11 +1,9 @@
-"""A DuckDB of our own: settings, optimisers, belief, statements.
+"""A DuckDB of our own: its settings, its folder, statements and rows.
 
-A DuckDB in memory with its folder; an empty one waits for the next session.
+An empty database in memory waits for the next session.
 
 For any session, nothing that it read, made or kept is in an instance that another one
 gets (docs/adr/0213).
-
-DuckDB: the embedded engine.
 
 Each engine has a database of its own in memory, whose settings are locked and which
 opens no file but the sources'. Rows of a DuckDB connection of the user are read through

@@ -1,21 +1,12 @@
 """Sums of independent losses on one grid, always pessimistic.
 
-Sums of independent losses: `grid`, `transform`, `grid_sums`, `block_sums`.
-
-A law is put on a grid by connecting the dots, tilted, transformed and multiplied; very
-many laws are summed block by block; what comes out is a profile of upper bounds.
-
-Very many laws on one grid, summed block by block, so that few are held at once.
-
-A block becomes one law on the same grid: at each index the least of the bounds that
-several tilts give on its mass. What lies outside the windows of all tilts is moved to
-larger losses, so the law dominates the sum of the block.
-
-Composition of privacy loss distributions: one common grid, every bound a true bound.
-
-The loss of a composition is the sum of independent losses. Each law is put on one grid
-(`grid`), the sums are formed by FFT at a few exponential tilts (`sums`), and what
+A law is put on a grid by connecting the dots, tilted, transformed and multiplied; what
 comes out is a `Profile`: upper bounds on delta, with every error charged.
+
+Very many laws are summed block by block, so that few are held at once. A block becomes
+one law on the same grid: at each index the least of the bounds that several tilts give
+on its mass. What lies outside the windows of all tilts is moved to larger losses, so
+the law dominates the sum of the block.
 
 Kernel: mathematics.
 """

@@ -1,21 +1,9 @@
 """The one door to randomness; decisions that doubles leave open, settled in balls.
 
-Exact draws: from random bits to noise, certified wherever doubles leave a doubt.
-
-- `bits` is the only door for randomness; `uniform` draws whole numbers below a limit;
-- a `shape` (`gaussian`, `laplace`) is drawn by dominated `blocks`;
-- a `sampler` adds the noise and compares sums: `integers`, or `floats` rounded once;
-- `tails` draws beyond a threshold, `choice` among candidates by their weights;
-- `certified` settles what doubles cannot decide, with further bits.
-
-The one door to randomness: a fresh key per call, nothing kept.
-
 Each call of a mechanism makes its own `Bits` and drops it. Forks, threads, pickles and
 restored snapshots cannot repeat noise, because between calls there is no state to
 repeat. Short requests are read from the operating system directly; longer ones are the
 AES-256-CTR key stream of a key drawn from it.
-
-Decisions that doubles leave open, settled in ball arithmetic with further bits.
 
 A uniform number is known by a prefix of its binary digits. A decision is taken when
 every completion of the prefixes agrees, else more digits are drawn and the working

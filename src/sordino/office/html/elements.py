@@ -1,33 +1,10 @@
 """Elements of a page; whatever was not made here is escaped.
 
-How values show themselves: numbers and names as people read them, and pages of them.
-
-- `formatting`: numbers, keys and percentages as texts, cut to a width
-- `elements`: the parts of a page for notebooks, made harmless
-- `small_bars`, `curves`, `diagram`: shares, intervals, curves and steps as pictures
-- `inks`: colours of Matplotlib's pictures, on a light and on a dark ground
-
-The parts that every page of a notebook is made of; all text from outside is escaped.
-
 A page has no colours of its own, so that it reads on a dark ground as well, no script,
 and nothing that is fetched from elsewhere.
 
 >>> print(html_title("Visits <2>", "of one year"))
 <p><strong>Visits &lt;2&gt;</strong> <span class="aside">of one year</span></p>
-
-Pages for readers: facts set in HTML, in the words of a language.
-
-facts ── words of a language ── elements (all escaped) ── one document with its style
-
-- `markup`: elements, in which whatever is no markup is escaped
-- `languages`, `words/`: every text of a page, numbers and dates, by language
-- `document`, `look.css`: a whole file that asks nothing of anybody
-- `odds`, `people`: what an attacker achieves, in hundreds of people
-- `scales`, `bands`, `cell_tables`, `lines`: numbers with their intervals
-- `story`, `story_page`: what a report tells, and its five pages; `request_words`,
-  `plan_steps` and `proofs` read what was asked, how, and what proves it
-
-Elements of a page: whatever was not made here is text, and text is escaped.
 
 >>> tag("p", "a < b, ", tag("b", "and more"), class_="soft").text
 '<p class="soft">a &lt; b, <b>and more</b></p>'

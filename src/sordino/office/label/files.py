@@ -19,10 +19,8 @@ The label of a folder of files: one text in it, with the SHA-256 of each file.
 | begins with `_` or `.` | no part of the answer: readers of folders pass it over |
 | any other | a file of the answer |
 
-The label that a published file carries, read as from a stranger.
-
-Sizes are bounded before anything is read, and each fact is checked
-(`stated_facts`); what does not fit is refused. Texts stay texts: pages escape them.
+A label is read as from a stranger: sizes are bounded before anything is read, and each
+fact is checked; what does not fit is refused. Texts stay texts: pages escape them.
 
 | file | where its label lies |
 |---|---|

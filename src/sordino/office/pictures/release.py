@@ -1,15 +1,6 @@
-"""The picture of a release.
+"""The picture of a release: a sheet of pictures, one for each table.
 
-How a release is drawn: tables that fit one picture each, and a sheet of pictures.
-
-release ── parts ── form ── blocks ── sheet ── figure
-
-- `parts`: the tables of a release, with the numbers that can be drawn
-- `forms`: which picture fits the shape of a table
-- `band_block`, `rank_block`, `line_block`, `cell_block`: one picture each, measured
-- `lettering`, `sheet`: widths of texts, places in inches
-
-Which picture fits a table: bands, a line over periods, or a map of cells.
+release ── parts ── form ── blocks (`bands`, `cells_and_lines`) ── sheet ── figure
 
 | keys | picture |
 |---|---|

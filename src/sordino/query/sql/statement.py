@@ -8,7 +8,7 @@ of, is done to one release of all of them.
 Bounds per group in the style of BigQuery: each person's total or mean is clamped.
 
 `SUM(x, contribution_bounds_per_group => (0, 9))` is the sum of each person's rows in a
-group, held within the bounds, and then the sum of these. That is `per_id` first.
+group, held within the bounds, and then the sum of these. Each person is summed first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
