@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sordino
+from tests.decisions import FOLDER, index
 
 ROOT = Path(__file__).parent.parent
 ELSEWHERE = {
@@ -114,3 +115,11 @@ def test_one_version_stands_in_one_place() -> None:
     assert links[-len(headings) :] == headings, "each version has a link at the foot"
     if ".dev" not in project["version"]:
         assert headings[1] == project["version"]
+
+
+def test_every_decision_is_in_the_index() -> None:
+    """Its number, its title and its status, with a link to each record."""
+    text = index()
+    assert (FOLDER / "README.md").read_text(encoding="utf-8") == text
+    links = set(re.findall(r"\]\((\d[\w.-]+\.md)\)", text))
+    assert links == {path.name for path in FOLDER.glob("[0-9]*.md")}

@@ -401,6 +401,7 @@ class Handle:
 
     def refuse_strangers(self) -> None:
         """Refuse to work in a process that did not open the ledger."""
+        # before the lock: a child shares the open file, and would let the parent's go
         if os.getpid() != self._process:
             raise SessionMoved("used in a forked process", "ledger")
 

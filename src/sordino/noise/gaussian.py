@@ -89,6 +89,7 @@ def _normal_lattice(d: int, variance: float) -> Atoms:
     wide = x.astype(np.longdouble)
     p = np.exp(-((wide - d) ** 2) / (2 * np.longdouble(variance)))
     q = np.exp(-(wide**2) / (2 * np.longdouble(variance)))
+    # beyond 40 sigma lies less than exp(-800), which is nothing beside a double
     reach = np.arange(-math.ceil(40 * sigma) - 1, math.ceil(40 * sigma) + 2)
     weight = np.exp(-(reach.astype(np.longdouble) ** 2) / (2 * np.longdouble(variance)))
     whole = weight.sum()

@@ -97,7 +97,7 @@ class LaplaceLaw(AbstractRangeLaw):
         return cells(1 - p_below, p_below), cells(q_above, 1 - q_above)
 
 
-_STEEPEST = 600.0
+_STEEPEST = 600.0  # exp(709) overflows; beyond, the attacker is taken to win always
 
 
 @final
@@ -144,6 +144,7 @@ class LaplaceCurve(AbstractCurve):
         ratio = up(self.ratio)
         if ratio > _STEEPEST:
             return np.ones_like(alpha)
+        # exp errs with its exponent, by ratio ulps: the margin grows, to the attacker's side
         margin = ELEMENTARY * (1 + ratio / 24)
         first = math.exp(ratio) * (1 + margin) * alpha
         small = 2 * alpha <= math.exp(-ratio) * (1 + margin)

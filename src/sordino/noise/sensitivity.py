@@ -104,7 +104,7 @@ def _worst(d_in: Sensitivity) -> tuple[int, Extended, Extended]:
     if d_in.l1 is INFINITE:
         return 0, d_in.linf, INFINITE
     full = _floor(d_in.l1 / d_in.linf)
-    if full >= d_in.l0:
+    if full >= d_in.l0:  # l0 binds first: as many as may change, each by the most
         return int(d_in.l0), d_in.linf, Fraction(0)
     rest = _difference(d_in.l1, d_in.linf * Fraction(full))
     return full, d_in.linf, rest

@@ -53,7 +53,7 @@ def reach_of_equal(number: int, alpha: float) -> float:
         middle = (low + high) / 2
         outside = 2 * _half_tail(number, middle) >= alpha
         low, high = (middle, high) if outside else (low, middle)
-    return high * _OUTWARD
+    return high * _OUTWARD  # the upper end: an interval may be too wide, never narrow
 
 
 def _half_tail(number: int, x: float) -> float:

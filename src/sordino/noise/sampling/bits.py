@@ -93,6 +93,7 @@ class Bits:
 
     def __init__(self) -> None:
         """Start without a key; the first long request draws one."""
+        # keyed at the first use: one key before and after a fork draws one noise twice
         self._stream: CipherContext | None = None
 
     def words(self, count: int) -> NDArray[np.uint64]:

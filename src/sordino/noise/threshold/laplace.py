@@ -185,6 +185,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
     def _one(self, shift: Fraction) -> Loss:
         if self.unit is None:
             return LaplaceLoss(shift / self.scale)
+        # numbers in units differ by whole steps: a part of one cannot happen
         steps = math.floor(shift / self.unit)
         if steps > _MOST_STEPS:
             return PureDP(shift / self.scale)
