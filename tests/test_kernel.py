@@ -62,10 +62,10 @@ def test_a_ring_reaches_no_further(ring: str) -> None:
 
 @pytest.mark.parametrize("ring", RINGS)
 def test_the_size_of_a_ring_is_told(ring: str) -> None:
-    """CONTRIBUTING says how much must be read, in hundreds of lines."""
+    """CONTRIBUTING says how much must be read, true to a twentieth."""
     told = (ROOT / "CONTRIBUTING.md").read_text()
     (row,) = re.findall(rf"^\| {ring} \|.*\| ([\d,]+) \|$", told, re.MULTILINE)
-    assert int(row.replace(",", "")) == round(lines(marked()[ring]), -2)
+    assert abs(int(row.replace(",", "")) / lines(marked()[ring]) - 1) < 0.05
 
 
 def test_two_files_alone_charge_and_draw() -> None:

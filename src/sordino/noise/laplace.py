@@ -144,7 +144,7 @@ class LaplaceCurve(AbstractCurve):
         ratio = up(self.ratio)
         if ratio > _STEEPEST:
             return np.ones_like(alpha)
-        # exp errs with its exponent, by ratio ulps: the margin grows, to the attacker's side
+        # exp errs with its exponent, by ratio ulps: rounded to the attacker's side
         margin = ELEMENTARY * (1 + ratio / 24)
         first = math.exp(ratio) * (1 + margin) * alpha
         small = 2 * alpha <= math.exp(-ratio) * (1 + margin)
