@@ -13,6 +13,7 @@ import sordino
 from tests.decisions import FOLDER, index
 
 ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "sordino"
 ELSEWHERE = {
     "from-laptop-to-cluster.md": "tests/stories/test_spark_guide.py has a Spark",
     "postgresql.md": "tests/stories/test_postgres_guide.py has a server",
@@ -123,3 +124,22 @@ def test_every_decision_is_in_the_index() -> None:
     assert (FOLDER / "README.md").read_text(encoding="utf-8") == text
     links = set(re.findall(r"\]\((\d[\w.-]+\.md)\)", text))
     assert links == {path.name for path in FOLDER.glob("[0-9]*.md")}
+
+
+def test_every_room_has_its_law() -> None:
+    """A page in the law book, which the room and the book's first page link."""
+    rooms = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+    pages = sorted(path.stem for path in (ROOT / "docs/law").glob("[a-z]*.md"))
+    assert pages == rooms
+    book = (ROOT / "docs/law/README.md").read_text(encoding="utf-8")
+    for room in rooms:
+        assert f"docs/law/{room}.md" in (SOURCE / room / "__init__.py").read_text()
+        assert f"({room}.md)" in book
+
+
+def test_the_law_names_tests_that_are_there() -> None:
+    """A law whose test has gone would hold nothing."""
+    there = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    for page in (ROOT / "docs/law").glob("*.md"):
+        named = set(re.findall(r"\btest_\w+\.py", page.read_text(encoding="utf-8")))
+        assert named <= there, page.name

@@ -12,4 +12,6 @@ and what it makes of their noisy values.
   chooses
 - `estimators`: answers made of noisy numbers; `intervals/`: how far off they may be
 - `margins/`: all tables of some columns at once
+
+What holds here: docs/law/aggregations.md.
 """

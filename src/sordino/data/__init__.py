@@ -9,6 +9,8 @@ Nothing that a source says of itself is believed, and no source knows an engine.
   the kinds of sources; `cell_shapes`: what unreadable cells look like
 - `keyset`, `key_tree`, `key_columns`: public keys, and their algebra
 - `toml`: files that people write
+
+What holds here: docs/law/data.md.
 """
 
 from sordino.data.keyset import KeySet

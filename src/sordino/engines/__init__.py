@@ -6,4 +6,6 @@
 - `duckdb/`, `spark/`, `postgres/`: a dialect, its entries, and a session each
 - `conformance/`: cases that hold an engine against the memory engine
 - `failures`, `released_folders`: what is told of a failure; where answers in files lie
+
+What holds here: docs/law/engines.md.
 """

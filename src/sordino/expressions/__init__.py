@@ -4,4 +4,6 @@
 - `language`: `col`, `lit`, `when`, the methods, and the list of all operations
 - a file for each topic: `arithmetic`, `exponentials`, `logic`, `choices`, `bins`,
   `casts`, `dates`, `text`, `regular`; `literals`: values of Python
+
+What holds here: docs/law/expressions.md.
 """

@@ -9,4 +9,6 @@ store (`file_store`, `file_format`, `other_stores`).
 - `policy_file`, `policy_rules`, `policy_enforcement`: rules that an officer signs
 - `clocks`, `file_system`, `place_trial`: what is believed of clocks and of disks
 - `answers`, `copies`, `verification`: paid answers read again; copies; what was written
+
+What holds here: docs/law/ledger.md.
 """

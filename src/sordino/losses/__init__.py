@@ -8,4 +8,6 @@
 - `interop`: losses of other libraries, read and written
 
 The losses of one noise lie beside it, in `sordino.noise`.
+
+What holds here: docs/law/losses.md.
 """

@@ -8,4 +8,6 @@
 What all share: `additive` (what every noise and every mechanism is), `law` (tails as
 enclosures), `sensitivity` (how far answers lie apart), `numbers` (from the values of a
 user and back); `sums`, `bin_counts`.
+
+What holds here: docs/law/noise.md.
 """

@@ -14,6 +14,8 @@ infinity (`INFINITE`).
 True
 
 Kernel: mathematics.
+
+What holds here: docs/law/numbers.md.
 """
 
 from sordino.numbers.arguments import (

@@ -7,4 +7,6 @@ Nothing below imports it: a value finds its page by a name in `views`.
   of a ledger
 - `job/`, `cli/`: a job file; the commands
 - `notebook/`, `demo/`: every value as a page, SQL in a cell; Sordino on invented data
+
+What holds here: docs/law/office.md.
 """

@@ -6,4 +6,6 @@
   first
 - `purchase`: the mechanisms that a budget buys for a plan, and their loss
 - `price`: what the user sees; `bundle`: requests bought together; `margins`: all tables
+
+What holds here: docs/law/plan.md.
 """

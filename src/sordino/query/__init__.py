@@ -9,4 +9,6 @@
 - `dropped_rows`, `blocks_read`: where rows are left out; which blocks a plan reads
 - `processing`: what is done to noisy answers; `limit_grid`: limits tried side by side
 - `sql/`: queries in SQL
+
+What holds here: docs/law/query.md.
 """

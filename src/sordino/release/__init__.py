@@ -6,4 +6,6 @@
 - `storage`: an answer as bytes; `releases`: releases made of these alone
 - `release`: the answer with its price, plan and notes; `explanation`, `text`: in words
 - `released_files`: answers that lie in files
+
+What holds here: docs/law/release.md.
 """

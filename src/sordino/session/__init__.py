@@ -8,4 +8,6 @@
 - `files`: answers too large for a ledger; `usages`: what a policy is held against
 - `description`, `inspection`, `suggestion`, `rehearsal`: what may be known before
   asking
+
+What holds here: docs/law/session.md.
 """
