@@ -23,7 +23,7 @@ from sordino.numbers import arguments
 @final
 @dataclass(frozen=True)
 class Settings:
-    """What a user may say of an engine; one that has no such thing takes no notice."""
+    """Options of an engine; one that has no such thing ignores them."""
 
     memory_limit: str | None = None
     threads: int | None = None
@@ -113,7 +113,7 @@ def engine_of_sources(sources: Iterable[Any]) -> str:
 
 
 def engine_named(name: str, settings: Settings) -> AbstractEngine:
-    """Return a new engine, or refuse a name that is none.
+    """Make an engine by its name; an unknown name is refused.
 
     >>> engine_named("sparc", Settings())
     Traceback (most recent call last):

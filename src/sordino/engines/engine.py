@@ -117,7 +117,7 @@ class AbstractEngine(ABC):
         raise no_workers_refusal()
 
     def in_folders(self, work: Callable[[AbstractFolders], T]) -> T:
-        """Return what is done where workers write; a failure is told."""
+        """Run work where workers write; a failure is an `EngineFailure`."""
         return run_uncharged(lambda: work(FoldersHere()))
 
     @abstractmethod

@@ -19,7 +19,7 @@ CLOSED: Final = "the session is closed, and its tables are let go: make a new on
 
 
 def run_guarded(work: Callable[[], T]) -> T:
-    """Return what `work` returns; any failure but our own is an `EngineFailure`.
+    """Run work; any failure but our own is an `EngineFailure`.
 
     >>> try:
     ...     run_guarded(lambda: {}["a private name"])
@@ -38,7 +38,7 @@ def run_guarded(work: Callable[[], T]) -> T:
 
 
 def run_charged(work: Callable[[], T]) -> T:
-    """Return what `work` returns, which is paid for: no failure of it says otherwise.
+    """Run work that is paid for: no failure of it says that nothing was charged.
 
     >>> run_charged(lambda: run_uncharged(lambda: {}["a server that is gone"]))
     Traceback (most recent call last):
@@ -53,7 +53,7 @@ def run_charged(work: Callable[[], T]) -> T:
 
 
 def run_uncharged(work: Callable[[], T]) -> T:
-    """Return what `work` returns, which reads nothing private; a failure is told.
+    """Run work that reads nothing private; a failure is an `EngineUnavailable`.
 
     >>> run_uncharged(lambda: int("many"))
     Traceback (most recent call last):

@@ -103,7 +103,7 @@ class LimitGrid:
 
 
 def limit_grid(request: Request, relation: Relation, limits: Any) -> LimitGrid:
-    """Return what is to be tried for a request: what was lists, and the usual."""
+    """Limits to be tried for a request: those listed, and the usual ones."""
     lists = _read_limits(limits)
     bounded = _bounded_columns(request, relation, lists)
     known = (GROUPS, ROWS, *bounded)

@@ -122,7 +122,7 @@ _Below: TypeAlias = list[Lineage]
 
 
 def lineage_of(node: AbstractNode, origins: Origins) -> Lineage:
-    """Return what is behind the rows of a plan."""
+    """Lineage of the rows of a plan."""
     below = [lineage_of(source, origins) for source in node.inputs]
     return _RULES[type(node)](node, below, origins)
 
@@ -495,7 +495,7 @@ class PlanNames:
 
 
 def mark_of(part: Any) -> Hashable:
-    """Return what plans share that have the same rows; a plan has to outlive its mark.
+    """Mark that plans with the same rows share; a plan has to outlive its mark.
 
     Expressions go by their words, versions of columns do not count, and what has no
     form of its own (a function, a table) is the same if it is that very object.
@@ -523,7 +523,7 @@ def mark_of(part: Any) -> Hashable:
 
 
 def does_now(function: Callable[..., Any]) -> Hashable:
-    """Return what functions share that do the same; one that cannot be read is alone.
+    """Mark that functions with the same effect share; unreadable ones are unique.
 
     The globals and the closure of one function may change between two questions.
     """

@@ -125,7 +125,7 @@ SELECTED: Final = (
 @final
 @dataclass(frozen=True, eq=False)
 class NoisyRows:
-    """Noisy numbers beside their keys, and their errors."""
+    """Keys, noisy numbers, and their errors."""
 
     table: "pa.Table"
     errors: "pa.Table"
@@ -178,7 +178,7 @@ class AbstractProcess(ABC):
 
     @abstractmethod
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        """Return what becomes of an answer, or refuse columns that make no sense."""
+        """Answer after the step; columns that make no sense are refused."""
 
 
 @final
@@ -285,7 +285,7 @@ class SortGroups(AbstractProcess):
 @final
 @dataclass(frozen=True)
 class CutGroups(AbstractProcess):
-    """Keep so many rows, after leaving some out."""
+    """Keep `rows` rows after the first `offset`."""
 
     rows: int
     offset: int
@@ -526,7 +526,7 @@ class AbstractNoisyAnswers(ABC):
         return self._process(sort_groups(names, descending, nulls_first))
 
     def limit(self, rows: int, offset: int = 0) -> Self:
-        """Keep so many groups, after leaving some out."""
+        """Keep `rows` groups after the first `offset`."""
         return self._process(cut_groups(rows, offset))
 
     def select(self, *names: str) -> Self:

@@ -42,7 +42,7 @@ class FirstFew:
 
 
 def first_few(most: Any, by: Any, keyset: KeySet | None) -> FirstFew:
-    """Return what the first groups are chosen by, refusing more than there are."""
+    """How the first groups are chosen; more than there are is refused."""
     number = _validate.integer(groups=most, least=1, most=_MOST)
     if not isinstance(by, AbstractAggregation):
         raise InvalidParameter(
@@ -79,7 +79,7 @@ class Rows(Protocol):
     """Rows that a session can resolve."""
 
     def resolve(self, catalog: AbstractCatalog) -> Relation:
-        """Return what is publicly known of the rows."""
+        """Public facts of the rows."""
 
     def words(self, catalog: AbstractCatalog) -> list[Words]:
         """Return the rows as they were asked for, in a form that lasts."""
@@ -305,7 +305,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
 
 
 def check_aggregation(**argument: Any) -> AbstractAggregation:
-    """Return an aggregation, refusing what is none."""
+    """Check that an argument is an aggregation."""
     ((name, value),) = argument.items()
     if not isinstance(value, AbstractAggregation):
         raise InvalidParameter(

@@ -152,7 +152,7 @@ class AbstractCatalog(ABC):
 
     @abstractmethod
     def words(self, name: str) -> list[Words]:
-        """Return what a table is, and the steps that a view or a part stands for."""
+        """Canonical words of a table, with the steps of a view or a part."""
 
     @abstractmethod
     def multiplicity(self, name: str, on: tuple[str, ...]) -> int:
@@ -175,7 +175,7 @@ class AbstractStep(ABC):
 
     @abstractmethod
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return what the step makes of a relation, or refuse it."""
+        """Relation after the step, or a refusal."""
 
 
 @final

@@ -296,7 +296,7 @@ def case_of_odd_column(name: str) -> Case:
 
 
 def endless_rows(row: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
-    """Yield rows without end, of which every third is none."""
+    """Yield rows without end; every third is missing."""
     for n in itertools.count():
         yield {"part": n, "ward": row["ward"]} if n % 3 else None
 

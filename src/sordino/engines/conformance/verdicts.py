@@ -142,7 +142,7 @@ def open_each(engine: AbstractEngine, tables: Tables) -> Sources:
 def answer_of_form(
     form: Form, engine: AbstractEngine, *, unheld: frozenset[str] = frozenset()
 ) -> Any:
-    """Return what an operation makes of each row of extreme values.
+    """Results of an operation on rows of extreme values.
 
     Rows with a text that has an unheld character are left out.
     """

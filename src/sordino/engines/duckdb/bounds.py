@@ -371,7 +371,7 @@ class Counts:
 
     @classmethod
     def of(cls, limit: int, size: int) -> "Counts":
-        """Return counts of no rows, in at least so many ranges."""
+        """Counts of no rows, in at least `size` ranges."""
         return cls(limit, np.zeros(1 << (size - 1).bit_length(), np.uint32))
 
     @property
@@ -392,14 +392,14 @@ class Counts:
         return np.flatnonzero(self.each > least)
 
     def heavy_ranges(self, share: float = 1) -> npt.NDArray[Any]:
-        """Return the ranges of so many rows that, most likely, enough come early.
+        """Ranges that have so many rows that, most likely, enough come early.
 
         Of rows that are a share of all, so many less are enough.
         """
         return self.ranges_above(max(1, share * ((2 * self.limit + 32) << EARLY_BITS)))
 
     def promise_much(self, size: int) -> bool:
-        """Tell whether ids look light or heavy, by the first of so many rows.
+        """Tell whether ids look light or heavy, by the first of `size` rows.
 
         Light if a row has few others of its id: of all pairs in a range those are left
         out that are there by chance.

@@ -341,7 +341,7 @@ def _portion(to: Written) -> Sql:
 
 
 def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
-    """Return what is made of values that are computed once.
+    """Expression over values that are each computed once.
 
     A list of them stands for their names: the function of a list is called with its
     entry.

@@ -145,7 +145,7 @@ class UserNames:
     def find(
         self, qualifiers: Sequence[str], name: str, home: Home | None
     ) -> NamedTable | NamedView | None:
-        """Return what stands under a name, or None if nothing does for certain."""
+        """Table or view that a name stands for; None unless that is certain."""
         rows = self.cursor.execute(_NAMED, [name]).fetchall()
         wanted = {part.casefold() for part in qualifiers}
         if wanted:
@@ -259,7 +259,7 @@ class RowByRow:
     open_views: tuple[NamedView, ...] = field(default=())
 
     def statement(self, text: str) -> str:
-        """Return a text as such a statement, or raise NotByRow."""
+        """Statement that makes each row of one row, or NotByRow."""
         return self._query(self._parse(text), {}, None)
 
     def _query(self, node: Part, known: Mapping[str, str], home: Any) -> str:

@@ -129,7 +129,7 @@ def fits(text: Sql, pattern: str) -> Sql:
 
 
 def let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
-    """Return what is made of values that are computed once.
+    """Expression over values that are each computed once.
 
     Small trees are written out; others get a name in a subquery of one row, which
     `OFFSET 0` keeps from being written out by the database.

@@ -299,7 +299,7 @@ def told_of_connecting(error: psycopg.Error) -> tuple[str, bool]:
 
 
 def in_our_words(work: Callable[[], T], otherwise: str) -> T:
-    """Return what `work` returns; what a server refuses is told in our words."""
+    """Run work; what a server refuses is told in our words."""
     try:
         return work()
     except psycopg.Error as error:
@@ -355,7 +355,7 @@ class Server:
     """A database of a server, reached when it is asked, by one connection."""
 
     def __init__(self, address: str) -> None:
-        """Keep the address, refusing one that is none."""
+        """An address that cannot be read is refused."""
         self._address = address
         self._parts = _read_address(address)
         self._cursors = itertools.count()
@@ -462,7 +462,7 @@ class Server:
     def stream(
         self, text: str, count: int, values: Sequence[Any] = ()
     ) -> Iterator[list[Row]]:
-        """Yield the rows of a statement in this transaction, so many at once."""
+        """Yield the rows of a statement in this transaction, in batches of `count`."""
         name = f"sordino_{next(self._cursors)}"
         with RawServerCursor(self._there, name) as cursor:
             in_our_words(

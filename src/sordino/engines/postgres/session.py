@@ -54,7 +54,7 @@ class Postgres(AbstractDatabase):
     remote = True
 
     def __init__(self, server: Server | None = None) -> None:
-        """Wait for a table that lies in a server, unless it is told which."""
+        """Without a server, that of the first table which lies in one is taken."""
         self._server = server
         self._handed: dict[str, pa.Table] = {}
         self._kept: dict[str, str] = {}

@@ -285,7 +285,7 @@ def place_of(server: Server, name: str) -> tuple[str, str] | None:
 
 
 def facts_of(server: Server, schema: str, name: str) -> TableFacts:
-    """Return what a server tells of a table; no columns if it is gone."""
+    """Facts of a table as the server tells them; no columns if it is gone."""
     with server.transaction():
         columns = server.catalogue_rows(_COLUMNS, [schema, name])
     return TableFacts(schema, name, tuple(starmap(ColumnFacts, columns)))

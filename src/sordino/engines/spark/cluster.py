@@ -282,7 +282,7 @@ def reading_session(owners: Any) -> Any:
 
 
 def differing_setting(session: Any, other: Any) -> str:
-    """Return a setting by which frames may mean other things, "" if there is none."""
+    """Name of a setting by which frames differ in meaning; "" if none does."""
     first, second = (dict(_settings(session)) for session in (session, other))
     names = (name for name in {*first, *second} if not name.startswith(_KEPT))
     return min((n for n in names if first.get(n) != second.get(n)), default="")

@@ -351,7 +351,7 @@ def _portion(to: Written) -> Sql:
 
 
 def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
-    """Return what is made of values that are computed once.
+    """Expression over values that are each computed once.
 
     An array of them stands for their names: the function of an array is called with its
     entry.
@@ -656,7 +656,7 @@ def epoch() -> Sql:
 
 
 def moment_at(ticks: Sql) -> Sql:
-    """Return the moment so many microseconds after 1970, of the years 1 to 9999."""
+    """Time `ticks` microseconds after 1970, in the years 1 to 9999."""
     seconds = templates.multiplied_by(
         templates.as_type(ticks, "DECIMAL(18, 0)"),
         templates.as_type(templates.letters("0.000001"), "DECIMAL(6, 6)"),

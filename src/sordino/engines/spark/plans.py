@@ -45,7 +45,7 @@ def members(values: Any) -> Iterator[Any]:
 
 
 def class_of(value: Any) -> str:
-    """Return what the class of a node is called, without its package."""
+    """Name of the class of a node, without its package."""
     return str(value.getClass().getSimpleName())
 
 
@@ -112,7 +112,7 @@ _HIDING: Final = ("ignoreCorruptFiles", "ignoreMissingFiles")
 
 
 def leaf_kind(leaf: Any) -> LeafKind:
-    """Return what kind of rows a leaf of a plan reads."""
+    """Kind of rows that a leaf of a plan reads."""
     match class_of(leaf):
         case name if name in _VALUES:
             return LeafKind.VALUES

@@ -579,7 +579,7 @@ def _view_table(view: str) -> exp.Table:
 
 
 def view_of_files(source: ParquetSource) -> str:
-    """Return what the view of some files is called."""
+    """Name of the view of some files."""
     names = "\0".join(source.paths).encode()
     return f"files_{hashlib.sha256(names).hexdigest()[:16]}"
 
@@ -611,7 +611,7 @@ _PLAIN: Final = (
 
 
 def frame_of(session: Any, source: AbstractSource) -> Any:
-    """Return what Spark reads of a source in a session of ours: c0, c1, ..."""
+    """Frame of a source in a session of ours, with columns c0, c1, ..."""
     match source:
         case AbstractFrameSource():
             return _frame_of_ours(session, source)

@@ -67,7 +67,7 @@ class AbstractDatabase(ABC):
 
     @abstractmethod
     def question_context(self) -> AbstractContextManager[object]:
-        """Return what everything stands in that is run for one question.
+        """Context in which everything for one question runs.
 
         All of it sees the rows of one moment. An interruption is a KeyboardInterrupt.
         """

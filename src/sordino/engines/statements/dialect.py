@@ -148,11 +148,11 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def placeholder(self, number: int) -> Sql:
-        """Return what stands for the n-th bound value, from 1 on."""
+        """Placeholder of the n-th bound value, from 1 on."""
 
     @abstractmethod
     def in_place(self, source: AbstractSource, places: Sequence[int]) -> Sql | None:
-        """Return what stands after FROM where the database reads a source by itself.
+        """FROM clause where the database reads a source by itself; else None.
 
         It is called t, its columns c0, c1, ... by their places. None is for a source
         whose rows are handed over, each value of our types.
@@ -176,7 +176,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def order_term(self, value: Sql) -> exp.Ordered:
-        """Return what rows are ordered by: a total order in which equal is the same.
+        """Order term: a total order in which equal values are the same value.
 
         What is missing comes first.
         """
@@ -191,7 +191,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
-        """Return whether a digest of values belongs to one of so many parts."""
+        """Condition: a digest of values falls into part `number` of `count`."""
 
     @abstractmethod
     def unnest(self, entries: Sql, limit: int | None) -> Sql:
@@ -249,7 +249,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def row_count(self, times: int) -> Sql:
-        """Return the number of rows, so many times, in a type that holds it."""
+        """Number of rows times `times`, in a type that holds it."""
 
     @abstractmethod
     def narrow_total(self, total: Sql) -> Sql:

@@ -167,7 +167,7 @@ class SQLEngine(AbstractEngine):
         return lambda: run_guarded(lambda: self._answer_alone(script, spread))
 
     def in_folders(self, work: Callable[[AbstractFolders], T]) -> T:
-        """Return what is done where workers write; a failure is told."""
+        """Run work where workers write; a failure is an `EngineFailure`."""
         workers = self._database.workers()
         return run_uncharged(lambda: self._alone(lambda: work(workers)))
 

@@ -80,7 +80,7 @@ class Recipe:
 
     @classmethod
     def of(cls, statements: Statements, node: Kept) -> "Recipe":
-        """Return what makes the rows that a leaf is about."""
+        """Recipe of the rows that a leaf reads."""
         steps = stages_of(node.rows)
         return cls(
             node.name,
@@ -93,7 +93,7 @@ class Recipe:
         )
 
     def readable_text(self) -> str:
-        """Return what makes the rows as people read it."""
+        """Text of the statement that makes the rows, for people."""
         return f"{self.run.readable_text()}\n\n-- {self.name}: the rows above, kept"
 
 
@@ -147,7 +147,7 @@ class Script:
         return (*(self.recipe(leaf).run for leaf in self.kept), self.run)
 
     def recipe(self, leaf: Kept) -> Recipe:
-        """Return what makes the rows that a leaf is about, written once."""
+        """Recipe of the rows that a leaf reads, written once."""
         if leaf.name not in self.written:
             self.written[leaf.name] = Recipe.of(self.writes, leaf)
         return self.written[leaf.name]
@@ -167,11 +167,11 @@ class Script:
                 refuse_changed(part.table, part.source)
 
     def recipes(self, known: Container[str]) -> tuple[Recipe, ...]:
-        """Return what makes the rows that are kept, but for those with known names."""
+        """Recipes of cached rows, except those whose names are known."""
         return tuple(self.recipe(leaf) for leaf in self.kept if leaf.name not in known)
 
     def refuse_private(self, recipes: Iterable[Recipe], public: Container[str]) -> None:
-        """Refuse to hand over rows that are not public, and what is made of such."""
+        """Refuse to hand over rows that are not public, or made of private ones."""
         runs = (*(recipe.run for recipe in recipes), self.run)
         if any(run.functions for run in runs):
             raise sending_refusal("the rows that a function makes")
@@ -194,7 +194,7 @@ class Script:
 
     @property
     def whole_totals(self) -> Statement:
-        """Return what tells the totals themselves, also where sums and counts do."""
+        """Statement of the totals themselves, even where sums and counts would do."""
         return self.writes.totals(self.question, self.run.rows)
 
     def readable_text(self) -> str:

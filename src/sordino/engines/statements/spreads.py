@@ -31,7 +31,7 @@ class PartTask(Protocol):
         """Return a function of both: the same whenever and wherever it is called."""
 
     def trial(self) -> str:
-        """Return what is the same on all machines that agree about that function."""
+        """Fingerprint that machines share if they agree about that function."""
 
 
 class AbstractSpread(ABC):
@@ -89,5 +89,5 @@ class NoWorkers(AbstractWorkers):
         return FoldersHere().files_in(folder)
 
     def write_label(self, folder: str, name: str, text: str) -> None:
-        """Write a text into a folder of this machine, unless such a file is there."""
+        """Write a text into a folder of this machine; an existing file stays."""
         FoldersHere().write_label(folder, name, text)

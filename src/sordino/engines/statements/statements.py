@@ -95,7 +95,7 @@ def try_in_place(
     run: Callable[[P], T],
     is_stuck: Callable[[Exception], bool],
 ) -> T:
-    """Return what is run, once more with all rows handed over if a cell stops it.
+    """Run in place, and again with all rows handed over if a cell stops it.
 
     A text that is not UTF-8 stops a database; handed over, it is missing.
     """
@@ -557,7 +557,7 @@ class Statements:
         return self._write(rows, [pa.int64()], _most)
 
     def digests(self, width: int) -> Statement:
-        """Return the statement of the digests of so many columns, in their places."""
+        """Statement of the digests of the first `width` columns."""
         values = [exp.column(f"c{n}", table=KEYS) for n in range(width)]
         digest = alias_as(self.dialect.digest(values), "a0")
         place = exp.column(PLACE, table=KEYS)

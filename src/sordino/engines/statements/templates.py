@@ -72,7 +72,7 @@ _OPEN: Final = (exp.Binary, exp.Unary, exp.In, exp.Between)
 
 
 def in_parentheses(node: Sql) -> Sql:
-    """Return a tree that can stand beside any operator."""
+    """A tree in parentheses, if an operator could tear it apart."""
     could_be_torn = isinstance(node, _OPEN) and not isinstance(node, exp.Paren)
     return exp.Paren(this=node) if could_be_torn else node
 
@@ -167,7 +167,7 @@ def case(branches: Sequence[tuple[Sql, Sql]], otherwise: Sql | None = None) -> S
 
 
 def case_of(value: Sql, ends: Mapping[int, Sql]) -> Sql:
-    """Return what belongs to a small integer, else NULL."""
+    """Value that belongs to a small integer, else NULL."""
     ifs = [exp.If(this=whole(number), true=end) for number, end in ends.items()]
     return exp.Case(this=value, ifs=ifs)
 

@@ -51,7 +51,7 @@ Write: TypeAlias = Callable[[Writer, Subquery], exp.Expression]
 @final
 @dataclass(frozen=True)
 class Term:
-    """A sum or a count, so many times."""
+    """A sum or a count, with its factor."""
 
     times: int
     mark: tuple[str, Any]
@@ -60,7 +60,7 @@ class Term:
 
 
 def terms_of(total: AbstractTotal, schema: Schema) -> list[Term]:
-    """Return what a total is the sum of."""
+    """Terms whose sum is a total."""
     terms: list[Term] = _TERMS[type(total)](total, schema)
     return [term for term in terms if term.times]
 
@@ -77,7 +77,7 @@ class Measures:
 
     @classmethod
     def of(cls, question: Question) -> "Measures":
-        """Return what the totals of a question are made of."""
+        """Sums and counts of which the totals of a question are made."""
         schema = question.rows.schema
         terms = tuple(terms_of(total, schema) for total in question.totals)
         return cls(terms, {term.mark: term.write for each in terms for term in each})

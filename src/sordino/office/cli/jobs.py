@@ -69,7 +69,7 @@ class YearAhead:
 
 
 def look_ahead(desk: JobDesk, day: date) -> YearAhead:
-    """Return what the scheduled releases of a year cost, and whom."""
+    """Cost of a year's scheduled releases, by the blocks they read."""
     readings = {
         plan.name: plan.reading
         for plan in desk.job.releases.values()
@@ -188,7 +188,7 @@ def add_clock_options(parser: argparse.ArgumentParser) -> None:
 
 
 def said_day(arguments: argparse.Namespace) -> SaidDay:
-    """Return what a person says of the day."""
+    """Day that options state: `--on`, `--catch-up`."""
     return SaidDay(arguments.on, arguments.catch_up)
 
 
@@ -201,7 +201,7 @@ def given_path(arguments: argparse.Namespace) -> Path:
 
 
 def given_job(arguments: argparse.Namespace) -> tuple[Job, list[str]]:
-    """Return the job that is meant, and the names beside it."""
+    """Job of the options, and the release names that follow it."""
     words = list(arguments.words)
     beside = words[1:] if arguments.job is None and _names_file(words) else words
     return read_job(given_path(arguments)), beside
@@ -692,7 +692,7 @@ def _log(desk: JobDesk, published: Published) -> None:
 
 
 def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
-    """Return what was done, for JSON."""
+    """Facts of a published release, for JSON."""
     losses = [headline(release.loss) for release in published.releases.values()]
     return {
         "release": published.plan.name,

@@ -96,7 +96,7 @@ def block_facts(ledger: Ledger) -> dict[str, Any]:
 
 
 def longest_exposure(ledger: Ledger) -> dict[str, Any]:
-    """Return what a person loses who is in a year of blocks, for JSON."""
+    """Largest loss of a person over a year of blocks, for JSON."""
     return _exposure_facts(*worst_exposures(ledger.division, ledger.exposure)[-1])
 
 

@@ -243,7 +243,7 @@ def _show_log(arguments: argparse.Namespace) -> Generator[None]:
 
 
 def command_parser(named: set[str] | None = None) -> argparse.ArgumentParser:
-    """Return what understands the command line; of other commands just the names."""
+    """Parser of the command line; of commands not named, just their names."""
     whole = argparse.ArgumentParser(
         "sordino",
         description="Publish statistics about people with a proof of privacy.",

@@ -25,7 +25,7 @@ _TERMS: Final = ("epsilon", "mu", "rho")
 
 
 def quantities(loss: Loss, rounded: Callable[[Any], float] = up) -> dict[str, Any]:
-    """Return what holds of a loss: doubles, rounded up, and beside them exact texts.
+    """Parameters of a loss as doubles, rounded up, with exact texts.
 
     They are in the terms that its headline has: a loss in terms of mu has no epsilon.
     """

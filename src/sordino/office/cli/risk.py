@@ -22,7 +22,7 @@ def odds(loss: Loss) -> dict[str, float]:
 
 
 def odds_sentence(loss: Loss) -> str:
-    """Return what a loss means to an attacker, in a sentence.
+    """Sentence on what a loss means to an attacker.
 
     >>> from sordino.losses.loss import PureDP
     >>> odds_sentence(PureDP(1))

@@ -280,7 +280,7 @@ def _ledger() -> str:
 
 
 def examine_folder(folder: Path) -> dict[str, str]:
-    """Return what was tried in a folder, which is left as it was."""
+    """Findings of trials in a folder, which is left as it was."""
     if not folder.is_dir():
         raise InvalidParameter(
             "FOLDER", str(folder), "must be a folder", "Name one that exists."

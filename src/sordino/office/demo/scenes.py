@@ -107,7 +107,7 @@ class NoiseRow:
 
     @property
     def loss(self) -> sd.Loss:
-        """Return what an answer costs."""
+        """Loss of an answer."""
         loss: sd.Loss = self.mechanism.map(self.d_in)
         return loss
 

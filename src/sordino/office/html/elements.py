@@ -68,7 +68,7 @@ def html_aside(plain: str) -> str:
 
 
 def html_title(title: str, plain: str = "") -> str:
-    """Return a title, and the text beside it."""
+    """Title, with plain text after it."""
     beside = f' <span class="aside">{safe_text(plain, SENTENCE)}</span>'
     return f"<p><strong>{safe_text(title)}</strong>{beside if plain else ''}</p>"
 
@@ -87,7 +87,7 @@ def html_table(
 
 
 def html_details(title: str, content: str) -> str:
-    """Return what shows when its title is clicked."""
+    """Content that shows when its title is clicked."""
     return f"<details><summary>{safe_text(title)}</summary>{content}</details>"
 
 

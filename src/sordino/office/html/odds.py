@@ -50,7 +50,7 @@ class Odds:
     bound: Bound
 
     def finds(self, alarms: int) -> int:
-        """Return how many in the table are named, at so many false alarms of 100."""
+        """How many of 100 in the table are named, at `alarms` false alarms of 100."""
         return of_hundred(self.bound.tpr_at(Fraction(alarms, 100)))
 
     def finds_of_groups(self, alarms: int, size: int) -> int:

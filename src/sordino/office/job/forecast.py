@@ -120,7 +120,7 @@ class _Run:
 def block_forecast(
     desk: JobDesk, day: date, readings: Mapping[str, BlockReading]
 ) -> BlockForecast:
-    """Return what the schedule costs the blocks of the year that a day begins."""
+    """Cost of the schedule for each block of the year that begins on a day."""
     limit = desk.session.ledger.first_limit()
     rule, zero = limit.rule, limit.rule.zero
     year = _blocks_of_year(next(iter(readings.values())), day)
@@ -235,7 +235,7 @@ class Forecast:
 
 
 def forecast(desk: JobDesk, day: date) -> Forecast:
-    """Return what the scheduled releases of a year cost, those that are made aside."""
+    """Cost of a year's scheduled releases that are not made yet."""
     limit = desk.session.ledger.limit(desk.job.ledger.analyst or DATASET)
     before = _sum_of_charges(desk, limit)
     total, year, count = before, limit.rule.zero, 0

@@ -68,7 +68,7 @@ def refuse_taken(ledger: Ledger, key: str, paths: list[Path]) -> None:
 def write_outputs(
     releases: Mapping[str, Release], stem: Path, formats: tuple[str, ...]
 ) -> list[Path]:
-    """Write each release in each format beside a stem; return the files."""
+    """Write each release in each format, named after a stem; return the files."""
     return [
         _write_file(release, path_of(stem, name, kind), kind)
         for name, release in releases.items()
@@ -86,7 +86,7 @@ def path_of(stem: Path, name: str, kind: str) -> Path:
 
 
 def record_files(ledger: Ledger, key: str, paths: list[Path], who: str) -> None:
-    """Let the ledger know what was published: files, and labels beside them."""
+    """Record published files, and the labels that lie next to them."""
     for path in (*paths, *filter(Path.is_file, map(_label_path, paths))):
         ledger.publish(key, path, who=who)
 

@@ -265,7 +265,7 @@ class PlannedRelease:
     """Whether it was typed, and takes of what it borrows as much as it needs."""
 
     def period(self, day: date) -> str:
-        """Return what a run on a day is a release of: its period, or "once".
+        """Period of a run on a day, or "once".
 
         Where blocks are read it is the newest period that is over.
         """
@@ -290,7 +290,7 @@ class PlannedRelease:
         return f"{self.name}/{check_period(period)}"
 
     def folder_of_files(self, home: Path, period: str) -> str:
-        """Return where workers write: beside the job file, unless it is an address."""
+        """Folder where workers write: relative to the job file, or an address."""
         name = f"{self.name}-{check_period(period)}"
         if "://" in self.files:
             return f"{self.files}/{name}"
@@ -311,7 +311,7 @@ def check_period(period: str) -> str:
 
 
 def check_file_name(place: str, name: Any) -> str:
-    """Return what becomes part of a file's name, or refuse what would leave it."""
+    """Text that becomes part of a file's name; one that would leave it is refused."""
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise InvalidJob(
             place,

@@ -77,7 +77,7 @@ class Wording:
 
 
 def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
-    """Return what a release asks of a session, and within what, if that is said."""
+    """Request of a release, with its budget if the job states one."""
     try:
         if plan.function is not None:
             requests = _call_function(plan, job)
@@ -93,7 +93,7 @@ def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
 
 
 def read_question(session: Session, plan: PlannedRelease, job: Job) -> AskedRelease:
-    """Return what a release asks of a session; no private row is read."""
+    """Request of a release; no private row is read."""
     wording = read_wording(session, plan, job)
     if wording.budget is None:
         raise InvalidJob(
@@ -299,11 +299,11 @@ class JobDesk:
         return JobDesk(self.job, self.session.in_blocks(*blocks))
 
     def question(self, plan: PlannedRelease) -> AskedRelease:
-        """Return what a release asks."""
+        """Request of a release."""
         return read_question(self.session, plan, self.job)
 
     def price(self, plan: PlannedRelease) -> Price | Batch:
-        """Return what a release would cost; no private row is read."""
+        """Price of a release; no private row is read."""
         question, confidence = self.question(plan), plan.confidence
         if isinstance(question.requests, Request):
             price = self.session.price(
@@ -557,7 +557,7 @@ _SHOWN = 12
 
 
 def missed_periods(desk: JobDesk, plan: PlannedRelease, day: date) -> list[str]:
-    """Return what was never made between the last release and a day's period.
+    """Periods without a release, between the last one and a day's period.
 
     The last release is the newest of this name in the ledger, on its own day. Of
     blocks none is missed for good: it stays due.

@@ -145,7 +145,7 @@ class Labelled(Protocol):
 
     @property
     def provenance(self) -> Provenance:
-        """Return what was asked, and which record of a ledger paid for it."""
+        """Request of a release, and the ledger record that paid for it."""
 
 
 class LabelledRelease(Labelled, ReleaseView, Protocol):

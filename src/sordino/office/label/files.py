@@ -209,7 +209,7 @@ BEGINS: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def without_formulas(table: "pa.Table") -> "pa.Table":
-    """Return a table in which an apostrophe stands before each such text, also a name.
+    """Table in which an apostrophe precedes every text that would run as a formula.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"=a": ["=1+1", "A", None], "n": [-1, 2, 3]})
@@ -238,7 +238,7 @@ LABEL: Final = b"sordino.label"
 
 
 def to_csv(release: LabelledRelease, path: Any, *, spreadsheet: bool = False) -> None:
-    """Write values and errors side by side, and beside them what the columns mean.
+    """Write values and errors side by side, and a metadata file for the columns.
 
     Missing is empty, empty text is quoted. A spreadsheet runs no text as a formula.
     """
@@ -352,7 +352,7 @@ def files_in(folder: Path) -> tuple[WrittenFile, ...]:
 
 
 def written_file(path: Path) -> WrittenFile:
-    """Return what stands for a file."""
+    """Name, size and hash of a file."""
     with path.open("rb") as file:
         sha256 = file_digest(file, "sha256").hexdigest()
         return WrittenFile(path.name, file.tell(), sha256)
@@ -440,7 +440,7 @@ def _stated_text(path: Path) -> tuple[Path, Path, str]:
 
 
 def vouching_file(path: Path) -> Path:
-    """Return what a ledger knows if it saw a file, or a folder of them, published.
+    """File whose hash a ledger records for a file or a folder of them.
 
     What a folder's label names is looked at; refused is what it does not name so.
     """
@@ -514,7 +514,7 @@ def _text_beside(path: Path, beside: Path) -> str:
 
 
 def read_json(name: str, stated: bytes) -> dict[str, Any]:
-    """Return an object of JSON, or refuse what is none."""
+    """Object of a JSON text; any other text is refused."""
     text = _decode(name, stated)
     try:
         document = json.loads(text)

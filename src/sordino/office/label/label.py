@@ -40,7 +40,7 @@ _KINDS: Final = {"unreadable": "unreadable", "cut off": "cut_off", "clamped": "c
 
 @final
 class LabelRow(NamedTuple):
-    """A name and what stands beside it."""
+    """A name, and its text."""
 
     name: str
     value: str
@@ -73,7 +73,7 @@ class LabelTexts:
 def label_texts(
     facts: LabelFacts, language: Language, file: str, status: str
 ) -> LabelTexts:
-    """Return what a label says; `status` says how sure that is."""
+    """Texts of a label; `status` says how sure they are."""
     say = language.plain
     odds = LabelPart(say("label.odds.heading"), tuple(_odds(facts, language)))
     share = language.number(f"{float(100 * Fraction(facts.confidence)):.10g}")

@@ -45,7 +45,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read_arguments(line: str) -> Said:
-    """Return what stands after `%%dp`.
+    """Arguments after `%%dp`.
 
     >>> read_arguments("clinic --epsilon 0.5 --delta 5e-7 --price").budget
     ApproxDP(epsilon=0.5, delta=5e-07)
@@ -75,7 +75,7 @@ def read_arguments(line: str) -> Said:
 
 
 def variable(name: str, known: Mapping[str, Any]) -> Any:
-    """Return what a variable of the notebook holds."""
+    """Value of a variable of the notebook."""
     if name not in known:
         offered = [name for name in known if not name.startswith("_")]
         raise unknown("variable", name, offered)

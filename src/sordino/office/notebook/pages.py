@@ -99,7 +99,7 @@ _AXES: Final = ("false alarms", "people found")
 
 
 class Pictured(Explained, Protocol):
-    """What the page asks of a loss beside its sentences."""
+    """What the page asks of a loss: its sentences and its curve."""
 
     def tpr_at(self, alpha: Any) -> Any:
         """Return true positive rates at false positive rates."""
@@ -188,16 +188,16 @@ class ShownLedger(Protocol):
 
     @property
     def division(self) -> Blocks | None:
-        """Return what its blocks are."""
+        """Division into blocks."""
 
     def limits(self) -> Mapping[str, Limit]:
         """Return the limit of each budget."""
 
     def first_limit(self, budget: str = ...) -> Limit:
-        """Return what holds of a budget."""
+        """First limit of a budget, which is what it guarantees."""
 
     def remaining(self, budget: str = ...) -> Loss:
-        """Return what is left of a budget."""
+        """Rest of a budget."""
 
     def entries(self) -> tuple[Entry, ...]:
         """Return its releases."""
@@ -206,11 +206,11 @@ class ShownLedger(Protocol):
         """Return its blocks."""
 
     def exposure(self, window: int) -> Exposure:
-        """Return what people of so many blocks lost, at most."""
+        """Largest loss of people in `window` blocks."""
 
 
 def ledger_page(about: str, ledger: ShownLedger) -> str:
-    """Return what a ledger is for, its budgets with what is left, and its releases."""
+    """Page of a ledger: its purpose, its budgets and their rests, its releases."""
     blocks = ledger.blocks()
     titles = {DATASET: f"{DATASET}, in every block,"} if blocks else {}
     bars = (

@@ -180,7 +180,7 @@ def number_scale(numbers: Sequence[float]) -> Scale:
 
 
 def set_scale(axes: "Axes", scale: Scale, width: float) -> None:
-    """Set the scale across axes so many inches wide, and the numbers that have room."""
+    """Set the scale across axes `width` inches wide, with the numbers that fit."""
     span = scale.most - scale.least
     axes.set_xlim(scale.least - _MARGIN * span, scale.most + _MARGIN * span)
     ticks = scale.ticks

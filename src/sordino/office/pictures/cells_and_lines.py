@@ -153,7 +153,7 @@ def _write_cell(axes: "Axes", cell: Cell, pad: float, color: str) -> None:
 
 
 def legend_texts(cells: list[Cell]) -> list[str]:
-    """Return what each tint begins at."""
+    """Lower end of each tint."""
     steps = _steps(cells)
     return (
         ["0 or less", *(f"over {float(f'{step:.2g}'):,.10g}" for step in steps)]

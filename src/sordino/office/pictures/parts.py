@@ -227,7 +227,7 @@ class TickLabel(NamedTuple):
 def choose_labels(
     places: Sequence[float], texts: Sequence[str], width: float
 ) -> list[tuple[int, TickLabel]]:
-    """Return which labels stand beside each other below a scale so many inches wide.
+    """Labels that have room below a scale of a width in inches.
 
     Every label, or every second, or third, and so on; none goes far beyond the ends.
     """

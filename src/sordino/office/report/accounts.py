@@ -117,7 +117,7 @@ _FINEST: Final = Fraction(1, 10**9)
 def amount_in_words(
     language: Language, name: str, amount: Extended, rounding: str
 ) -> str:
-    """Return an amount to four digits; a small delta as so many in a million."""
+    """Amount to four digits; a small delta as a number in a million."""
     if not isinstance(amount, Fraction):
         return language.plain("amount.endless")
     if name == _DELTA and _FINEST <= amount < Fraction(1, 1000):
@@ -262,7 +262,7 @@ def division_of(ledger: Ledger) -> Division:
 
 
 def taken_of(entry: Entry) -> dict[str, Extended]:
-    """Return what a release took from the limit, or from that of each block."""
+    """Amounts that a release took from the limit, or from that of each block."""
     charge = entry.charges.get(DATASET) or entry.each
     if charge is None:
         return {}

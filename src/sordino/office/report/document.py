@@ -153,7 +153,7 @@ def ledger_report(ledger: Ledger, title: str, code: object) -> str:
 
 
 def ledger_story(ledger: Ledger, title: str) -> Story:
-    """Return what a ledger says, or refuse one that is not what was written."""
+    """Facts of a ledger; one that is damaged is refused."""
     seen = ledger.verify()
     entries, records = ledger.entries(), ledger.records()
     published = _by_charge(records)
@@ -184,7 +184,7 @@ def _promise_of(ledger: Ledger) -> Loss:
 
 
 def words_of(record: Record) -> str:
-    """Return what a charge asked, empty where that was not recorded."""
+    """Words of a charge; empty where they were not recorded."""
     words = record.fields.get("words")
     return "" if words is None else canonical_text(words)
 

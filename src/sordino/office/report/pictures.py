@@ -29,7 +29,7 @@ def fits_cells(answer: ShownTable) -> bool:
 
 
 def cell_table(language: Language, answer: ShownTable, column: NumberColumn) -> Html:
-    """Return a cell for each group, empty where there is none."""
+    """One cell for each pair of keys; empty where no group is."""
     down, across = _values(answer, 0), _values(answer, 1)
     places = dict(zip(answer.groups, column.rows, strict=True))
     numbers = [row.value for row in column.rows if row.value is not None]

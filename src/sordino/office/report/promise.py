@@ -426,7 +426,7 @@ def promise_page(language: Language, story: Story) -> Html:
 
 
 def promise_scope(story: Story) -> str:
-    """Return what the promise is of: a release, a ledger, or a block of one."""
+    """Scope of the promise: a release, a ledger, or a block of one."""
     if story.accounts is None:
         return "release"
     return "ledger" if story.accounts.division is None else "blocks"

@@ -145,7 +145,7 @@ def hidden_below(plan: str) -> tuple[bool, float | None]:
 
 
 def step_kind(line: str) -> str:
-    """Return what a line of a tree is; "step" where it is not recognised."""
+    """Kind of a line of a plan; "step" where it is not recognised."""
     return next((kind for begin, kind in _KINDS if line.startswith(begin)), "step")
 
 

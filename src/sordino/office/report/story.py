@@ -156,7 +156,7 @@ def figure_text(language: Language, row: Banded) -> str:
 
 
 def ends_text(language: Language, row: Banded) -> str:
-    """Return both ends of an interval in words, nothing where there is none."""
+    """Both ends of an interval in words; empty without one."""
     if not row.interval:
         return ""
     low, high = map(language.number, row.interval)
@@ -294,7 +294,7 @@ class Division:
 @final
 @dataclass(frozen=True)
 class Accounts:
-    """What a ledger says beside its releases."""
+    """Facts of a ledger other than its releases."""
 
     purses: tuple[Purse, ...]
     """The dataset's first."""

@@ -50,7 +50,7 @@ def rows_per_group(clause: Clause, this: Clause, rows: AbstractScope) -> int:
 
 
 def row_ends(clause: Clause, value: Value, rows: AbstractScope) -> tuple[Any, Any, Any]:
-    """Return what is aggregated, and the bounds by which each row is clamped."""
+    """Aggregated value, and the bounds by which each row is clamped."""
     word, ends = named_bounds(clause, rows)
     if word != PER_ROW:
         raise clause.refusal(
@@ -128,7 +128,7 @@ class Asking:
         return ask(self, inner, kept)
 
     def value(self, clause: Clause, kept: Expression | None) -> Value:
-        """Return what is aggregated, missing in rows that do not count."""
+        """Aggregated value, missing in rows that do not count."""
         if clause.kind is exp.Distinct:
             raise clause.refusal(
                 "an aggregate of DISTINCT values has no bound: whether a row counts "
@@ -142,7 +142,7 @@ class Asking:
         return self.rows.value_of(counted, decimal=value.decimal)
 
     def ends(self, clause: Clause, body: Clause, value: Value) -> tuple[Any, Any, Any]:
-        """Return what is aggregated, and its bounds; those known of it are left out."""
+        """Aggregated value and its bounds; bounds that follow from it are left out."""
         tree = value.expression.tree
         ends = self.known_ends(value)
         if ends is None and isinstance(tree, Col):
@@ -160,7 +160,7 @@ class Asking:
         return ends
 
     def known_ends(self, value: Value) -> tuple[Any, Any, Any] | None:
-        """Return what is aggregated, and bounds that are said or follow, if any do."""
+        """Aggregated value, with bounds that are stated or follow; None without any."""
         tree = value.expression.tree
         if isinstance(tree, Call) and tree.operation is arithmetic.CLIP:
             inner, low, high = tree.arguments
@@ -389,7 +389,7 @@ def asks(node: exp.Expr) -> bool:
 
 
 def checked_bounds(bounds: Any) -> dict[str, Ends]:
-    """Return bounds by column, refusing what is none."""
+    """Bounds by column; anything else is refused."""
     if not isinstance(bounds, Mapping):
         raise InvalidParameter(
             "bounds",

@@ -117,7 +117,7 @@ class AnswerScope(AbstractScope):
         return name
 
     def column(self, clause: Clause) -> Value:
-        """Return what a name stands for: what is selected under it."""
+        """Selected value that a name stands for."""
         name = self._alias_of(clause)
         if name is not None:
             clause.look()

@@ -129,7 +129,7 @@ class Grouping:
 
 
 def grouping_of(select: Clause, items: list[Item], rows: RowScope) -> Grouping:
-    """Return what groups are marked by, in one way or in several."""
+    """Columns that mark groups, in one grouping or in several."""
     sets = _sets_of_clauses(select, items, rows)
     keys = _keys([clause for each in sets for clause in each], items, rows)
     several = select.has("group") and len(sets) > 1
@@ -243,7 +243,7 @@ class Selection:
 
 
 def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
-    """Return what is selected: keys, answers, and what is computed of them."""
+    """Selected items: keys, answers, and values computed of them."""
     shown = Selection()
     for item in items:
         key = answers.key_of(item.clause)

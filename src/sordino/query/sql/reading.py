@@ -236,7 +236,7 @@ class Clause:
 
     @property
     def kind(self) -> type[exp.Expr]:
-        """Return what it is; the node counts as looked at."""
+        """Kind of the node, which counts as looked at."""
         self.reading.looked.add(id(self.node))
         return type(self.node)
 
@@ -281,7 +281,7 @@ class Clause:
         return self
 
     def bare(self) -> "Clause":
-        """Return what stands within brackets."""
+        """Clause within brackets."""
         inner = self
         while inner.kind is exp.Paren:
             inner = inner.take("this")

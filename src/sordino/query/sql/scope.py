@@ -68,7 +68,7 @@ class AbstractScope(ABC):
 
     @abstractmethod
     def instead(self, clause: Clause) -> Value | None:
-        """Return what a whole expression stands for, if it is known as a whole."""
+        """Value of an expression that is known as a whole; else None."""
 
     @abstractmethod
     def counts(self, clause: Clause) -> bool:
@@ -159,7 +159,7 @@ class RowScope(AbstractScope):
         return self.value_of(col(self.column_name(clause)))
 
     def column_name(self, clause: Clause) -> str:
-        """Return what a column is called in the query."""
+        """Name of a column in the query."""
         name = clause.take("this")
         if name.kind is exp.Star:
             raise clause.refusal(
@@ -173,7 +173,7 @@ class RowScope(AbstractScope):
         return identifier(clause.take("table"))[0].lower() in self.tables
 
     def find(self, name: Clause, of: Clause | None) -> str:
-        """Return what a name stands for, in a table or in any."""
+        """Column that a name stands for, in one table or in any."""
         columns = self.columns
         if of is not None:
             owner = identifier(of)[0]
@@ -226,7 +226,7 @@ _WHOLE: Final = re.compile(r"[0-9]+")
 
 
 def bracket(clause: Clause, scope: AbstractScope) -> Value:
-    """Return what stands in brackets."""
+    """Value in brackets."""
     return scope.value(clause.take("this"))
 
 

@@ -92,7 +92,7 @@ class Together:
     process: Process
 
     def apply(self, release: Any) -> Any:
-        """Return what the statement makes of a release."""
+        """Release after the steps of the statement."""
         return self.process(release)
 
     def rehearse(self, answers: AnswerScope) -> None:
@@ -132,7 +132,7 @@ class Several:
     def find_together(
         self, sets: tuple[tuple[str, ...], ...], process: Process
     ) -> Together | None:
-        """Return what is done to all groupings together, None if each has it done."""
+        """Steps on all groupings together; None if each takes them by itself."""
         for name, word in _TOGETHER.items():
             if self.select.has(name):
                 clause = self.select.part(self.select.node.args[name])
@@ -310,7 +310,7 @@ CLAMPED_QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
 @final
 @dataclass(frozen=True)
 class Given:
-    """What is said of a statement beside its text."""
+    """Arguments that complete a statement."""
 
     limits: tuple[AbstractConstraint, ...]
     bounds: Mapping[str, Ends]
@@ -322,7 +322,7 @@ class Given:
     def of(
         cls, limits: Any, bounds: Any, keys: Any, *, as_needed: bool = False
     ) -> "Given":
-        """Return what was given, refusing what is none of it."""
+        """Arguments as given; unknown ones are refused."""
         listed = (limits,) if isinstance(limits, AbstractConstraint) else limits
         if not isinstance(listed, Iterable) or isinstance(listed, str):
             raise InvalidParameter(
@@ -332,7 +332,7 @@ class Given:
         return cls(tuple(listed), checked_bounds(bounds), known or None, as_needed)
 
     def needed_for(self, keys: Iterable[str]) -> "Given":
-        """Return what groups by some keys need, where the rest is passed over."""
+        """Arguments that a grouping by some keys needs."""
         if not self.as_needed or self.keys is None:
             return self
         fits = set(self.keys.columns) == set(keys)
@@ -351,7 +351,7 @@ class SqlQuestion:
 def request_of(
     reading: Reading, tables: Tables, given: Given, options: Options
 ) -> SqlQuestion:
-    """Return what a SELECT asks for."""
+    """Request of a SELECT."""
     select = reading.whole
     rows = selected_rows(select, tables)
     options.refuse_other_ids(rows.query.resolve(rows.catalog).ids)
@@ -644,7 +644,7 @@ def ask_sql(
     dialect: Any,
     given: tuple[Any, Any, Any, bool],
 ) -> AskedSql:
-    """Return what a text asks of private and public tables; no private row is read."""
+    """Request of a text over private and public tables; no private row is read."""
     spoken, beside = input_dialect(dialect), Given.of(*given[:3], as_needed=given[3])
     statement = check_statement(text)
     options, words = split_options(statement, split_words(statement, spoken))

@@ -22,7 +22,7 @@ _WRITTEN: Final = ("text", "i64", "bool", "date")
 
 
 def text_value(clause: Clause, scope: AbstractScope) -> Expression:
-    """Return a text, refusing what is none."""
+    """Value of the type text; others are refused."""
     value = scope.value(clause)
     if value.type != "text":
         raise clause.refusal(

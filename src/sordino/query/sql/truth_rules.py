@@ -175,7 +175,7 @@ _MOMENTS: Final = ("date", "time")
 
 
 def condition(clause: Clause, scope: AbstractScope) -> Expression:
-    """Return a truth, refusing what is none."""
+    """Value of the type bool; others are refused."""
     value = scope.value(clause)
     if value.type != "bool":
         raise clause.refusal(
