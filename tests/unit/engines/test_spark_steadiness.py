@@ -111,6 +111,7 @@ def _with_total(text: str) -> Callable[[Any], Any]:
     return lambda frame: frame.groupBy("k").agg(_column(text))
 
 
+_ALIKE: Final = "concat(if(id > 4, 'a', 'A'), k) COLLATE UTF8_LCASE"
 UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
     "rand": lambda frame: frame.selectExpr("id", "rand() AS x"),
     "uuid": lambda frame: frame.selectExpr("uuid() AS x"),
@@ -145,9 +146,11 @@ UNSTEADY: Final[dict[str, Callable[[Any], Any]]] = {
             "histogram": "histogram_numeric(id, 3)",
         }.items()
     },
-    "alike by collation": lambda frame: frame.selectExpr(
-        "concat('a', id) COLLATE UTF8_LCASE AS x"
-    ).distinct(),
+    "alike by collation": lambda frame: frame.selectExpr(f"{_ALIKE} AS x").distinct(),
+    "groups of what is alike": lambda frame: frame.groupBy(_column(_ALIKE)).count(),
+    "greatest of what is alike": _with_total(f"max({_ALIKE})"),
+    "greatest with what is alike": _with_total(f"max(struct({_ALIKE}))"),
+    "list of what is alike": _with_total(f"sort_array(collect_list({_ALIKE}))"),
 }
 STEADY: Final[dict[str, Callable[[Any], Any]]] = {
     "sorted list": lambda frame: frame.groupBy("k").agg(
@@ -158,6 +161,7 @@ STEADY: Final[dict[str, Callable[[Any], Any]]] = {
     "number without ties": lambda frame: frame.selectExpr(
         "row_number() OVER (PARTITION BY k ORDER BY id) AS x"
     ),
+    "rows by a collation": lambda frame: frame.where(f"{_ALIKE} = 'a1'"),
     "totals": lambda frame: frame.groupBy("k").agg(
         *map(_column, ("count(*)", "min(id)", "avg(id)", "count_if(id > 1)"))
     ),
@@ -208,10 +212,12 @@ def test_rows_that_stay_are_let_through() -> None:
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 def test_what_is_not_known_needs_somebody_who_answers(tmp_path: Path) -> None:
-    """Functions of many rows, and rows that another plan computes for an RDD."""
+    """Functions of many rows, what a session says, rows of an RDD over another plan."""
     users = users_session()
     frame = users.range(9)
+    asking = "sort_array(collect_list(id) FILTER (WHERE current_database() = 'd')) AS x"
     for of_many, said in (
+        (frame.groupBy("id").agg(_column(asking)), "asks its session for"),
         (frame.mapInArrow(lambda batches: batches, "id bigint"), "MapInArrow"),
         (frame.rdd.toDF(), "an RDD of rows that were computed"),
         (users.read.format("binaryFile").load(str(tmp_path)), "BinaryFileFormat"),

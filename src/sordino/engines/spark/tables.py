@@ -42,7 +42,7 @@ Sources that Spark reads by itself, and the views of them in a session of ours.
 import hashlib
 import itertools
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, final
 
@@ -212,9 +212,9 @@ def _refuse_node(node: Any) -> str:
     if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):
         raise _choice_refusal(name)
     if name in _OF_MANY:
-        for child in members(node.children()):
-            if "collate" in child.schema().catalogString():
-                raise _choice_refusal("texts that are alike by their collation")
+        _refuse_collated(child.schema() for child in members(node.children()))
+    if name == "Aggregate":  # its groups may be of what no column below it holds
+        _refuse_collated(key.dataType() for key in members(node.groupingExpressions()))
     parts = members(node.expressions())
     reasons = [_refuse_expression(part, node) for part in parts]
     if name not in _NODES:
@@ -232,7 +232,9 @@ def _refuse_expression(expression: Any, node: Any) -> str:
         case "AggregateExpression":
             _refuse_total(below[0])
         case "SortArray" if _is_list(below[0]):
-            below = list(members(below[0].children().apply(0).children()))
+            collected, *condition = members(below[0].children())
+            below = [*members(collected.children()), *condition]
+            _refuse_collated(part.dataType() for part in below)
         case "PythonUDAF":
             return "is computed by a Python function of many rows"
         case _ if not below and name not in _ASKED:
@@ -246,6 +248,13 @@ def _refuse_expression(expression: Any, node: Any) -> str:
 def _refuse_total(function: Any) -> None:
     if class_of(function) not in _TOTALS:
         raise _choice_refusal(f"{function.prettyName()}()")
+    _refuse_collated(part.dataType() for part in members(function.children()))
+
+
+def _refuse_collated(kinds: Iterable[Any]) -> None:
+    """Refuse texts of which one is picked among those that a collation calls alike."""
+    if any("collate" in kind.catalogString() for kind in kinds):
+        raise _choice_refusal("texts that are alike by their collation")
 
 
 def _is_list(expression: Any) -> bool:
