@@ -123,17 +123,16 @@ class Node:
 
     def nodes(self, name: str) -> list["Node"]:
         """Return the nodes of a field that is a list, or one, or empty."""
-        return [
-            one for one in _flat(self.fields.get(name, [])) if isinstance(one, Node)
-        ]
+        values = _flat(self.fields.get(name, []))
+        return [value for value in values if isinstance(value, Node)]
 
 
 def _flat(values: Iterable[Value]) -> Iterator[Value]:
-    for one in values:
-        if isinstance(one, list):
-            yield from _flat(one)
+    for value in values:
+        if isinstance(value, list):
+            yield from _flat(value)
         else:
-            yield one
+            yield value
 
 
 def parse_tree(text: str) -> list[Value]:
