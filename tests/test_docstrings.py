@@ -1,0 +1,75 @@
+"""A docstring stands where it tells something that name and types do not.
+
+Every module, class and public function has one. A method that overrides a documented
+one needs none: readers and editors find that of its base. Private functions need none.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+from tests.test_names import SOURCE, syntax
+
+
+@cache
+def classes() -> dict[str, list[ast.ClassDef]]:
+    """Return all classes by their names."""
+    named: dict[str, list[ast.ClassDef]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(syntax(path)):
+            if isinstance(node, ast.ClassDef):
+                named.setdefault(node.name, []).append(node)
+    return named
+
+
+def bases(node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+    """Yield the classes of ours that a class inherits from."""
+    for base in node.bases:
+        name = ast.unparse(base).partition("[")[0].rpartition(".")[2]
+        for other in classes().get(name, []):
+            if other is not node:
+                yield other
+                yield from bases(other)
+
+
+def silent_methods(node: ast.ClassDef) -> list[str]:
+    """Return the public methods of a class that nothing documents."""
+    inherited = {
+        part.name if isinstance(part, ast.FunctionDef) else ast.unparse(part.target)
+        for base in bases(node)
+        for part in base.body
+        if (isinstance(part, ast.FunctionDef) and ast.get_docstring(part))
+        or isinstance(part, ast.AnnAssign)
+    }
+    return [
+        part.name
+        for part in node.body
+        if isinstance(part, ast.FunctionDef)
+        and not part.name.startswith("_")
+        and not ast.get_docstring(part)
+        and part.name not in inherited
+        and not any(
+            ast.unparse(mark).endswith(("overload", ".setter"))
+            for mark in part.decorator_list
+        )
+    ]
+
+
+def test_public_methods_are_documented_once() -> None:
+    """Where a method comes first it says what it does; overrides need not repeat it."""
+    silent = {
+        name: methods
+        for name, nodes in classes().items()
+        if not name.startswith("_")
+        for node in nodes
+        if (methods := silent_methods(node))
+    }
+    assert silent == {}
+
+
+def test_a_method_that_nothing_documents_is_seen() -> None:
+    """An override of nothing has to say what it does."""
+    code = "class New(AbstractLoss):\n    def explain_new(self): return 1"
+    (node,) = ast.parse(code).body
+    assert isinstance(node, ast.ClassDef)
+    assert silent_methods(node) == ["explain_new"]
