@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sordino
+from tests.batches import for_each
 from tests.decisions import FOLDER, index
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +52,7 @@ UNCALLED = {
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
+@for_each("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run from top to bottom and print what they show.
 
@@ -65,7 +66,7 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
-@pytest.mark.parametrize("name", dir(sordino))
+@for_each("name", dir(sordino))
 def test_public_name_is_documented(name: str) -> None:
     """A public name exists, says what it is, and stands in the reference."""
     public = getattr(sordino, name)
@@ -74,7 +75,7 @@ def test_public_name_is_documented(name: str) -> None:
     assert f"`{name}`" in (ROOT / "docs/reference.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", dir(sordino))
+@for_each("name", dir(sordino))
 def test_signatures_are_true(name: str) -> None:
     """A signature in the reference names the parameters that there are, in order."""
     reference = (ROOT / "docs/reference.md").read_text(encoding="utf-8")

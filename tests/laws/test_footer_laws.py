@@ -38,6 +38,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import col, lit, when
 from sordino.query.nodes import AbstractNode, Question, Source
+from tests.batches import for_each
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write_honest
 
@@ -237,7 +238,7 @@ def moved(
     return wrong
 
 
-@pytest.mark.parametrize("way", WAYS)
+@for_each("way", WAYS)
 def test_no_footer_is_believed(way: str, tmp_path: Path) -> None:
     """For some lies, whoever reads: only what is decoded decides about an answer."""
     assert moved(WAYS[way], tmp_path, [(lie, None) for lie in FEW], 6) == {}
@@ -304,7 +305,7 @@ def large_questions(rows: AbstractNode) -> Iterator[Question]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
+@for_each("way", WAYS)
 def test_no_footer_at_all_is_believed(way: str, tmp_path: Path) -> None:
     """The same for every lie, told of all row groups and of some."""
     every = [(lie, None) for lie in LIES]

@@ -26,6 +26,7 @@ from sordino.noise.key_rounds import (
     fit_key_rounds,
     weight_steps,
 )
+from tests.batches import for_each
 
 F = Fraction
 SEED = 20261122
@@ -168,10 +169,8 @@ def test_many_settings_tell_no_more_than_is_priced() -> None:
     assert broken(drawn(2000), priced)[0] == 0
 
 
-@pytest.mark.parametrize("keys", [1, 2, 5, 20, 300])
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [("1", "1e-6"), ("0.05", "1e-10"), ("4", "0.01")]
-)
+@for_each("keys", [1, 2, 5, 20, 300])
+@for_each(("epsilon", "delta"), [("1", "1e-6"), ("0.05", "1e-10"), ("4", "0.01")])
 def test_what_is_fitted_is_within_the_budget_and_uses_it(
     keys: int, epsilon: str, delta: str
 ) -> None:
@@ -240,7 +239,7 @@ def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:
         assert rounds.threshold**4 == 40**4 * keys
 
 
-@pytest.mark.parametrize("epsilon", ["1e-300", "1e-30"])
+@for_each("epsilon", ["1e-300", "1e-30"])
 def test_a_budget_too_small_for_any_noise_is_refused(epsilon: str) -> None:
     """By name, also where what noise may spend is no double."""
     with pytest.raises(InvalidParameter, match="too small for groups"):

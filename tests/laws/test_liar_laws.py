@@ -33,6 +33,7 @@ from sordino.errors import SordinoError
 from sordino.expressions.schema import NUMBERS
 from sordino.query.request import Request
 from sordino.session.tables import open_catalog
+from tests.batches import for_each, sampled
 from tests.distances import claim
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.liars import Lie, bloom_filters, lied
@@ -239,9 +240,9 @@ def test_no_footer_is_believed(
 NAN_ROWS: Final = [nan if place % 3 else float(place % 10) for place in range(ROWS)]
 
 
-@pytest.mark.parametrize("kind", ["f64", "f32"])
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("kind", ["f64", "f32"])
+@for_each("writer", WRITERS)
 def test_nan_is_counted(writer: str, kind: str, tmp_path: Path) -> None:
     """Honest writers leave NaN out of the bounds, and it is there all the same."""
     path = tmp_path / "t.parquet"
@@ -285,18 +286,18 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("believing")
-@pytest.mark.parametrize("kind", BELIEVED)
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("kind", BELIEVED)
+@for_each("writer", WRITERS)
 def test_a_planted_belief_is_found_out(writer: str, kind: str, tmp_path: Path) -> None:
     """Of a false bound, for every writer and type, some answer is wrong."""
     path = told(tmp_path / "t.parquet", kind, writer, "high")
     assert answers(duck(), KINDS[kind], path) != right(kind)
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("believing")
-@pytest.mark.parametrize("writer", ["pyarrow", "polars"])
+@sampled(1)
+@for_each("writer", ["pyarrow", "polars"])
 def test_a_planted_belief_in_honest_bounds_is_found_out(
     writer: str, tmp_path: Path
 ) -> None:
@@ -306,8 +307,8 @@ def test_a_planted_belief_in_honest_bounds_is_found_out(
     assert answers(duck(), KINDS["f64"], path) != right("f64", "nan")
 
 
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("writer", WRITERS)
 def test_values_read_by_arrow_are_the_same(
     writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from sordino.data.contribution import (
 from sordino.errors import InvalidParameter
 from sordino.expressions.schema import Version
 from sordino.numbers import sqrt
+from tests.batches import for_each
 
 WARD: Final = frozenset([Version()])
 YEAR: Final = frozenset([Version()])
@@ -83,9 +84,9 @@ def vectors(size: int, most: int) -> Iterator[tuple[int, ...]]:
     return itertools.product(range(most + 1), repeat=size)
 
 
-@pytest.mark.parametrize("rows", [None, 1, 2, 3, 5, 7])
-@pytest.mark.parametrize("groups", [None, 1, 2, 3, 4])
-@pytest.mark.parametrize("each", [None, 1, 2, 3])
+@for_each("rows", [None, 1, 2, 3, 5, 7])
+@for_each("groups", [None, 1, 2, 3, 4])
+@for_each("each", [None, 1, 2, 3])
 def test_every_norm_is_reached(
     rows: int | None, groups: int | None, each: int | None
 ) -> None:
@@ -114,9 +115,9 @@ def test_every_norm_is_reached(
     assert sqrt(Fraction(squares)) == known.l2
 
 
-@pytest.mark.parametrize("whole", range(9))
-@pytest.mark.parametrize("largest", range(4))
-@pytest.mark.parametrize("count", range(1, 5))
+@for_each("whole", range(9))
+@for_each("largest", range(4))
+@for_each("count", range(1, 5))
 def test_the_most_squares_are_reached_and_not_passed(
     whole: int, largest: int, count: int
 ) -> None:
@@ -183,7 +184,7 @@ def test_a_bound_on_the_same_columns_keeps_the_least() -> None:
     assert twice.with_groups(WARD, 3).groups == ((WARD, 2),)
 
 
-@pytest.mark.parametrize("given", [0, -1, True, 1.0, "1", None, LARGEST + 1, 10**400])
+@for_each("given", [0, -1, True, 1.0, "1", None, LARGEST + 1, 10**400])
 def test_senseless_limits_are_refused(given: Any) -> None:
     """Limits are positive integers up to where exact totals saturate."""
     with pytest.raises(InvalidParameter, match=r"^max_rows must be .*\. Try "):

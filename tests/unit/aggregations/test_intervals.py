@@ -25,6 +25,7 @@ from sordino.aggregations.intervals import (
 from sordino.errors import InvalidParameter
 from sordino.noise.gaussian import Gaussian
 from sordino.noise.laplace import Geometric, Laplace
+from tests.batches import for_each
 from tests.statistics import is_at_least, is_at_most
 
 F = Fraction
@@ -58,7 +59,7 @@ def test_a_number_within_reach_is_held(n: int, shift: Fraction) -> None:
     assert holds(additive([noisy], FINE, "0.9"), n)
 
 
-@pytest.mark.parametrize("noise", [REAL, NORMAL], ids=["laplace", "gaussian"])
+@for_each("noise", [REAL, NORMAL], ids=["laplace", "gaussian"])
 @given(n=st.integers(1, 500), p=st.floats(0, 1), up=shifts, down=shifts)
 def test_a_quotient_is_held_just_where_its_form_is_within_reach(
     noise: Noise, n: int, p: float, up: float, down: float
@@ -106,8 +107,8 @@ def test_a_variance_is_held_where_its_forms_are_within_reach(
     assert 0 <= bars.low[0] <= bars.high[0] <= 0.25
 
 
-@pytest.mark.parametrize("mean", [0.03, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize("size", [30.0, 300.0, 3e6])
+@for_each("mean", [0.03, 0.2, 0.5, 0.9])
+@for_each("size", [30.0, 300.0, 3e6])
 def test_a_variance_without_noise_in_its_numbers_is_held(
     size: float, mean: float
 ) -> None:
@@ -120,7 +121,7 @@ def test_a_variance_without_noise_in_its_numbers_is_held(
     assert silent.high - silent.low == pytest.approx(0, abs=1e-4)
 
 
-@pytest.mark.parametrize("mean", [0.1, 0.5, 0.8])
+@for_each("mean", [0.1, 0.5, 0.8])
 def test_a_variance_is_told_closely_where_rows_are_many(mean: float) -> None:
     """A million rows at two values: the ends are as near as their forms say."""
     n, apart = 1e6, 0.05
@@ -138,7 +139,7 @@ def test_a_variance_is_told_closely_where_rows_are_many(mean: float) -> None:
     assert bars.high[0] - bars.low[0] <= 2.2 * far
 
 
-@pytest.mark.parametrize("name", ["linear", "quotient", "spread"])
+@for_each("name", ["linear", "quotient", "spread"])
 def test_surer_intervals_hold_the_less_sure(name: str) -> None:
     """Intervals of one answer at growing confidences lie within each other."""
     parts = {"linear": (300, 500), "quotient": (300, 500), "spread": (300, 400, 500)}
@@ -184,7 +185,7 @@ def test_missing_values_have_no_bars() -> None:
         assert bars.columns("n")["n low"].null_count == 1
 
 
-@pytest.mark.parametrize("count", [0.0, 1.0, -7.0])
+@for_each("count", [0.0, 1.0, -7.0])
 def test_a_count_that_may_be_zero_says_nothing(count: float) -> None:
     """The bars are then the whole public range, without a standard deviation."""
     for bars, whole in (
@@ -196,7 +197,7 @@ def test_a_count_that_may_be_zero_says_nothing(count: float) -> None:
         assert np.isnan(bars.sd[0])
 
 
-@pytest.mark.parametrize(("upper", "end"), [(900.0, 1.0), (-100.0, 0.0)])
+@for_each(("upper", "end"), [(900.0, 1.0), (-100.0, 0.0)])
 def test_noise_beyond_the_range_leaves_its_nearest_end(
     upper: float, end: float
 ) -> None:
@@ -236,7 +237,7 @@ def test_bars_move_with_the_answer() -> None:
     assert quotient_bars(sums(2.0, 1.0), *PAIR, "0.95").move(-10, 40, 30).low[0] == -10
 
 
-@pytest.mark.parametrize("scale", ["0.2", "0.5", "1", "4"])
+@for_each("scale", ["0.2", "0.5", "1", "4"])
 def test_rounding_after_the_noise_is_counted(scale: str) -> None:
     """A rounded Gaussian has at most the stated deviation, and nearly so if wide."""
     noise = Noise(Gaussian(scale=scale), rounding=F(1, 2))
@@ -314,8 +315,8 @@ KINDS = ["additive", "linear", "quotient", "variance", "stdev"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("mechanism", MECHANISMS, ids=repr)
+@for_each("kind", KINDS)
 def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
     """Of 100,000 releases 90 to 93 % hold, and noise told smaller is caught.
 
@@ -335,8 +336,8 @@ def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("mechanism", MECHANISMS, ids=repr)
+@for_each("kind", KINDS)
 def test_deviations_are_those_of_the_estimates(kind: str, mechanism: Any) -> None:
     """At large counts the sd is right to 3 %, over ten times the error of the test.
 

@@ -21,6 +21,7 @@ from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.loss import Loss, PureDP
+from tests.batches import for_each
 from tests.dice import Dice, rolled
 from tests.ledgers import Standing
 
@@ -86,7 +87,7 @@ def test_names_open_when_they_are_named() -> None:
     ledger.verify()
 
 
-@pytest.mark.parametrize("name", [WHOLE, "", 1.5, "a\nb", "x" * 201, "\ud800", None])
+@for_each("name", [WHOLE, "", 1.5, "a\nb", "x" * 201, "\ud800", None])
 def test_what_is_no_name_opens_nothing(name: Any) -> None:
     """Nothing is written that could not be read again; periods have no other names."""
     ledger, _ = opened(blocks=Blocks(names=["pilot"]))
@@ -130,7 +131,7 @@ def test_of_many_blocks_that_lack_some_are_named() -> None:
     assert len(str(refusal.value)) < 700
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("blocks", "refusal"),
     [
         (None, InvalidParameter),
@@ -302,7 +303,7 @@ def greatest(zero: Charge, totals: list[Charge]) -> Charge:
     return Charge(zero.coordinates, tuple(max(each) for each in amounts))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_what_people_lose_is_what_all_people_lose(seed: int) -> None:
     """The worst of all sets of blocks, each release that met one of them once.
 

@@ -20,6 +20,7 @@ from sordino.errors import BudgetExceeded, InvalidParameter, InvalidQuery, Unkno
 from sordino.expressions.literals import literal
 from sordino.losses.budgets.limits import Limit
 from sordino.query.nodes import Question
+from tests.batches import for_each
 from tests.sessions import Engine
 
 ROWS: Final[dict[str, list[Any]]] = {
@@ -63,8 +64,8 @@ VALUES: Final[dict[str, tuple[pa.DataType, list[Any]]]] = {
 """Values of each type that come near to each other."""
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("kind", VALUES)
+@for_each("engine", ["duckdb", "memory"])
+@for_each("kind", VALUES)
 def test_every_row_is_in_one_part(kind: str, engine: Engine) -> None:
     """On every engine, for values of each type that come near to each other."""
     arrow, values = VALUES[kind]
@@ -78,7 +79,7 @@ def test_every_row_is_in_one_part(kind: str, engine: Engine) -> None:
     assert opened.spent == BUDGET
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "pair"),
     [
         ("i64", [2**53 + 1, float(2**53)]),
@@ -123,7 +124,7 @@ WRONG: Final[dict[str, tuple[type[Exception], tuple[Any, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@for_each("wrong", WRONG)
 def test_what_is_wrong_is_refused_before_it_is_charged(wrong: str) -> None:
     """Typed, and nothing is spent."""
     refusal, given = WRONG[wrong]
@@ -142,7 +143,7 @@ UNITS: Final[dict[str, tuple[AbstractUnit, int]]] = {
 }
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@for_each("unit", UNITS)
 def test_parts_are_charged_as_often_as_a_unit_is_in_them(unit: str) -> None:
     """One charge, of as many budgets as a unit can fill parts with its rows."""
     protects, factor = UNITS[unit]
@@ -250,8 +251,8 @@ def limit_of(name: str) -> Limit:
     return LIMITS[name]()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("limit", LIMITS)
+@for_each("kind", KINDS)
+@for_each("limit", LIMITS)
 def test_a_limit_counts_parts_in_its_own_terms_or_refuses(
     limit: str, kind: str
 ) -> None:

@@ -22,6 +22,7 @@ from sordino.office.label.files import files_in
 from sordino.query.nodes import Question
 from sordino.release.explanation import exactness_of
 from sordino.release.released_files import FilesAnswer
+from tests.batches import for_each
 from tests.sessions import LIMIT, TENTH, WARDS, session
 
 T: Final = sd.table("visits").enforce(sd.MaxRowsPerID(2))
@@ -86,7 +87,7 @@ def read(folder: Path) -> dict[str, list[Any]]:
     return columns
 
 
-@pytest.mark.parametrize("request_", [KNOWN, UNKNOWN], ids=["known", "unknown"])
+@for_each("request_", [KNOWN, UNKNOWN], ids=["known", "unknown"])
 def test_a_release_is_files(request_: Any, tmp_path: Path) -> None:
     """Charged as a release is, with its columns; the totals are let go of."""
     opened = session(tmp_path / "l", LIMIT)
@@ -123,7 +124,7 @@ def test_a_key_has_its_files(tmp_path: Path) -> None:
     assert opened.spent == TENTH
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         lambda out: (out / "0.parquet").unlink(),
@@ -195,7 +196,7 @@ def test_a_key_belongs_to_one_kind_of_answer(tmp_path: Path) -> None:
         opened.release_files(KNOWN, TENTH, tmp_path / "more", key="table")
 
 
-@pytest.mark.parametrize("folder", ["", " ", "a\0b", 3, None, b"bytes"])
+@for_each("folder", ["", " ", "a\0b", 3, None, b"bytes"])
 def test_what_is_no_folder_is_refused(folder: Any, tmp_path: Path) -> None:
     """Before anything is charged."""
     opened = session(tmp_path / "l", LIMIT)
@@ -217,7 +218,7 @@ def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_engines_without_workers_refuse(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
