@@ -17,14 +17,13 @@ from typing import Any, Final
 
 import pytest
 
+from tests.effort import PROFILE
+
 Batched = Callable[[Callable[..., object]], Callable[..., None]]
 """What makes one test of a test and its cases."""
 
 _Row = tuple[tuple[Any, ...], str | None]
 """The values of a case, and its name."""
-
-SAMPLED: Final = os.environ.get("SORDINO_PROFILE", "dev") == "dev"
-"""Whether a law may ask a sample of its cases, as `make check` does."""
 
 SHOWN: Final = 20
 """How many of the cases that differ are named."""
@@ -73,17 +72,17 @@ def for_each(
     return batched
 
 
-def sampled(count: int) -> Batched:
-    """Let `make check` ask so many of the cases; all others ask every one.
+def sampled(check: int, day: int | None = None) -> Batched:
+    """Let `make check` ask so many of the cases, and `make test` so many, or all.
 
     The sample is drawn by the names of the cases, so it stays when files move, and
-    cases that are added hardly change it.
+    cases that are added hardly change it. The night asks every one.
     """
+    most = {"dev": check, "trial": check, "ci": day}.get(PROFILE)
 
     def cut(test: Callable[..., object]) -> Callable[..., None]:
         law: _Law = vars(test)["law"]
-        if SAMPLED:
-            law.cases = dict(sorted(law.cases.items(), key=_lot)[:count])
+        law.cases = dict(sorted(law.cases.items(), key=_lot)[:most])
         return law.as_test(test)
 
     return cut

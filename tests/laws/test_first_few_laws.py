@@ -198,6 +198,7 @@ ASKED: Final = (
     sd.count_ids(),
     sd.sum("x", 0, 5),
     sd.sum("x", -3, 5),
+    sd.sum("x", -5, 5),
 )
 
 
@@ -244,6 +245,21 @@ def test_rows_that_come_and_go_are_twice_as_wide() -> None:
     _, second = scores_of(request, table_of(after), unit, "memory")
     assert plan.scores.width == 2
     assert second["V"] - first["V"] - (0 - first["U"]) == 2
+
+
+def test_sums_of_both_signs_are_twice_as_wide() -> None:
+    """An id may raise one group by all that it has, and lower another by as much."""
+    query = sd.table("t").enforce(
+        sd.MaxGroupsPerID("g", 2), sd.MaxRowsPerGroupPerID("g", 1)
+    )
+    request = query.group_by("g").top(2, by=sd.sum("x", -5, 5))
+    rest = [("b", "U", 1), ("b", "V", 1)]
+    rows, unit = [*rest, ("a", "U", 9), ("a", "V", -9)], sd.AddRowsWithID("p")
+    plan, after = scores_of(request, table_of(rows), unit, "memory")
+    _, before = scores_of(request, table_of(rest), unit, "memory")
+    moved = {group: after[group] - before[group] for group in "UV"}
+    assert moved == {"U": 5, "V": -5}
+    assert plan.scores.width == moved["U"] - moved["V"]
 
 
 def test_a_replaced_row_is_twice_as_wide() -> None:

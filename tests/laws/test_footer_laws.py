@@ -8,7 +8,6 @@ file. "All values of this chunk are missing" may be taken as content; then it is
 of every question.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import nan
@@ -40,11 +39,12 @@ from sordino.expressions.language import col, lit, when
 from sordino.query.nodes import AbstractNode, Question, Source
 from tests.batches import for_each
 from tests.duckdb_order import SALT, in_duckdb_order
+from tests.effort import often
 from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write_honest
 
 GROUPS: Final = 6
 SOME: Final = (0, 2, 5)
-PARTS: Final = 1 if os.environ.get("SORDINO_PROFILE") == "night" else 4
+PARTS: Final = often(12, 1)
 """Of the slow law each lie is asked a part of the questions; by night, all."""
 MOST: Final = 100
 """More questions than there are."""

@@ -5,7 +5,6 @@ own. Each check lets pass what has the stated coverage but once in 1e9 runs
 (`FALSE_ALARM`); there are fewer than 200 of them.
 """
 
-import os
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,9 +16,10 @@ from numpy.typing import NDArray
 
 import sordino as sd
 from tests.batches import for_each
+from tests.effort import often
 from tests.statistics import is_at_least, is_at_most
 
-REPETITIONS = {"night": 20_000}.get(os.environ.get("SORDINO_PROFILE", ""), 2_000)
+REPETITIONS = often(2_000, 20_000)
 BUDGET = sd.ApproxDP(1, "1e-6")
 LOW, HIGH = 0.0, 100.0
 FACTS = {"x": sd.Column("f64", nullable=False, nan=False)}

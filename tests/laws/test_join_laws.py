@@ -30,6 +30,7 @@ for who, here, copy in itertools.product([1, 2], "abc", range(4)):
 ON_LEFT: dict[str, tuple[Any, ...]] = {
     "rows": (sd.MaxRowsPerID(3),),
     "rows of groups": (sd.MaxRowsPerGroupPerID("g", 2), sd.MaxGroupsPerID("g", 2)),
+    "a row of groups": (sd.MaxRowsPerGroupPerID("g", 1), sd.MaxGroupsPerID("g", 2)),
     "all": (
         sd.MaxRowsPerGroupPerID("g", 2),
         sd.MaxGroupsPerID("g", 2),

@@ -36,6 +36,7 @@ from sordino.session.tables import open_catalog
 from tests.batches import for_each, sampled
 from tests.distances import claim
 from tests.duckdb_order import SALT, in_duckdb_order
+from tests.effort import by_night
 from tests.liars import Lie, bloom_filters, lied
 
 ROWS: Final = 2_500
@@ -222,13 +223,10 @@ def duck() -> SQLEngine:
     return duckdb_engine(salt=SALT, threads=2)
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [*(pytest.param(one, marks=pytest.mark.slow) for one in LIES[:-1]), LIES[-1]],
-)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(3)
+@sampled(2, 28)
+@for_each("lie", LIES)
+@for_each("kind", KINDS)
+@for_each("writer", WRITERS)
 def test_no_footer_is_believed(
     writer: str, kind: str, lie: str, tmp_path: Path
 ) -> None:
@@ -349,6 +347,7 @@ def bounded_count(path: Path) -> Any:
     return count
 
 
+@by_night
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_no_footer_of_a_large_file_is_believed(

@@ -79,7 +79,7 @@ def _agree(door: Door, engine: str, table: pa.Table) -> bool:
     return by_door == told(MemoryEngine(), held, {})
 
 
-@sampled(2)
+@sampled(2, 24)
 @for_each("engine", ENGINES)
 @for_each("name", DOORS)
 def test_doors_agree(name: str, engine: str) -> None:
@@ -177,7 +177,7 @@ WRITTEN: Final = [
 """What Parquet can hold: no negative scale, and no seconds or days of milliseconds."""
 
 
-@sampled(1)
+@sampled(1, 14)
 @for_each("name", WRITTEN)
 def test_one_more_cell_of_a_file_changes_no_other(name: str) -> None:
     """The same of Parquet files, whichever way they are read."""

@@ -10,7 +10,7 @@ import pytest
 import sordino as sd
 from sordino.ledger.ledger import Ledger
 from sordino.office.report.document import ledger_report
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.browser.sight import look_at
 from tests.reports import EVIL, hostile_ledger, plain_ledger
 
@@ -22,6 +22,7 @@ def weak_ledger() -> Ledger:
     return Ledger.in_memory(sd.PureDP(40))
 
 
+@sampled(1, 3)
 @for_each("code", ["en", "de", "fr"])
 @for_each("make", [plain_ledger, hostile_ledger, weak_ledger])
 def test_nothing_is_wrong_with_a_report(make: Callable[[], Ledger], code: str) -> None:

@@ -25,7 +25,7 @@ from sordino.aggregations.intervals import (
 from sordino.errors import InvalidParameter
 from sordino.noise.gaussian import Gaussian
 from sordino.noise.laplace import Geometric, Laplace
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.statistics import is_at_least, is_at_most
 
 F = Fraction
@@ -315,6 +315,7 @@ KINDS = ["additive", "linear", "quotient", "variance", "stdev"]
 
 
 @pytest.mark.slow
+@sampled(1, 8)
 @for_each("mechanism", MECHANISMS, ids=repr)
 @for_each("kind", KINDS)
 def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
@@ -336,6 +337,7 @@ def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
 
 
 @pytest.mark.slow
+@sampled(1, 6)
 @for_each("mechanism", MECHANISMS, ids=repr)
 @for_each("kind", KINDS)
 def test_deviations_are_those_of_the_estimates(kind: str, mechanism: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import sordino as sd
 from tests import asked_margins
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.browser.grounds import GROUNDS, cell_page
 from tests.browser.sight import look_at
 from tests.releases import RELEASES
@@ -78,6 +78,7 @@ SHOWN: Final[dict[str, Callable[[], Any]]] = {
 
 
 @pytest.mark.slow
+@sampled(1, 12)
 @for_each("theme", GROUNDS)
 @for_each("value", SHOWN.values(), ids=SHOWN)
 def test_displays_can_be_read(value: Callable[[], Any], theme: str) -> None:

@@ -198,6 +198,7 @@ def test_any_values_agree(topic: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
+@sampled(4, 120)
 @for_each("form", FORMS, ids=str)
 @settings(max_examples=TENTH)
 @given(data=st.data())

@@ -13,6 +13,7 @@ from sordino.errors import (
     InvalidQuery,
     UnknownName,
 )
+from sordino.ledger.blocks import runs_of
 from sordino.ledger.file_format import World
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
@@ -119,6 +120,25 @@ def test_a_release_is_charged_to_all_of_its_blocks_or_to_none() -> None:
     assert (entry.blocks, entry.charges) == (("2026-01", "2026-03"), {})
     assert entry.each == Charge(("epsilon",), (Fraction("0.03"),))
     ledger.verify()
+
+
+def test_blocks_apart_with_one_sum_are_two_runs() -> None:
+    """What lies between two blocks that were charged alike was charged otherwise."""
+    half, whole = (Charge((), (Fraction(one),)) for one in ("1/2", "9/10"))
+    runs = [((0, 0), half), ((1, 1), whole), ((2, 3), half)]
+    sums = {place: charge for (a, b), charge in runs for place in range(a, b + 1)}
+    assert list(runs_of(sums)) == runs
+    apart = {0: half, 2: half, 3: half, 9: half}
+    assert [places for places, _ in runs_of(apart)] == [(0, 0), (2, 3), (9, 9)]
+
+
+def test_a_block_between_others_stays_charged() -> None:
+    """Charged to b alone, then to a and c at once: of b there is left what was left."""
+    ledger, _ = opened(PureDP(1))
+    ledger.reserve(claim("2026-02", epsilon="0.9", key="b"))
+    ledger.reserve(claim("2026-01", "2026-03", epsilon="0.5", key="ac"))
+    with pytest.raises(BudgetExceeded, match=r"0.1.* of 2026-02"):
+        ledger.reserve(claim("2026-02", epsilon="0.2", key="again"))
 
 
 def test_of_many_blocks_that_lack_some_are_named() -> None:

@@ -170,6 +170,34 @@ def test_ids_are_charged_by_the_bound_on_their_groups() -> None:
     assert opened.spent == sd.PureDP("0.4")
 
 
+FIVE: Final = sd.table("visits").enforce(
+    sd.MaxRowsPerID(5), sd.MaxRowsPerGroupPerID("ward", 2)
+)
+"""Five rows of an id, two in a ward: they fill two wards and half of a third."""
+
+
+def test_rows_that_do_not_divide_are_charged_to_the_half() -> None:
+    """Five rows of which two share a part are two and a half parts."""
+    opened = session(sd.AddRowsWithID("person"))
+    opened.view("five", FIVE)
+    opened.partition("five", "ward", ["A", "B", None], BUDGET)
+    assert opened.spent == sd.PureDP(BUDGET.epsilon * Fraction(5, 2))
+
+
+def test_rows_that_meet_their_own_are_not_by_themselves() -> None:
+    """In a part that is charged by the row, a row of a join with itself is many.
+
+    An id has two rows there, and each meets both: its four pairs lie in three parts,
+    and are charged as if each of its rows filled all of them.
+    """
+    opened = session(sd.AddRowsWithID("person"))
+    opened.view("five", FIVE)
+    part = opened.partition("five", "ward", ["A", "B", None], sd.PureDP("0.3"))["A"]
+    part.view("pairs", sd.table("five").join_private("five", on="person"))
+    part.partition("pairs", "days", [3, 8, 2], sd.PureDP("0.01"))
+    assert part.spent == sd.PureDP("0.06")
+
+
 def test_a_part_spends_its_budget_and_no_more() -> None:
     """Asked in turn, each has all of its own; the whole is not charged again."""
     opened = session()
