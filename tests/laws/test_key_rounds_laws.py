@@ -18,6 +18,7 @@ from scipy.special import log_ndtr, ndtr
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.thresholded import RoundsLoss
+from sordino.noise import key_rounds
 from sordino.noise.key_rounds import (
     FRACTION_BITS,
     KeyRounds,
@@ -229,6 +230,20 @@ def test_certain_keys_and_no_keys_have_their_losses() -> None:
     alone = KeyRounds(1, (F(1),), (F(40),))
     noise = GaussianDP(1).epsilon_at("1e-3")
     assert alone.loss().epsilon_at("1e-3") == pytest.approx(noise, rel=1e-6)
+
+
+def test_a_block_of_cases_costs_what_its_worst_case_costs() -> None:
+    """However many of an id's keys are its own: no case is dearer than its block."""
+    found = KeyRounds(200, (F(2), F(3)), (F(4), F(5)))
+    told = (ToldNumbers(F(1, 3), F(1, 150)),)
+    wrong = []
+    for block in key_rounds._blocks(found.keys):
+        breach, loss = found._case(block, told)
+        for own in range(block.least, block.most + 1):
+            case, alone = found._case(key_rounds._Block(own, own), told)
+            if case > breach or alone.delta_at(1) > loss.delta_at(1):
+                wrong.append(own)
+    assert wrong == []
 
 
 def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:

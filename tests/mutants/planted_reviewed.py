@@ -63,5 +63,26 @@ PLANTED_REVIEWED: Final[tuple[Planted, ...]] = (
         "squares = touched * (1 - 2 * share) + (groups - touched) * share**2",
         "groups that a person touches, left out of what their centre moves",
     ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/quotients.py",
+        "bend = ((most - least) / _CELLS) ** 2 / 4",
+        "bend = ((most - least) / _CELLS) ** 2 / 16",
+        "a variance between two means that falls below what is taken off",
+    ),
+    Planted(
+        "intervals",
+        "src/sordino/aggregations/intervals/quotients.py",
+        "for level in sums.levels(every, alpha * (1 - _MEAN) / (1 + _COUNT)):",
+        "for level in sums.levels(every, alpha):",
+        "a chance to miss that is spent twice",
+    ),
+    Planted(
+        "keys",
+        "src/sordino/noise/key_rounds.py",
+        "common = self.keys - block.least",
+        "common = self.keys - block.most",
+        "the cheapest case of a block taken for all of them",
+    ),
 )
 """Each with the tests that are to notice it."""

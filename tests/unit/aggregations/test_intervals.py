@@ -19,6 +19,7 @@ from sordino.aggregations.intervals import (
     additive,
     linear,
     quotient_bars,
+    quotients,
     reach,
     spread_bars,
 )
@@ -119,6 +120,54 @@ def test_a_variance_without_noise_in_its_numbers_is_held(
     assert holds(spread_bars(sums(*parts), *MOMENTS, "1e-9"), exact)
     silent = spread_bars(sums(*parts, noise=NONE), *MOMENTS, "0.9")
     assert silent.high - silent.low == pytest.approx(0, abs=1e-4)
+
+
+def test_between_two_means_the_least_variance_is_within_what_is_taken_off() -> None:
+    """The mean lies in the middle of a cell, where a variance is farthest off its ends.
+
+    Without noise: of means from 0.2 to 1 the exact one is 0.3, an eighth of the way.
+    """
+    size, mean, exact = 1000.0, 0.3, 0.1
+    second = size * (exact + mean**2)
+    parts = size - 2 * size * mean + second, 2 * (size * mean - second), second
+    noisy = sums(*parts, noise=NONE)
+    forms = tuple(np.array(form) for form in MOMENTS)
+    (level,) = noisy.levels((1.0, 1.5, 3.0), 0.1)
+    low, high = quotients._Moments(noisy, *forms, level, 0.0).ends(
+        np.array([0.2]), np.array([1.0])
+    )
+    assert low[0] <= exact * (1 + 1e-9)
+    assert low[0] == pytest.approx(exact, rel=1e-3)
+    assert high[0] >= exact + (1 - mean) ** 2 or high[0] == 0.25
+
+
+def test_the_chances_to_miss_add_up_to_what_was_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a variance: those of its mean, of its squares, and of its count."""
+    spent: dict[str, float] = {}
+    ends, levels, reached = quotients.quotient_ends, Sums.levels, Sums.reach
+
+    def of_mean(of: Any, form: Any, count: Any, alpha: float, range_: Any) -> Any:
+        spent["mean"] = alpha
+        return ends(of, form, count, alpha, range_)
+
+    def of_squares(self: Sums, every: Any, alpha: float) -> Any:
+        spent["squares"] = alpha
+        return levels(self, every, alpha)
+
+    def of_count(self: Sums, form: Any, alpha: Any) -> Any:
+        if np.array_equal(form, MOMENTS[0]):
+            spent["count"] = min(spent.get("count", 1.0), float(np.max(alpha)))
+        return reached(self, form, alpha)
+
+    monkeypatch.setattr(quotients, "quotient_ends", of_mean)
+    monkeypatch.setattr(Sums, "levels", of_squares)
+    monkeypatch.setattr(Sums, "reach", of_count)
+    spread_bars(sums(300.0, 200.0, 100.0), *MOMENTS, "0.9")
+    assert spent.keys() == {"mean", "squares", "count"}
+    assert sum(spent.values()) <= 0.1 * (1 + 1e-9)
+    assert sum(spent.values()) >= 0.1 * (1 - 1e-9)
 
 
 @for_each("mean", [0.1, 0.5, 0.8])
