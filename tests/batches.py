@@ -114,8 +114,11 @@ class _Law:
         """Return what pytest finds in a module, with the marks that were put on it."""
         marks = list(getattr(marked, "pytestmark", []))
 
-        def ask(**fixtures: Any) -> None:
-            self.ask(fixtures)
+        def ask(*case: Any, **fixtures: Any) -> None:
+            if case:  # called by hand, with the values of one case
+                self.test(*case, **fixtures)
+            else:
+                self.ask(fixtures)
 
         for name in ("__module__", "__name__", "__qualname__", "__doc__"):
             setattr(ask, name, getattr(self.test, name))

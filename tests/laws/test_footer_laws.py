@@ -37,7 +37,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import col, lit, when
 from sordino.query.nodes import AbstractNode, Question, Source
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT, in_duckdb_order
 from tests.effort import often
 from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write_honest
@@ -238,6 +238,7 @@ def moved(
     return wrong
 
 
+@sampled(1, 2)
 @for_each("way", WAYS)
 def test_no_footer_is_believed(way: str, tmp_path: Path) -> None:
     """For some lies, whoever reads: only what is decoded decides about an answer."""
@@ -305,6 +306,7 @@ def large_questions(rows: AbstractNode) -> Iterator[Question]:
 
 
 @pytest.mark.slow
+@sampled(1, 2)
 @for_each("way", WAYS)
 def test_no_footer_at_all_is_believed(way: str, tmp_path: Path) -> None:
     """The same for every lie, told of all row groups and of some."""

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import sordino as sd
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.effort import often
 from tests.statistics import is_at_least, is_at_most
 
@@ -105,6 +105,7 @@ def held(release: Any, exact: Any, name: str) -> NDArray[np.bool_]:
 
 
 @pytest.mark.slow
+@sampled(1, 8)
 @for_each("per_id", [0, 5])
 @for_each("size", [1, 10, 100, 1000])
 @for_each("asked", ["n", "m", "ntmv", "nms"])
@@ -130,6 +131,7 @@ def threshold(asked: str, per_id: int) -> float:
 
 
 @pytest.mark.slow
+@sampled(1, 6)
 @for_each("per_id", [0, 5])
 @for_each("asked", ["n", "m", "ntmv"])
 @for_each("share", [0.8, 1.0, 1.25, 3.0])

@@ -31,6 +31,7 @@ from sordino.plan.margins import MarginsPurchase, buy_margins
 from tests.batches import for_each
 from tests.dice import Dice, rolled
 from tests.drawn_queries import drawn
+from tests.effort import often
 from tests.worlds import POOLS, neighbour, world
 
 BUDGET: Final = sd.GaussianDP(1)
@@ -116,9 +117,9 @@ def test_no_unit_moves_margins_further_than_they_cost() -> None:
 @pytest.mark.slow
 def test_no_unit_moves_margins_further_in_many_worlds() -> None:
     """The same for many more."""
-    beyond, tried = complaints(range(2 * _SEED, 2 * _SEED + 1500))
+    beyond, tried = complaints(range(2 * _SEED, 2 * _SEED + often(300, 1500)))
     assert beyond == 0
-    assert tried > 1000
+    assert tried > often(200, 1000)
 
 
 def drawn_crossing(dice: Dice) -> crossing.Crossing:

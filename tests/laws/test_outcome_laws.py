@@ -123,6 +123,7 @@ def test_a_release_looks_the_same(
 
 
 @pytest.mark.slow
+@sampled(1, 8)
 @for_each(("name", "door"), across(list(EXTREMES)))
 def test_a_release_looks_the_same_by_every_door(
     name: str, door: str, prices: dict[str, Purchase], expected: dict[str, Release]
@@ -186,7 +187,7 @@ def asked(step: str) -> Iterator[Request]:
     yield query.group_by("g").agg(n=sd.count(), ids=sd.count_ids())
 
 
-@sampled(1)
+@sampled(1, 10)
 @for_each("step", STEPS)
 def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     """With every extreme row no step fails, and engines give the same answers."""
@@ -202,7 +203,7 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
             assert told[0] == told[1]
 
 
-@sampled(1)
+@sampled(1, 8)
 @for_each(
     ("step", "door"),
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
@@ -230,7 +231,7 @@ NUMERIC: Final[dict[str, Any]] = {
 }
 
 
-@sampled(1)
+@sampled(1, 8)
 @for_each(("odd", "door"), across(ODD))
 def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
     """Where a column is said to hold no NaN and nothing missing, and does.

@@ -192,7 +192,7 @@ def held(
     return True
 
 
-@sampled(6)
+@sampled(6, 24)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
     """For every two forms: never below the truth, and hardly above."""
@@ -210,7 +210,7 @@ def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None
     assert not held(form.loss, form.ways, form.most, loose, share)
 
 
-@sampled(8)
+@sampled(8, 24)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_beside_a_reserve(names: tuple[str, str]) -> None:
     """A chance of total breach is independent of all else."""
@@ -219,7 +219,7 @@ def test_a_pair_beside_a_reserve(names: tuple[str, str]) -> None:
     assert held(form.loss, form.ways, form.most, looseness(names))
 
 
-@sampled(3)
+@sampled(3, 24)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_on_a_sample(names: tuple[str, str]) -> None:
     """Removing mixes the first world with the second, adding the second with it."""

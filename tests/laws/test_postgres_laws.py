@@ -103,7 +103,7 @@ def test_no_change_in_a_server_moves_an_answer_further(data: st.DataObject) -> N
     assert not list(complaints(shrinking(data)))
 
 
-@sampled(1)
+@sampled(1, 6)
 @for_each("step", [one for one in STEPS if one != "a list"])
 def test_extreme_rows_in_a_server_move_no_answer_further(step: str) -> None:
     """With every extreme row the answers are those that are meant, and move as priced.

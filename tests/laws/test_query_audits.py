@@ -16,7 +16,7 @@ import sordino as sd
 from sordino.losses.loss import Budget
 from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from tests.audits import is_broken, lower
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 
 pytestmark = pytest.mark.slow
 GROUPS: Final = 20_000
@@ -78,6 +78,7 @@ def answers(attack: Attack, added: tuple[int, ...]) -> Any:
     return release["a"].to_numpy(zero_copy_only=False).astype(float), release.loss
 
 
+@sampled(1, 6)
 @for_each("name", ATTACKS)
 def test_no_event_tells_neighbours_apart_better_than_the_loss(name: str) -> None:
     """With the protected row or without it, answers differ as the curve allows."""
@@ -87,6 +88,7 @@ def test_no_event_tells_neighbours_apart_better_than_the_loss(name: str) -> None
     assert not is_broken(loss, without, with_)
 
 
+@sampled(1, 5)
 @for_each("name", ATTACKS)
 def test_a_change_of_more_rows_is_seen(name: str) -> None:
     """The same audit accuses a release that protects one row of hiding several.

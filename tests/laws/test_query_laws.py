@@ -31,7 +31,7 @@ from sordino.query.dropped_rows import tally_measurement
 from sordino.query.nodes import AbstractNode, KeepGroups
 from sordino.query.steps import Relation
 from tests import drawn_queries
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import broken, claim, exact
 from tests.drawn_queries import Step, asked, drawn
@@ -289,6 +289,7 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
 """Rules broken on purpose, and the steps that show it."""
 
 
+@sampled(1, 6)
 @for_each("mutant", MUTANTS, ids=lambda one: one.__name__.strip("_"))
 @pytest.mark.slow
 def test_a_broken_rule_is_caught(

@@ -210,7 +210,7 @@ def test_a_statement_about_people_means_what_it_says(seed: int) -> None:
 @for_each("seed", range(10, often(11, 14)))
 def test_many_statements_about_people(seed: int) -> None:
     """The same for more; four thousand by night."""
-    statements = often(300, 1000)
+    statements = often(200, 1000)
     assert tried_of_people(seed, statements)["equal"] >= 0.15 * statements
 
 
@@ -233,7 +233,7 @@ GROUPINGS: Final = (
 )
 
 
-@sampled(1)
+@sampled(1, 3)
 @for_each("grouping", GROUPINGS)
 def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
     """One release has the rows of all groupings, with what a grouping lacks missing."""
@@ -317,7 +317,7 @@ def test_rows_come_in_the_order_that_is_asked_for(
 @for_each("seed", range(often(18, 10), 20))
 def test_many_statements(seed: int) -> None:
     """The same for more, some of them on DuckDB as the engine; 10,000 by night."""
-    statements = often(240, 1000)
+    statements = often(120, 1000)
     found = tried(seed, statements, "duckdb" if seed == 19 else "memory")
     assert found["equal"] >= 0.35 * statements
 

@@ -148,7 +148,7 @@ def priced(mechanism: Any, bounds: tuple[int, Any, Any]) -> Any:
     ))
 
 
-@sampled(6)
+@sampled(6, 20)
 @mechanisms
 @for_each("bounds", BOUNDS, ids=str)
 @for_each("level", [2, -4])

@@ -126,8 +126,12 @@ def too_small(most: Sequence[int | None]) -> list[str]:
         for by in BY:
             if (known := bounds.sensitivity(by)) is None:
                 continue
-            told = {"l0": known.l0, "l1": known.l1, "linf": known.linf}
-            told["squares"] = known.l2**2
+            told: dict[str, Any] = {
+                "l0": known.l0,
+                "l1": known.l1,
+                "squares": known.l2**2,
+                "linf": known.linf,
+            }
             wrong += [
                 f"{name} {told[name]} of {bounds!r} by {sorted(map(id, by))}"
                 for name, moved in norms[by].items()

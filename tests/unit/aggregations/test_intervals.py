@@ -131,11 +131,9 @@ def test_between_two_means_the_least_variance_is_within_what_is_taken_off() -> N
     second = size * (exact + mean**2)
     parts = size - 2 * size * mean + second, 2 * (size * mean - second), second
     noisy = sums(*parts, noise=NONE)
-    forms = tuple(np.array(form) for form in MOMENTS)
     (level,) = noisy.levels((1.0, 1.5, 3.0), 0.1)
-    low, high = quotients._Moments(noisy, *forms, level, 0.0).ends(
-        np.array([0.2]), np.array([1.0])
-    )
+    moments = quotients._Moments(noisy, *MOMENTS, level=level, centring=0.0)
+    low, high = moments.ends(np.array([0.2]), np.array([1.0]))
     assert low[0] <= exact * (1 + 1e-9)
     assert low[0] == pytest.approx(exact, rel=1e-3)
     assert high[0] >= exact + (1 - mean) ** 2 or high[0] == 0.25

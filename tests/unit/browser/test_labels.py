@@ -10,7 +10,7 @@ from sordino.office.html.page import language_codes
 from sordino.office.label.facts import CountedRange, LabelFacts, PaidBy
 from sordino.office.label.views import Label, Status
 from sordino.release.explanation import Protected, RowLimit
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.browser.sight import look_at
 from tests.releases import RELEASES, few
 
@@ -34,6 +34,7 @@ def full_facts(name: str) -> LabelFacts:
 
 
 @pytest.mark.slow
+@sampled(1, 3)
 @for_each("code", language_codes())
 @for_each("name", ["patient", LONG, HOSTILE], ids=["plain", "long", "x"])
 def test_a_label_reads_well_everywhere(code: str, name: str) -> None:

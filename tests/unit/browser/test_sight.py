@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.browser.devtools import BrowserFailure, browser
 from tests.browser.printed import printed_pages
 from tests.browser.sight import look_at
@@ -104,6 +104,7 @@ def test_a_good_page_has_no_problems(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@sampled(1, 6)
 @for_each(("plant", "kinds"), PLANTS.values(), ids=PLANTS)
 def test_planted_errors_are_seen(plant: str, kinds: set[str]) -> None:
     """Each is called by its kind, and nothing else is called wrong."""

@@ -25,6 +25,7 @@ from sordino.losses.curves.transform import Grid, GridSums
 from sordino.losses.loss import PureDP, compose
 from sordino.noise.gaussian import DiscreteGaussianLoss
 from tests.batches import for_each, sampled
+from tests.effort import by_night
 
 Places: TypeAlias = NDArray[np.signedinteger[Any]]
 
@@ -184,6 +185,7 @@ print(json.dumps([told, outlines._MOST_HELD < tables / 2, held]))
 """
 
 
+@by_night
 @pytest.mark.slow
 def test_distinct_tables_are_dropped_and_made_again() -> None:
     """Most tables of six thousand discrete Gaussians are made twice, and lie between.
@@ -277,6 +279,7 @@ def test_a_law_keeps_nothing_that_it_was_worked_out_from() -> None:
         assert set(vars(curve)) == before
 
 
+@by_night
 @pytest.mark.slow
 def test_many_distinct_losses_fit_into_little_memory() -> None:
     """Forty thousand take less than 400 MB, and lie between the least and greatest.

@@ -14,7 +14,7 @@ from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.statements import templates
 from sordino.expressions import arithmetic
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 
 
 def on_plans() -> list[Verdict]:
@@ -71,6 +71,7 @@ WRONG: Final[dict[str, Callable[..., Any]]] = {
 
 
 @pytest.mark.slow
+@sampled(1, 3)
 @for_each("form", WRONG)
 def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of forms that decide about privacy: some case differs or fails."""

@@ -235,7 +235,7 @@ def test_operations_within_operations_agree(kind: str, data: st.DataObject) -> N
     check(COLUMNS, data.draw(trees(kind, 4)), data.draw(_rows(COLUMNS)))
 
 
-@sampled(17)
+@sampled(17, 160)
 @for_each("form", FORMS, ids=str)
 def test_literals_agree(form: Form) -> None:
     """What an engine computes beforehand, of literals alone, is the same."""

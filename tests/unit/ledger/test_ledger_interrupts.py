@@ -20,6 +20,7 @@ from sordino.errors import AnswerLost, SordinoError
 from sordino.ledger.file_format import Disk, World
 from sordino.ledger.ledger import Ledger
 from sordino.losses.loss import PureDP
+from tests.effort import often
 from tests.ledgers import claim
 
 LOOKS = {
@@ -142,7 +143,7 @@ def test_the_interrupter_interrupts(tmp_path: Path) -> None:
 
     store.transact = transact  # type: ignore[method-assign]
     stuck = 0
-    for at in range(1, most):
+    for at in range(1, most, often(8, 1)):
         with suppress(KeyboardInterrupt), Interruption(at).armed():
             everything(handle, f"k{at}")
         try:

@@ -249,7 +249,7 @@ def test_the_headline_is_met_exactly(loss: Any) -> None:
     assert loss.beta_at(0) >= down(1 - known.delta)
 
 
-@sampled(1)
+@sampled(1, 8)
 @for_each("loss", LOSSES.values(), ids=LOSSES)
 def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
     """No NaN, no infinity but for epsilon, in range, one number like many."""
@@ -301,7 +301,7 @@ EXTREMES: dict[str, Callable[[], Loss]] = {
 }
 
 
-@sampled(2)
+@sampled(2, 10)
 @for_each("name", EXTREMES)
 def test_extremes_are_answered(name: str) -> None:
     """Beyond the doubles, and next to nothing: numbers in range, no foreign error."""

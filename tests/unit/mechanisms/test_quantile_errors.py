@@ -15,7 +15,7 @@ from sordino.noise.bin_counts import (
 )
 from sordino.noise.quantiles import PARTS, Quantiles
 from sordino.noise.sampling.bits import Bits
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 
 F = Fraction
 Numbers = NDArray[np.int64]
@@ -98,6 +98,7 @@ def test_a_million_times_too_wide() -> None:
 
 
 @pytest.mark.slow
+@sampled(1, 2)
 @for_each("size", [1 << 16, 1 << 20])
 @for_each(("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)])
 def test_mean_rank_error(size: int, asked: list[F], limit: float) -> None:

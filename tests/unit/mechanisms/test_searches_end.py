@@ -50,6 +50,7 @@ def test_what_cannot_be_met_is_refused(loss: Any, dtype: Any) -> None:
         sd.GaussianThreshold.for_loss(loss, (3, 2, 1), dtype=dtype)
 
 
+@sampled(1, 3)
 @for_each(
     "bounds",
     [(1, 1, 1), (1, 3, 3), (3, "sqrt(3)", 1), (2, 2, 2), (30, "sqrt(30)", 1)],

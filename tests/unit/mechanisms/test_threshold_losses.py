@@ -181,9 +181,9 @@ def check_fit(fitted: Any, budget: Any, distance: Any) -> None:
         assert nearer > budget.delta * (1 - Fraction(1, 10**9))
 
 
-@settings(max_examples=8)
 @sampled(1)
 @for_each("options", [{}, {"dtype": "i32"}], ids=str)
+@settings(max_examples=8)
 @given(target=TARGETS, keys=st.sampled_from([1, 2, 9, 40]))
 def test_gaussian_for_approximate_dp(options: Any, target: Any, keys: int) -> None:
     """The fitted joint curve is within (epsilon, delta)."""

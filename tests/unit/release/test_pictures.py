@@ -39,7 +39,7 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
     return outside + [(one[0], two[0]) for one, two in pairs if one[1].overlaps(two[1])]
 
 
-@sampled(6)
+@sampled(6, 10)
 @each_shape
 def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
     """Names, digits, ticks and titles stand apart, in the picture, off the bands."""
@@ -50,7 +50,7 @@ def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
     assert not [box for axes in inside for box in digits if axes.bbox.overlaps(box)]
 
 
-@sampled(4)
+@sampled(4, 10)
 @each_shape
 def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> None:
     """Their texts and shapes are those of the pictures that somebody has seen."""

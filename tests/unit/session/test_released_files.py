@@ -87,7 +87,7 @@ def read(folder: Path) -> dict[str, list[Any]]:
     return columns
 
 
-@for_each("request_", [KNOWN, UNKNOWN], ids=["known", "unknown"])
+@pytest.mark.parametrize("request_", [KNOWN, UNKNOWN], ids=["known", "unknown"])
 def test_a_release_is_files(request_: Any, tmp_path: Path) -> None:
     """Charged as a release is, with its columns; the totals are let go of."""
     opened = session(tmp_path / "l", LIMIT)
@@ -218,7 +218,7 @@ def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-@for_each("engine", ["duckdb", "memory"])
+@pytest.mark.parametrize("engine", ["duckdb", "memory"])
 def test_engines_without_workers_refuse(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
