@@ -54,14 +54,12 @@ class SingleEstimator(AbstractEstimator):
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the noise."""
         noise = self.measurements[0].noise(mechanisms[0])
         return Expected(noise.sd, noise.reach(confidence))
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the numbers as they are."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         (numbers,) = noisy
@@ -199,20 +197,17 @@ class LinearEstimator(AbstractFormEstimator):
 
     @cached_property
     def steepness(self) -> Factors:
-        """Return the form."""
         return _floats(self.form)
 
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the noise in the form."""
         noises = self.noises(mechanisms)
         return self.typical_error(noises, confidence, remark=self.remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the form of the noisy numbers."""
         form, ends = self.steepness, (self.least, self.most)
 
         def answers_of(sums: Sums) -> tuple[Any, ...]:
@@ -234,7 +229,6 @@ class MeanEstimator(AbstractFormEstimator):
 
     @cached_property
     def steepness(self) -> Factors:
-        """Return the factors times the number of values."""
         return tuple(self._steepness(np.array(TYPICAL[0])).tolist())
 
     def expected_error(
@@ -283,7 +277,6 @@ class VarianceEstimator(AbstractFormEstimator):
 
     @cached_property
     def steepness(self) -> Factors:
-        """Return the factors times the number of values."""
         mean, variance = map(np.array, TYPICAL)
         return tuple(self._steepness(mean, variance).tolist())
 
@@ -400,7 +393,6 @@ class KnownCount(AbstractEstimator):
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return none."""
         del mechanisms, confidence
         return Expected(0.0, 0.0)
 

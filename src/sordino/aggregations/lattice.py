@@ -412,7 +412,6 @@ class AbstractBounded(AbstractAggregation):
 
     @property
     def lacks_bounds(self) -> bool:
-        """Tell whether no bounds were given."""
         return self.low is None
 
 

@@ -154,12 +154,10 @@ class FileStore(AbstractStore):
 
     @property
     def title(self) -> str:
-        """Return the name of the store for messages."""
         return str(self._file.path)
 
     @property
     def durable(self) -> bool:
-        """Say that it outlives the process."""
         return True
 
     @property
@@ -169,7 +167,6 @@ class FileStore(AbstractStore):
 
     @property
     def head(self) -> Head:
-        """Return the head of what is known."""
         return self._whole_lines.index.head
 
     def transact(self, act: Callable[[], Result]) -> Result:
@@ -238,7 +235,6 @@ class FileStore(AbstractStore):
         return self._whole_lines.index.numbers(kind)
 
     def answer(self, number: int) -> bytes:
-        """Return the bytes that were appended with a record."""
         return self._whole_lines.answer(self._file.read, number)
 
     def verify(self) -> None:
@@ -266,7 +262,6 @@ class FileStore(AbstractStore):
         return fresh
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
     @property

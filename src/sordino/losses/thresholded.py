@@ -193,7 +193,6 @@ class MixtureLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return the greatest of each parameter."""
         guarantees = [loss.guarantees for _, loss in self.parts]
         return Guarantees(
             max(g.epsilon for g in guarantees),
@@ -204,7 +203,6 @@ class MixtureLoss(Loss):
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the weighted curves."""
         parts = tuple((float(weight), loss.tradeoff) for weight, loss in self.parts)
         return MixtureCurve(parts, self.guarantees.end)
 
@@ -302,7 +300,6 @@ class JointLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return those of the headline."""
         return self.headline.guarantees
 
     @cached_property

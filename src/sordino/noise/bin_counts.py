@@ -202,7 +202,6 @@ class EvenWeights(AbstractWeights):
     least: int = 1
 
     def weight_before(self, bins: Whole) -> Whole:
-        """Return the number of bins."""
         return bins
 
 

@@ -199,7 +199,6 @@ class Catalog(AbstractCatalog):
         return Origins(self.marks, self.parts, tuple(gates))
 
     def relation(self, name: str) -> Relation:
-        """Return a private table or a view."""
         if name not in self.relations:
             if name in self.publics:
                 raise InvalidParameter(
@@ -212,7 +211,6 @@ class Catalog(AbstractCatalog):
         return self.relations[name]
 
     def public(self, name: str) -> Source:
-        """Return a public table."""
         if name not in self.publics:
             if name in self.relations:
                 raise InvalidParameter(
@@ -222,7 +220,6 @@ class Catalog(AbstractCatalog):
         return self.publics[name]
 
     def public_names(self) -> tuple[str, ...]:
-        """Return the names of the public tables."""
         return tuple(self.publics)
 
     def public_rows(self, name: str) -> "pa.Table":

@@ -214,7 +214,6 @@ class FloatSampler(AbstractSampler):
         return Compared(sums, reached)
 
     def add_to_one(self, value: float, bits: BitSource) -> float:
-        """Return the float nearest to value + noise."""
         point = self.table.draw_one(bits)
         place = point.place
         if self.target is F64 and self._is_safe and place.known == _WORD:
@@ -328,7 +327,6 @@ class Nearest(AbstractSampler):
     target: FloatFormat
 
     def add(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.floating]:
-        """Return the nearest floats."""
         del bits
         bound = self.target.largest
         return np.clip(values, -bound, bound).astype(self.target.dtype)
@@ -343,5 +341,4 @@ class Nearest(AbstractSampler):
         return Compared(self.add(values, bits), values <= down(level))
 
     def add_to_one(self, value: float, bits: BitSource) -> float:
-        """Return the nearest float."""
         return float(self.add(np.array([value]), bits)[0])

@@ -394,7 +394,6 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @property
     def input_domain(self) -> MapDomain:
-        """Return maps from keys to numbers of the dtype."""
         return MapDomain(self.values)
 
     @cached_property
