@@ -1,7 +1,5 @@
 """Count, count_distinct, count_ids, histogram; counts of known groups less a share.
 
-Counts of many known groups, released less a share of all ids.
-
 An id that lies in many groups moves each of their counts; told less a share c of the
 number of ids n, it moves those where it is by 1 - c and the others by c, which is less
 in all. One number for the whole table, n, then serves every group. For Gaussian noise

@@ -1,7 +1,5 @@
 """Answers made of noisy numbers: as they are, in linear forms, as quotients.
 
-Answers made of noisy numbers: forms in them, their quotients, and variances.
-
 How far the noise moves an answer depends, for means and variances, on where the values
 lie in their range, which is private. What a price tells is true of a skewed column, as
 most are; beside it stands between what it lies for any data.

@@ -1,7 +1,5 @@
 """Arrow tables and data sets; columns of Arrow as our types; frozen public tables.
 
-Columns of Arrow as our types: what a database is handed.
-
 Each value is read by itself, by one rule for its type (`Schema`): no other
 value of its column, and no statement about the column, can change what it becomes. Fast
 ways are taken by looking whether the rule changes nothing; where it does, each value

@@ -494,7 +494,6 @@ class Product(AbstractKeys):
 
 
 def _none(schema: Schema) -> pa.Table:
-    """Return no keys of some columns."""
     return pa.table({
         name: pa.array([], column.arrow) for name, column in schema.columns
     })

@@ -1,7 +1,5 @@
 """Columns and literals at the leaves, calls above; what an operation declares; facts of results.
 
-The tree that an expression is: columns and literals at its leaves, calls above.
-
 An `Operation` is a definition: what follows for the facts of the result, and what the
 values mean in Python. Engines have a table with an entry for each; nothing else here
 knows which operations there are.

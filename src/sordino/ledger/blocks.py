@@ -5,8 +5,6 @@ Blocks in a ledger: which are open, in what order, and what each was charged.
 A charge has one amount, for each of its blocks. They are named by their places in the
 order of opening, in runs of neighbours with the same sum after it.
 
-What was charged to the people of some blocks, and what holds for them.
-
 Each release that read one of their blocks counts once; people of few blocks lost no
 more than these were charged (docs/proofs/filters.md, section 9).
 

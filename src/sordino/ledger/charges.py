@@ -1,7 +1,5 @@
 """Claims and the bodies of records: charge once, answer once.
 
-What a ledger does with a claim: charge it once, answer it once.
-
 Each function is one transaction, and adds one record at most.
 
 Kernel: charge.

@@ -1,12 +1,8 @@
 """Parts of a budget set aside; budgets closed or lowered.
 
-Parts of a budget that are set aside for planned reports.
-
 What is set aside counts as if it were spent, except for the releases that it is for. So
 for any history, what was charged and what is set aside are together within the limit,
 and what was charged is (docs/proofs/filters.md, section 8).
-
-Budgets that are closed or lowered, and never raised.
 
 Both refuse more than before, so what the first limit promises holds all the same. A
 lower limit promises no more: it was chosen after answers were seen.

@@ -600,7 +600,6 @@ def _fill(handle: int, world: World, role: Role, contents: Contents) -> None:
 
 
 def _write_new(handle: int, world: World, data: bytes, at: int) -> None:
-    """Write all of some bytes."""
     while data:
         written = world.disk.write(handle, data, at)
         data, at = data[written:], at + written

@@ -1,7 +1,5 @@
 """Losses of thresholded releases over unknown keys; mixtures; keys shown in rounds.
 
-Thresholded releases over unknown keys: the tight joint form, and mixtures.
-
 A changed key is either new (it can be seen only by crossing the threshold, with chance
 p) or kept (it shows noise), never both. With j new keys and the other l0 - j kept,
 

@@ -269,7 +269,6 @@ def _norm(d_in: Any, norm: str) -> Extended:
 
 
 def _count(d_in: Any, rounding: Rounding) -> Extended:
-    """Return how many values may change."""
     if isinstance(d_in, Sensitivity):
         return INFINITE if d_in.l0 is INFINITE else Fraction(d_in.l0)
     return Fraction(rounding.values)

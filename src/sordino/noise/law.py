@@ -157,7 +157,6 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _floor(x: Exact) -> int:
-    """Return the greatest integer not above x."""
     if isinstance(x, Fraction):
         return math.floor(x)
     root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0

@@ -365,7 +365,6 @@ class RenameAnswers(AbstractProcess):
 
 
 def _refuse_unknown(answer: NoisyRows, name: str) -> None:
-    """Refuse a name that no column has."""
     if name not in answer.table.column_names:
         raise unknown("column of the answer", name, answer.table.column_names)
 

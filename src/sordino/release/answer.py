@@ -184,7 +184,6 @@ def _large_groups(
 def _totals(
     plan: Plan, exact: "pa.Table", first: int, beside: "dict[Hashable, pa.Table]"
 ) -> dict[Hashable, list[Numbers]]:
-    """Return the exact totals of each measurement."""
     totals: dict[Hashable, list[Numbers]] = {
         key: [as_numpy(beside[key].column(0))] for key in plan.of_everything
     }

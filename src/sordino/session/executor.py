@@ -1,7 +1,5 @@
 """Buy, rehearse, charge, answer: of a request, of margins, of answers in files.
 
-What a session does with a request: buy, rehearse, charge, answer.
-
 buy (public facts) ── prepare (no rows) ── charge ── exact totals ── noise ── release
 
 What a session does with a request whose answer is written to files by workers.

@@ -1,7 +1,5 @@
 """Tables, views and blocks of a session; parts that share no row.
 
-Parts of a table that share no row: one charge for all of them.
-
 Each part has a budget of its own, and one charge of the whole covers them, as often as
 one protected unit can lie in different parts, or fill one (docs/proofs/filters.md,
 section 7). The

@@ -1,7 +1,5 @@
 """What a sampler is; a float plus real noise, rounded once.
 
-A float plus real noise, rounded once: the nearest float to the exact sum.
-
 Noise is 2**exponent * (block + place), the place known by as many digits as it takes.
 Doubles enclose the sum; where both ends round to the same float, so does the sum,
 because rounding is monotone (docs/proofs/samplers.md, lemma 4). Elsewhere the sum is
