@@ -30,13 +30,11 @@ def case_of_few_rows(name: str, limit: int) -> Case:
 
 
 def _groups_of_people(rows: AbstractNode, groups: tuple[str, ...]) -> Question:
-    """Return a question for groups, and how many all of their people are in."""
     sizes = plans.sized_memberships(rows, ("id",), groups)
     return question_of(sizes, *groups, totals=(Total(lit(1)), Total(col("size"))))
 
 
 def _one_per_id(rows: AbstractNode, *by: str) -> AbstractNode:
-    """Return what the rows of each id come to: totals and extremes of every type."""
     return plans.gather_rows(
         rows,
         "id",
@@ -54,7 +52,6 @@ def _one_per_id(rows: AbstractNode, *by: str) -> AbstractNode:
 
 
 def _without_nan(rows: AbstractNode, name: str) -> Expression:
-    """Return a column without NaN, of a database that holds doubles or none."""
     value = col(name)
     if rows.schema[name].type != "f64":
         return value

@@ -1,9 +1,4 @@
-"""Plans that every engine must answer alike, and their tables.
-
-What every engine must answer alike: a list of questions about small tables.
-
-An engine passes when it gives the answers of the memory engine.
-"""
+"""Plans that every engine must answer as the memory engine does, and their tables."""
 
 import datetime as dt
 import itertools
@@ -53,11 +48,9 @@ def project_to(child: AbstractNode, **columns: AbstractExpression) -> Project:
 
 def rename_columns(child: AbstractNode, names: dict[str, str]) -> Project:
     """Return all columns, some under another name."""
-    named = [(names.get(name, name), col(name)) for name in child.schema]
-    schema = Schema.of(
-        (name, expression.column(child.schema)) for name, expression in named
+    return project_to(
+        child, **{names.get(name, name): col(name) for name in child.schema}
     )
-    return Project(child, tuple(named), schema)
 
 
 def filter_rows(child: AbstractNode, condition: AbstractExpression) -> Filter:
@@ -204,20 +197,7 @@ ODD: Final = ('a"b;--', "", "a.b", "select", "line\nbreak", "A.B", "$salt", "c0"
 VISITS: Final = pa.table({
     "id": pa.array([1, 1, 1, 1, 2, 2, 3, None, None, None, 4, 4], pa.int64()),
     "ward": ["a", "b", "b", "c", "a", None, "é", "a", "a", "b", "e\u0301", "e\u0301"],
-    "days": pa.array([
-        1.0,
-        -0.0,
-        0.0,
-        NAN,
-        -NAN,
-        None,
-        math.inf,
-        2.5,
-        2.5,
-        -1e300,
-        3.0,
-        3.0,
-    ]),
+    "days": [1.0, -0.0, 0.0, NAN, -NAN, None, math.inf, 2.5, 2.5, -1e300, 3.0, 3.0],
     "ok": [True, False, None, True, True, True, False, None, True, False, True, True],
     "born": pa.array([
         dt.date(1, 1, 1),
@@ -225,10 +205,7 @@ VISITS: Final = pa.table({
         None,
         *[dt.date(2000, 2, 29)] * 9,
     ]),
-    "seen": pa.array(
-        [*range(11), None],
-        pa.timestamp("us"),
-    ),
+    "seen": pa.array([*range(11), None], pa.timestamp("us")),
     "codes": [[1, 2, 2], [], None, [3], [4, None], [5], [6], [7], [8], [9], [1], [1]],
 })
 WARDS: Final = pa.table({

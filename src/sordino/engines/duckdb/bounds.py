@@ -55,10 +55,8 @@ from sordino.query.nodes import (
 
 RANGE: Final = Schema.of([("range", Column("i64", nullable=False))])
 """One column of ranges."""
-TWIN_BITS: Final = 32
-"""Of the ranges by which rows that are alike are found."""
-EARLY_BITS: Final = 5
-"""Of the ranges of which the first has the rows that come early."""
+TWIN_BITS: Final = 32  # of the ranges by which rows that are alike are found
+EARLY_BITS: Final = 5  # of the ranges of which the first has the rows that come early
 
 
 @final
@@ -73,11 +71,9 @@ class Ranges(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Say of what."""
         return f"ranges of {', '.join(self.names)}"
 
 
@@ -88,18 +84,15 @@ class Marked(AbstractNode):
 
     child: AbstractNode
     column: str
-    marks: Made
-    """Each range once."""
+    marks: Made  # each range once
     among: bool
     schema: Schema
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Say of which."""
         return f"some ranges, by {self.column}"
 
 
@@ -118,11 +111,9 @@ class KeepEarly(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the bound."""
         return f"{self.bound.describe()}, of ids with early rows"
 
 
@@ -179,7 +170,6 @@ def _keep_early(work: Writer, node: KeepEarly) -> Subquery:
 
 
 def _candidates(work: Writer, node: KeepEarly) -> Subquery:
-    """Return the rows that are early or have a twin, and a few that may have one."""
     below, schema = work.rows(node.child), node.child.schema
     names = (*node.bound.per, *node.bound.order)
     digested = work.part(
@@ -201,7 +191,6 @@ def _candidates(work: Writer, node: KeepEarly) -> Subquery:
 
 
 def _first_digest(work: Writer, rows: Subquery, names: tuple[str, ...]) -> Sql:
-    """Return the digest of some columns of a row numbered 1."""
     return work.dialect.digest([
         *(rows.columns[name] for name in names),
         templates.bigint(1),
@@ -209,7 +198,6 @@ def _first_digest(work: Writer, rows: Subquery, names: tuple[str, ...]) -> Sql:
 
 
 def _range(digest: Sql, bits: int) -> Sql:
-    """Return in which of the ranges a digest lies, in their order."""
     shifted = exp.BitwiseRightShift(
         this=digest.copy(), expression=exp.Literal.number(64 - bits)
     )
@@ -227,18 +215,12 @@ RULES: Final[Mapping[type[Any], Rule]] = {
 }
 
 
-LEAST: Final = 2**20
-"""Of fewer rows a look costs more than it saves."""
-MOST: Final = 2**25
-"""Of more rows the counts and the copy take too much memory."""
-FINE: Final = 16
-"""The counts of the first rows are in fewer ranges by this factor."""
-SAMPLE: Final = 32
-"""Of so many rows one is looked at before the others are copied."""
-WORTH: Final = 2
-"""Of so many rows one has to be spared its place in a sort."""
-FEW: Final = 8
-"""Of so many rows of heavy ids no more than one may have a twin."""
+LEAST: Final = 2**20  # of fewer rows a look costs more than it saves
+MOST: Final = 2**25  # of more rows the counts and the copy take too much memory
+FINE: Final = 16  # the counts of the first rows are in fewer ranges by this factor
+SAMPLE: Final = 32  # of so many rows one is looked at before the others are copied
+WORTH: Final = 2  # of so many rows one has to be spared its place in a sort
+FEW: Final = 8  # of so many rows of heavy ids no more than one may have a twin
 
 
 @final
@@ -278,7 +260,7 @@ class Looks:
             self.database.destroy(copy.name)
 
     def _size(self, bound: KeepRows) -> int:
-        """Return what a source says of its size, 0 where its rows may be left out."""
+        """Size that a source states; 0 where its rows may be left out."""
         below: AbstractNode = bound.child
         while isinstance(below, (Project, Filter)):
             if isinstance(below, Filter) and below.condition.names() - {*bound.per}:
@@ -291,7 +273,7 @@ class Looks:
     def _portions(
         self, bound: KeepRows, counts: "Counts", copy: Kept, there: Kept
     ) -> Iterator[AbstractNode]:
-        """Yield what is kept of heavy ids, then of the others, then of light ones."""
+        """Rows of heavy ids, then of the others, then of light ones."""
         schema, (*_, ranges) = bound.child.schema, copy.schema.columns
         total = 0
         for batch in self._columns(replace(copy, schema=Schema.of([ranges]))):
@@ -329,7 +311,7 @@ class Looks:
     def _twins(
         self, heavy: Marked, bound: KeepRows, count: int
     ) -> npt.NDArray[Any] | None:
-        """Return the ranges that several rows share, or None if many rows do."""
+        """Ranges that several rows share; None if many rows do."""
         ranges, seen = np.zeros(count, np.uint32), 0
         names = (*bound.per, *bound.order)
         for batch in self._columns(Ranges(heavy, names, TWIN_BITS)):
@@ -340,21 +322,18 @@ class Looks:
         return None if len(several) * FEW > count else np.unique(several)
 
     def _columns(self, rows: AbstractNode) -> Generator[npt.NDArray[Any]]:
-        """Yield the only column of some rows, in batches."""
         statement = self.writes.rows(rows)
         self.database.hand_parts(statement)
         for batch in self.database.batches(statement, self.salt):
             yield as_numpy(batch.column(0))
 
     def _mark(self, number: int, ranges: npt.NDArray[Any]) -> Made:
-        """Hand over ranges, as the rows of a step of some number."""
         column = as_arrow(ranges.astype(np.int64))
         self.database.hand(f"m{number}", pa.table({"c0": column}))
         return Made(number, RANGE)
 
 
 def _with_ranges(bound: KeepRows, bits: int) -> Ranges:
-    """Return the rows of a bound and the ranges of their ids, under a name of ours."""
     columns = bound.child.schema.columns
     name = "".join(("range", *bound.child.schema.names))  # longer than any of them
     schema = Schema.of([*columns, (name, Column("i64", nullable=False))])

@@ -56,21 +56,17 @@ class DuckDBDialect(AbstractDialect):
     rules: ClassVar = bounds.RULES
 
     def placeholder(self, number: int) -> exp.Expression:
-        """Return $n."""
         return exp.Parameter(this=exp.Literal.number(number))
 
     def text(self, tree: exp.Select) -> str:
-        """Return the text in which parts stand where they are read."""
         return nested_text(tree)
 
     def in_place(
         self, source: AbstractSource, places: Sequence[int]
     ) -> exp.Expression | None:
-        """Return the call that reads Parquet files."""
         return tables.in_place(source, places)
 
     def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return a column as values of ours."""
         return self.normalise(column, arrow)
 
     def normalise(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
@@ -81,47 +77,39 @@ class DuckDBDialect(AbstractDialect):
         return _RULES[kind_of(arrow) or ""](value, arrow)
 
     def digest(self, values: Sequence[exp.Expression]) -> exp.Expression:
-        """Return hash(hash(values, which of them are null, the salt)).
-
-        One `hash` of several values mixes them too weakly: for a fixed first value the
-        others come in far from random orders. The hash around it mends that.
-        """
+        # one hash of several values mixes them too weakly: for a fixed first value the
+        # others come in far from random orders; the hash around it mends that
         missing = [value.is_(exp.null()) for value in values]
         salt = exp.Placeholder(this=SALT)
         inner = [value.copy() for value in (*values, *missing, salt)]
         return function("hash", function("hash", *inner))
 
     def order_term(self, value: exp.Expression) -> exp.Ordered:
-        """Return the value: NaN is greater than all, texts go by their bytes."""
+        # a total order: NaN is greater than all numbers, texts go by their bytes
         return exp.Ordered(this=value, nulls_first=True)
 
     def same(self, left: exp.Expression, right: exp.Expression) -> exp.Expression:
-        """Return IS NOT DISTINCT FROM."""
         return exp.NullSafeEQ(this=left, expression=right)
 
     def first(self, value: exp.Expression, kind: str) -> exp.Expression:
-        """Return the first value, which is the only one."""
+        # the group has one row
         del kind
         return exp.First(this=value)
 
     def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
-        """Return a semi join."""
         return rows.join(other, on=on, join_type="semi", copy=False)
 
     def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
-        """Return an anti join."""
         return rows.join(other, on=on, join_type="anti", copy=False)
 
     def stores(self, *, shared: bool) -> bool:
-        """Store what several read, and only that."""
         return shared
 
     def unnest(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
-        """Return the unnested list, or the first part of it."""
         if limit is not None:
             first, last = exp.Literal.number(1), exp.Literal.number(limit)
             entries = function("list_slice", entries.copy(), first, last)
@@ -130,18 +118,14 @@ class DuckDBDialect(AbstractDialect):
     def in_part(
         self, values: Sequence[exp.Expression], number: int, count: int
     ) -> exp.Expression:
-        """Return the rest of the digest, compared."""
         rest = exp.Mod(this=self.digest(values), expression=_whole(count))
         return rest.eq(_whole(number))
 
     def exact_sum(
         self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
     ) -> exp.Expression:
-        """Return the sum in 128 bits.
-
-        Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,
-        and factors have 2, shifts 42.
-        """
+        # 128 bits hold it below 2**40 rows: a sum of that many i64 has 103 bits,
+        # factors have 2, shifts 42
         total = _or_zero(exp.Sum(this=value))
         if factor != 1:
             total = templates.as_type(total, "HUGEINT") * templates.as_type(
@@ -168,21 +152,18 @@ class DuckDBDialect(AbstractDialect):
         return templates.case([(few, total)])
 
     def sum_of_totals(self, total: exp.Expression) -> exp.Expression:
-        """Return the sum in 128 bits of what Arrow has held as decimals."""
         return self.exact_sum(templates.as_type(total, "HUGEINT"), 1, 0)
 
     def row_count(self, times: int) -> exp.Expression:
-        """Return count(*) times a constant, in 128 bits."""
         count = templates.as_type(exp.Count(this=exp.Star()), "HUGEINT")
         return count * templates.as_type(_whole(times), "HUGEINT")
 
     def narrow_total(self, total: exp.Expression) -> exp.Expression:
-        """Return the nearest total within the limits, in 64 bits."""
         low = function("greatest", total, _whole(-MOST))
         return templates.as_type(function("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
-        """Return count(distinct ...), which skips null, of one value or of a row."""
+        # count(distinct) skips a null, but not a row of nulls: that is made null first
         if len(values) == 1:
             counted = values[0].copy()
         else:
@@ -194,7 +175,6 @@ class DuckDBDialect(AbstractDialect):
 
 
 def _or_zero(total: exp.Expression) -> exp.Expression:
-    """Return a sum; that of nothing is 0."""
     return exp.Coalesce(this=total, expressions=[_whole(0)])
 
 
@@ -225,7 +205,8 @@ _EXACT: Final = 15
 
 
 def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
+    # adding 0.0 takes the sign of a zero, which would tell -0.0 from 0.0, and nothing
+    # else
     bare = storage_type(arrow)
     if pa.types.is_decimal(bare) and bare.precision > _EXACT:
         value = templates.as_type(value, "VARCHAR")
@@ -247,7 +228,6 @@ def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 
 def _in_range(value: exp.Expression, kind: str, last: str) -> exp.Expression:
-    """Return a date or a time of the years 1 to 9999."""
     first = templates.as_type(exp.Literal.string("0001-01-01"), kind)
     end = templates.as_type(exp.Literal.string(last), kind)
     inside = exp.Between(this=value.copy(), low=first, high=end)
@@ -261,7 +241,7 @@ def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    """Return a time in UTC; zoned nanoseconds have no direct cast."""
+    # zoned nanoseconds have no direct cast
     if arrow.tz is not None:
         value = templates.as_type_or_null(value, "TIMESTAMPTZ")
     time = templates.as_type_or_null(value, "TIMESTAMP")

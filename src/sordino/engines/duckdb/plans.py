@@ -61,20 +61,17 @@ class _NestedGenerator(DuckDBGenerator):
     """Writes a part where it is read, by the text that it was given."""
 
     def __init__(self) -> None:
-        """Start with no part."""
         super().__init__(dialect="duckdb")
         self.nested: dict[str, str] = {}
         self.stored: list[str] = []
 
     def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-        """Return a table, or the part of that name."""
         text = self.nested.get(expression.name)
         if text is None:
             return super().table_sql(expression, sep)
         return f"({text}){sep}{expression.name}"
 
     def with_sql(self, expression: exp.With) -> str:
-        """Return the parts that are stored."""
         del expression
         return f"WITH {', '.join(self.stored)}" if self.stored else ""
 
@@ -160,7 +157,7 @@ def ran_as_written(connection: duckdb.DuckDBPyConnection, written: Plan) -> bool
 
 
 def _is_written(root: Callable[[], Any], written: Plan) -> bool:
-    """Compare plans; one that cannot be read is another one."""
+    # a plan that cannot be read is another one
     try:
         return tuple(_nodes(root())) == written
     except (duckdb.Error, ValueError, LookupError, TypeError, RecursionError):
@@ -189,7 +186,6 @@ def written_plan(tree: exp.Select) -> Plan:
 
 
 def _query_plan(query: exp.Query, parts: Mapping[str, Plan]) -> Plan:
-    """Return the plan of a select or a union, of parts whose plans are known."""
     if isinstance(query, exp.Union):
         both = (_query_plan(side, parts) for side in (query.left, query.right))
         return (*(kind for side in both for kind in side), _UNION)
@@ -201,7 +197,6 @@ def _query_plan(query: exp.Query, parts: Mapping[str, Plan]) -> Plan:
 
 
 def _select_plan(select: exp.Query, parts: Mapping[str, Plan]) -> Iterator[str]:
-    """Yield the nodes of a select, in the order in which they see its rows."""
     part = select.args
     nodes = [node for listed in select.expressions for node in listed.walk()]
     yield from _item_plan(part["from_"].this, parts)
@@ -221,7 +216,6 @@ def _select_plan(select: exp.Query, parts: Mapping[str, Plan]) -> Iterator[str]:
 
 
 def _item_plan(item: exp.Expression, parts: Mapping[str, Plan]) -> Plan:
-    """Return the plan of what stands after FROM or JOIN."""
     if isinstance(item.this, exp.Anonymous):
         return (_FILE,)
     return parts.get(item.name, (_ROWS,))
@@ -240,7 +234,7 @@ def _is_unnest(node: exp.Expression) -> bool:
 
 
 def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the nodes of a plan that is told, each after those below it."""
+    # each after those below it
     left = [(root, False)]
     last = ""
     while left:
@@ -256,7 +250,7 @@ def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _children(node: Mapping[str, Any]) -> list[Any]:
-    """Return the nodes right below one, of which a leaf that ran says nothing."""
+    # a leaf that ran tells nothing of what is below it
     return list(node.get("children", ()))
 
 

@@ -103,8 +103,7 @@ _HOME: Final = "SELECT current_database(), current_schema()"
 _VIEW: Final = re.compile(r'CREATE VIEW (?:[^"]|"(?:[^"]|"")*")*? AS (.*);', re.DOTALL)
 """The first AS that does not stand in a quoted name."""
 
-Home = tuple[str, str]
-"""A database and a schema."""
+Home = tuple[str, str]  # a database and a schema
 
 
 @final
@@ -263,7 +262,6 @@ class RowByRow:
         return self._query(self._parse(text), {}, None)
 
     def _query(self, node: Part, known: Mapping[str, str], home: Any) -> str:
-        """Return a query with all names in their places."""
         if node["cte_map"]["map"]:
             known = dict(known)
             for entry in node["cte_map"]["map"]:
@@ -283,7 +281,7 @@ class RowByRow:
         return text
 
     def _union(self, node: Part, known: Mapping[str, str], home: Any) -> str:
-        """Return the rows of several queries, none of whose cells is cast for it."""
+        # a cell must not be cast for it: the cast may fail
         joined = _KINDS_OF_JOINED.get(node.get("setop_type", ""))
         if joined is None or node["setop_all"] is not True:
             raise _because(node["type"])
@@ -359,7 +357,6 @@ class RowByRow:
     def _table(
         self, table: Part, known: Mapping[str, str], home: Any
     ) -> tuple[str, str]:
-        """Return the text of a table, and the name that it has where none is given."""
         allowed = {"type", "alias", "column_name_alias"}
         match table["type"]:
             case "BASE_TABLE":
@@ -384,7 +381,6 @@ class RowByRow:
         raise _because(table["type"])
 
     def _resolve_name(self, table: Part, known: Mapping[str, str], home: Any) -> str:
-        """Return what a name means: a part of the text, a view, a table or a file."""
         name = table["table_name"]
         qualifiers = [
             name for name in (table["catalog_name"], table["schema_name"]) if name
@@ -409,7 +405,6 @@ class RowByRow:
         return _columns_of(named.columns, named.path)
 
     def _call_text(self, call: Part) -> str:
-        """Return rows that a function makes of constants: Parquet files, or a range."""
         name = call["function_name"].casefold()
         _refuse_others(call, {*_VIEW_NAMED, *_CALLED})
         if name in self.names.functions:
@@ -428,7 +423,6 @@ class RowByRow:
         return self._files(_paths(first[1]), dict(options))
 
     def _files(self, paths: list[str], options: dict[str, Part]) -> str:
-        """Return the columns of Parquet files, and nothing that their folders say."""
         settings = []
         for name, value in options.items():
             text = self._judge_text(_constant(value))
@@ -492,7 +486,6 @@ _ONE_CELL: Final[Part] = {
 
 
 def _parts(value: Any) -> Iterator[Part]:
-    """Yield every expression inside of one, itself first."""
     if isinstance(value, dict):
         if "class" in value:
             yield value
@@ -504,7 +497,6 @@ def _parts(value: Any) -> Iterator[Part]:
 
 
 def _refuse_others(node: Part, allowed: set[str]) -> None:
-    """Refuse a part that says anything more than is allowed."""
     for name, value in node.items():
         if value and name not in allowed | _PLACES:
             raise _because(name)
@@ -515,14 +507,13 @@ def _because(name: str) -> NotByRow:
 
 
 def _arguments(call: Part) -> list[Part]:
-    """Return the arguments of a call, none of which has a name."""
     if any(argument["name"] for argument in call["arguments"]):
         raise NotByRow(f"calls {show(call['function_name'])} with named arguments")
     return [argument["expression"] for argument in call["arguments"]]
 
 
 def _option(argument: Part) -> tuple[str, Part]:
-    """Return the name and the value of an argument, which may be written `a = 1`."""
+    # it may be written `a = 1`
     value = argument["expression"]
     if value["class"] == "COMPARISON" and value["left"]["class"] == "COLUMN_REF":
         return value["left"]["column_names"][-1].casefold(), value["right"]
@@ -536,7 +527,6 @@ def _constant(value: Part) -> Part:
 
 
 def _paths(value: Part) -> list[str]:
-    """Return the paths that a call names: one, or a list."""
     listed = [value]
     if value["class"] == "FUNCTION" and value["function_name"] == "list_value":
         listed = _arguments(value)
@@ -553,13 +543,11 @@ def _without_places(value: Any) -> Any:
 
 
 def _as_columns(text: str, columns: Any) -> str:
-    """Return a query whose columns are called otherwise, if names are given."""
     names = ", ".join(map(_quoted, columns))
     return f"FROM ({text}) AS t({names})" if names else text
 
 
 def _columns_of(names: Any, table: str) -> str:
-    """Return a table of its columns, and of nothing that is not one of them."""
     listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
     return f"{exp.select(*listed).sql('duckdb')} FROM {table}"
 

@@ -54,8 +54,7 @@ _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "enable_optimizer": "false",
-}
-"""Without its optimiser DuckDB runs what is written (docs/adr/0225)."""
+}  # without its optimiser DuckDB runs what is written (docs/adr/0225)
 PROFILING: Final = "SET enable_profiling = 'no_output'"
 """Has a cursor tell by which plan a statement ran; it is told to nobody else."""
 _LAST: Final = (
@@ -126,8 +125,7 @@ WHERE memory_usage_bytes > 0 OR temporary_storage_bytes > 0
 UNION ALL SELECT table_name FROM duckdb_tables()
 UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"""
 """What an instance is asked before another session gets it: it has no row."""
-_MOST: Final = 10_000
-"""Rehearsals that an instance remembers which waits."""
+_MOST: Final = 10_000  # rehearsals that an instance remembers which waits
 
 
 @final
@@ -137,13 +135,11 @@ class Instance:
     def __init__(
         self, limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool
     ) -> None:
-        """Make both: it reads these files, and no others."""
         self.mark = _mark(limits, paths, progress=progress)
         self.room = Room()
         self._home = locked_connection(
             limits, self.room.path, list(paths), progress=progress
-        )
-        """Holds the database: to close it closes all cursors."""
+        )  # holds the database: to close it closes all cursors
         alone = progress or draws_bars(self._home.cursor())
         self._first = self._home if alone else None
         """What is to be asked first, where no cursor says how far it is as wanted."""
@@ -211,12 +207,10 @@ def _mark(limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool) 
     return repr((sorted(limits.items()), paths, progress, tempfile.gettempdir()))
 
 
-_waiting: list[Instance] = []
-"""The instance that waits, if there is one; it is empty."""
+_waiting: list[Instance] = []  # the instance that waits, if there is one; it is empty
 _LOCK: Final = threading.Lock()
 """Who cannot have it at once does without: it is held throughout a fork."""
-_LONGEST: Final = 5.0
-"""So many seconds a fork waits for it."""
+_LONGEST: Final = 5.0  # so many seconds a fork waits for it
 
 
 def take_instance(
@@ -254,7 +248,7 @@ def leave_instance(instance: Instance) -> None:
 
 
 def _close_waiting() -> None:
-    """Close what waits, at the end of the interpreter: while all is there to do it."""
+    # at the end of the interpreter, while all is there to do it
     while _waiting:
         _waiting.pop().close()
 
@@ -288,7 +282,6 @@ class OtherPlan(Exception):
 
 
 def _other_plan(text: str) -> OtherPlan:
-    """Return the failure, which is told to developers."""
     _LOG.warning(
         "DuckDB %s plans another statement than the one that was written, so the rows "
         "of files are handed over to it: %s",
@@ -310,7 +303,6 @@ class DuckDB(AbstractDatabase):
         *,
         progress: bool = False,
     ) -> None:
-        """Say how it is set; the database is there when it is asked."""
         self._limits = limits
         self._progress = progress
         self._paths: dict[str, None] = {}
@@ -321,17 +313,14 @@ class DuckDB(AbstractDatabase):
         self._handed: set[str] = set()
 
     def admit(self, source: AbstractSource) -> None:
-        """Let the next connection read the files of a source, too."""
         if source.paths:
             self._paths |= dict.fromkeys(source.paths)
             self.close()
 
     def connect(self) -> None:
-        """Make the database, if it is not there."""
         self._connect()
 
     def question_context(self) -> AbstractContextManager[object]:
-        """Say how far it is, if that is wanted."""
         return self._watch_statement()
 
     @contextmanager
@@ -349,25 +338,20 @@ class DuckDB(AbstractDatabase):
             raise KeyboardInterrupt
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Register Arrow data.
-
-        DuckDB 2 takes all of a reader, states nothing of it and gives it no filter.
-        """
+        # DuckDB 2 takes all of a reader, states nothing of it and gives it no filter
         self._connect().register(name, rows)
         self._handed.add(name)
 
     def forget(self) -> None:
-        """Drop what was registered."""
         while self._handed:
             self._connect().unregister(self._handed.pop())
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
-        """Make a table: it lies in memory, and is spilled to the room."""
+        # the table lies in memory, and is spilled to the room
         self._there().make_place(name, columns_text(self.dialect, schema))
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
-        """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
         values = statement.parameters(salt)
         self._refuse_other_plan(statement, text, values, INSERT)
@@ -377,25 +361,22 @@ class DuckDB(AbstractDatabase):
     def portions(
         self, recipe: Recipe, writes: Statements, salt: int
     ) -> Generator[Statement]:
-        """Look at how many rows ids have, where there are many."""
         return Looks(self, writes, salt).statements(recipe)
 
     def try_to_keep(self, statement: Statement, salt: int) -> None:
-        """Run it as text: for a relation it would be read and bound once more."""
+        # as text: for a relation it would be read and bound once more
         self._connect().execute(statement.text, statement.parameters(salt)).fetchall()
 
     @property
     def rehearsals(self) -> set[int]:
-        """What ran on tables without rows in this database, by its mark."""
         return self._there().rehearsals
 
     def destroy(self, name: str) -> None:
-        """Drop the table."""
         if self._instance is not None:
             self._instance.drop_place(name)
 
     def abandon(self) -> bool:
-        """Let go of the connection, which may hold an unfinished result."""
+        # the connection may hold an unfinished result
         self._connection = None
         self._handed.clear()
         if self._instance is None:
@@ -404,26 +385,22 @@ class DuckDB(AbstractDatabase):
         return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement."""
         rows = self._run(statement, salt).to_arrow_table()
         self._refuse_other_run(statement.text)
         return rows
 
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
-        """Return the rows of a statement, read as they are asked for."""
         return self._run(statement, salt).to_arrow_reader(_BATCH)
 
     def is_short(self, error: Exception) -> bool:
-        """Tell whether memory was short."""
         return isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
 
     def is_stuck(self, error: Exception) -> bool:
-        """Tell whether DuckDB stopped, as at a text that is not UTF-8, or never ran."""
         stops = (duckdb.Error, OtherPlan)
         return isinstance(error, stops) and not self.is_short(error)
 
     def close(self) -> None:
-        """Leave the database, and what was kept and spilled is no more."""
+        # what was kept and spilled ends with the instance
         leave, self._leave = self._leave, None
         self._instance = self._connection = None
         self._handed.clear()
@@ -431,7 +408,6 @@ class DuckDB(AbstractDatabase):
             leave()
 
     def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
-        """Return the rows of a statement, not read yet."""
         values = statement.parameters(salt)
         self._refuse_other_plan(statement, statement.text, values)
         return self._connect().sql(statement.text, params=values)
@@ -461,17 +437,15 @@ class DuckDB(AbstractDatabase):
             raise _other_plan(text)
 
     def _percent(self) -> float:
-        """Return how far the running statement is, or less than 0 if none is."""
+        """Progress of the running statement; less than 0 if none runs."""
         return -1.0 if self._connection is None else self._connection.query_progress()
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection; the database is another after a file was opened."""
         if self._connection is None:
             self._connection = self._there().cursor()
         return self._connection
 
     def _there(self) -> Instance:
-        """Return the instance, taken when it is first needed."""
         if self._instance is None:
             self._instance = take_instance(
                 self._limits, tuple(self._paths), progress=self._progress

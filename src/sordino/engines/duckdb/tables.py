@@ -157,12 +157,10 @@ class RelationSource(AbstractSource):
         self._alone = bool(self.doubt) and whose and not self._is_seen()
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns, to be read once."""
         self.check()
         return handed_columns(self._reader(places), self.fields, places)
 
     def check(self) -> None:
-        """Refuse what is gone, has other columns, or says something else by now."""
         if not self.doubt:
             same = self._judge() == self._text
         else:
@@ -171,7 +169,6 @@ class RelationSource(AbstractSource):
             raise EngineFailure
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return self._reader(places).read_all()
 
     def _reader(self, places: Sequence[int]) -> Any:
@@ -181,11 +178,10 @@ class RelationSource(AbstractSource):
         return columns.to_arrow_reader(ROWS)
 
     def _read_from(self) -> Any:
-        """Return the relation that is read: on a cursor, or where it alone exists."""
         return self._relation if self._alone else self._cursor().sql(self._text)
 
     def _is_seen(self) -> bool:
-        """Tell whether a cursor reads the same: no name of its connection alone."""
+        """Whether a cursor reads the same: no name that only the connection has."""
         if any(self._own):
             return False
         try:
@@ -194,7 +190,6 @@ class RelationSource(AbstractSource):
             return False
 
     def _judge(self) -> str:
-        """Return the text that makes each row of one row, or raise NotByRow."""
         cursor = self._cursor()
         try:
             text = RowByRow(
@@ -218,7 +213,6 @@ class RelationSource(AbstractSource):
         return text
 
     def _cursor(self) -> Any:
-        """Return a cursor with the settings of the connection, and no optimiser."""
         cursor = self._connection.cursor()
         try:
             for name, value in self._settings.items():
@@ -258,7 +252,7 @@ def _walk_plan(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _scans(steps: list[dict[str, Any]]) -> set[str]:
-    """Return the tables that are read, and whether something else is."""
+    """Tables that are read, and whether something else is."""
     leaves = (step for step in steps if not step["children"])
     return {
         step["extra_info"].get("Table", "")
@@ -272,7 +266,7 @@ def _fields(relation: Any) -> Fields:
 
 
 def _columns(relation: Any, places: Sequence[int]) -> Any:
-    """Return some columns of a relation, found by their places: #1 is the first."""
+    """Columns of a relation by their places: #1 is the first."""
     columns = [
         exp.alias_(exp.PositionalColumn(this=exp.Literal.number(place + 1)), name)
         for place, name in zip(places, internal(places), strict=True)

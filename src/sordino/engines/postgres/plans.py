@@ -71,12 +71,11 @@ def reads_whole(scanned: Counter[str], named: Iterable[Counter[str]]) -> bool:
 
 
 def _are_pinned(settings: Mapping[str, str]) -> bool:
-    """Tell whether all is as we set it; a server tells what is not at its default."""
+    # a server tells what is not at its default
     return all(settings.get(name, "on") == value for name, value in PINS.items())
 
 
 def _steps(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield each step of a plan."""
     yield plan
     for below in plan.get("Plans", ()):
         yield from _steps(below)

@@ -73,8 +73,7 @@ class BoundArrayDumper(Dumper):
 class _Element:
     """How values of a type travel."""
 
-    number: int
-    """Of the type in PostgreSQL."""
+    number: int  # of the type in PostgreSQL
     written: str
     packed: Callable[[pa.Array], tuple[bytes, Any]]
     """values that are there -> (all of their bytes, the length of each)"""
@@ -235,7 +234,6 @@ class ServerRefusal(Exception):
     """A failure of the server, told in our words."""
 
     def __init__(self, sentence: str, code: str | None = None) -> None:
-        """Keep the code by which the server told it."""
         super().__init__(sentence)
         self.code = code
         self.lasts = code is not None and code.startswith(_LASTING)
@@ -355,7 +353,6 @@ class Server:
     """A database of a server, reached when it is asked, by one connection."""
 
     def __init__(self, address: str) -> None:
-        """An address that cannot be read is refused."""
         self._address = address
         self._parts = _read_address(address)
         self._cursors = itertools.count()
@@ -411,7 +408,7 @@ class Server:
         self.command("COMMIT")
 
     def _begin(self) -> None:
-        """Begin, over a new connection where one was lost between questions."""
+        # a connection may be lost between questions
         self.connect()
         self._pinned = False
         try:
@@ -493,7 +490,7 @@ class Server:
         return self._connection
 
     def _give_up(self) -> None:
-        """End a transaction that failed; a connection that cannot is given up."""
+        # a connection that cannot end it is given up
         try:
             self.command("ROLLBACK")
         except ServerRefusal:
@@ -534,7 +531,6 @@ def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
 
 
 def _problem_of(connection: psycopg.Connection[Row]) -> str:
-    """Return why a server cannot be asked, nothing if it can."""
     status = connection.info.parameter_status
     if connection.info.server_version < _OLDEST:
         return "it is older than PostgreSQL 14"
@@ -544,6 +540,6 @@ def _problem_of(connection: psycopg.Connection[Row]) -> str:
 
 
 def _closed(connection: psycopg.Connection[Row], owner: int) -> None:
-    """Close a connection, unless this is a forked child: it is the parent's."""
+    # in a forked child it is the connection of the parent
     if os.getpid() == owner:
         connection.close()

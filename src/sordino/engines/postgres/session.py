@@ -54,18 +54,13 @@ class Postgres(AbstractDatabase):
     remote = True
 
     def __init__(self, server: Server | None = None) -> None:
-        """Without a server, that of the first table which lies in one is taken."""
         self._server = server
         self._handed: dict[str, pa.Table] = {}
-        self._kept: dict[str, str] = {}
-        """Where rows are that are kept."""
-        self._kept_by = 0
-        """The connection that sees them."""
-        self._filled: set[str] = set()
-        """Where this transaction has kept rows."""
+        self._kept: dict[str, str] = {}  # where rows are that are kept
+        self._kept_by = 0  # the connection that sees them
+        self._filled: set[str] = set()  # where this transaction has kept rows
 
     def admit(self, source: AbstractSource) -> None:
-        """Ask the server of a table; all tables of a session lie in the same."""
         match source:
             case TableOfServer():
                 self._join(source)
@@ -83,11 +78,9 @@ class Postgres(AbstractDatabase):
         source.server = self._server
 
     def connect(self) -> None:
-        """Reach the server, if there is a connection no more."""
         self._known.connect()
 
     def question_context(self) -> AbstractContextManager[object]:
-        """Return a transaction that sees the rows of one moment and writes nothing."""
         return self._one_moment()
 
     @contextmanager
@@ -109,24 +102,17 @@ class Postgres(AbstractDatabase):
                 self._known.command(f"VACUUM {self._filled.pop()}")
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Keep rows, which travel with each statement that reads them.
-
-        A key with U+0000 is no key of this server: no text of it has that.
-        """
+        # no text of this server has U+0000, so a key with it can be no key of its rows
         table = rows if isinstance(rows, pa.Table) else rows.read_all()
         self._handed[name] = _without_nul(table) if name == KEYS else table
 
     def forget(self) -> None:
-        """Drop what was handed over."""
         self._handed.clear()
         self._filled.clear()
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
-        """Make a temporary table, if the role may, while there is no transaction.
-
-        A name that nobody knows beforehand, and no table behind a pool, where others
-        would see it and it would outlast the session.
-        """
+        # a name that nobody knows beforehand; none behind a pool, where others would
+        # see it and it would outlast the session
         self.destroy(name)
         with self._known.transaction():
             pass  # so a connection that was lost is made anew
@@ -151,14 +137,14 @@ class Postgres(AbstractDatabase):
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
-        """Insert the rows: a transaction that only reads may do that here."""
+        # a read-only transaction may write to temporary tables
         place = self._kept[name]
         text, values = self._plan(statement, salt, f"INSERT INTO {place} SELECT q.*")
         self._known.change(text, values)
         self._filled.add(place)
 
     def destroy(self, name: str) -> None:
-        """Drop the table, if the connection that has it is still there."""
+        # a table ends with the connection that made it
         place = self._kept.pop(name, None)
         if place is not None and self._has_kept:
             try:
@@ -168,7 +154,7 @@ class Postgres(AbstractDatabase):
                     raise
 
     def abandon(self) -> bool:
-        """Drop what was handed over; what is kept goes with its connection alone."""
+        # what is kept goes with its connection alone
         self.forget()
         return self._has_kept
 
@@ -194,7 +180,6 @@ class Postgres(AbstractDatabase):
         return pa.Table.from_arrays(columns, names=names)
 
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
-        """Return the rows of a statement, read as they are asked for."""
         names = [f"a{place}" for place in range(len(statement.kinds))]
         form = pa.schema(list(zip(names, statement.kinds, strict=True)))
         text, values = self._plan(
@@ -210,17 +195,16 @@ class Postgres(AbstractDatabase):
         return pa.RecordBatchReader.from_batches(form, produced())
 
     def is_short(self, error: Exception) -> bool:
-        """Return False: the server spills by itself."""
+        # the server spills by itself
         del error
         return False
 
     def is_stuck(self, error: Exception) -> bool:
-        """Return False: no cell of a server in UTF-8 can stop it."""
+        # no cell of a database in UTF-8 can stop it
         del error
         return False
 
     def close(self) -> None:
-        """Let go of the connection."""
         self.forget()
         if self._server is not None:
             self._server.close()
@@ -236,7 +220,6 @@ class Postgres(AbstractDatabase):
         return self._server
 
     def refuse_other_plan(self, statement: Statement, salt: int) -> None:
-        """Refuse it if a table of the server would not be read as a whole."""
         planned = statement.empty_copy(_is_of_server)
         for part in filter(_is_of_server, planned.handed):
             part.source.check()
@@ -276,7 +259,6 @@ class Postgres(AbstractDatabase):
     def _whole(
         self, statement: Statement, salt: int, select: str
     ) -> tuple[str, list[Any]]:
-        """Return a statement with what is handed to it, and all bound values."""
         reads_kept = any(
             leaf.table == KEPT and leaf.in_place for leaf in statement.handed
         )
@@ -336,7 +318,6 @@ def _leaving(statement: Statement) -> list[str]:
 
 
 def _without_nul(table: pa.Table) -> pa.Table:
-    """Return the rows without U+0000 in a text."""
     for name in table.column_names:
         if kind_of(table.schema.field(name).type) == "text":
             odd = pc.fill_null(pc.match_substring(table[name], NUL), False)

@@ -75,7 +75,7 @@ def _double(value: Sql) -> Sql:
 
 
 def _decimal(value: Sql) -> Sql:
-    """Return the nearest double; the cast itself raises at both ends of the doubles."""
+    # the cast itself raises at both ends of the doubles
     top, bottom = (
         numeric(templates.letters(format(end, "f")))
         for end in (first_beyond(), last_lost())
@@ -224,10 +224,8 @@ class ColumnFacts:
     """What is known of a column."""
 
     name: str
-    number: int
-    """Of its type."""
-    told: str
-    """How its type is called there."""
+    number: int  # of its type
+    told: str  # how its type is called there
     readable: bool
     declared: bool = field(compare=False)
     """Whether the catalogue says anything of it: NOT NULL, or what mentions it.
@@ -329,7 +327,6 @@ class TableOfServer(AbstractSource):
     ours = True
 
     def __init__(self, server: Server, facts: TableFacts, doubt: str = "") -> None:
-        """Keep what is known of it; of a view, why its rows are not each of one row."""
         self.server = server
         self._facts = facts
         self.doubt = doubt
@@ -386,11 +383,9 @@ class TableOfServer(AbstractSource):
         )
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns, read by a connection of their own."""
         return handed_columns(self._batches(places), self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return pa.Table.from_batches(self._batches(places), self._form(places))
 
     def scans(self, places: Sequence[int]) -> Counter[str]:
@@ -424,7 +419,6 @@ class TableOfServer(AbstractSource):
         return pa.schema(list(named) or [(NOTHING, pa.bool_())])
 
     def _batches(self, places: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows as they come, at one moment."""
         form, server = self._form(places), self.server.another()
         text = self._select(places).sql("postgres")
         try:
@@ -465,7 +459,6 @@ def of_address(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
 
 
 def _checked(server: Server, name: str) -> TableOfServer:
-    """Return a table by its name, as SQL would find it: schema.table, or table."""
     place = place_of(server, name)
     if place is None:
         raise EngineUnavailable(

@@ -217,7 +217,6 @@ class _Judge:
         self._shown = [[str(number)] for number in shown]
 
     def rule(self, text: str) -> None:
-        """Judge the one query of a view."""
         match list(_flat(parse_tree(text))):
             case [Node(kind="QUERY") as query]:
                 self._query(query)
@@ -286,7 +285,7 @@ class _Judge:
 
 
 def _is_column(node: Node) -> bool:
-    """Tell whether it is a column of this query: not a whole row, nor its place."""
+    # a column of this query: not a whole row, nor its place
     return (
         node.text("varlevelsup") == "0"
         and node.text("varattno").isdigit()

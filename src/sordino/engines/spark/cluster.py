@@ -105,7 +105,7 @@ def _import_pyspark() -> tuple[Any, Any]:
 
 
 def _pyspark_version() -> str:
-    """Return the version of PySpark; what spark-submit brings has no metadata."""
+    # what spark-submit brings has no metadata
     from pyspark.version import __version__  # noqa: PLC0415 as above
 
     return str(__version__)
@@ -198,7 +198,7 @@ def _java() -> str | None:
 
 
 def _java_version(command: str) -> int | None:
-    """Return the main version of a Java: 8 for 1.8; None if it does not say."""
+    """Main version of a Java: 8 for 1.8; None if it does not say."""
     try:
         answer = subprocess.run(  # noqa: S603 the program that Spark would run
             [command, "-version"],
@@ -222,16 +222,14 @@ _KEPT: Final = (
     "spark.sql.inMemoryColumnarStorage.",
     "spark.sql.shuffle.partitions",
     "spark.sql.warehouse.dir",
-)
-"""How settings begin that change no answer."""
+)  # how settings begin that change no answer
 
 MEANING: Final[Mapping[str, str]] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
-}
-"""What our statements are written for; the plan of a frame has these settled."""
+}  # what our statements are written for; the plan of a frame has these settled
 BELIEF: Final[Mapping[str, str]] = {
     # nothing that a file, a table, a bucket or a cache says of its rows is believed:
     # the least and the greatest of cached rows leave NaN out
@@ -340,7 +338,7 @@ class JavaLogs:
     """The logs of the driver's Java."""
 
     def __init__(self, session: Any) -> None:
-        """Make a filter that denies each line; a name in Java is looked up slowly."""
+        # a name in Java is looked up slowly
         log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001 the way into Java
         deny = log4j.core.Filter.Result.DENY
         self._manager = log4j.LogManager
@@ -360,7 +358,7 @@ class JavaLogs:
 
 
 def _wait_for_tasks(session: Any) -> None:
-    """Wait for the tasks of a failed question: each of them may have a cell to tell."""
+    # each of them may have a cell to tell
     store = session._jsparkSession.sparkContext().statusStore()  # noqa: SLF001 as above
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:

@@ -205,8 +205,7 @@ _SUBQUERIES: Final = frozenset({
     "LateralSubquery",
     "ListQuery",
     "ScalarSubquery",
-})
-"""Expressions with a plan inside; others would be found in the executed plan."""
+})  # expressions with a plan inside; others would be found in the executed plan
 
 
 def rebuilt_plan(plan: Any, reading: Any) -> Any:
@@ -221,7 +220,6 @@ class _Rebuilding:
     """The classes of Java that leaves are made of, looked up once."""
 
     def __init__(self, reading: Any) -> None:
-        """Read files in a session."""
         self._session = reading._jsparkSession  # noqa: SLF001 the way into Java
         self._gateway = reading._sc._gateway  # noqa: SLF001 as above
         java = reading._jvm  # noqa: SLF001 as above
@@ -235,7 +233,6 @@ class _Rebuilding:
         self._nothing = self._seq([])
 
     def plan(self, node: Any) -> Any:
-        """Return a node over leaves of ours."""
         if node.subqueries().size():
             parts = members(node.productIterator().toSeq())
             node = node.makeCopy(self._array("Object", map(self._part, parts)))
@@ -256,7 +253,7 @@ class _Rebuilding:
                 return leaf
 
     def _of_files(self, leaf: Any) -> Any:
-        """Return files as ours; no catalogue is asked which parts of them matter."""
+        # no catalogue is asked which parts of them matter
         old = leaf.relation()
         index = old.location()
         if class_of(index) == "CatalogFileIndex":
@@ -267,7 +264,6 @@ class _Rebuilding:
         return self._with_relation(leaf, new, leaf.output())
 
     def _of_second_files(self, leaf: Any) -> Any:
-        """Return files of the second kind as ones of the first, and as ours."""
         table = leaf.table()
         index = table.fileIndex()
         options = self._helpers.toScalaMap(
@@ -283,7 +279,6 @@ class _Rebuilding:
     def _relation(
         self, index: Any, partitions: Any, data: Any, form: Any, options: Any
     ) -> Any:
-        """Return a relation of files without buckets, in a session of ours."""
         return self._files.HadoopFsRelation(
             index,
             partitions,
@@ -295,7 +290,7 @@ class _Rebuilding:
         )
 
     def _with_relation(self, leaf: Any, relation: Any, output: Any) -> Any:
-        """Return a leaf of another relation, of which no catalogue tells anything."""
+        # no catalogue tells anything of it
         _, _, _, *rest = members(leaf.productIterator().toSeq())
         return leaf.makeCopy(
             self._array("Object", [relation, output, self._none, *rest])
@@ -326,7 +321,6 @@ class _Rebuilding:
         return self._project(self._seq(columns), new)
 
     def _part(self, part: Any) -> Any:
-        """Return an argument of a node, with subqueries over leaves of ours."""
         if self._is_a("catalyst.expressions.Expression", part):
             return self._expression(part)
         if self._is_a("scala.collection.immutable.Seq", part):
@@ -345,7 +339,6 @@ class _Rebuilding:
         return expression.withNewChildren(self._seq(list(map(self._expression, below))))
 
     def _is_a(self, kind: str, value: Any) -> bool:
-        """Tell whether a value is one of Java's, of a class."""
         from py4j.java_gateway import JavaObject, is_instance_of  # noqa: PLC0415 only where Spark is
 
         full = kind if kind.startswith("scala.") else f"org.apache.spark.sql.{kind}"
@@ -387,7 +380,7 @@ def refuse_belief(frame: Any, *, answered_for: bool) -> None:
 
 
 def _leaves(plan: Any) -> Iterator[Any]:
-    """Yield what a plan reads, in subqueries and under kept rows too."""
+    # in subqueries and under kept rows, too
     inside = plan.subqueriesAll()
     for part in (plan, *members(inside)):
         for leaf in members(part.collectLeaves()):

@@ -131,8 +131,7 @@ _TOTALS: Final = frozenset({
     "TrySum",
     "VariancePop",
     "VarianceSamp",
-})
-"""Of sums of doubles the last digits depend on the order: ADR 223 says so."""
+})  # of sums of doubles the last digits depend on the order: ADR 223 says so
 _CHOOSE: Final = frozenset({
     "GlobalLimit",
     "LimitAll",
@@ -258,7 +257,7 @@ def _refuse_collated(kinds: Iterable[Any]) -> None:
 
 
 def _is_list(expression: Any) -> bool:
-    """Tell whether an expression collects values: sorted, they are the same list."""
+    # sorted, they are the same list
     return (
         class_of(expression) == "AggregateExpression"
         and class_of(expression.children().apply(0)) in _LISTS
@@ -385,8 +384,7 @@ class AbstractFrameSource(AbstractSource):
     """Rows that live in a Spark session."""
 
     ours = True
-    view: str
-    """What the view of it is called in a session of ours."""
+    view: str  # what the view of it is called in a session of ours
     running: Any
     """A session of ours, with the settings that the owner's had when it was opened."""
 
@@ -399,7 +397,7 @@ class AbstractFrameSource(AbstractSource):
         return rebuilt_plan(analysed_plan(self.frame()), self.running)
 
     def check(self) -> None:
-        """Refuse a table that is gone, or has other columns: they have places."""
+        # columns have places
         frame = self.frame()
         session = frame.sparkSession
         if is_stopped(session) or fields_of_frame(frame)[0] != self.fields:
@@ -407,17 +405,15 @@ class AbstractFrameSource(AbstractSource):
         refuse_other_files(session, analysed_plan(frame))
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns, to be read once."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
 
     def count_missing(self, place: int) -> int:
-        """Return how many cells are not there, which the workers count."""
         name = internal([place])[0]
         return int(self._columns_by_place().where(f"{name} IS NULL").count())
 
     def cells(self, place: int) -> pa.Table:
-        """Return the most frequent cells; those of another thousand are not fetched."""
+        # cells of another thousand are not fetched
         name = internal([place])[0]
         counted = (
             self
@@ -432,7 +428,6 @@ class AbstractFrameSource(AbstractSource):
         ])
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         self.check()
         columns = internal(places) or ["1 AS one"]  # of none, Arrow counts no rows
         rows = self._columns_by_place().selectExpr(*columns).toArrow()
@@ -441,7 +436,6 @@ class AbstractFrameSource(AbstractSource):
         )
 
     def _columns_by_place(self) -> Any:
-        """Return the rows in columns c0, c1, ..."""
         rows = frame_of_plan(self.running, self.plan())
         return rows.toDF(*internal(range(len(self.fields))))
 
@@ -451,7 +445,6 @@ class FrameSource(AbstractFrameSource):
     """A DataFrame, whose plan is what it was when it was handed over."""
 
     def __init__(self, frame: Any) -> None:
-        """Ask for the types of the columns, and for no row."""
         if is_stopped(frame.sparkSession):
             raise EngineUnavailable(STOPPED)
         self.doubt = refuse_unsteady(frame)
@@ -462,17 +455,16 @@ class FrameSource(AbstractFrameSource):
         self.view = f"frame{next(_NUMBERS)}"
 
     def frame(self) -> Any:
-        """Return it."""
         return self._frame
 
     def plan(self) -> Any:
-        """Return the plan, made once: what it lists of a catalogue stays."""
+        # made once: what it lists of a catalogue stays
         if self._plan is None:
             self._plan = super().plan()
         return self._plan
 
     def check(self) -> None:
-        """Look at the files that a catalogue listed when the plan was made, too."""
+        # a catalogue listed them when the plan was made
         super().check()
         if self._plan is not None:
             refuse_other_files(self._frame.sparkSession, self._plan)
@@ -483,7 +475,6 @@ class TableOfSession(AbstractFrameSource):
     """A table of a catalogue, a view or a path, as a session finds it by its name."""
 
     def __init__(self, session: Any, name: str) -> None:
-        """Ask for the types of the columns, and for no row."""
         self._session = session
         self._name = name
         self.running = reading_session(session)
@@ -492,12 +483,11 @@ class TableOfSession(AbstractFrameSource):
         self.view = f"table{next(_NUMBERS)}"
 
     def check(self) -> None:
-        """Look for its files anew: somebody else may have written others."""
+        # somebody else may have written other files
         list_anew(self._session, self._name)
         super().check()
 
     def frame(self) -> Any:
-        """Return it as it is now."""
         table = self._session.table(self._name)
         if refuse_unsteady(table) and not self.doubt:
             raise EngineFailure  # it was a table that nobody had to answer for
@@ -520,7 +510,7 @@ def of_table_of_session(pair: Any, declared: Mapping[str, Column]) -> AbstractSo
 
 
 def _refuse_connect(source: Any) -> None:
-    """Refuse what is of Spark Connect: there, all settings are those of others."""
+    # there, all settings are those of others
     if ".connect." in type(source).__module__:
         raise InvalidParameter(
             "source",
@@ -543,7 +533,7 @@ def fields_of_frame(frame: Any) -> tuple[Fields, Mapping[str, str]]:
 
 
 def _arrow_type(kind: Any) -> pa.DataType:
-    """Return the Arrow type of a type of Spark's, null for one that we do not use."""
+    """Arrow type of a type of Spark; null for one that is not used here."""
     from pyspark.sql import types as spark  # noqa: PLC0415 only where Spark runs
 
     match kind:
@@ -631,7 +621,7 @@ def frame_of(session: Any, source: AbstractSource) -> Any:
 
 
 def _frame_of_ours(session: Any, source: AbstractFrameSource) -> Any:
-    """Return the frame of another session as one of ours; texts compare by bytes."""
+    # texts compare by bytes
     from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
 
     moved = frame_of_plan(session, source.plan())

@@ -50,8 +50,7 @@ from sordino.expressions.tree import (
     Value,
 )
 
-SALT: Final = "salt"
-"""The placeholder of the secret key of digests."""
+SALT: Final = "salt"  # the placeholder of the secret key of digests
 
 
 def refusal(engine: str, what: str, why: str) -> InvalidQuery:
@@ -78,17 +77,14 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     name: ClassVar[str]
     """What sqlglot calls it: names, literals and operators are written by it."""
 
-    types: ClassVar[Mapping[str, str]]
-    """The SQL type of each type of ours."""
+    types: ClassVar[Mapping[str, str]]  # the SQL type of each type of ours
 
-    entries: ClassVar[Mapping[Operation, Entry]]
-    """The SQL form of each operation."""
+    entries: ClassVar[Mapping[Operation, Entry]]  # the SQL form of each operation
 
     wide_type: ClassVar[pa.DataType]
     """In which type of Arrow a wide total leaves the database."""
 
-    digest_type: ClassVar[pa.DataType]
-    """In which type of Arrow a digest does."""
+    digest_type: ClassVar[pa.DataType]  # in which type of Arrow a digest does
 
     key_hash: ClassVar[str] = ""
     """A function of values to one integer, null like no value, if that is fast."""
@@ -106,7 +102,6 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     """Characters that no text of the database can have."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse a dialect that leaves something open."""
         super().__init_subclass__(**options)
         covered = {
             *cls.types,
@@ -288,7 +283,6 @@ class Parameters:
     """
 
     def __init__(self, dialect: AbstractDialect) -> None:
-        """Begin with none."""
         self.dialect = dialect
         self.values: list[Any] = []
         self._places: dict[tuple[type, str], int] = {}
@@ -301,7 +295,6 @@ class Parameters:
         return exp.Cast(this=self._place(value), to=self.dialect.type_of(type))
 
     def _place(self, value: Value) -> exp.Expression:
-        """Return the bare text of a small value, or the next placeholder."""
         match value:
             case None:
                 return exp.null()
@@ -354,7 +347,6 @@ def _render(
     columns: Mapping[str, exp.Expression],
     parameters: Parameters,
 ) -> tuple[exp.Expression, Argument]:
-    """Return the SQL tree of an expression, and what is known of its value."""
     match expression:
         case AbstractFluent():
             return _render(expression.tree, columns, parameters)
@@ -382,7 +374,6 @@ def _render(
 def _read(
     name: str, columns: Mapping[str, exp.Expression]
 ) -> tuple[exp.Expression, Argument]:
-    """Return where a column is, and its type."""
     if name not in columns:
         raise unknown("column", name, columns)
     node = columns[name].copy()
@@ -397,7 +388,6 @@ def _read(
 def _render_call(
     call: Call, columns: Mapping[str, exp.Expression], parameters: Parameters
 ) -> tuple[exp.Expression, Argument]:
-    """Return the SQL tree of a call, and what is known of its value."""
     pairs = [_render(argument, columns, parameters) for argument in call.arguments]
     nodes, known = zip(*pairs, strict=True)
     facts = call.operation.facts(*known, **call.options)
