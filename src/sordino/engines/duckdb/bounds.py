@@ -1,15 +1,12 @@
-"""Truncation in batches by how many rows ids have.
-
-Rows of a bound in portions: of ids with few rows, with very many, and the others.
+"""Truncation in portions: of ids with few rows, with very many, and the others.
 
 Digests lie in ranges, `2**bits` of one length: those of ids, to count rows in little
 room, and those of rows, of which the first range has the ones that come first. Why the
 portions together are the rows of the bound: docs/proofs/kept-rows.md, section 5.
 
-A look at how many rows ids have, before a bound is made of many rows.
-
-It decides in which portions the rows of a bound are kept, and so how long that takes;
-never which rows. What is believed of a source, its size, decides no more.
+A look at how many rows ids have decides in which portions the rows are kept, and so how
+long that takes; never which rows. What is believed of a source, its size, decides no
+more.
 
 Kernel: totals.
 """
@@ -144,20 +141,12 @@ def _keep_early(work: Writer, node: KeepEarly) -> Subquery:
     candidates = _candidates(work, node)
     numbered = number_copies(work, bound, candidates)
     place = place_in_order(work, bound, numbered)
-    placed = work.share(
-        work.part(
-            select_from(numbered),
-            columns_named(numbered, schema),
-            schema,
-            [*numbered.further, place],
-        )
-    )
+    placed = work.share(work.select(numbered, schema, [*numbered.further, place]))
     digest, number = placed.further
     limit = exp.Literal.number(bound.limit)
     last = exp.and_(number.copy().eq(limit.copy()), _is_early(digest))
-    enough = work.part(
-        select_from(placed).where(last, copy=False), columns_named(placed, bound.per)
-    )
+    # an id is settled if its last row that is kept comes early: so do all before it
+    enough = work.select(placed, bound.per, where=last)
     agree = exp.and_(
         *(
             work.dialect.same(placed.columns[name].copy(), enough.columns[name].copy())
@@ -172,12 +161,7 @@ def _keep_early(work: Writer, node: KeepEarly) -> Subquery:
 def _candidates(work: Writer, node: KeepEarly) -> Subquery:
     below, schema = work.rows(node.child), node.child.schema
     names = (*node.bound.per, *node.bound.order)
-    digested = work.part(
-        select_from(below),
-        columns_named(below, schema),
-        schema,
-        [_first_digest(work, below, names)],
-    )
+    digested = work.select(below, schema, [_first_digest(work, below, names)])
     twins = work.rows(node.twins)
     (digest,), (twin,) = digested.further, twins.columns.values()
     alike = _range(digest.copy(), TWIN_BITS).eq(twin.copy())
@@ -233,10 +217,7 @@ class Looks:
     salt: int
 
     def statements(self, recipe: Recipe) -> Generator[Statement]:
-        """Yield statements of all rows that are kept, each run before the next.
-
-        Portions are of a copy of the rows: of one moment, whatever a source does.
-        """
+        """Yield statements of all rows that are kept, each run before the next."""
         bound = recipe.run.rows
         size = self._size(bound) if isinstance(bound, KeepRows) else 0
         if not (isinstance(bound, KeepRows) and LEAST <= size <= MOST):
@@ -245,6 +226,7 @@ class Looks:
         if not self._first_counts(bound, size).promise_much(size):
             yield recipe.run.last
             return
+        # a copy: of one moment, whatever its source does between two portions
         counts = Counts.of(bound.limit, size)
         copied = _with_ranges(bound, counts.bits)
         copy = Kept(copied, f"{recipe.name}w", copied.schema)

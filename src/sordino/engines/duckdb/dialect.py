@@ -3,7 +3,7 @@
 Kernel: totals.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, final
 
 import pyarrow as pa
@@ -12,15 +12,19 @@ from sqlglot import exp
 from sordino.aggregations.measurement import MOST
 from sordino.data.source import LONGEST, AbstractSource, is_list, kind_of, storage_type
 from sordino.engines.duckdb import bounds, tables
-from sordino.engines.duckdb import entries as sql_cells
-from sordino.engines.duckdb import entries as sql_choices
-from sordino.engines.duckdb import entries as sql_dates
-from sordino.engines.duckdb import entries as sql_numbers
-from sordino.engines.duckdb import entries as sql_text
-from sordino.engines.duckdb.entries import size_of_double
+from sordino.engines.duckdb.entries import ENTRIES, size_of_double
 from sordino.engines.duckdb.plans import nested_text
 from sordino.engines.statements import templates
-from sordino.engines.statements.dialect import SALT, AbstractDialect
+from sordino.engines.statements.dialect import (
+    LAST_DAY,
+    LAST_MOMENT,
+    SALT,
+    AbstractDialect,
+    CellRule,
+    as_integer,
+    each_of,
+    within_calendar,
+)
 from sordino.engines.statements.templates import function
 
 _TYPES: Final = {
@@ -45,14 +49,7 @@ class DuckDBDialect(AbstractDialect):
     digest_type = pa.uint64()
     key_hash = "hash"
     tells_sums = True
-    entries: ClassVar = {
-        **sql_cells.ENTRIES,
-        **sql_choices.ENTRIES,
-        **sql_numbers.ENTRIES,
-        **sql_text.ENTRIES,
-        **sql_dates.ENTRIES,
-    }
-
+    entries: ClassVar = ENTRIES
     rules: ClassVar = bounds.RULES
 
     def placeholder(self, number: int) -> exp.Expression:
@@ -67,14 +64,10 @@ class DuckDBDialect(AbstractDialect):
         return tables.in_place(source, places)
 
     def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        return self.normalise(column, arrow)
-
-    def normalise(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return a value of an Arrow type as one of ours."""
         bare = storage_type(arrow)
         if is_list(bare):
-            return _each(value, bare.value_type, self.normalise)
-        return _RULES[kind_of(arrow) or ""](value, arrow)
+            return each_of("list_transform", column, bare.value_type, self.value_of)
+        return _RULES[kind_of(arrow) or ""](column, arrow)
 
     def digest(self, values: Sequence[exp.Expression]) -> exp.Expression:
         # one hash of several values mixes them too weakly: for a fixed first value the
@@ -163,7 +156,7 @@ class DuckDBDialect(AbstractDialect):
         return templates.as_type(function("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
-        # count(distinct) skips a null, but not a row of nulls: that is made null first
+        # count(distinct) skips a null, but not a row that has one: that is made null
         if len(values) == 1:
             counted = values[0].copy()
         else:
@@ -182,26 +175,7 @@ def _whole(number: int) -> exp.Expression:
     return exp.Literal.number(number)
 
 
-def _each(
-    entries: exp.Expression,
-    arrow: pa.DataType,
-    rule: Callable[[exp.Expression, pa.DataType], exp.Expression],
-) -> exp.Expression:
-    entry = exp.to_identifier("e")
-    normalised = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return function("list_transform", entries, normalised)
-
-
-def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    return (
-        value
-        if pa.types.is_int64(arrow)
-        else templates.as_type_or_null(value, "BIGINT")
-    )
-
-
-_EXACT: Final = 15
-"""Digits of decimals whose quotient by a power of ten is rounded once."""
+_EXACT: Final = 15  # digits of decimals that a double holds as integers
 
 
 def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
@@ -209,6 +183,7 @@ def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     # else
     bare = storage_type(arrow)
     if pa.types.is_decimal(bare) and bare.precision > _EXACT:
+        # as a number it would be rounded twice: to a double, and by the power of ten
         value = templates.as_type(value, "VARCHAR")
     if not pa.types.is_float64(bare):
         value = templates.as_type_or_null(value, "DOUBLE")
@@ -222,22 +197,9 @@ def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     return exp.Case().when(fits <= _whole(LONGEST), value)
 
 
-def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    del arrow
-    return value
-
-
-def _in_range(value: exp.Expression, kind: str, last: str) -> exp.Expression:
-    first = templates.as_type(exp.Literal.string("0001-01-01"), kind)
-    end = templates.as_type(exp.Literal.string(last), kind)
-    inside = exp.Between(this=value.copy(), low=first, high=end)
-    return exp.Case().when(inside, value)
-
-
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
-    date = templates.as_type_or_null(value, "DATE")
-    return _in_range(date, "DATE", "9999-12-31")
+    return within_calendar(templates.as_type_or_null(value, "DATE"), "DATE", LAST_DAY)
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
@@ -245,14 +207,14 @@ def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     if arrow.tz is not None:
         value = templates.as_type_or_null(value, "TIMESTAMPTZ")
     time = templates.as_type_or_null(value, "TIMESTAMP")
-    return _in_range(time, "TIMESTAMP", "9999-12-31 23:59:59.999999")
+    return within_calendar(time, "TIMESTAMP", LAST_MOMENT)
 
 
-_RULES: Final[dict[str, Callable[[exp.Expression, pa.DataType], exp.Expression]]] = {
-    "i64": _integer,
+_RULES: Final[Mapping[str, CellRule]] = {
+    "i64": as_integer,
     "f64": _double,
     "text": _text,
-    "bool": _bool,
+    "bool": lambda value, _: value,
     "date": _date,
     "time": _time,
 }

@@ -1,15 +1,13 @@
-"""The plan that DuckDB ran for a statement, held against the one that is written in it.
+"""A statement's text without its parts, and the plan that DuckDB ran for it.
 
-The text of a statement: a part that is not stored stands where it is read.
+A part that is not stored stands where it is read: without its optimiser DuckDB stores
+each part that has a name, whatever is said of it.
 
     WITH r0 AS NOT MATERIALIZED (SELECT ...) SELECT r0.c0 FROM r0
     ->  SELECT r0.c0 FROM (SELECT ...) AS r0
 
-Without its optimiser DuckDB stores each part that has a name, whatever is said of it.
-
-The plan that DuckDB ran for a statement, and the one that is written in it.
-
-Both are told alike: kinds of nodes, each after those below it (docs/adr/0225).
+The plan that ran is held against the one that is written in the statement. Both are
+kinds of nodes, each after those below it (docs/adr/0225):
 
     SELECT ... FROM READ_PARQUET(...) WHERE ... GROUP BY ...  ->  file, filter, groups
 
@@ -108,22 +106,11 @@ _KINDS: Final = {
 }
 """What DuckDB calls the nodes that a statement of ours has; of another name is none."""
 _JOINS: Final = frozenset({
-    "HASH_JOIN",
-    "NESTED_LOOP_JOIN",
-    "BLOCKWISE_NL_JOIN",
-    "PIECEWISE_MERGE_JOIN",
+    *("HASH_JOIN", "NESTED_LOOP_JOIN", "BLOCKWISE_NL_JOIN", "PIECEWISE_MERGE_JOIN"),
 })
 _ASKED: Final = frozenset({
-    "Function",
-    "Table",
-    "Type",
-    "CTE Index",
-    "Projections",
-    "Estimated Cardinality",
-    "Total Files Read",
-    "Filename(s)",
-    "CTE Mode",
-    "Consumer",
+    *("Function", "Table", "Type", "CTE Index", "CTE Mode", "Consumer", "Projections"),
+    *("Estimated Cardinality", "Total Files Read", "Filename(s)"),
 })
 """What is said of a leaf that is asked for columns, and for nothing else."""
 
@@ -159,6 +146,7 @@ def ran_as_written(connection: duckdb.DuckDBPyConnection, written: Plan) -> bool
 def _is_written(root: Callable[[], Any], written: Plan) -> bool:
     # a plan that cannot be read is another one
     try:
+        # equal, not only free of filters: a belief can take a filter away, too
         return tuple(_nodes(root())) == written
     except (duckdb.Error, ValueError, LookupError, TypeError, RecursionError):
         return False
@@ -234,8 +222,7 @@ def _is_unnest(node: exp.Expression) -> bool:
 
 
 def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
-    # each after those below it
-    left = [(root, False)]
+    left = [(root, False)]  # no recursion: a plan may be deeper than Python's stack
     last = ""
     while left:
         node, seen = left.pop()
@@ -261,8 +248,9 @@ def _kind(node: Mapping[str, Any]) -> str:
         return ""
     if name in _JOINS:
         return _join(str(details["Join Type"]))
+    # whatever else a leaf says may be a filter by what a file states of itself
     if not _children(node) and set(details) - _ASKED:
         return f"{name}, asked for more than columns"
     if name == "READ_PARQUET" and details.get("Projections"):
         return f"{name}, its columns chosen by an optimiser"
-    return _KINDS.get(name, name)
+    return _KINDS.get(name, name)  # an unknown name equals no kind that is written

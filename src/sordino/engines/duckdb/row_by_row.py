@@ -1,15 +1,10 @@
-"""Relations and views of the user: what each row is made of, and that it is of one row.
-
-DuckDB's functions of one row: of equal arguments they always give the same.
-
-A test holds each against DuckDB's catalogue; `if` and `nullif` are macros of its own.
-One that can fail stands inside of TRY.
-
-What a relation or a view says, as one statement that makes each row of one row.
+"""Relations and views of the user, written as statements that make each row of one row.
 
 DuckDB's own parser tells what a text says. It is written anew with views, tables and
 files in their places, and every computation inside of TRY: what fails for a row is
-missing for that row. Whatever is not listed here is refused.
+missing for that row. Functions are listed that always give the same of equal arguments;
+a test holds each against DuckDB's catalogue (`if` and `nullif` are macros of its own).
+Whatever is not listed here is refused.
 
 | part of a text | what becomes of it |
 |---|---|
@@ -208,13 +203,7 @@ _SELECT: Final = ("select_list", "from_table", "where_clause")
 _BARE: Final = {"COLUMN_REF", "CONSTANT", "STAR"}
 _CLASSES: Final = {
     *_BARE,
-    "BETWEEN",
-    "CASE",
-    "CAST",
-    "COMPARISON",
-    "CONJUNCTION",
-    "FUNCTION",
-    "OPERATOR",
+    *("BETWEEN", "CASE", "CAST", "COMPARISON", "CONJUNCTION", "FUNCTION", "OPERATOR"),
     "TYPE",
 }
 _KINDS_OF_JOINED: Final = {"UNION": "UNION ALL", "UNION_BY_NAME": "UNION ALL BY NAME"}
@@ -343,7 +332,7 @@ class RowByRow:
             raise NotByRow("computes a cell from other rows (an aggregate in order)")
         if name not in ROW_FUNCTIONS:
             raise NotByRow(f"calls {show(name)}, which is not known to be of one row")
-        if name in self.names.functions:
+        if name in self.names.functions:  # a macro stands before DuckDB's own function
             raise NotByRow(f"calls {show(name)}, which its connection has redefined")
 
     def _from_clause(self, table: Part, known: Mapping[str, str], home: Any) -> str:
@@ -389,7 +378,7 @@ class RowByRow:
             return known[name.casefold()]
         named = self.names.find(qualifiers, name, home)
         if isinstance(named, NamedView):
-            if named in self.open_views:
+            if named in self.open_views:  # else its text would be written without end
                 raise NotByRow("is a view of itself")
             inner = RowByRow(self.parser, self.names, (*self.open_views, named))
             text = inner._query(self._parse(named.text), {}, named.home)
@@ -433,10 +422,11 @@ class RowByRow:
                 settings.append(f"{name} := {text}")
             else:
                 raise NotByRow(f"reads Parquet files with {show(name)}")
+        # a column of a folder's name would be no value of the row
         settings.append("hive_partitioning := false")
         listed = ", ".join(exp.Literal.string(path).sql("duckdb") for path in paths)
         call = f"read_parquet([{listed}], {', '.join(settings)})"
-        if not self.names.are_alike(f"[{listed}]"):
+        if not self.names.are_alike(f"[{listed}]"):  # one file decides the types of all
             raise NotByRow("reads Parquet files whose columns or types differ")
         return _columns_of([name for name, _ in self.names.columns_of(call)], call)
 
@@ -456,6 +446,7 @@ class RowByRow:
         query = "SELECT json_deserialize_sql(?::JSON)"
         ((text,),) = self.parser.execute(query, [json.dumps(tree)]).fetchall()
         again = self._parse(text)["select_list"]
+        # read again: what it was judged by is what will run
         if [_without_places(item) for item in again] != [_without_places(expression)]:
             raise NotByRow("has an expression that cannot be written anew")
         return str(text).removeprefix("SELECT ")
@@ -463,11 +454,7 @@ class RowByRow:
 
 _VIEW_NAMED: Final = {"class", "type", "alias"}
 _CALLED: Final = (
-    "function_name",
-    "arguments",
-    "is_operator",
-    "order_bys",
-    "qualified_name",
+    *("function_name", "arguments", "is_operator", "order_bys", "qualified_name"),
 )
 _NAMES_OF_STARS: Final = ("exclude_list", "qualified_exclude_list", "rename_list")
 _ONE_CELL: Final[Part] = {

@@ -1,13 +1,10 @@
 """A DuckDB of our own: its settings, its folder, statements and rows.
 
-An empty database in memory waits for the next session.
-
-For any session, nothing that it read, made or kept is in an instance that another one
-gets (docs/adr/0213).
-
 Each engine has a database of its own in memory, whose settings are locked and which
 opens no file but the sources'. Rows of a DuckDB connection of the user are read through
-a cursor of that connection, as Arrow batches: nothing is set or made there.
+a cursor of that connection, as Arrow batches: nothing is set or made there. A database
+that is shown to be empty waits for the next session: for any session, nothing that it
+read, made or kept is in an instance that another one gets (docs/adr/0213).
 
 Kernel: totals.
 """
@@ -20,7 +17,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -38,6 +35,7 @@ from sordino.engines.duckdb.plans import (
     runs_as_written,
     written_plan,
 )
+from sordino.engines.duckdb.tables import make_setting
 from sordino.engines.engine import watch
 from sordino.engines.statements.cached_rows import columns_text
 from sordino.engines.statements.database import AbstractDatabase, Room
@@ -57,21 +55,14 @@ _SETTINGS: Final = {
 }  # without its optimiser DuckDB runs what is written (docs/adr/0225)
 PROFILING: Final = "SET enable_profiling = 'no_output'"
 """Has a cursor tell by which plan a statement ran; it is told to nobody else."""
+_PROFILES: Final = exp.Array(expressions=[exp.Literal.string("enable_profiling")])
 _LAST: Final = (
     ("TimeZone", exp.Literal.string("UTC")),
-    (
-        "allowed_configs",
-        exp.Array(expressions=[exp.Literal.string("enable_profiling")]),
-    ),
+    ("allowed_configs", _PROFILES),  # it says nothing of how anything runs
     ("enable_external_access", exp.false()),
-    ("lock_configuration", exp.true()),
+    ("lock_configuration", exp.true()),  # last: nothing can be set after it
 )
-"""Settings that are made once the database is there, in this order.
-
-Profiling is set by each cursor, and says nothing of how anything runs.
-"""
-_OF_CURSORS: Final = ("TimeZone",)
-"""Settings that a cursor has of its own, unless they are made for all of them."""
+"""Settings that are made once the database is there, in this order."""
 
 
 def locked_connection(
@@ -83,21 +74,14 @@ def locked_connection(
     _set_progress(connection, progress)
     allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
     for name, value in (("allowed_paths", allowed), *_LAST):
-        _make_setting(connection, name, value)
+        kind = "GLOBAL" if name == "TimeZone" else None  # else a cursor has its own
+        make_setting(connection, name, value, kind)
+    # read back: a later version may ignore the switch (docs/adr/0225)
     setting = "SELECT current_setting('enable_optimizer')"
     ((optimises,),) = connection.cursor().execute(setting).fetchall()
     if str(optimises).lower() != _SETTINGS["enable_optimizer"]:
         raise EngineFailure
     return connection
-
-
-def _make_setting(
-    connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expression
-) -> None:
-    kind = "GLOBAL" if name in _OF_CURSORS else None
-    equal = exp.EQ(this=exp.column(name), expression=value.copy())
-    item = exp.SetItem(this=equal, kind=kind)
-    connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
 
 
 def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None:  # noqa: FBT001 passed on
@@ -108,8 +92,8 @@ def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None: 
     if not (wanted or draws_bars(connection)):
         return
     with suppress(duckdb.InvalidInputException):
-        _make_setting(connection, "enable_progress_bar_print", exp.false())
-        _make_setting(connection, "enable_progress_bar", exp.Boolean(this=wanted))
+        make_setting(connection, "enable_progress_bar_print", exp.false())
+        make_setting(connection, "enable_progress_bar", exp.Boolean(this=wanted))
 
 
 def draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -150,10 +134,9 @@ class Instance:
         """What ran here on tables without rows: for whomever, it says no more."""
         self.plans: dict[int, tuple[str, ...]] = {}
         """The plans of texts that read files, by their marks."""
+        # not for another session: with paths it keeps pieces of files in memory; asked
+        # alone, the connection that holds it cannot be closed to let go of results
         self.spoiled = bool(paths) or alone
-        """Whether another session may not have it: something may be left in it that
-        nobody can see, or the connection that holds it was asked.
-        """
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of which questions are asked."""
@@ -190,8 +173,9 @@ class Instance:
             self._cursors.pop().close()
         for name in tuple(self._places):
             self.drop_place(name)
-        if len(self.rehearsals) > _MOST:
+        if len(self.rehearsals) > _MOST:  # else it would grow with every session
             self.rehearsals.clear()
+        # DuckDB is asked what it holds: our own list of it could be wrong
         left = self._home.execute(_LEFT).fetchall()
         spilled = list(Path(self.room.path).iterdir())
         return not (left or spilled)
@@ -200,7 +184,7 @@ class Instance:
         """Let go of everything."""
         with suppress(duckdb.Error, RuntimeError):
             self._home.close()
-        self.room.close()
+        self.room.close()  # after it: what was spilled is no longer in use
 
 
 def _mark(limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool) -> str:
@@ -216,11 +200,9 @@ _LONGEST: Final = 5.0  # so many seconds a fork waits for it
 def take_instance(
     limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool
 ) -> Instance:
-    """Return the instance that waits, if it is set in this way, or a new one.
-
-    Of a folder that was cleared DuckDB would make another that others may enter.
-    """
+    """Return the instance that waits, if it is set in this way, or a new one."""
     mark = _mark(limits, paths, progress=progress)
+    # a folder that was cleared DuckDB would make anew, for others to enter
     if _LOCK.acquire(blocking=False):
         try:
             if _waiting and _waiting[0].mark == mark and _waiting[0].room.is_as_made:
@@ -232,7 +214,7 @@ def take_instance(
 
 def leave_instance(instance: Instance) -> None:
     """Let an instance wait if it is empty, instead of another, or close it."""
-    if not instance.here:
+    if not instance.here:  # a forked child has none of its threads
         return
     closing = [instance]
     with suppress(duckdb.Error, RuntimeError, OSError):
@@ -313,18 +295,15 @@ class DuckDB(AbstractDatabase):
         self._handed: set[str] = set()
 
     def admit(self, source: AbstractSource) -> None:
-        if source.paths:
+        if source.paths:  # the files that may be read are locked with the settings
             self._paths |= dict.fromkeys(source.paths)
             self.close()
 
     def connect(self) -> None:
         self._connect()
 
-    def question_context(self) -> AbstractContextManager[object]:
-        return self._watch_statement()
-
     @contextmanager
-    def _watch_statement(self) -> Generator[None]:
+    def question_context(self) -> Generator[None]:
         with ExitStack() as stack:
             if self._progress:
                 stack.enter_context(watch(self._percent))
@@ -335,7 +314,7 @@ class DuckDB(AbstractDatabase):
                     raise
             else:
                 return
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt  # outside of the handler: it carries no context
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         # DuckDB 2 takes all of a reader, states nothing of it and gives it no filter
@@ -386,10 +365,12 @@ class DuckDB(AbstractDatabase):
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
         rows = self._run(statement, salt).to_arrow_table()
+        # before anything of the rows is used
         self._refuse_other_run(statement.text)
         return rows
 
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
+        # rows that are not there yet have no executed plan: the one before was read
         return self._run(statement, salt).to_arrow_reader(_BATCH)
 
     def is_short(self, error: Exception) -> bool:
@@ -415,10 +396,7 @@ class DuckDB(AbstractDatabase):
     def _refuse_other_plan(
         self, statement: Statement, text: str, values: list[Any], *last: str
     ) -> None:
-        """Refuse to read files by a plan that is not the one that was written.
-
-        Each text is looked at once, before it runs for the first time.
-        """
+        # not at the rehearsal: EXPLAIN opens the files; of a text once, for it is slow
         mark, known = hash(text), self._there().plans
         if statement.reads_files and mark not in known:
             written = (*written_plan(statement.tree), *last)
@@ -427,11 +405,7 @@ class DuckDB(AbstractDatabase):
             known[mark] = written
 
     def _refuse_other_run(self, text: str) -> None:
-        """Refuse what was made of files by another plan than the one that was written.
-
-        Rows that are read as they are asked for are not there yet: of them the plan was
-        looked at before.
-        """
+        # a join pushes filters to files while it runs, of which no plan speaks before
         written = self._there().plans.get(hash(text))
         if written is not None and not ran_as_written(self._connect(), written):
             raise _other_plan(text)
@@ -451,7 +425,9 @@ class DuckDB(AbstractDatabase):
                 self._limits, tuple(self._paths), progress=self._progress
             )
             self._leave = weakref.finalize(self, leave_instance, self._instance)
-            self._leave.atexit = False
+            self._leave.atexit = (
+                False  # what waits is closed at exit by `_close_waiting`
+            )
         return self._instance
 
 

@@ -1,16 +1,11 @@
-"""Files read in place; rows of a user's connection.
+"""Files that DuckDB reads in place, and rows of a DuckDB connection of the user.
 
-How DuckDB reads files by itself.
-
-| columns | are read by |
+| columns of a file | are read by |
 |---|---|
 | of types that DuckDB reads by our rules | DuckDB, where the file is Parquet |
 | of others: most moments, wide decimals, extensions | Arrow, value by value |
 
-Which way is taken follows from the types of the columns that a question needs; the
-answer is the same on both.
-
-Rows of a DuckDB connection of the user.
+The types of the columns that a question needs decide; the answer is the same on both.
 
 | handed over | how it is read, for each question |
 |---|---|
@@ -161,6 +156,7 @@ class RelationSource(AbstractSource):
         return handed_columns(self._reader(places), self.fields, places)
 
     def check(self) -> None:
+        # what was judged is judged again: a view may say something else by now
         if not self.doubt:
             same = self._judge() == self._text
         else:
@@ -216,17 +212,20 @@ class RelationSource(AbstractSource):
         cursor = self._connection.cursor()
         try:
             for name, value in self._settings.items():
-                _make_setting(cursor, name, exp.Literal.string(value))
-            _make_setting(cursor, "enable_optimizer", exp.false())
+                make_setting(cursor, name, exp.Literal.string(value), "SESSION")
+            make_setting(cursor, "enable_optimizer", exp.false(), "SESSION")
         except duckdb.Error:
             raise NotByRow("has settings that no cursor can be given") from None
         return cursor
 
 
-def _make_setting(cursor: Any, name: str, value: exp.Expression) -> None:
-    equal = exp.EQ(this=exp.column(name), expression=value)
-    item = exp.SetItem(this=equal, kind="SESSION")
-    cursor.execute(exp.Set(expressions=[item]).sql("duckdb"))
+def make_setting(
+    connection: Any, name: str, value: exp.Expression, kind: str | None = None
+) -> None:
+    """Set an option of a connection, or of all of its database."""
+    equal = exp.EQ(this=exp.column(name), expression=value.copy())
+    item = exp.SetItem(this=equal, kind=kind)
+    connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
 
 
 def _settings_of(connection: Any) -> dict[str, str]:

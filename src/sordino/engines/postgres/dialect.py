@@ -8,13 +8,8 @@ from sqlglot import exp
 
 from sordino.aggregations.measurement import MOST
 from sordino.data.source import LONGEST, AbstractSource, kind_of
-from sordino.engines.postgres import entries as sql_cells
-from sordino.engines.postgres import entries as sql_choices
-from sordino.engines.postgres import entries as sql_dates
-from sordino.engines.postgres import entries as sql_lists
-from sordino.engines.postgres import entries as sql_numbers
-from sordino.engines.postgres import entries as sql_text
 from sordino.engines.postgres.doubles import all_of, numeric
+from sordino.engines.postgres.entries import ENTRIES, each_entry, first_entries
 from sordino.engines.postgres.tables import TableOfServer
 from sordino.engines.statements import templates
 from sordino.engines.statements.dialect import SALT, AbstractDialect
@@ -42,14 +37,7 @@ class PostgresDialect(AbstractDialect):
     }
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.int64()
-    entries: ClassVar = {
-        **sql_cells.ENTRIES,
-        **sql_choices.ENTRIES,
-        **sql_numbers.ENTRIES,
-        **sql_text.ENTRIES,
-        **sql_dates.ENTRIES,
-        **sql_lists.ENTRIES,
-    }
+    entries: ClassVar = ENTRIES
     unheld = frozenset({NUL})
 
     def placeholder(self, number: int) -> Sql:
@@ -66,9 +54,7 @@ class PostgresDialect(AbstractDialect):
         # all else is held to our types where the table is read (`column_types`)
         kind = kind_of(arrow)
         if kind == "list[text]":
-            return sql_lists.each_entry(
-                column, lambda entry: self.value_of(entry, pa.string())
-            )
+            return each_entry(column, lambda item: self.value_of(item, pa.string()))
         if kind != "text":
             return column
         size = templates.function("octet_length", column.copy())
@@ -92,8 +78,7 @@ class PostgresDialect(AbstractDialect):
         return exp.Array(expressions=[left]).eq(exp.Array(expressions=[right]))
 
     def first(self, value: Sql, kind: str) -> Sql:
-        # all values of the group are one; lists cannot be gathered, of them it is the
-        # least
+        # the group has one row; an array of arrays would have one length for all
         if kind not in _TYPES:
             return exp.Min(this=value)
         every = exp.Paren(this=templates.function("array_agg", value))
@@ -108,7 +93,7 @@ class PostgresDialect(AbstractDialect):
         return templates.is_equal(rest, templates.whole(number))
 
     def unnest(self, entries: Sql, limit: int | None) -> Sql:
-        return sql_lists.first_entries(entries, limit)
+        return first_entries(entries, limit)
 
     def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition

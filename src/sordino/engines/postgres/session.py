@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import starmap
 from typing import Any, Final, final
 
@@ -70,22 +70,21 @@ class Postgres(AbstractDatabase):
     def _join(self, source: TableOfServer) -> None:
         self._server = self._server or source.server
         if not self._server.is_at(source.server):
+            # a transaction sees one moment of one database
             raise EngineUnavailable(
                 "the tables of one session must lie in one database: give the same "
                 "address with each of them",
                 lasts=True,
             )
-        source.server = self._server
+        source.server = self._server  # its locks are then those of each question
 
     def connect(self) -> None:
         self._known.connect()
 
-    def question_context(self) -> AbstractContextManager[object]:
-        return self._one_moment()
-
     @contextmanager
-    def _one_moment(self) -> Generator[None]:
+    def question_context(self) -> Generator[None]:
         with self._known.transaction():
+            # here: to begin may have made a new connection, without the tables
             if self._kept and not self._has_kept:
                 self._kept.clear()
                 raise MomentPassed("rows that were kept went with their connection")
@@ -93,10 +92,8 @@ class Postgres(AbstractDatabase):
         self._settle()
 
     def _settle(self) -> None:
-        """Note on each page of new rows that all may see them: it is read faster.
-
-        What keeps a server from it keeps it from no answer.
-        """
+        # VACUUM notes on each page that all may see its rows: they are read faster. It
+        # runs in no transaction; what keeps a server from it keeps it from no answer
         while self._filled:
             with suppress(ServerRefusal):
                 self._known.command(f"VACUUM {self._filled.pop()}")
@@ -163,10 +160,8 @@ class Postgres(AbstractDatabase):
         return self._known.life == self._kept_by
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement: one row comes back, of an array for each.
-
-        Of lists each row comes alone: an array of arrays has one length for all.
-        """
+        # one row comes back, of an array for each column; but an array of arrays would
+        # have one length for all, so rows with lists come one by one
         if any(map(is_list, statement.kinds)):
             return self.batches(statement, salt).read_all()
         names = [f"a{place}" for place in range(len(statement.kinds))]
@@ -174,7 +169,7 @@ class Postgres(AbstractDatabase):
         text, bound = self._plan(statement, salt, f"SELECT {arrays}")
         (row,) = self._known.rows(text, bound)
         columns = [
-            pa.array(values or [], kind)
+            pa.array(values or [], kind)  # array_agg of no rows is null
             for values, kind in zip(row, statement.kinds, strict=True)
         ]
         return pa.Table.from_arrays(columns, names=names)
@@ -230,9 +225,8 @@ class Postgres(AbstractDatabase):
     ) -> tuple[str, list[Any]]:
         """Return what is run, and its values, of which the plan is as it is written.
 
-        A fence, behind which nothing is known of rows, stands before tables of which
-        something was declared since they were opened, or which a plan leaves out: with
-        it, they can be left out only because nothing is asked of them.
+        A fence, behind which nothing is known of rows, stands before tables that a plan
+        leaves out: with it, they can be left out only because nothing is asked of them.
         """
         written = self._whole(statement, salt, select)
         tables = [
@@ -243,6 +237,7 @@ class Postgres(AbstractDatabase):
         if not tables:
             return written
         expected = [scans for _, scans in tables]
+        # what was declared since a table was opened is not hidden by the text
         hidden = all(table.is_hidden for table, _ in tables)
         if hidden and self._scan_counts(*written) == sum(expected, Counter()):
             return written
@@ -263,7 +258,7 @@ class Postgres(AbstractDatabase):
             leaf.table == KEPT and leaf.in_place for leaf in statement.handed
         )
         if reads_kept and not self._has_kept:
-            raise NoPlace
+            raise NoPlace  # they went with their connection
         values = statement.parameters(salt - _SIGN)
         parts = [
             f"{name} AS NOT MATERIALIZED (SELECT * FROM {place})"  # noqa: S608 ours
@@ -286,7 +281,7 @@ def _with_fences(statement: Statement) -> Statement:
     tree = statement.tree.copy()
     for node in tree.find_all(exp.Subquery):
         if SOURCE in node.meta:
-            node.set("this", node.this.offset(0))
+            node.set("this", node.this.offset(0))  # OFFSET stops planning across it
     return Statement.of(
         statement.dialect, statement.kinds, tree, statement.values, statement.handed
     )
@@ -307,10 +302,8 @@ def _kept_type(kind: str) -> str:
 
 
 def _leaving(statement: Statement) -> list[str]:
-    """Return the columns of a statement as they leave: a zero has no sign.
-
-    Until then it may have one: comparisons, groups and hashes do not see it.
-    """
+    # until they leave a zero may have a sign: comparisons, groups and hashes do not see
+    # it
     return [
         f"q.a{place} + 0::float8" if pa.types.is_floating(kind) else f"q.a{place}"
         for place, kind in enumerate(statement.kinds)

@@ -1,6 +1,4 @@
-"""A dialect; expressions as trees by its entries.
-
-A dialect: how one database says everything that a plan can ask.
+"""A dialect: how one database says everything that a plan can ask.
 
 | what | for |
 |---|---|
@@ -16,26 +14,36 @@ What decides about privacy is never left to a translation between dialects. A di
 complete or not there: one that lacks an operation or a type and does not say so by
 `absent` cannot be imported.
 
-Expressions as SQL trees, by the entries of a dialect.
+Expressions become trees by the entries of a dialect:
 
     col("age") < 17.5    ->    CAST(c0 AS DOUBLE) < CAST($1 AS DOUBLE), [17.5]
 
 A literal never becomes SQL text, but for small integers, truths and NULL: it is bound
-as a parameter. Every column that an expression may read says its type, see `typed`.
+as a parameter. Every column that an expression may read says its type (`with_type`).
 
 Kernel: totals.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, TypeAlias, final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sordino.data.source import AbstractSource
-from sordino.engines.statements.templates import Entry, Sql, Written, sql_type
+from sordino.engines.statements.templates import (
+    Entry,
+    Sql,
+    Written,
+    as_type,
+    as_type_or_null,
+    case,
+    function,
+    letters,
+    sql_type,
+)
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import OPERATIONS
 from sordino.expressions.literals import AbstractFluent
@@ -258,6 +266,30 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """
 
 
+CellRule: TypeAlias = Callable[[Sql, pa.DataType], Sql]
+"""Makes of a value, which a source has as a type of Arrow, one of ours."""
+LAST_DAY: Final = "9999-12-31"
+LAST_MOMENT: Final = f"{LAST_DAY} 23:59:59.999999"
+
+
+def each_of(name: str, entries: Sql, arrow: pa.DataType, rule: CellRule) -> Sql:
+    """Return a list whose entries a rule has made ours, by a function of a name."""
+    entry = exp.to_identifier("e")
+    changed = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
+    return function(name, entries, changed)
+
+
+def as_integer(value: Sql, arrow: pa.DataType) -> Sql:
+    """Return an integer as an i64, null beyond its range."""
+    return value if pa.types.is_int64(arrow) else as_type_or_null(value, "BIGINT")
+
+
+def within_calendar(value: Sql, kind: str, last: str) -> Sql:
+    """Return a date or a time of the years 1 to 9999, null outside of them."""
+    first, end = (as_type(letters(text), kind) for text in ("0001-01-01", last))
+    return case([(exp.Between(this=value.copy(), low=first, high=end), value)])
+
+
 _SMALL: Final = 2**31
 _TYPE: Final = "sordino type"
 
@@ -321,7 +353,7 @@ def with_type(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A00
 def typed_columns(
     schema: Schema, table: str | None = None
 ) -> dict[str, exp.Expression]:
-    """Return the columns of a schema as SQL trees for `rendered`.
+    """Return the columns of a schema as SQL trees for `render`.
 
     >>> schema = Schema.of([('a"b', Column("text"))])
     >>> typed_columns(schema, "t")['a"b'].sql()
@@ -338,7 +370,7 @@ def render(
     columns: Mapping[str, exp.Expression],
     parameters: Parameters,
 ) -> exp.Expression:
-    """Return the SQL tree of an expression; its columns are typed by `typed`."""
+    """Return the SQL tree of an expression; its columns say their types."""
     return _render(expression, columns, parameters)[0]
 
 
