@@ -1,6 +1,4 @@
-"""The Spark of this process, our own session beside the user's, silence while it runs.
-
-The Spark of this process: the one that is there, or one that is started.
+"""The Spark of this process, our own session in it, and silence while it runs.
 
 | what is there | what is said |
 |---|---|
@@ -9,11 +7,10 @@ The Spark of this process: the one that is there, or one that is started.
 | no Java, or one before 17, and no Spark that runs already | `EngineUnavailable` |
 | a SPARK_HOME without a Spark, or with another than PySpark's | `EngineUnavailable` |
 
-Spark sessions of our own, beside that of the user: what is believed is ours to say.
-
-They share the cluster, the catalogues and what is cached, and have no function and no
-view of anybody else's. A plan has most settings in it since it was analysed; what it
-asks later, and what a reader of files asks, must be as its owner has set it.
+Sessions of our own share the cluster, the catalogues and what is cached with the
+user's, and have no function and no view of anybody else's. A plan has most settings in
+it since it was analysed; what it asks later, and what a reader of files asks, must be
+as its owner has set it.
 
 | session | settings of belief | of meaning | all others |
 |---|---|---|---|
@@ -22,10 +19,9 @@ asks later, and what a reader of files asks, must be as its owner has set it.
 
 Without frames the first one does all. Pins are read back before each question.
 
-Nothing is logged while a question runs: what Spark says of a failure quotes cells.
-
-PySpark writes the message of a failure to stderr by itself, as JSON, whatever the
-level of logs; the driver's Java writes that of each task that fails.
+Nothing is logged while a question runs, for what Spark says of a failure quotes cells:
+PySpark writes it to stderr by itself, as JSON, whatever the level of logs; the driver's
+Java writes that of each task that fails.
 """
 
 import logging
@@ -55,10 +51,10 @@ STOPPED: Final = (
 )
 _OURS: Final[Mapping[str, str]] = {
     "spark.app.name": "sordino",
-    "spark.io.encryption.enabled": "true",
-    "spark.log.level": "OFF",
+    "spark.io.encryption.enabled": "true",  # rows that are kept lie on disks
+    "spark.log.level": "OFF",  # a failing task quotes its cell
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.ui.enabled": "false",
+    "spark.ui.enabled": "false",  # its page shows row counts of stages
     "spark.ui.showConsoleProgress": "false",
 }
 """How a Spark is started that nobody else has started."""

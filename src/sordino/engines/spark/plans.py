@@ -1,8 +1,6 @@
-"""Plans of Spark: over leaves made anew in a session of ours, and read as they ran.
+"""Plans of Spark: over leaves made anew in a session of ours, and read before they run.
 
-What a plan reads, told apart by kind: only what is known can be made anew.
-
-| leaf | it is |
+| leaf of an analysed plan | it is |
 |---|---|
 | `LogicalRelation` of files in a format that Spark brings | `FILES` |
 | `DataSourceV2Relation` of such files | `SECOND_FILES` |
@@ -10,15 +8,11 @@ What a plan reads, told apart by kind: only what is known can be made anew.
 | values and ranges | `VALUES` |
 | all others: Delta, Iceberg, JDBC, Hive, streams, sources in Python | `UNKNOWN` |
 
-A plan of somebody else's session, over leaves that are made anew in one of ours.
-
 Spark asks the session inside a relation of files what may be believed of them: that of
-whoever made the frame. Here the relation is another one. Its session is ours, it has no
+whoever made the frame. So the relation is made anew: its session is ours, it has no
 buckets and no statistics, and each column stands in an expression that changes nothing
 and that no reader takes a filter on. Rows of an RDD stay, and say neither in which
 order they lie nor in which parts.
-
-What Spark is about to run is read: not what it was told, but what it made of it.
 
 | leaf of an executed plan | is let through |
 |---|---|
@@ -83,11 +77,7 @@ class LeafKind(Enum):
 
 
 _VALUES: Final = frozenset({
-    "CTERelationRef",
-    "EmptyRelation",
-    "LocalRelation",
-    "OneRowRelation",
-    "Range",
+    *("CTERelationRef", "EmptyRelation", "LocalRelation", "OneRowRelation", "Range"),
 })
 _PACKAGE: Final = "org.apache.spark.sql.execution.datasources"
 _FORMATS: Final = frozenset({
@@ -201,10 +191,7 @@ old one; and what a user has cached of the old one would be taken for ours.
 """
 _MARKS: Final = itertools.count()
 _SUBQUERIES: Final = frozenset({
-    "Exists",
-    "LateralSubquery",
-    "ListQuery",
-    "ScalarSubquery",
+    *("Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"),
 })  # expressions with a plan inside; others would be found in the executed plan
 
 
@@ -283,7 +270,7 @@ class _Rebuilding:
             index,
             partitions,
             data,
-            self._none,
+            self._none,  # no buckets: a file may lie in a wrong one
             form,
             options.updated(MARK, str(next(_MARKS))),
             self._session,
@@ -360,16 +347,14 @@ class _Rebuilding:
 
 
 _PLAN_VALUES: Final = frozenset({
-    "EmptyRelationExec",
-    "LocalTableScanExec",
-    "OneRowRelationExec",
-    "RangeExec",
+    *("EmptyRelationExec", "LocalTableScanExec", "OneRowRelationExec", "RangeExec"),
 })
 _NO_PLACE: Final = frozenset({"SinglePartition$", "UnknownPartitioning"})
 
 
 def refuse_belief(frame: Any, *, answered_for: bool) -> None:
     """Refuse a frame of ours whose plan is not what we wrote; no row is read."""
+    # its nodes are asked, not their text, in which a column may be called anything
     plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001 the way into Java
     for leaf in _leaves(plan):
         problem = _problem(leaf, answered_for=answered_for)

@@ -3,7 +3,7 @@
 import datetime as dt
 import itertools
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Final, final
 
 import pyarrow as pa
@@ -95,11 +95,8 @@ class Spark(AbstractDatabase):
         except Exception:  # noqa: BLE001, S110 Spark may compute given values to plan
             pass  # what they do is for those to know who have paid
 
-    def question_context(self) -> AbstractContextManager[object]:
-        return self._context_of_question()
-
     @contextmanager
-    def _context_of_question(self) -> Generator[None]:
+    def question_context(self) -> Generator[None]:
         session = self._connect_once()
         if is_stopped(session):
             raise ConnectionError(STOPPED)  # whoever asks knows what was charged
@@ -108,7 +105,7 @@ class Spark(AbstractDatabase):
         try:
             with hush_logs(session, self._logs):
                 yield
-        except BaseException:
+        except BaseException:  # a KeyboardInterrupt, too, leaves jobs that run on
             with suppress(Exception):
                 context.cancelJobsWithTag(self._tag)
             raise
@@ -134,8 +131,7 @@ class Spark(AbstractDatabase):
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
-        # the plan is resolved here: what its views are called afterwards does not
-        # matter
+        # resolved here: what its views are called afterwards does not matter
         statement_frame = self._frame(statement, salt)
         frame = without_named_parts(statement_frame.sparkSession, statement_frame)
         rows = frame.toDF(*internal(range(len(statement.kinds))))
@@ -178,7 +174,7 @@ class Spark(AbstractDatabase):
 
     def workers(self) -> SparkWorkers:
         session = run_uncharged(self._connect_once)
-        return SparkWorkers(session, self._frame, self._context_of_question)
+        return SparkWorkers(session, self._frame, self.question_context)
 
     def is_short(self, error: Exception) -> bool:
         # Spark spills by itself
@@ -217,13 +213,11 @@ class Spark(AbstractDatabase):
         return frame
 
     def _run_beside(self, source: AbstractFrameSource) -> None:
-        """Run where a frame means what it means to its owner, or refuse it.
-
-        A statement runs in one session.
-        """
+        """Run where a frame means what it means to its owner, or refuse it."""
         if self._running is None:
             self._running = source.running
             return
+        # a statement runs in one session, with one meaning for all of its frames
         name = differing_setting(self._running, source.running)
         if name:
             raise InvalidParameter(

@@ -1,6 +1,4 @@
-"""Frames, tables and files of a Spark session; rows that stay the same.
-
-Frames whose rows are the same each time they are computed.
+"""Frames, tables and files of a Spark session as sources, whose rows stay the same.
 
 A bound reads its rows more than once, and a task that is run again computes them anew.
 Were they others each time, more rows of an id could be kept than the bound allows. So
@@ -15,28 +13,18 @@ first; for what is not known somebody has to answer.
 | windows | ranks; steady totals of ranges; all others if the order has no ties |
 | what an expression asks without being given it | if a statement has one value of it |
 
-Files that a plan has listed: what Spark knows of them is held against what is there.
-
 Spark lists the files of a frame when the frame is made, and reads each by the length it
 had then: of a file that was written anew it reads some row groups, or none. Which ones,
 a single row more may decide for thousands. So a plan whose files are others is refused.
-
-Frames and tables of a Spark session of the user.
 
 | handed over | what is read, for each question |
 |---|---|
 | a DataFrame | its plan as it was analysed: whatever becomes of views and functions |
 | (session, name of a table) | the table of that name as its session finds it then |
+| Parquet files, of columns that Spark reads by our rules | the files, by Spark |
+| all other sources | their rows, by Arrow |
 
 Nothing is made in the user's session, and no setting of it changes.
-
-Sources that Spark reads by itself, and the views of them in a session of ours.
-
-| source | is read by |
-|---|---|
-| a frame or a table of a Spark session | Spark |
-| Parquet files, of columns that Spark reads by our rules | Spark |
-| all others | Arrow, and handed over |
 """
 
 import hashlib
@@ -70,117 +58,37 @@ from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.expressions.schema import Column
 
 _NODES: Final = frozenset({
-    "Aggregate",
-    "CTERelationDef",
-    "Deduplicate",
-    "Distinct",
-    "Except",
-    "Expand",
-    "Filter",
-    "Generate",
-    "Intersect",
-    "Join",
-    "LateralJoin",
-    "Project",
-    "RebalancePartitions",
-    "Repartition",
-    "RepartitionByExpression",
-    "ResolvedHint",
-    "Sort",
-    "SubqueryAlias",
-    "Union",
-    "View",
-    "Window",
-    "WithCTE",
+    *("Aggregate", "CTERelationDef", "Deduplicate", "Distinct", "Except", "Expand"),
+    *("Filter", "Generate", "Intersect", "Join", "LateralJoin", "Project"),
+    *("RebalancePartitions", "Repartition", "RepartitionByExpression", "ResolvedHint"),
+    *("Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE"),
 })
 _TOTALS: Final = frozenset({
-    "Average",
-    "BitAndAgg",
-    "BitOrAgg",
-    "BitXorAgg",
-    "BoolAnd",
-    "BoolOr",
-    "Corr",
-    "Count",
-    "CountIf",
-    "CovPopulation",
-    "CovSample",
-    "HyperLogLogPlusPlus",
-    "Kurtosis",
-    "Max",
-    "Median",
-    "Min",
-    "Percentile",
-    "PercentileCont",
-    "PercentileDisc",
-    "PivotFirst",
-    "RegrAvgX",
-    "RegrAvgY",
-    "RegrCount",
-    "RegrIntercept",
-    "RegrR2",
-    "RegrSXX",
-    "RegrSXY",
-    "RegrSYY",
-    "RegrSlope",
-    "Skewness",
-    "StddevPop",
-    "StddevSamp",
-    "Sum",
-    "TryAverage",
-    "TrySum",
-    "VariancePop",
-    "VarianceSamp",
+    *("Average", "BitAndAgg", "BitOrAgg", "BitXorAgg", "BoolAnd", "BoolOr", "Corr"),
+    *("Count", "CountIf", "CovPopulation", "CovSample", "HyperLogLogPlusPlus"),
+    *("Kurtosis", "Max", "Median", "Min", "Percentile", "PercentileCont"),
+    *("PercentileDisc", "PivotFirst", "RegrAvgX", "RegrAvgY", "RegrCount"),
+    *("RegrIntercept", "RegrR2", "RegrSXX", "RegrSXY", "RegrSYY", "RegrSlope"),
+    *("Skewness", "StddevPop", "StddevSamp", "Sum", "TryAverage", "TrySum"),
+    *("VariancePop", "VarianceSamp"),
 })  # of sums of doubles the last digits depend on the order: ADR 223 says so
 _CHOOSE: Final = frozenset({
-    "GlobalLimit",
-    "LimitAll",
-    "LocalLimit",
-    "Offset",
-    "Sample",
-    "Tail",
+    *("GlobalLimit", "LimitAll", "LocalLimit", "Offset", "Sample", "Tail"),
 })
 """Nodes of a plan that take rows by where they happen to lie."""
 _LISTS: Final = frozenset({"CollectList", "CollectSet"})
 _RANKS: Final = frozenset({"CumeDist", "DenseRank", "PercentRank", "Rank"})
-_ASKED: Final = (
-    frozenset({
-        "AttributeReference",
-        "CreateArray",
-        "CreateMap",
-        "CurrentDate",
-        "CurrentRow$",
-        "CurrentTimeZone",
-        "CurrentTimestamp",
-        "CurrentUser",
-        "EulerNumber",
-        "Exists",
-        "LateralSubquery",
-        "ListQuery",
-        "Literal",
-        "LocalTimestamp",
-        "NamedLambdaVariable",
-        "Now",
-        "OuterReference",
-        "Pi",
-        "PythonUDF",
-        "ResolvedCollation",
-        "RowNumber",
-        "ScalaUDF",
-        "ScalarSubquery",
-        "UnboundedFollowing$",
-        "UnboundedPreceding$",
-    })
-    | _RANKS
-)
+_ASKED: Final = _RANKS | frozenset({
+    *("AttributeReference", "CreateArray", "CreateMap", "CurrentDate", "CurrentRow$"),
+    *("CurrentTimeZone", "CurrentTimestamp", "CurrentUser", "EulerNumber", "Exists"),
+    *("LateralSubquery", "ListQuery", "Literal", "LocalTimestamp"),
+    *("NamedLambdaVariable", "Now", "OuterReference", "Pi", "PythonUDF"),
+    *("ResolvedCollation", "RowNumber", "ScalaUDF", "ScalarSubquery"),
+    *("UnboundedFollowing$", "UnboundedPreceding$"),
+})
 """Expressions that are computed from no other."""
 _OF_MANY: Final = frozenset({
-    "Aggregate",
-    "Deduplicate",
-    "Distinct",
-    "Except",
-    "Intersect",
-    "Window",
+    *("Aggregate", "Deduplicate", "Distinct", "Except", "Intersect", "Window"),
 })
 """Nodes that take rows for alike."""
 _REMEDY: Final = (
@@ -326,6 +234,7 @@ def list_anew(session: Any, name: str) -> None:
     """
     state = session._jsparkSession.sessionState()  # noqa: SLF001 the way into Java
     with suppress(Exception):  # a name of another catalogue, which lists by itself
+        # the catalogue's list, not what the user has cached of the rows
         state.catalog().refreshTable(state.sqlParser().parseTableIdentifier(name))
 
 
@@ -363,10 +272,11 @@ def _are_as_listed(listed: Any, now: Any) -> bool:
 
     Files are equal by their paths, and lengths are compared by their sum.
     """
+    # compared in Java: a list of files may be long
     known, there = listed.allFiles().toSet(), now.allFiles().toSet()
     if known.equals(there):
         return bool(listed.sizeInBytes() == now.sizeInBytes())
-    if not known.subsetOf(there):
+    if not known.subsetOf(there):  # files that were added are no harm: it is as listed
         return False
     files = there.intersect(known).iterator()  # of these, what is there now
     length = 0
@@ -397,7 +307,7 @@ class AbstractFrameSource(AbstractSource):
         return rebuilt_plan(analysed_plan(self.frame()), self.running)
 
     def check(self) -> None:
-        # columns have places
+        # asked for by its places: another column would be read in silence
         frame = self.frame()
         session = frame.sparkSession
         if is_stopped(session) or fields_of_frame(frame)[0] != self.fields:

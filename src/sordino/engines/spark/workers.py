@@ -1,11 +1,4 @@
-"""Noise at the workers, and the files they write.
-
-How exact the numbers in released files are, as the workers read them there.
-
-It is what `release.exactness` tells of numbers in memory: one question, of files that
-are published already.
-
-Totals that stay with Spark's workers, and get their noise there.
+"""Totals that stay with Spark's workers, get noise there, and are written to files.
 
 totals (one part for a hash of their key) ── held by two workers ── noise ── Parquet
 
@@ -14,6 +7,9 @@ totals (one part for a hash of their key) ── held by two workers ── nois
 | totals are computed | Spark, as often as it likes: there is no secret yet |
 | noise is drawn from them | Spark, bit for bit: totals and secret are the same |
 | a totals' part is lost | nobody: the release ends, charged |
+
+How exact the written numbers are is read from the files, which are published already,
+as `release.exactness` tells it of numbers in memory.
 """
 
 import warnings
@@ -222,6 +218,7 @@ class SparkWorkers(AbstractWorkers):
         count = self._count_parts()
         by = totals.columns[: len(question.by)]
         parts = totals.repartition(count, *by)
+        # cut off from its plan: totals computed anew could be others, under one noise
         blocks = parts.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK_2)
         settled = frame_of_plan(self._session, analysed_plan(blocks))
         return SparkSpread(settled, answer_schema(question), self._quiet)
@@ -272,7 +269,7 @@ class SparkSpread(AbstractSpread):
             noisy = _map_parts(self._frame, work, _worker_columns_of(task))
             noisy.write.mode("error").parquet(folder)
         finally:
-            shared.destroy(blocking=True)
+            shared.destroy(blocking=True)  # whoever has it can take the noise off
 
 
 def _with_every_key(keys: Any, totals: Any) -> Any:
@@ -329,7 +326,7 @@ def _work_on_part(task: PartTask, secret: Any, schema: pa.Schema) -> _Work:
         listed = list(batches)
         if not listed:
             return
-        if task.trial() != expected:
+        if task.trial() != expected:  # a worker that joined after `admit`
             raise RuntimeError
         columns = pa.Table.from_batches(listed).columns
         cast = [
