@@ -21,8 +21,8 @@ from sordino.engines.statements.dialect import (
     SALT,
     AbstractDialect,
     CellRule,
-    as_integer,
     each_of,
+    integer_cell,
     within_calendar,
 )
 from sordino.engines.statements.templates import function
@@ -211,7 +211,7 @@ def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
 
 
 _RULES: Final[Mapping[str, CellRule]] = {
-    "i64": as_integer,
+    "i64": integer_cell,
     "f64": _double,
     "text": _text,
     "bool": lambda value, _: value,

@@ -26,8 +26,8 @@ from sordino.engines.statements.dialect import (
     SALT,
     AbstractDialect,
     CellRule,
-    as_integer,
     each_of,
+    integer_cell,
     within_calendar,
 )
 from sordino.engines.statements.plans import Subquery, Writer, order_by_all
@@ -308,7 +308,7 @@ def _time(value: Sql, arrow: pa.DataType) -> Sql:
 
 
 _RULES: Final[Mapping[str, CellRule]] = {
-    "i64": as_integer,
+    "i64": integer_cell,
     "f64": _double,
     "text": _text,
     "bool": lambda value, _: value,

@@ -279,7 +279,7 @@ def each_of(name: str, entries: Sql, arrow: pa.DataType, rule: CellRule) -> Sql:
     return function(name, entries, changed)
 
 
-def as_integer(value: Sql, arrow: pa.DataType) -> Sql:
+def integer_cell(value: Sql, arrow: pa.DataType) -> Sql:
     """Return an integer as an i64, null beyond its range."""
     return value if pa.types.is_int64(arrow) else as_type_or_null(value, "BIGINT")
 

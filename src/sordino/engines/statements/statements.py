@@ -112,10 +112,10 @@ def _leaf_rows(work: Writer, node: LeafNode) -> Subquery:
     select = exp.Select().from_(leaf.item, copy=False)
     if leaf.condition is not None:
         select = select.where(leaf.condition, copy=False)
-    return work.part(select, _listed(leaf.columns, node), node.schema)
+    return work.part(select, _schema_pairs(leaf.columns, node), node.schema)
 
 
-def _listed(columns: Columns, node: AbstractNode) -> Pairs:
+def _schema_pairs(columns: Columns, node: AbstractNode) -> Pairs:
     return [(name, columns[name]) for name in node.schema]
 
 
@@ -192,7 +192,7 @@ def _memberships(work: Writer, node: Memberships) -> Subquery:
         partition_by=[pairs.columns[name] for name in node.per],
     )
     columns = {**pairs.columns, node.size: size}
-    return work.part(select_from(pairs), _listed(columns, node), node.schema)
+    return work.part(select_from(pairs), _schema_pairs(columns, node), node.schema)
 
 
 def _rows_of_ids(work: Writer, node: Gathered) -> Subquery:
@@ -204,7 +204,7 @@ def _rows_of_ids(work: Writer, node: Gathered) -> Subquery:
         value = work.render(extreme.expression, below.columns)
         columns[name] = (exp.Max if extreme.is_greatest else exp.Min)(this=value)
     select = select_groups(below, [below.columns[name] for name in node.per])
-    return work.part(select, _listed(columns, node), node.schema)
+    return work.part(select, _schema_pairs(columns, node), node.schema)
 
 
 def _join(work: Writer, node: Join) -> Subquery:
@@ -215,7 +215,7 @@ def _join(work: Writer, node: Join) -> Subquery:
         table_named(right.name), on=agree, join_type=kind, copy=False
     )
     columns = {**right.columns, **left.columns}
-    return work.part(select, _listed(columns, node), node.schema)
+    return work.part(select, _schema_pairs(columns, node), node.schema)
 
 
 def _explode(work: Writer, node: Explode) -> Subquery:
@@ -314,10 +314,10 @@ class Leaves:
             rows, read, table = form.empty_table(), node.name, KEPT
         else:
             rows, read, table = node.rows, name, "public rows"
-        kept = table == KEPT
+        there = table == KEPT
         places = tuple(rows.column_names.index(known_as) for known_as in node.schema)
         source = TableSource(rows)
-        self.handed.append(Handed(table, name, source, places, kept, given=not kept))
+        self.handed.append(Handed(table, name, source, places, there, given=not there))
         item = handed_table(read)
         item.meta[SOURCE] = name
         columns = {
