@@ -106,7 +106,7 @@ _KINDS: Final = {
 }
 """What DuckDB calls the nodes that a statement of ours has; of another name is none."""
 _JOINS: Final = frozenset({
-    *("HASH_JOIN", "NESTED_LOOP_JOIN", "BLOCKWISE_NL_JOIN", "PIECEWISE_MERGE_JOIN"),
+    *("HASH_JOIN", "NESTED_LOOP_JOIN", "BLOCKWISE_NL_JOIN", "PIECEWISE_MERGE_JOIN")
 })
 _ASKED: Final = frozenset({
     *("Function", "Table", "Type", "CTE Index", "CTE Mode", "Consumer", "Projections"),

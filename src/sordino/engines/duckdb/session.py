@@ -279,12 +279,7 @@ class DuckDB(AbstractDatabase):
 
     dialect = DUCKDB
 
-    def __init__(
-        self,
-        limits: Mapping[str, Any],
-        *,
-        progress: bool = False,
-    ) -> None:
+    def __init__(self, limits: Mapping[str, Any], *, progress: bool = False) -> None:
         self._limits = limits
         self._progress = progress
         self._paths: dict[str, None] = {}

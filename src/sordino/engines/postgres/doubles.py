@@ -487,12 +487,7 @@ def _are_unlike(rest: Sql, divisor: Sql) -> Sql:
 
 def _remainder(a: Sql, b: Sql) -> Sql:
     is_nan = reduce(
-        any_of,
-        (
-            equals_nan(a.copy()),
-            equals_nan(b.copy()),
-            equals_infinity(a.copy()),
-        ),
+        any_of, (equals_nan(a.copy()), equals_nan(b.copy()), equals_infinity(a.copy()))
     )
     missing = any_of(templates.is_missing(a.copy()), templates.is_missing(b.copy()))
     size = let((_bits(a), _bits(b)), _of_bits)
@@ -578,10 +573,7 @@ def _remainder_scaled(rest: Sql, low: Sql, high: Sql) -> Sql:
 def _remainder_power(exponent: Sql, places: int, constant: Callable[[int], Sql]) -> Sql:
     """Return 2^exponent as a product of constants, one for each bit that is set."""
     factors = (
-        templates.case(
-            [(_has_bit(exponent, place), constant(1 << place))],
-            constant(0),
-        )
+        templates.case([(_has_bit(exponent, place), constant(1 << place))], constant(0))
         for place in range(places)
     )
     return reduce(templates.multiplied_by, factors)

@@ -77,7 +77,7 @@ class LeafKind(Enum):
 
 
 _VALUES: Final = frozenset({
-    *("CTERelationRef", "EmptyRelation", "LocalRelation", "OneRowRelation", "Range"),
+    *("CTERelationRef", "EmptyRelation", "LocalRelation", "OneRowRelation", "Range")
 })
 _PACKAGE: Final = "org.apache.spark.sql.execution.datasources"
 _FORMATS: Final = frozenset({
@@ -191,7 +191,7 @@ old one; and what a user has cached of the old one would be taken for ours.
 """
 _MARKS: Final = itertools.count()
 _SUBQUERIES: Final = frozenset({
-    *("Exists", "LateralSubquery", "ListQuery", "ScalarSubquery"),
+    *("Exists", "LateralSubquery", "ListQuery", "ScalarSubquery")
 })  # expressions with a plan inside; others would be found in the executed plan
 
 
@@ -347,7 +347,7 @@ class _Rebuilding:
 
 
 _PLAN_VALUES: Final = frozenset({
-    *("EmptyRelationExec", "LocalTableScanExec", "OneRowRelationExec", "RangeExec"),
+    *("EmptyRelationExec", "LocalTableScanExec", "OneRowRelationExec", "RangeExec")
 })
 _NO_PLACE: Final = frozenset({"SinglePartition$", "UnknownPartitioning"})
 

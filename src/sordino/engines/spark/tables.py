@@ -73,7 +73,7 @@ _TOTALS: Final = frozenset({
     *("VariancePop", "VarianceSamp"),
 })  # of sums of doubles the last digits depend on the order: ADR 223 says so
 _CHOOSE: Final = frozenset({
-    *("GlobalLimit", "LimitAll", "LocalLimit", "Offset", "Sample", "Tail"),
+    *("GlobalLimit", "LimitAll", "LocalLimit", "Offset", "Sample", "Tail")
 })
 """Nodes of a plan that take rows by where they happen to lie."""
 _LISTS: Final = frozenset({"CollectList", "CollectSet"})
@@ -88,7 +88,7 @@ _ASKED: Final = _RANKS | frozenset({
 })
 """Expressions that are computed from no other."""
 _OF_MANY: Final = frozenset({
-    *("Aggregate", "Deduplicate", "Distinct", "Except", "Intersect", "Window"),
+    *("Aggregate", "Deduplicate", "Distinct", "Except", "Intersect", "Window")
 })
 """Nodes that take rows for alike."""
 _REMEDY: Final = (

@@ -391,9 +391,7 @@ def _render(
             key = id(expression), id(columns)
             if key not in parameters.calls:
                 parameters.calls[key] = _RenderedCall(
-                    expression,
-                    columns,
-                    *_render_call(expression, columns, parameters),
+                    expression, columns, *_render_call(expression, columns, parameters)
                 )
             known = parameters.calls[key]
             return known.node.copy(), known.argument
