@@ -11,7 +11,7 @@ from sordino.engines.conformance.plans import (
     PLAIN_CASES,
     Case,
     Sources,
-    case_of,
+    case_about,
     endless_rows,
     question_of,
     whole_case,
@@ -68,8 +68,8 @@ GATHERED_CASES: Final = (
         lambda t: _one_per_id(t["visits"], "ward", "seen"),
         "ward",
     ),
-    case_of("how many per id", lambda t: _one_per_id(t["visits"]), "rows", "wards"),
-    case_of(
+    case_about("how many per id", lambda t: _one_per_id(t["visits"]), "rows", "wards"),
+    case_about(
         "one row per id of rows kept",
         lambda t: _one_per_id(plans.bound_rows(t["visits"], ("id",), 1)),
         totals=(Total(lit(1)), Total(col("sum")), Distinct(("last",))),
@@ -88,7 +88,7 @@ GATHERED_CASES: Final = (
             first=Extreme(col("first"), is_greatest=False),
         ),
     ),
-    case_of(
+    case_about(
         "extremes of missing values",
         lambda t: _one_per_id(t["visits"], "ward"),
         "last",
@@ -170,7 +170,7 @@ BOUNDED_CASES: Final = (
             3,
         ),
     ),
-    case_of(
+    case_about(
         "bounds over lists",
         lambda t: plans.explode_rows(
             plans.bound_rows(t["visits"], ("ward",), 2), "codes"
@@ -191,28 +191,28 @@ BOUNDED_CASES: Final = (
 
 PEOPLE: Final = Distinct(("id",))
 ADDING_CASES: Final = (
-    case_of(
+    case_about(
         "one row per id, in parts",
         lambda t: _one_per_id(plans.bound_rows(t["visits"], ("id",), 2), "ward"),
         "rows",
         totals=(Total(col("sum")), Total(col("least")), Distinct(("id", "ward"))),
     ),
-    case_of(
+    case_about(
         "keep rows, few columns",
         lambda t: plans.bound_rows(t["visits"], ("id",), 1),
         "ward",
     ),
-    case_of(
+    case_about(
         "keep rows, no columns", lambda t: plans.bound_rows(t["visits"], ("id",), 1)
     ),
-    case_of(
+    case_about(
         "people in wards",
         lambda t: plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
         "ward",
         totals=(Total(lit(1)), PEOPLE, Distinct(("days", "id"))),
         keys={"ward": [None, "a", "b", "z"]},
     ),
-    case_of(
+    case_about(
         "rows of groups of people",
         lambda t: plans.bound_rows(
             plans.bound_groups(t["visits"], ("id",), ("ward",), 2), ("ward", "id"), 1
@@ -221,7 +221,7 @@ ADDING_CASES: Final = (
         "ok",
         totals=(PEOPLE, Total(col("id"))),
     ),
-    case_of(
+    case_about(
         "parts beyond the limits",
         lambda t: plans.bound_rows(t["visits"], ("id",), 2),
         totals=(
@@ -230,7 +230,7 @@ ADDING_CASES: Final = (
             Total((col("id") * 4 - 7) * 2**54),
         ),
     ),
-    case_of(
+    case_about(
         "public facts of few rows",
         lambda t: plans.join_rows(
             plans.filter_rows(

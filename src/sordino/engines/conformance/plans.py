@@ -260,7 +260,7 @@ class Case:
     asked: Callable[[Sources], Question]
 
 
-def case_of(
+def case_about(
     name: str,
     rows: Callable[[Sources], AbstractNode],
     *by: str,
@@ -278,13 +278,13 @@ def whole_case(name: str, rows: Callable[[Sources], AbstractNode], *by: str) -> 
 
 def case_by_column(name: str) -> Case:
     """Return a case of groups by a column."""
-    return case_of(f"by {name}", itemgetter("visits"), name)
+    return case_about(f"by {name}", itemgetter("visits"), name)
 
 
 def case_of_odd_column(name: str) -> Case:
     """Return a case of a column of an odd name."""
     totals = (Total(col(name)), Distinct((name,)))
-    return case_of(f"column {name!r}", itemgetter("strange"), name, totals=totals)
+    return case_about(f"column {name!r}", itemgetter("strange"), name, totals=totals)
 
 
 def endless_rows(row: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
@@ -310,42 +310,42 @@ def rows_then_failure(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 BY: Final = ("id", "ward", "days", "ok", "born", "seen")
 PLAIN_CASES: Final = (
-    case_of("count", itemgetter("visits")),
-    case_of("count of nothing", itemgetter("empty")),
-    case_of("groups of nothing", itemgetter("empty"), "ward"),
-    case_of("keys of nothing", itemgetter("empty"), "ward", keys={"ward": ["a"]}),
-    case_of("no keys", itemgetter("visits"), "ward", keys={"ward": []}),
+    case_about("count", itemgetter("visits")),
+    case_about("count of nothing", itemgetter("empty")),
+    case_about("groups of nothing", itemgetter("empty"), "ward"),
+    case_about("keys of nothing", itemgetter("empty"), "ward", keys={"ward": ["a"]}),
+    case_about("no keys", itemgetter("visits"), "ward", keys={"ward": []}),
     *map(case_by_column, BY),
     whole_case("by all", itemgetter("visits"), *BY),
     *map(case_of_odd_column, ODD),
-    case_of(
+    case_about(
         "keys of text",
         itemgetter("visits"),
         "ward",
         totals=(Total(col("id")), Total(lit(None, "i64")), Distinct(("id", "days"))),
         keys={"ward": [None, "A", "a", "b", "e\u0301", "\u00e9", "z"]},
     ),
-    case_of(
+    case_about(
         "keys of doubles",
         itemgetter("visits"),
         "days",
         keys={"days": [None, -1e300, 0.0, NAN]},
     ),
-    case_of(
+    case_about(
         "keys of a range",
         itemgetter("visits"),
         "id",
         totals=(Total(lit(1)), Total(col("id"))),
         keys={"id": [-1, 0, 1, 2, 3]},
     ),
-    case_of(
+    case_about(
         "keys of a box",
         lambda t: project_to(t["visits"], id=col("id"), n=col("id") * 2 - 1),
         "id",
         "n",
         keys={"id": [1, 1, 1, 2, 2, 2], "n": [1, 2, 3, 1, 2, 3]},
     ),
-    case_of(
+    case_about(
         "two keys",
         itemgetter("visits"),
         "ok",
@@ -354,18 +354,18 @@ PLAIN_CASES: Final = (
         keys={"ok": [None, True, True, False], "ward": ["b", "a", None, "a"]},
     ),
     whole_case("distinct", itemgetter("visits")),
-    case_of(
+    case_about(
         "distinct pairs",
         itemgetter("visits"),
         totals=(Distinct(("ward", "days")), Distinct(BY)),
     ),
-    case_of(
+    case_about(
         "saturated",
         itemgetter("visits"),
         "ok",
         totals=(Total(col("id") * 2**52), Total(lit(-(2**52))), Total(lit(2**62))),
     ),
-    case_of(
+    case_about(
         "wide sums",
         lambda t: project_to(t["visits"], id=col("id"), n=col("id") * 2**60),
         totals=(Total(col("n")), Total(-col("n") + col("id"))),
@@ -376,7 +376,7 @@ PLAIN_CASES: Final = (
             t["visits"], ward=col("days"), days=col("days") + col("id")
         ),
     ),
-    case_of("project to nothing", lambda t: project_to(t["visits"])),
+    case_about("project to nothing", lambda t: project_to(t["visits"])),
     whole_case("filter", lambda t: filter_rows(t["visits"], col("days") > 1.0)),
     whole_case("filter by bool", lambda t: filter_rows(t["visits"], col("ok"))),
     whole_case("keep unique", lambda t: bound_unique(t["visits"], ("id",)), "id"),
@@ -391,7 +391,7 @@ PLAIN_CASES: Final = (
         "join on doubles",
         lambda t: join_rows(t["visits"], t["wards"], ("ward", "days")),
     ),
-    case_of(
+    case_about(
         "left join on doubles",
         lambda t: join_rows(t["visits"], t["rates"], ("days",), outer=True),
         "beds",
@@ -407,69 +407,71 @@ PLAIN_CASES: Final = (
             ("id",),
         ),
     ),
-    case_of("join with nothing", lambda t: join_rows(t["empty"], t["beds"], ("ward",))),
-    case_of(
+    case_about(
+        "join with nothing", lambda t: join_rows(t["empty"], t["beds"], ("ward",))
+    ),
+    case_about(
         "explode",
         lambda t: explode_rows(t["visits"], "codes"),
         "codes",
         totals=(Total(lit(1)), Total(col("codes"))),
     ),
-    case_of(
+    case_about(
         "explode two",
         lambda t: explode_rows(t["visits"], "codes", 2),
         "id",
         totals=(Total(lit(1)), Total(col("codes"))),
     ),
-    case_of("explode unseen", lambda t: explode_rows(t["visits"], "codes"), "id"),
-    case_of(
+    case_about("explode unseen", lambda t: explode_rows(t["visits"], "codes"), "id"),
+    case_about(
         "map",
         lambda t: call_rows(t["visits"], lambda row: {"n": len(row["codes"])}, n="i64"),
         "n",
         "id",
     ),
-    case_of(
+    case_about(
         "map unseen", lambda t: call_rows(t["visits"], lambda _: {"n": 1}, n="i64")
     ),
-    case_of(
+    case_about(
         "map of no columns",
         lambda t: call_rows(
             project_to(t["visits"]), lambda row: {"n": len(row)}, n="i64"
         ),
         "n",
     ),
-    case_of(
+    case_about(
         "broken map",
         lambda t: call_rows(t["visits"], broken_values, n="i64", x="f64", y="text"),
         "n",
         "x",
         "y",
     ),
-    case_of(
+    case_about(
         "map no dict",
         lambda t: call_rows(t["visits"], lambda _: [("n", 1)], n="i64"),
         "n",
     ),
-    case_of(
+    case_about(
         "flat map without end",
         lambda t: call_flat(t["visits"], endless_rows, 5, part="i64", ward="text"),
         "part",
         "ward",
         "id",
     ),
-    case_of(
+    case_about(
         "flat map half-way",
         lambda t: call_flat(t["visits"], rows_then_failure, None, code="i64"),
         "code",
     ),
-    case_of(
+    case_about(
         "flat map of nothing",
         lambda t: call_flat(t["visits"], lambda _: 7, 3, code="i64"),
     ),
-    case_of(
+    case_about(
         "flat map counted",
         lambda t: call_flat(t["visits"], endless_rows, 4, part="i64"),
     ),
-    case_of(
+    case_about(
         "flat map of a map",
         lambda t: filter_rows(
             call_flat(
