@@ -450,7 +450,8 @@ class Handle:
             self.refuse_strangers()
         added = bool(self._added)
         self._reopen()
-        if not added:  # nothing was written by this act, so it may be asked again
+        # nothing was written by this act, so it may be asked again; a charge may not
+        if not added:
             return act()
         self._store.transact(self._log)
         raise self._unavailable("was read back as another than it is now")
