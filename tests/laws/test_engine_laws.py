@@ -80,6 +80,7 @@ def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
 
 
 @sampled(1, 8)
+@sampled(1, 5)
 @for_each("door", DOORS)
 def test_every_door_leads_to_the_same_answers(door: str) -> None:
     """For any database and any question, whatever holds the private rows."""

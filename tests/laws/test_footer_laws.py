@@ -39,7 +39,7 @@ from sordino.expressions.language import col, lit, when
 from sordino.query.nodes import AbstractNode, Question, Source
 from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT, in_duckdb_order
-from tests.effort import often
+from tests.effort import by_night, often
 from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write_honest
 
 GROUPS: Final = 6
@@ -276,6 +276,7 @@ LARGE: Final = 70 * 122_880
 """Rows of a size at which passes wake up that split rows, in kilobytes."""
 
 
+@by_night
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_no_footer_of_a_file_of_millions_is_believed(tmp_path: Path) -> None:

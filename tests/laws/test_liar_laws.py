@@ -224,6 +224,7 @@ def duck() -> SQLEngine:
 
 
 @sampled(2, 28)
+@sampled(1, 18)
 @for_each("lie", LIES)
 @for_each("kind", KINDS)
 @for_each("writer", WRITERS)

@@ -118,6 +118,8 @@ def test_one_row_too_many_is_found_out(
     assert is_found_out()
 
 
+@by_night
+@pytest.mark.slow
 def test_twins_that_are_not_looked_for_are_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:

@@ -290,6 +290,7 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
 
 
 @sampled(1, 6)
+@sampled(1, 3)
 @for_each("mutant", MUTANTS, ids=lambda one: one.__name__.strip("_"))
 @pytest.mark.slow
 def test_a_broken_rule_is_caught(

@@ -18,6 +18,7 @@ from sordino.errors import (
 )
 from sordino.numbers import sqrt
 from tests.batches import for_each, sampled
+from tests.effort import by_night
 from tests.postgres_server import stored_table
 
 ALL: Final = sd.PureDP(10**9)
@@ -266,6 +267,7 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
         work()
 
 
+@by_night
 @pytest.mark.slow
 def test_intervals_hold_beside_a_number_that_is_public() -> None:
     """Of 400 releases each, 95 % of the intervals hold the exact answer.

@@ -385,6 +385,7 @@ def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
 
 @pytest.mark.slow
 @sampled(1, 6)
+@sampled(1, 3)
 @for_each("mechanism", MECHANISMS, ids=repr)
 @for_each("kind", KINDS)
 def test_deviations_are_those_of_the_estimates(kind: str, mechanism: Any) -> None:
