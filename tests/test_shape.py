@@ -27,7 +27,6 @@ LONE = {
     "engines.duckdb.dialect": "laid beside the other dialects",
     "engines.duckdb.entries": "laid beside those of the other dialects",
     "engines.duckdb.row_by_row": "whether rows of a relation are of one row",
-    "engines.duckdb.tables": "kinds of sources",
     "engines.memory": "an engine",
     "engines.postgres.dialect": "laid beside the other dialects",
     "engines.postgres.views": "an argument of its own: what a view says",

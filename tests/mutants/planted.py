@@ -57,7 +57,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "kept",
         "src/sordino/engines/statements/statements.py",
-        "places = tuple(schema.names.index(name) for name in node.schema)",
+        "places = tuple(rows.column_names.index(known_as) for known_as in node.schema)",
         "places = tuple(range(len(node.schema.names)))",
         "columns of kept rows taken for others",
     ),

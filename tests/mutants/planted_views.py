@@ -14,8 +14,8 @@ PLANTED_VIEWS: Final[tuple[Planted, ...]] = (
     Planted(
         "views",
         _RELATIONS,
-        '            _make_setting(cursor, "enable_optimizer", exp.false())\n',
-        "",
+        'make_setting(cursor, "enable_optimizer", exp.false(), "SESSION")',
+        "pass",
         "a relation read with the optimisers of its connection",
     ),
     Planted(

@@ -35,8 +35,7 @@ class Settings:
 class Door:
     """Where an engine is, and what it needs; places are written module:name."""
 
-    engine: str
-    """A function that makes an engine of settings."""
+    engine: str  # a function that makes an engine of settings
     package: str = "sordino"
     """What has to be installed for it, by the extra of the engine's name."""
     at_address: str = ""
@@ -150,7 +149,6 @@ def engine_to_try(text: str) -> AbstractEngine:
 
 
 def _refuse_missing(door: Door, what: str) -> None:
-    """Refuse what needs a package that is not installed, by the extra that has it."""
     if find_spec(door.package) is None:
         extra = next(known for known, listed in DOORS.items() if listed is door)
         raise MissingDependency(what, door.package, extra)

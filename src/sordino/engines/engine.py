@@ -6,7 +6,7 @@ for all plans of one mark (`query.node_rules`) until they are forgotten; nothing
 raised, logged or returned depends on data but through the answer. Any failure is an
 `EngineFailure`, or, where no private row can have been read, an `EngineUnavailable`.
 
-Python functions of rows, held to what was declared of them.
+Python functions of rows are held to what was declared of them:
 
 | what the function does | what becomes of it |
 |---|---|
@@ -49,19 +49,20 @@ class AbstractEngine(ABC):
     """Holds the tables of one session."""
 
     _tables: dict[str, Opened]
+    _frozen: "dict[str, pa.Table]"
 
     @abstractmethod
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
         """Make a source known under a name and return its public schema.
 
         Only names and types are read, no rows; whether a text file is well-formed is
-        looked at. Declared facts take precedence over
-        those of the source; a declared column that the source lacks is refused.
+        looked at. Declared facts take precedence over those of the source; a declared
+        column that the source lacks is refused.
         """
 
-    @abstractmethod
     def lossy(self, table: str) -> frozenset[str]:
         """Return the columns of a table that lie as another type: cells can be lost."""
+        return lookup(self._tables, table).lossy
 
     @abstractmethod
     def freeze(self, table: str) -> None:
@@ -70,20 +71,20 @@ class AbstractEngine(ABC):
         Whatever becomes of its source, this session asks the rows that were read.
         """
 
-    @abstractmethod
     def frozen_rows(self, table: str) -> "pa.Table":
         """Return the rows of a frozen table: our types, sorted by all columns in turn.
 
         The same rows are the same table, but for where its chunks begin and end.
         """
+        return lookup(self._frozen, table)
 
     def doubt(self, table: str) -> str:
         """Return why a row of a table may depend on more than one row, or nothing."""
         return lookup(self._tables, table).source.doubt
 
-    @abstractmethod
     def unusable(self, table: str) -> Mapping[str, str]:
         """Return the columns of a table that are in no schema, and why."""
+        return lookup(self._tables, table).unusable
 
     @abstractmethod
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
@@ -157,7 +158,6 @@ def watch(percent: Callable[[], float]) -> Generator[None]:
 
 
 def _watch(percent: Callable[[], float], done: threading.Event) -> None:
-    """Wait, then say how far it is until the work is done."""
     began = time.monotonic()
     if done.wait(progress.PATIENCE):
         return
@@ -175,7 +175,7 @@ Row: TypeAlias = dict[str, Any]
 def mapped_row(node: MapRows, row: Row) -> Row:
     """Return a row with what the function of a node makes of it."""
     try:
-        answer = node.function(dict(row))
+        answer = node.function(dict(row))  # a copy: the row itself goes on unchanged
     except Exception:  # noqa: BLE001 whatever it raises, the row goes on without
         answer = None
     return _join_row(node, row, _as_mapping(answer))
@@ -187,13 +187,13 @@ def flat_mapped(node: FlatMap, row: Row) -> Iterator[Row]:
         answers = iter(node.function(dict(row)))
     except Exception:  # noqa: BLE001 whatever it raises, there are no rows
         return
+    # cut here: what is beyond the limit is not even made, however long it would take
     for answer in itertools.islice(_until_failure(answers), node.limit):
         yield _join_row(node, row, _as_mapping(answer))
 
 
 def _as_mapping(answer: Any) -> Mapping[str, Any]:
-    """Return what a function made, if it is a mapping: it may lie about its class."""
-    try:
+    try:  # an object may lie about its class
         return answer if isinstance(answer, Mapping) else {}
     except Exception:  # noqa: BLE001 an object of the user's own may fail
         return {}
@@ -209,7 +209,6 @@ def _until_failure(answers: Iterator[Any]) -> Iterator[Any]:
 
 
 def _join_row(node: MapRows | FlatMap, row: Row, answer: Mapping[str, Any]) -> Row:
-    """Return the columns of a node: its own from the function, others from the row."""
     return {
         name: coerce(_cell(answer, name), column.type)
         if name in node.returns

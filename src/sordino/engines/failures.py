@@ -47,7 +47,7 @@ def run_charged(work: Callable[[], T]) -> T:
     try:
         return run_guarded(work)
     except EngineUnavailable:
-        pass
+        pass  # it would say that nothing was charged
     # outside of the handler, as above
     raise EngineFailure
 

@@ -1,6 +1,4 @@
-"""The meaning of every question, in plain Python.
-
-The plain meaning of every question, in Python: what other engines are tested by.
+"""The meaning of every question, in plain Python: what other engines are tested by.
 
 Rows are dicts, a bounded group is a sorted list, a total is a sum of integers. It is
 clear and slow: for small tables and for tests.
@@ -129,7 +127,6 @@ class MemoryEngine(AbstractEngine):
     """Answers questions about small tables, row by row."""
 
     def __init__(self, *, order: Order | None = None) -> None:
-        """Draw a key for the order of rows, unless an order is given."""
         self._order = order or keyed_order(Bits().word(8))
         self._tables: dict[str, Opened] = {}
         self._frozen: dict[str, pa.Table] = {}
@@ -138,31 +135,16 @@ class MemoryEngine(AbstractEngine):
         self._closed = False
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
-        """Make a source known under a name and return its public schema."""
         self.forget()
         self._tables[table] = open_source(source, declared)
         return self._tables[table].schema
 
     def freeze(self, table: str) -> None:
-        """Read the rows of a public table, now and never again."""
         opened = lookup(self._tables, table)
         self._frozen[table] = run_uncharged(lambda: self._copy(table, opened.schema))
         self._tables[table] = freeze_source(opened, self._frozen[table])
 
-    def frozen_rows(self, table: str) -> pa.Table:
-        """Return the rows of a frozen table."""
-        return lookup(self._frozen, table)
-
-    def lossy(self, table: str) -> frozenset[str]:
-        """Return the columns of a table that lie as another type: cells can be lost."""
-        return lookup(self._tables, table).lossy
-
-    def unusable(self, table: str) -> Mapping[str, str]:
-        """Return the columns of a table that are in no schema, and why."""
-        return lookup(self._tables, table).unusable
-
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
-        """Return how many rows share their values of `on`, at most."""
         opened = lookup(self._tables, table)
         narrow = Schema(tuple((name, opened.schema[name]) for name in on))
         return run_uncharged(
@@ -170,29 +152,24 @@ class MemoryEngine(AbstractEngine):
         )
 
     def forget(self) -> None:
-        """Destroy the rows that are kept."""
         self._kept.clear()
 
     def close(self) -> None:
-        """Let go of all tables."""
         self._closed = True
         self.forget()
         self._tables.clear()
         self._frozen.clear()
 
     def prepare(self, question: Question) -> Callable[[], pa.Table]:
-        """Rehearse a question on empty tables, and return what answers it."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
         run_uncharged(lambda: self._rehearse(question))
         return lambda: self.answer(question)
 
     def answer(self, question: Question) -> pa.Table:
-        """Return the exact totals."""
         return run_guarded(lambda: self._answer(question))
 
     def statement(self, question: Question) -> str:
-        """Return the steps, the first one first."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
         return "\n".join(_steps(question.rows))
@@ -228,7 +205,6 @@ class MemoryEngine(AbstractEngine):
         ]
 
     def _read_rows(self, table: str, names: tuple[str, ...]) -> list[Row]:
-        """Return columns of a table, as our types."""
         opened = lookup(self._tables, table)
         columns = [opened.stored[name] for name in names]
         cells = opened.source.read([column.place for column in columns])
@@ -256,7 +232,6 @@ class MemoryEngine(AbstractEngine):
         return sorted(range(len(tuples)), key=keys.__getitem__)
 
     def _rehearse(self, question: Question) -> None:
-        """Answer a question of tables that have the columns, but no rows."""
         bare = MemoryEngine(order=self._order)
         for name in tables_of(question.rows):
             opened = lookup(self._tables, name)
@@ -266,12 +241,10 @@ class MemoryEngine(AbstractEngine):
         bare._answer(replace(question, keys=keys))
 
     def _copy(self, table: str, schema: Schema) -> pa.Table:
-        """Return the rows of a table, sorted by all columns in turn."""
         rows = [tuple(row.values()) for row in self.rows(Source(table, schema))]
         return table_in_memory(sorted(rows, key=sort_values), schema)
 
     def _answer(self, question: Question) -> pa.Table:
-        """Return the totals of each group."""
         groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
         leaves = with_kept_rows(question.rows, self._plans.name)
         for row in self.rows(prune_question(replace(question, rows=leaves))):
@@ -301,7 +274,6 @@ class MemoryEngine(AbstractEngine):
 
 
 def _retype(value: Any, stored: Stored) -> Any:
-    """Return a value as it is declared, where that is not how it lies."""
     return value if stored.reading is None else stored.reading.value({"x": value})
 
 
@@ -311,7 +283,6 @@ def _multiplicity(rows: list[Row], on: tuple[str, ...]) -> int:
 
 
 def _group(rows: Iterable[Row], names: Iterable[str]) -> list[list[Row]]:
-    """Return the rows that agree in some columns, together."""
     listed = tuple(names)
     groups: defaultdict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:

@@ -26,10 +26,8 @@ class FoldersHere(AbstractFolders):
     """The folders of this machine."""
 
     def files_in(self, folder: str) -> Sequence[WrittenFile]:
-        """Return the files of a folder, as they are now."""
         shown: Sequence[WrittenFile] = office.files_in(Path(folder))
         return shown
 
     def write_label(self, folder: str, name: str, text: str) -> None:
-        """Write a text into a folder, unless a file of this name is there."""
         office.write_label(Path(folder, name), text)

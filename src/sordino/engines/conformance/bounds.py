@@ -11,8 +11,10 @@ from sordino.engines.conformance.plans import (
     PLAIN_CASES,
     Case,
     Sources,
+    case_about,
     endless_rows,
     question_of,
+    whole_case,
     whole_question,
 )
 from sordino.expressions.language import Expression, col, lit, when
@@ -30,13 +32,11 @@ def case_of_few_rows(name: str, limit: int) -> Case:
 
 
 def _groups_of_people(rows: AbstractNode, groups: tuple[str, ...]) -> Question:
-    """Return a question for groups, and how many all of their people are in."""
     sizes = plans.sized_memberships(rows, ("id",), groups)
     return question_of(sizes, *groups, totals=(Total(lit(1)), Total(col("size"))))
 
 
 def _one_per_id(rows: AbstractNode, *by: str) -> AbstractNode:
-    """Return what the rows of each id come to: totals and extremes of every type."""
     return plans.gather_rows(
         rows,
         "id",
@@ -54,7 +54,6 @@ def _one_per_id(rows: AbstractNode, *by: str) -> AbstractNode:
 
 
 def _without_nan(rows: AbstractNode, name: str) -> Expression:
-    """Return a column without NaN, of a database that holds doubles or none."""
     value = col(name)
     if rows.schema[name].type != "f64":
         return value
@@ -62,81 +61,69 @@ def _without_nan(rows: AbstractNode, name: str) -> Expression:
 
 
 GATHERED_CASES: Final = (
-    Case("one row per id", lambda t: whole_question(_one_per_id(t["visits"]))),
-    Case(
-        "one row per id of nothing", lambda t: whole_question(_one_per_id(t["empty"]))
-    ),
-    Case(
+    whole_case("one row per id", lambda t: _one_per_id(t["visits"])),
+    whole_case("one row per id of nothing", lambda t: _one_per_id(t["empty"])),
+    whole_case(
         "one row per id and group",
-        lambda t: whole_question(_one_per_id(t["visits"], "ward", "seen"), "ward"),
+        lambda t: _one_per_id(t["visits"], "ward", "seen"),
+        "ward",
     ),
-    Case(
-        "how many per id",
-        lambda t: question_of(_one_per_id(t["visits"]), "rows", "wards"),
-    ),
-    Case(
+    case_about("how many per id", lambda t: _one_per_id(t["visits"]), "rows", "wards"),
+    case_about(
         "one row per id of rows kept",
-        lambda t: question_of(
-            _one_per_id(plans.bound_rows(t["visits"], ("id",), 1)),
-            totals=(Total(lit(1)), Total(col("sum")), Distinct(("last",))),
-        ),
+        lambda t: _one_per_id(plans.bound_rows(t["visits"], ("id",), 1)),
+        totals=(Total(lit(1)), Total(col("sum")), Distinct(("last",))),
     ),
-    Case(
+    whole_case(
         "rows kept of one row per id and group",
-        lambda t: whole_question(
-            plans.bound_rows(_one_per_id(t["visits"], "ward"), ("id",), 1)
-        ),
+        lambda t: plans.bound_rows(_one_per_id(t["visits"], "ward"), ("id",), 1),
     ),
-    Case(
+    whole_case(
         "one row per id of one row per id and group",
-        lambda t: whole_question(
-            plans.gather_rows(
-                _one_per_id(t["visits"], "ward"),
-                "id",
-                all=Total(col("rows")),
-                wards=Total(lit(1)),
-                first=Extreme(col("first"), is_greatest=False),
-            )
+        lambda t: plans.gather_rows(
+            _one_per_id(t["visits"], "ward"),
+            "id",
+            all=Total(col("rows")),
+            wards=Total(lit(1)),
+            first=Extreme(col("first"), is_greatest=False),
         ),
     ),
-    Case(
+    case_about(
         "extremes of missing values",
-        lambda t: question_of(_one_per_id(t["visits"], "ward"), "last", "any"),
+        lambda t: _one_per_id(t["visits"], "ward"),
+        "last",
+        "any",
     ),
 )
 """Rows that are gathered to one for each id, above and below other nodes."""
 
 BOUNDED_CASES: Final = (
     *(case_of_few_rows(name, limit) for name in BY for limit in (1, 2)),
-    Case(
-        "keep rows by two",
-        lambda t: whole_question(plans.bound_rows(t["visits"], ("id", "ward"), 1)),
+    whole_case(
+        "keep rows by two", lambda t: plans.bound_rows(t["visits"], ("id", "ward"), 1)
     ),
-    Case(
-        "keep rows of nothing",
-        lambda t: whole_question(plans.bound_rows(t["empty"], ("id",), 1)),
+    whole_case(
+        "keep rows of nothing", lambda t: plans.bound_rows(t["empty"], ("id",), 1)
     ),
-    Case(
+    whole_case(
         "keep groups",
-        lambda t: whole_question(
-            plans.bound_groups(t["visits"], ("id",), ("ward",), 1), "id", "ward"
-        ),
+        lambda t: plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
+        "id",
+        "ward",
     ),
-    Case(
+    whole_case(
         "keep groups of doubles",
-        lambda t: whole_question(
-            plans.bound_groups(t["visits"], ("id",), ("days",), 2), "id", "days"
-        ),
+        lambda t: plans.bound_groups(t["visits"], ("id",), ("days",), 2),
+        "id",
+        "days",
     ),
-    Case(
+    whole_case(
         "keep groups of two",
-        lambda t: whole_question(
-            plans.bound_groups(t["visits"], ("ok",), ("ward", "days"), 2)
-        ),
+        lambda t: plans.bound_groups(t["visits"], ("ok",), ("ward", "days"), 2),
     ),
-    Case(
+    whole_case(
         "keep groups of nothing",
-        lambda t: whole_question(plans.bound_groups(t["empty"], ("id",), ("ward",), 1)),
+        lambda t: plans.bound_groups(t["empty"], ("id",), ("ward",), 1),
     ),
     Case("groups of people", lambda t: _groups_of_people(t["visits"], ("ward",))),
     Case("groups of two", lambda t: _groups_of_people(t["visits"], ("ward", "days"))),
@@ -159,54 +146,44 @@ BOUNDED_CASES: Final = (
             ("ward",),
         ),
     ),
-    Case(
+    whole_case(
         "bounds on bounds",
-        lambda t: whole_question(
-            plans.bound_rows(
-                plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
-                ("id", "ward"),
-                1,
-            ),
-            "id",
+        lambda t: plans.bound_rows(
+            plans.bound_groups(t["visits"], ("id",), ("ward",), 1), ("id", "ward"), 1
         ),
+        "id",
     ),
-    Case(
+    whole_case(
         "bounds on both sides of a join",
-        lambda t: whole_question(
-            plans.join_rows(
-                plans.bound_rows(t["visits"], ("ward",), 1),
-                plans.bound_unique(t["beds"], ("ward",)),
-                ("ward",),
-                outer=True,
-            )
+        lambda t: plans.join_rows(
+            plans.bound_rows(t["visits"], ("ward",), 1),
+            plans.bound_unique(t["beds"], ("ward",)),
+            ("ward",),
+            outer=True,
         ),
     ),
-    Case(
+    whole_case(
         "bounds over a map",
-        lambda t: whole_question(
-            plans.bound_rows(
-                plans.call_flat(t["visits"], endless_rows, 5, part="i64", ward="text"),
-                ("id",),
-                3,
-            )
+        lambda t: plans.bound_rows(
+            plans.call_flat(t["visits"], endless_rows, 5, part="i64", ward="text"),
+            ("id",),
+            3,
         ),
     ),
-    Case(
+    case_about(
         "bounds over lists",
-        lambda t: question_of(
-            plans.explode_rows(plans.bound_rows(t["visits"], ("ward",), 2), "codes"),
-            "codes",
-            "ward",
+        lambda t: plans.explode_rows(
+            plans.bound_rows(t["visits"], ("ward",), 2), "codes"
         ),
+        "codes",
+        "ward",
     ),
-    Case(
+    whole_case(
         "bounds over a filter over a bound",
-        lambda t: whole_question(
-            plans.bound_rows(
-                plans.filter_rows(plans.bound_rows(t["visits"], ("id",), 2), col("ok")),
-                ("ward",),
-                1,
-            )
+        lambda t: plans.bound_rows(
+            plans.filter_rows(plans.bound_rows(t["visits"], ("id",), 2), col("ok")),
+            ("ward",),
+            1,
         ),
     ),
 )
@@ -214,71 +191,59 @@ BOUNDED_CASES: Final = (
 
 PEOPLE: Final = Distinct(("id",))
 ADDING_CASES: Final = (
-    Case(
+    case_about(
         "one row per id, in parts",
-        lambda t: question_of(
-            _one_per_id(plans.bound_rows(t["visits"], ("id",), 2), "ward"),
-            "rows",
-            totals=(Total(col("sum")), Total(col("least")), Distinct(("id", "ward"))),
-        ),
+        lambda t: _one_per_id(plans.bound_rows(t["visits"], ("id",), 2), "ward"),
+        "rows",
+        totals=(Total(col("sum")), Total(col("least")), Distinct(("id", "ward"))),
     ),
-    Case(
+    case_about(
         "keep rows, few columns",
-        lambda t: question_of(plans.bound_rows(t["visits"], ("id",), 1), "ward"),
+        lambda t: plans.bound_rows(t["visits"], ("id",), 1),
+        "ward",
     ),
-    Case(
-        "keep rows, no columns",
-        lambda t: question_of(plans.bound_rows(t["visits"], ("id",), 1)),
+    case_about(
+        "keep rows, no columns", lambda t: plans.bound_rows(t["visits"], ("id",), 1)
     ),
-    Case(
+    case_about(
         "people in wards",
-        lambda t: question_of(
-            plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
-            "ward",
-            totals=(Total(lit(1)), PEOPLE, Distinct(("days", "id"))),
-            keys={"ward": [None, "a", "b", "z"]},
-        ),
+        lambda t: plans.bound_groups(t["visits"], ("id",), ("ward",), 1),
+        "ward",
+        totals=(Total(lit(1)), PEOPLE, Distinct(("days", "id"))),
+        keys={"ward": [None, "a", "b", "z"]},
     ),
-    Case(
+    case_about(
         "rows of groups of people",
-        lambda t: question_of(
-            plans.bound_rows(
-                plans.bound_groups(t["visits"], ("id",), ("ward",), 2),
-                ("ward", "id"),
-                1,
-            ),
-            "ward",
-            "ok",
-            totals=(PEOPLE, Total(col("id"))),
+        lambda t: plans.bound_rows(
+            plans.bound_groups(t["visits"], ("id",), ("ward",), 2), ("ward", "id"), 1
         ),
+        "ward",
+        "ok",
+        totals=(PEOPLE, Total(col("id"))),
     ),
-    Case(
+    case_about(
         "parts beyond the limits",
-        lambda t: question_of(
-            plans.bound_rows(t["visits"], ("id",), 2),
-            totals=(
-                Total(lit(2**62)),
-                Total((col("id") * 4 - 7) * 2**51),
-                Total((col("id") * 4 - 7) * 2**54),
-            ),
+        lambda t: plans.bound_rows(t["visits"], ("id",), 2),
+        totals=(
+            Total(lit(2**62)),
+            Total((col("id") * 4 - 7) * 2**51),
+            Total((col("id") * 4 - 7) * 2**54),
         ),
     ),
-    Case(
+    case_about(
         "public facts of few rows",
-        lambda t: question_of(
-            plans.join_rows(
-                plans.filter_rows(
-                    plans.rename_columns(
-                        plans.bound_rows(t["visits"], ("id",), 3), {"id": "x"}
-                    ),
-                    col("days") > -1.0,
+        lambda t: plans.join_rows(
+            plans.filter_rows(
+                plans.rename_columns(
+                    plans.bound_rows(t["visits"], ("id",), 3), {"id": "x"}
                 ),
-                t["beds"],
-                ("ward",),
+                col("days") > -1.0,
             ),
-            "ward",
-            totals=(Total(col("beds")), Distinct(("x",))),
+            t["beds"],
+            ("ward",),
         ),
+        "ward",
+        totals=(Total(col("beds")), Distinct(("x",))),
     ),
 )
 """Bounds of one id, whose totals may be added from parts of the ids."""

@@ -1,7 +1,5 @@
 """Every operation with every combination of types, at edge values.
 
-Every operation with every combination of types.
-
 An engine keeps the meaning of expressions if, for each form and any values of its
 types, it gives what `value` gives.
 """
@@ -126,7 +124,6 @@ class Form:
 def _each(
     name: str, types: Iterator[tuple[str, ...]], build: Callable[..., Expression]
 ) -> Iterator[Form]:
-    """Return a form for each combination of types."""
     return (Form(name, kinds, build) for kinds in types)
 
 
@@ -135,12 +132,10 @@ def _pairs() -> Iterator[tuple[str, ...]]:
 
 
 def _same(count: int) -> Iterator[tuple[str, ...]]:
-    """Return each type several times."""
     return ((kind,) * count for kind in EXTREMES)
 
 
 def _single_types(*kinds: str) -> Iterator[tuple[str, ...]]:
-    """Return one argument of each type."""
     return ((kind,) for kind in kinds)
 
 

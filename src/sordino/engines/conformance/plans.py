@@ -1,15 +1,11 @@
-"""Plans that every engine must answer alike, and their tables.
-
-What every engine must answer alike: a list of questions about small tables.
-
-An engine passes when it gives the answers of the memory engine.
-"""
+"""Plans that every engine must answer as the memory engine does, and their tables."""
 
 import datetime as dt
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Final, final
 
 import pyarrow as pa
@@ -53,11 +49,9 @@ def project_to(child: AbstractNode, **columns: AbstractExpression) -> Project:
 
 def rename_columns(child: AbstractNode, names: dict[str, str]) -> Project:
     """Return all columns, some under another name."""
-    named = [(names.get(name, name), col(name)) for name in child.schema]
-    schema = Schema.of(
-        (name, expression.column(child.schema)) for name, expression in named
+    return project_to(
+        child, **{names.get(name, name): col(name) for name in child.schema}
     )
-    return Project(child, tuple(named), schema)
 
 
 def filter_rows(child: AbstractNode, condition: AbstractExpression) -> Filter:
@@ -204,20 +198,7 @@ ODD: Final = ('a"b;--', "", "a.b", "select", "line\nbreak", "A.B", "$salt", "c0"
 VISITS: Final = pa.table({
     "id": pa.array([1, 1, 1, 1, 2, 2, 3, None, None, None, 4, 4], pa.int64()),
     "ward": ["a", "b", "b", "c", "a", None, "é", "a", "a", "b", "e\u0301", "e\u0301"],
-    "days": pa.array([
-        1.0,
-        -0.0,
-        0.0,
-        NAN,
-        -NAN,
-        None,
-        math.inf,
-        2.5,
-        2.5,
-        -1e300,
-        3.0,
-        3.0,
-    ]),
+    "days": [1.0, -0.0, 0.0, NAN, -NAN, None, math.inf, 2.5, 2.5, -1e300, 3.0, 3.0],
     "ok": [True, False, None, True, True, True, False, None, True, False, True, True],
     "born": pa.array([
         dt.date(1, 1, 1),
@@ -225,10 +206,7 @@ VISITS: Final = pa.table({
         None,
         *[dt.date(2000, 2, 29)] * 9,
     ]),
-    "seen": pa.array(
-        [*range(11), None],
-        pa.timestamp("us"),
-    ),
+    "seen": pa.array([*range(11), None], pa.timestamp("us")),
     "codes": [[1, 2, 2], [], None, [3], [4, None], [5], [6], [7], [8], [9], [1], [1]],
 })
 WARDS: Final = pa.table({
@@ -282,17 +260,31 @@ class Case:
     asked: Callable[[Sources], Question]
 
 
+def case_about(
+    name: str,
+    rows: Callable[[Sources], AbstractNode],
+    *by: str,
+    totals: tuple[AbstractTotal, ...] = (),
+    keys: Mapping[str, Any] | None = None,
+) -> Case:
+    """Return a case of a question about some rows."""
+    return Case(name, lambda t: question_of(rows(t), *by, totals=totals, keys=keys))
+
+
+def whole_case(name: str, rows: Callable[[Sources], AbstractNode], *by: str) -> Case:
+    """Return a case that reads each column of some rows."""
+    return Case(name, lambda t: whole_question(rows(t), *by))
+
+
 def case_by_column(name: str) -> Case:
     """Return a case of groups by a column."""
-    return Case(f"by {name}", lambda t: question_of(t["visits"], name))
+    return case_about(f"by {name}", itemgetter("visits"), name)
 
 
 def case_of_odd_column(name: str) -> Case:
     """Return a case of a column of an odd name."""
     totals = (Total(col(name)), Distinct((name,)))
-    return Case(
-        f"column {name!r}", lambda t: question_of(t["strange"], name, totals=totals)
-    )
+    return case_about(f"column {name!r}", itemgetter("strange"), name, totals=totals)
 
 
 def endless_rows(row: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
@@ -318,237 +310,179 @@ def rows_then_failure(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 BY: Final = ("id", "ward", "days", "ok", "born", "seen")
 PLAIN_CASES: Final = (
-    Case("count", lambda t: question_of(t["visits"])),
-    Case("count of nothing", lambda t: question_of(t["empty"])),
-    Case("groups of nothing", lambda t: question_of(t["empty"], "ward")),
-    Case(
-        "keys of nothing",
-        lambda t: question_of(t["empty"], "ward", keys={"ward": ["a"]}),
-    ),
-    Case("no keys", lambda t: question_of(t["visits"], "ward", keys={"ward": []})),
+    case_about("count", itemgetter("visits")),
+    case_about("count of nothing", itemgetter("empty")),
+    case_about("groups of nothing", itemgetter("empty"), "ward"),
+    case_about("keys of nothing", itemgetter("empty"), "ward", keys={"ward": ["a"]}),
+    case_about("no keys", itemgetter("visits"), "ward", keys={"ward": []}),
     *map(case_by_column, BY),
-    Case("by all", lambda t: whole_question(t["visits"], *BY)),
+    whole_case("by all", itemgetter("visits"), *BY),
     *map(case_of_odd_column, ODD),
-    Case(
+    case_about(
         "keys of text",
-        lambda t: question_of(
-            t["visits"],
-            "ward",
-            totals=(
-                Total(col("id")),
-                Total(lit(None, "i64")),
-                Distinct(("id", "days")),
-            ),
-            keys={"ward": [None, "A", "a", "b", "e\u0301", "\u00e9", "z"]},
-        ),
+        itemgetter("visits"),
+        "ward",
+        totals=(Total(col("id")), Total(lit(None, "i64")), Distinct(("id", "days"))),
+        keys={"ward": [None, "A", "a", "b", "e\u0301", "\u00e9", "z"]},
     ),
-    Case(
+    case_about(
         "keys of doubles",
-        lambda t: question_of(
-            t["visits"], "days", keys={"days": [None, -1e300, 0.0, NAN]}
-        ),
+        itemgetter("visits"),
+        "days",
+        keys={"days": [None, -1e300, 0.0, NAN]},
     ),
-    Case(
+    case_about(
         "keys of a range",
-        lambda t: question_of(
-            t["visits"],
-            "id",
-            totals=(Total(lit(1)), Total(col("id"))),
-            keys={"id": [-1, 0, 1, 2, 3]},
-        ),
+        itemgetter("visits"),
+        "id",
+        totals=(Total(lit(1)), Total(col("id"))),
+        keys={"id": [-1, 0, 1, 2, 3]},
     ),
-    Case(
+    case_about(
         "keys of a box",
-        lambda t: question_of(
-            project_to(t["visits"], id=col("id"), n=col("id") * 2 - 1),
-            "id",
-            "n",
-            keys={"id": [1, 1, 1, 2, 2, 2], "n": [1, 2, 3, 1, 2, 3]},
-        ),
+        lambda t: project_to(t["visits"], id=col("id"), n=col("id") * 2 - 1),
+        "id",
+        "n",
+        keys={"id": [1, 1, 1, 2, 2, 2], "n": [1, 2, 3, 1, 2, 3]},
     ),
-    Case(
+    case_about(
         "two keys",
-        lambda t: question_of(
-            t["visits"],
-            "ok",
-            "ward",
-            totals=(Total(lit(-3)), Total(lit(1))),
-            keys={"ok": [None, True, True, False], "ward": ["b", "a", None, "a"]},
-        ),
+        itemgetter("visits"),
+        "ok",
+        "ward",
+        totals=(Total(lit(-3)), Total(lit(1))),
+        keys={"ok": [None, True, True, False], "ward": ["b", "a", None, "a"]},
     ),
-    Case("distinct", lambda t: whole_question(t["visits"])),
-    Case(
+    whole_case("distinct", itemgetter("visits")),
+    case_about(
         "distinct pairs",
-        lambda t: question_of(
-            t["visits"], totals=(Distinct(("ward", "days")), Distinct(BY))
-        ),
+        itemgetter("visits"),
+        totals=(Distinct(("ward", "days")), Distinct(BY)),
     ),
-    Case(
+    case_about(
         "saturated",
-        lambda t: question_of(
-            t["visits"],
-            "ok",
-            totals=(Total(col("id") * 2**52), Total(lit(-(2**52))), Total(lit(2**62))),
-        ),
+        itemgetter("visits"),
+        "ok",
+        totals=(Total(col("id") * 2**52), Total(lit(-(2**52))), Total(lit(2**62))),
     ),
-    Case(
+    case_about(
         "wide sums",
-        lambda t: question_of(
-            project_to(t["visits"], id=col("id"), n=col("id") * 2**60),
-            totals=(Total(col("n")), Total(-col("n") + col("id"))),
-        ),
+        lambda t: project_to(t["visits"], id=col("id"), n=col("id") * 2**60),
+        totals=(Total(col("n")), Total(-col("n") + col("id"))),
     ),
-    Case(
+    whole_case(
         "project",
-        lambda t: whole_question(
-            project_to(t["visits"], ward=col("days"), days=col("days") + col("id"))
+        lambda t: project_to(
+            t["visits"], ward=col("days"), days=col("days") + col("id")
         ),
     ),
-    Case("project to nothing", lambda t: question_of(project_to(t["visits"]))),
-    Case(
-        "filter",
-        lambda t: whole_question(filter_rows(t["visits"], col("days") > 1.0)),
+    case_about("project to nothing", lambda t: project_to(t["visits"])),
+    whole_case("filter", lambda t: filter_rows(t["visits"], col("days") > 1.0)),
+    whole_case("filter by bool", lambda t: filter_rows(t["visits"], col("ok"))),
+    whole_case("keep unique", lambda t: bound_unique(t["visits"], ("id",)), "id"),
+    whole_case(
+        "keep unique pairs", lambda t: bound_unique(t["visits"], ("ward", "days"))
     ),
-    Case(
-        "filter by bool",
-        lambda t: whole_question(filter_rows(t["visits"], col("ok"))),
+    whole_case("join", lambda t: join_rows(t["visits"], t["beds"], ("ward",))),
+    whole_case(
+        "left join", lambda t: join_rows(t["visits"], t["beds"], ("ward",), outer=True)
     ),
-    Case(
-        "keep unique",
-        lambda t: whole_question(bound_unique(t["visits"], ("id",)), "id"),
-    ),
-    Case(
-        "keep unique pairs",
-        lambda t: whole_question(bound_unique(t["visits"], ("ward", "days"))),
-    ),
-    Case(
-        "join",
-        lambda t: whole_question(join_rows(t["visits"], t["beds"], ("ward",))),
-    ),
-    Case(
-        "left join",
-        lambda t: whole_question(
-            join_rows(t["visits"], t["beds"], ("ward",), outer=True)
-        ),
-    ),
-    Case(
+    whole_case(
         "join on doubles",
-        lambda t: whole_question(join_rows(t["visits"], t["wards"], ("ward", "days"))),
+        lambda t: join_rows(t["visits"], t["wards"], ("ward", "days")),
     ),
-    Case(
+    case_about(
         "left join on doubles",
-        lambda t: question_of(
-            join_rows(t["visits"], t["rates"], ("days",), outer=True), "beds"
-        ),
+        lambda t: join_rows(t["visits"], t["rates"], ("days",), outer=True),
+        "beds",
     ),
-    Case(
+    whole_case(
         "join with itself",
-        lambda t: whole_question(
-            join_rows(
-                t["visits"],
-                rename_columns(
-                    project_to(t["visits"], id=col("id"), ward=col("ward")),
-                    {"ward": "other"},
-                ),
-                ("id",),
-            )
-        ),
-    ),
-    Case(
-        "join with nothing",
-        lambda t: question_of(join_rows(t["empty"], t["beds"], ("ward",))),
-    ),
-    Case(
-        "explode",
-        lambda t: question_of(
-            explode_rows(t["visits"], "codes"),
-            "codes",
-            totals=(Total(lit(1)), Total(col("codes"))),
-        ),
-    ),
-    Case(
-        "explode two",
-        lambda t: question_of(
-            explode_rows(t["visits"], "codes", 2),
-            "id",
-            totals=(Total(lit(1)), Total(col("codes"))),
-        ),
-    ),
-    Case(
-        "explode unseen",
-        lambda t: question_of(explode_rows(t["visits"], "codes"), "id"),
-    ),
-    Case(
-        "map",
-        lambda t: question_of(
-            call_rows(t["visits"], lambda row: {"n": len(row["codes"])}, n="i64"),
-            "n",
-            "id",
-        ),
-    ),
-    Case(
-        "map unseen",
-        lambda t: question_of(call_rows(t["visits"], lambda _: {"n": 1}, n="i64")),
-    ),
-    Case(
-        "map of no columns",
-        lambda t: question_of(
-            call_rows(project_to(t["visits"]), lambda row: {"n": len(row)}, n="i64"),
-            "n",
-        ),
-    ),
-    Case(
-        "broken map",
-        lambda t: question_of(
-            call_rows(t["visits"], broken_values, n="i64", x="f64", y="text"),
-            "n",
-            "x",
-            "y",
-        ),
-    ),
-    Case(
-        "map no dict",
-        lambda t: question_of(
-            call_rows(t["visits"], lambda _: [("n", 1)], n="i64"), "n"
-        ),
-    ),
-    Case(
-        "flat map without end",
-        lambda t: question_of(
-            call_flat(t["visits"], endless_rows, 5, part="i64", ward="text"),
-            "part",
-            "ward",
-            "id",
-        ),
-    ),
-    Case(
-        "flat map half-way",
-        lambda t: question_of(
-            call_flat(t["visits"], rows_then_failure, None, code="i64"), "code"
-        ),
-    ),
-    Case(
-        "flat map of nothing",
-        lambda t: question_of(call_flat(t["visits"], lambda _: 7, 3, code="i64")),
-    ),
-    Case(
-        "flat map counted",
-        lambda t: question_of(call_flat(t["visits"], endless_rows, 4, part="i64")),
-    ),
-    Case(
-        "flat map of a map",
-        lambda t: question_of(
-            filter_rows(
-                call_flat(
-                    call_rows(t["visits"], lambda row: {"n": row["id"]}, n="i64"),
-                    lambda row: [{"m": row["n"]}] * (row["n"] or 0),
-                    3,
-                    m="i64",
-                ),
-                col("m") > 1,
+        lambda t: join_rows(
+            t["visits"],
+            rename_columns(
+                project_to(t["visits"], id=col("id"), ward=col("ward")),
+                {"ward": "other"},
             ),
-            "m",
+            ("id",),
         ),
+    ),
+    case_about(
+        "join with nothing", lambda t: join_rows(t["empty"], t["beds"], ("ward",))
+    ),
+    case_about(
+        "explode",
+        lambda t: explode_rows(t["visits"], "codes"),
+        "codes",
+        totals=(Total(lit(1)), Total(col("codes"))),
+    ),
+    case_about(
+        "explode two",
+        lambda t: explode_rows(t["visits"], "codes", 2),
+        "id",
+        totals=(Total(lit(1)), Total(col("codes"))),
+    ),
+    case_about("explode unseen", lambda t: explode_rows(t["visits"], "codes"), "id"),
+    case_about(
+        "map",
+        lambda t: call_rows(t["visits"], lambda row: {"n": len(row["codes"])}, n="i64"),
+        "n",
+        "id",
+    ),
+    case_about(
+        "map unseen", lambda t: call_rows(t["visits"], lambda _: {"n": 1}, n="i64")
+    ),
+    case_about(
+        "map of no columns",
+        lambda t: call_rows(
+            project_to(t["visits"]), lambda row: {"n": len(row)}, n="i64"
+        ),
+        "n",
+    ),
+    case_about(
+        "broken map",
+        lambda t: call_rows(t["visits"], broken_values, n="i64", x="f64", y="text"),
+        "n",
+        "x",
+        "y",
+    ),
+    case_about(
+        "map no dict",
+        lambda t: call_rows(t["visits"], lambda _: [("n", 1)], n="i64"),
+        "n",
+    ),
+    case_about(
+        "flat map without end",
+        lambda t: call_flat(t["visits"], endless_rows, 5, part="i64", ward="text"),
+        "part",
+        "ward",
+        "id",
+    ),
+    case_about(
+        "flat map half-way",
+        lambda t: call_flat(t["visits"], rows_then_failure, None, code="i64"),
+        "code",
+    ),
+    case_about(
+        "flat map of nothing",
+        lambda t: call_flat(t["visits"], lambda _: 7, 3, code="i64"),
+    ),
+    case_about(
+        "flat map counted",
+        lambda t: call_flat(t["visits"], endless_rows, 4, part="i64"),
+    ),
+    case_about(
+        "flat map of a map",
+        lambda t: filter_rows(
+            call_flat(
+                call_rows(t["visits"], lambda row: {"n": row["id"]}, n="i64"),
+                lambda row: [{"m": row["n"]}] * (row["n"] or 0),
+                3,
+                m="i64",
+            ),
+            col("m") > 1,
+        ),
+        "m",
     ),
 )
 """Each kind of node that keeps no choice, and each kind of total."""

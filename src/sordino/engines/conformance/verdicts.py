@@ -82,7 +82,6 @@ def verdicts(engine: SQLEngine, tables: Tables = TABLES) -> Iterator[Verdict]:
 def _questions(
     opened: Mapping[AbstractEngine, Sources], tables: Tables, unheld: frozenset[str]
 ) -> Iterator[tuple[str, Callable[[AbstractEngine], Any]]]:
-    """Yield all that an engine is asked, under a name."""
     for case in CASES:
         yield f"plan: {case.name}", partial(_answer_of_case, case, opened)
     for form in FORMS:
@@ -165,7 +164,6 @@ def _held_columns(table: pa.Table, engine: SQLEngine) -> pa.Table:
 
 
 def _is_held(row: Mapping[str, Any], unheld: frozenset[str]) -> bool:
-    """Tell whether no text of a row has an unheld character."""
     return all(
         unheld.isdisjoint(value) for value in row.values() if isinstance(value, str)
     )
@@ -183,6 +181,5 @@ def _multiplicity(table: str, on: tuple[str, ...], engine: AbstractEngine) -> in
 
 
 def _frozen_table_rows(table: str, engine: AbstractEngine) -> list[tuple[Any, ...]]:
-    """Return the rows of a table that is frozen, in their order."""
     engine.freeze(table)
     return sortable_rows(engine.frozen_rows(table))

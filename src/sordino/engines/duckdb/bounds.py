@@ -1,15 +1,12 @@
-"""Truncation in batches by how many rows ids have.
-
-Rows of a bound in portions: of ids with few rows, with very many, and the others.
+"""Truncation in portions: of ids with few rows, with very many, and the others.
 
 Digests lie in ranges, `2**bits` of one length: those of ids, to count rows in little
 room, and those of rows, of which the first range has the ones that come first. Why the
 portions together are the rows of the bound: docs/proofs/kept-rows.md, section 5.
 
-A look at how many rows ids have, before a bound is made of many rows.
-
-It decides in which portions the rows of a bound are kept, and so how long that takes;
-never which rows. What is believed of a source, its size, decides no more.
+A look at how many rows ids have decides in which portions the rows are kept, and so how
+long that takes; never which rows. What is believed of a source, its size, decides no
+more.
 
 Kernel: totals.
 """
@@ -55,10 +52,8 @@ from sordino.query.nodes import (
 
 RANGE: Final = Schema.of([("range", Column("i64", nullable=False))])
 """One column of ranges."""
-TWIN_BITS: Final = 32
-"""Of the ranges by which rows that are alike are found."""
-EARLY_BITS: Final = 5
-"""Of the ranges of which the first has the rows that come early."""
+TWIN_BITS: Final = 32  # of the ranges by which rows that are alike are found
+EARLY_BITS: Final = 5  # of the ranges of which the first has the rows that come early
 
 
 @final
@@ -73,11 +68,9 @@ class Ranges(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Say of what."""
         return f"ranges of {', '.join(self.names)}"
 
 
@@ -88,18 +81,15 @@ class Marked(AbstractNode):
 
     child: AbstractNode
     column: str
-    marks: Made
-    """Each range once."""
+    marks: Made  # each range once
     among: bool
     schema: Schema
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Say of which."""
         return f"some ranges, by {self.column}"
 
 
@@ -118,11 +108,9 @@ class KeepEarly(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the bound."""
         return f"{self.bound.describe()}, of ids with early rows"
 
 
@@ -153,20 +141,12 @@ def _keep_early(work: Writer, node: KeepEarly) -> Subquery:
     candidates = _candidates(work, node)
     numbered = number_copies(work, bound, candidates)
     place = place_in_order(work, bound, numbered)
-    placed = work.share(
-        work.part(
-            select_from(numbered),
-            columns_named(numbered, schema),
-            schema,
-            [*numbered.further, place],
-        )
-    )
+    placed = work.share(work.select(numbered, schema, [*numbered.further, place]))
     digest, number = placed.further
     limit = exp.Literal.number(bound.limit)
     last = exp.and_(number.copy().eq(limit.copy()), _is_early(digest))
-    enough = work.part(
-        select_from(placed).where(last, copy=False), columns_named(placed, bound.per)
-    )
+    # an id is settled if its last row that is kept comes early: so do all before it
+    enough = work.select(placed, bound.per, where=last)
     agree = exp.and_(
         *(
             work.dialect.same(placed.columns[name].copy(), enough.columns[name].copy())
@@ -179,15 +159,9 @@ def _keep_early(work: Writer, node: KeepEarly) -> Subquery:
 
 
 def _candidates(work: Writer, node: KeepEarly) -> Subquery:
-    """Return the rows that are early or have a twin, and a few that may have one."""
     below, schema = work.rows(node.child), node.child.schema
     names = (*node.bound.per, *node.bound.order)
-    digested = work.part(
-        select_from(below),
-        columns_named(below, schema),
-        schema,
-        [_first_digest(work, below, names)],
-    )
+    digested = work.select(below, schema, [_first_digest(work, below, names)])
     twins = work.rows(node.twins)
     (digest,), (twin,) = digested.further, twins.columns.values()
     alike = _range(digest.copy(), TWIN_BITS).eq(twin.copy())
@@ -201,7 +175,6 @@ def _candidates(work: Writer, node: KeepEarly) -> Subquery:
 
 
 def _first_digest(work: Writer, rows: Subquery, names: tuple[str, ...]) -> Sql:
-    """Return the digest of some columns of a row numbered 1."""
     return work.dialect.digest([
         *(rows.columns[name] for name in names),
         templates.bigint(1),
@@ -209,7 +182,6 @@ def _first_digest(work: Writer, rows: Subquery, names: tuple[str, ...]) -> Sql:
 
 
 def _range(digest: Sql, bits: int) -> Sql:
-    """Return in which of the ranges a digest lies, in their order."""
     shifted = exp.BitwiseRightShift(
         this=digest.copy(), expression=exp.Literal.number(64 - bits)
     )
@@ -227,18 +199,12 @@ RULES: Final[Mapping[type[Any], Rule]] = {
 }
 
 
-LEAST: Final = 2**20
-"""Of fewer rows a look costs more than it saves."""
-MOST: Final = 2**25
-"""Of more rows the counts and the copy take too much memory."""
-FINE: Final = 16
-"""The counts of the first rows are in fewer ranges by this factor."""
-SAMPLE: Final = 32
-"""Of so many rows one is looked at before the others are copied."""
-WORTH: Final = 2
-"""Of so many rows one has to be spared its place in a sort."""
-FEW: Final = 8
-"""Of so many rows of heavy ids no more than one may have a twin."""
+LEAST: Final = 2**20  # of fewer rows a look costs more than it saves
+MOST: Final = 2**25  # of more rows the counts and the copy take too much memory
+FINE: Final = 16  # the counts of the first rows are in fewer ranges by this factor
+SAMPLE: Final = 32  # of so many rows one is looked at before the others are copied
+WORTH: Final = 2  # of so many rows one has to be spared its place in a sort
+FEW: Final = 8  # of so many rows of heavy ids no more than one may have a twin
 
 
 @final
@@ -251,10 +217,7 @@ class Looks:
     salt: int
 
     def statements(self, recipe: Recipe) -> Generator[Statement]:
-        """Yield statements of all rows that are kept, each run before the next.
-
-        Portions are of a copy of the rows: of one moment, whatever a source does.
-        """
+        """Yield statements of all rows that are kept, each run before the next."""
         bound = recipe.run.rows
         size = self._size(bound) if isinstance(bound, KeepRows) else 0
         if not (isinstance(bound, KeepRows) and LEAST <= size <= MOST):
@@ -263,6 +226,7 @@ class Looks:
         if not self._first_counts(bound, size).promise_much(size):
             yield recipe.run.last
             return
+        # a copy: of one moment, whatever its source does between two portions
         counts = Counts.of(bound.limit, size)
         copied = _with_ranges(bound, counts.bits)
         copy = Kept(copied, f"{recipe.name}w", copied.schema)
@@ -278,7 +242,7 @@ class Looks:
             self.database.destroy(copy.name)
 
     def _size(self, bound: KeepRows) -> int:
-        """Return what a source says of its size, 0 where its rows may be left out."""
+        """Size that a source states; 0 where its rows may be left out."""
         below: AbstractNode = bound.child
         while isinstance(below, (Project, Filter)):
             if isinstance(below, Filter) and below.condition.names() - {*bound.per}:
@@ -291,7 +255,7 @@ class Looks:
     def _portions(
         self, bound: KeepRows, counts: "Counts", copy: Kept, there: Kept
     ) -> Iterator[AbstractNode]:
-        """Yield what is kept of heavy ids, then of the others, then of light ones."""
+        """Rows of heavy ids, then of the others, then of light ones."""
         schema, (*_, ranges) = bound.child.schema, copy.schema.columns
         total = 0
         for batch in self._columns(replace(copy, schema=Schema.of([ranges]))):
@@ -329,7 +293,7 @@ class Looks:
     def _twins(
         self, heavy: Marked, bound: KeepRows, count: int
     ) -> npt.NDArray[Any] | None:
-        """Return the ranges that several rows share, or None if many rows do."""
+        """Ranges that several rows share; None if many rows do."""
         ranges, seen = np.zeros(count, np.uint32), 0
         names = (*bound.per, *bound.order)
         for batch in self._columns(Ranges(heavy, names, TWIN_BITS)):
@@ -340,21 +304,18 @@ class Looks:
         return None if len(several) * FEW > count else np.unique(several)
 
     def _columns(self, rows: AbstractNode) -> Generator[npt.NDArray[Any]]:
-        """Yield the only column of some rows, in batches."""
         statement = self.writes.rows(rows)
         self.database.hand_parts(statement)
         for batch in self.database.batches(statement, self.salt):
             yield as_numpy(batch.column(0))
 
     def _mark(self, number: int, ranges: npt.NDArray[Any]) -> Made:
-        """Hand over ranges, as the rows of a step of some number."""
         column = as_arrow(ranges.astype(np.int64))
         self.database.hand(f"m{number}", pa.table({"c0": column}))
         return Made(number, RANGE)
 
 
 def _with_ranges(bound: KeepRows, bits: int) -> Ranges:
-    """Return the rows of a bound and the ranges of their ids, under a name of ours."""
     columns = bound.child.schema.columns
     name = "".join(("range", *bound.child.schema.names))  # longer than any of them
     schema = Schema.of([*columns, (name, Column("i64", nullable=False))])

@@ -3,7 +3,7 @@
 Kernel: totals.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, final
 
 import pyarrow as pa
@@ -12,15 +12,19 @@ from sqlglot import exp
 from sordino.aggregations.measurement import MOST
 from sordino.data.source import LONGEST, AbstractSource, is_list, kind_of, storage_type
 from sordino.engines.duckdb import bounds, tables
-from sordino.engines.duckdb import entries as sql_cells
-from sordino.engines.duckdb import entries as sql_choices
-from sordino.engines.duckdb import entries as sql_dates
-from sordino.engines.duckdb import entries as sql_numbers
-from sordino.engines.duckdb import entries as sql_text
-from sordino.engines.duckdb.entries import size_of_double
+from sordino.engines.duckdb.entries import ENTRIES, size_of_double
 from sordino.engines.duckdb.plans import nested_text
 from sordino.engines.statements import templates
-from sordino.engines.statements.dialect import SALT, AbstractDialect
+from sordino.engines.statements.dialect import (
+    LAST_DAY,
+    LAST_MOMENT,
+    SALT,
+    AbstractDialect,
+    CellRule,
+    each_of,
+    integer_cell,
+    within_calendar,
+)
 from sordino.engines.statements.templates import function
 
 _TYPES: Final = {
@@ -45,83 +49,60 @@ class DuckDBDialect(AbstractDialect):
     digest_type = pa.uint64()
     key_hash = "hash"
     tells_sums = True
-    entries: ClassVar = {
-        **sql_cells.ENTRIES,
-        **sql_choices.ENTRIES,
-        **sql_numbers.ENTRIES,
-        **sql_text.ENTRIES,
-        **sql_dates.ENTRIES,
-    }
-
+    entries: ClassVar = ENTRIES
     rules: ClassVar = bounds.RULES
 
     def placeholder(self, number: int) -> exp.Expression:
-        """Return $n."""
         return exp.Parameter(this=exp.Literal.number(number))
 
     def text(self, tree: exp.Select) -> str:
-        """Return the text in which parts stand where they are read."""
         return nested_text(tree)
 
     def in_place(
         self, source: AbstractSource, places: Sequence[int]
     ) -> exp.Expression | None:
-        """Return the call that reads Parquet files."""
         return tables.in_place(source, places)
 
     def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return a column as values of ours."""
-        return self.normalise(column, arrow)
-
-    def normalise(self, value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-        """Return a value of an Arrow type as one of ours."""
         bare = storage_type(arrow)
         if is_list(bare):
-            return _each(value, bare.value_type, self.normalise)
-        return _RULES[kind_of(arrow) or ""](value, arrow)
+            return each_of("list_transform", column, bare.value_type, self.value_of)
+        return _RULES[kind_of(arrow) or ""](column, arrow)
 
     def digest(self, values: Sequence[exp.Expression]) -> exp.Expression:
-        """Return hash(hash(values, which of them are null, the salt)).
-
-        One `hash` of several values mixes them too weakly: for a fixed first value the
-        others come in far from random orders. The hash around it mends that.
-        """
+        # one hash of several values mixes them too weakly: for a fixed first value the
+        # others come in far from random orders; the hash around it mends that
         missing = [value.is_(exp.null()) for value in values]
         salt = exp.Placeholder(this=SALT)
         inner = [value.copy() for value in (*values, *missing, salt)]
         return function("hash", function("hash", *inner))
 
     def order_term(self, value: exp.Expression) -> exp.Ordered:
-        """Return the value: NaN is greater than all, texts go by their bytes."""
+        # a total order: NaN is greater than all numbers, texts go by their bytes
         return exp.Ordered(this=value, nulls_first=True)
 
     def same(self, left: exp.Expression, right: exp.Expression) -> exp.Expression:
-        """Return IS NOT DISTINCT FROM."""
         return exp.NullSafeEQ(this=left, expression=right)
 
     def first(self, value: exp.Expression, kind: str) -> exp.Expression:
-        """Return the first value, which is the only one."""
+        # the group has one row
         del kind
         return exp.First(this=value)
 
     def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
-        """Return a semi join."""
         return rows.join(other, on=on, join_type="semi", copy=False)
 
     def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
-        """Return an anti join."""
         return rows.join(other, on=on, join_type="anti", copy=False)
 
     def stores(self, *, shared: bool) -> bool:
-        """Store what several read, and only that."""
         return shared
 
     def unnest(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
-        """Return the unnested list, or the first part of it."""
         if limit is not None:
             first, last = exp.Literal.number(1), exp.Literal.number(limit)
             entries = function("list_slice", entries.copy(), first, last)
@@ -130,18 +111,14 @@ class DuckDBDialect(AbstractDialect):
     def in_part(
         self, values: Sequence[exp.Expression], number: int, count: int
     ) -> exp.Expression:
-        """Return the rest of the digest, compared."""
         rest = exp.Mod(this=self.digest(values), expression=_whole(count))
         return rest.eq(_whole(number))
 
     def exact_sum(
         self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
     ) -> exp.Expression:
-        """Return the sum in 128 bits.
-
-        Fewer than 2**40 rows cannot overflow it: a sum of that many i64 has 103 bits,
-        and factors have 2, shifts 42.
-        """
+        # 128 bits hold it below 2**40 rows: a sum of that many i64 has 103 bits,
+        # factors have 2, shifts 42
         total = _or_zero(exp.Sum(this=value))
         if factor != 1:
             total = templates.as_type(total, "HUGEINT") * templates.as_type(
@@ -168,21 +145,18 @@ class DuckDBDialect(AbstractDialect):
         return templates.case([(few, total)])
 
     def sum_of_totals(self, total: exp.Expression) -> exp.Expression:
-        """Return the sum in 128 bits of what Arrow has held as decimals."""
         return self.exact_sum(templates.as_type(total, "HUGEINT"), 1, 0)
 
     def row_count(self, times: int) -> exp.Expression:
-        """Return count(*) times a constant, in 128 bits."""
         count = templates.as_type(exp.Count(this=exp.Star()), "HUGEINT")
         return count * templates.as_type(_whole(times), "HUGEINT")
 
     def narrow_total(self, total: exp.Expression) -> exp.Expression:
-        """Return the nearest total within the limits, in 64 bits."""
         low = function("greatest", total, _whole(-MOST))
         return templates.as_type(function("least", low, _whole(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
-        """Return count(distinct ...), which skips null, of one value or of a row."""
+        # count(distinct) skips a null, but not a row that has one: that is made null
         if len(values) == 1:
             counted = values[0].copy()
         else:
@@ -194,7 +168,6 @@ class DuckDBDialect(AbstractDialect):
 
 
 def _or_zero(total: exp.Expression) -> exp.Expression:
-    """Return a sum; that of nothing is 0."""
     return exp.Coalesce(this=total, expressions=[_whole(0)])
 
 
@@ -202,32 +175,15 @@ def _whole(number: int) -> exp.Expression:
     return exp.Literal.number(number)
 
 
-def _each(
-    entries: exp.Expression,
-    arrow: pa.DataType,
-    rule: Callable[[exp.Expression, pa.DataType], exp.Expression],
-) -> exp.Expression:
-    entry = exp.to_identifier("e")
-    normalised = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return function("list_transform", entries, normalised)
-
-
-def _integer(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    return (
-        value
-        if pa.types.is_int64(arrow)
-        else templates.as_type_or_null(value, "BIGINT")
-    )
-
-
-_EXACT: Final = 15
-"""Digits of decimals whose quotient by a power of ten is rounded once."""
+_EXACT: Final = 15  # digits of decimals that a double holds as integers
 
 
 def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
+    # adding 0.0 takes the sign of a zero, which would tell -0.0 from 0.0, and nothing
+    # else
     bare = storage_type(arrow)
     if pa.types.is_decimal(bare) and bare.precision > _EXACT:
+        # as a number it would be rounded twice: to a double, and by the power of ten
         value = templates.as_type(value, "VARCHAR")
     if not pa.types.is_float64(bare):
         value = templates.as_type_or_null(value, "DOUBLE")
@@ -241,38 +197,24 @@ def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     return exp.Case().when(fits <= _whole(LONGEST), value)
 
 
-def _bool(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    del arrow
-    return value
-
-
-def _in_range(value: exp.Expression, kind: str, last: str) -> exp.Expression:
-    """Return a date or a time of the years 1 to 9999."""
-    first = templates.as_type(exp.Literal.string("0001-01-01"), kind)
-    end = templates.as_type(exp.Literal.string(last), kind)
-    inside = exp.Between(this=value.copy(), low=first, high=end)
-    return exp.Case().when(inside, value)
-
-
 def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
     del arrow
-    date = templates.as_type_or_null(value, "DATE")
-    return _in_range(date, "DATE", "9999-12-31")
+    return within_calendar(templates.as_type_or_null(value, "DATE"), "DATE", LAST_DAY)
 
 
 def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
-    """Return a time in UTC; zoned nanoseconds have no direct cast."""
+    # zoned nanoseconds have no direct cast
     if arrow.tz is not None:
         value = templates.as_type_or_null(value, "TIMESTAMPTZ")
     time = templates.as_type_or_null(value, "TIMESTAMP")
-    return _in_range(time, "TIMESTAMP", "9999-12-31 23:59:59.999999")
+    return within_calendar(time, "TIMESTAMP", LAST_MOMENT)
 
 
-_RULES: Final[dict[str, Callable[[exp.Expression, pa.DataType], exp.Expression]]] = {
-    "i64": _integer,
+_RULES: Final[Mapping[str, CellRule]] = {
+    "i64": integer_cell,
     "f64": _double,
     "text": _text,
-    "bool": _bool,
+    "bool": lambda value, _: value,
     "date": _date,
     "time": _time,
 }

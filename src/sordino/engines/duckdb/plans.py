@@ -1,15 +1,13 @@
-"""The plan that DuckDB ran for a statement, held against the one that is written in it.
+"""A statement's text without its parts, and the plan that DuckDB ran for it.
 
-The text of a statement: a part that is not stored stands where it is read.
+A part that is not stored stands where it is read: without its optimiser DuckDB stores
+each part that has a name, whatever is said of it.
 
     WITH r0 AS NOT MATERIALIZED (SELECT ...) SELECT r0.c0 FROM r0
     ->  SELECT r0.c0 FROM (SELECT ...) AS r0
 
-Without its optimiser DuckDB stores each part that has a name, whatever is said of it.
-
-The plan that DuckDB ran for a statement, and the one that is written in it.
-
-Both are told alike: kinds of nodes, each after those below it (docs/adr/0225).
+The plan that ran is held against the one that is written in the statement. Both are
+kinds of nodes, each after those below it (docs/adr/0225):
 
     SELECT ... FROM READ_PARQUET(...) WHERE ... GROUP BY ...  ->  file, filter, groups
 
@@ -61,20 +59,17 @@ class _NestedGenerator(DuckDBGenerator):
     """Writes a part where it is read, by the text that it was given."""
 
     def __init__(self) -> None:
-        """Start with no part."""
         super().__init__(dialect="duckdb")
         self.nested: dict[str, str] = {}
         self.stored: list[str] = []
 
     def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-        """Return a table, or the part of that name."""
         text = self.nested.get(expression.name)
         if text is None:
             return super().table_sql(expression, sep)
         return f"({text}){sep}{expression.name}"
 
     def with_sql(self, expression: exp.With) -> str:
-        """Return the parts that are stored."""
         del expression
         return f"WITH {', '.join(self.stored)}" if self.stored else ""
 
@@ -111,22 +106,11 @@ _KINDS: Final = {
 }
 """What DuckDB calls the nodes that a statement of ours has; of another name is none."""
 _JOINS: Final = frozenset({
-    "HASH_JOIN",
-    "NESTED_LOOP_JOIN",
-    "BLOCKWISE_NL_JOIN",
-    "PIECEWISE_MERGE_JOIN",
+    *("HASH_JOIN", "NESTED_LOOP_JOIN", "BLOCKWISE_NL_JOIN", "PIECEWISE_MERGE_JOIN")
 })
 _ASKED: Final = frozenset({
-    "Function",
-    "Table",
-    "Type",
-    "CTE Index",
-    "Projections",
-    "Estimated Cardinality",
-    "Total Files Read",
-    "Filename(s)",
-    "CTE Mode",
-    "Consumer",
+    *("Function", "Table", "Type", "CTE Index", "CTE Mode", "Consumer", "Projections"),
+    *("Estimated Cardinality", "Total Files Read", "Filename(s)"),
 })
 """What is said of a leaf that is asked for columns, and for nothing else."""
 
@@ -160,8 +144,9 @@ def ran_as_written(connection: duckdb.DuckDBPyConnection, written: Plan) -> bool
 
 
 def _is_written(root: Callable[[], Any], written: Plan) -> bool:
-    """Compare plans; one that cannot be read is another one."""
+    # a plan that cannot be read is another one
     try:
+        # equal, not only free of filters: a belief can take a filter away, too
         return tuple(_nodes(root())) == written
     except (duckdb.Error, ValueError, LookupError, TypeError, RecursionError):
         return False
@@ -189,7 +174,6 @@ def written_plan(tree: exp.Select) -> Plan:
 
 
 def _query_plan(query: exp.Query, parts: Mapping[str, Plan]) -> Plan:
-    """Return the plan of a select or a union, of parts whose plans are known."""
     if isinstance(query, exp.Union):
         both = (_query_plan(side, parts) for side in (query.left, query.right))
         return (*(kind for side in both for kind in side), _UNION)
@@ -201,7 +185,6 @@ def _query_plan(query: exp.Query, parts: Mapping[str, Plan]) -> Plan:
 
 
 def _select_plan(select: exp.Query, parts: Mapping[str, Plan]) -> Iterator[str]:
-    """Yield the nodes of a select, in the order in which they see its rows."""
     part = select.args
     nodes = [node for listed in select.expressions for node in listed.walk()]
     yield from _item_plan(part["from_"].this, parts)
@@ -221,7 +204,6 @@ def _select_plan(select: exp.Query, parts: Mapping[str, Plan]) -> Iterator[str]:
 
 
 def _item_plan(item: exp.Expression, parts: Mapping[str, Plan]) -> Plan:
-    """Return the plan of what stands after FROM or JOIN."""
     if isinstance(item.this, exp.Anonymous):
         return (_FILE,)
     return parts.get(item.name, (_ROWS,))
@@ -240,8 +222,7 @@ def _is_unnest(node: exp.Expression) -> bool:
 
 
 def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the nodes of a plan that is told, each after those below it."""
-    left = [(root, False)]
+    left = [(root, False)]  # no recursion: a plan may be deeper than Python's stack
     last = ""
     while left:
         node, seen = left.pop()
@@ -256,7 +237,7 @@ def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _children(node: Mapping[str, Any]) -> list[Any]:
-    """Return the nodes right below one, of which a leaf that ran says nothing."""
+    # a leaf that ran tells nothing of what is below it
     return list(node.get("children", ()))
 
 
@@ -267,8 +248,9 @@ def _kind(node: Mapping[str, Any]) -> str:
         return ""
     if name in _JOINS:
         return _join(str(details["Join Type"]))
+    # whatever else a leaf says may be a filter by what a file states of itself
     if not _children(node) and set(details) - _ASKED:
         return f"{name}, asked for more than columns"
     if name == "READ_PARQUET" and details.get("Projections"):
         return f"{name}, its columns chosen by an optimiser"
-    return _KINDS.get(name, name)
+    return _KINDS.get(name, name)  # an unknown name equals no kind that is written

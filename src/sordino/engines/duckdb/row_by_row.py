@@ -1,15 +1,10 @@
-"""Relations and views of the user: what each row is made of, and that it is of one row.
-
-DuckDB's functions of one row: of equal arguments they always give the same.
-
-A test holds each against DuckDB's catalogue; `if` and `nullif` are macros of its own.
-One that can fail stands inside of TRY.
-
-What a relation or a view says, as one statement that makes each row of one row.
+"""Relations and views of the user, written as statements that make each row of one row.
 
 DuckDB's own parser tells what a text says. It is written anew with views, tables and
 files in their places, and every computation inside of TRY: what fails for a row is
-missing for that row. Whatever is not listed here is refused.
+missing for that row. Functions are listed that always give the same of equal arguments;
+a test holds each against DuckDB's catalogue (`if` and `nullif` are macros of its own).
+Whatever is not listed here is refused.
 
 | part of a text | what becomes of it |
 |---|---|
@@ -103,8 +98,7 @@ _HOME: Final = "SELECT current_database(), current_schema()"
 _VIEW: Final = re.compile(r'CREATE VIEW (?:[^"]|"(?:[^"]|"")*")*? AS (.*);', re.DOTALL)
 """The first AS that does not stand in a quoted name."""
 
-Home = tuple[str, str]
-"""A database and a schema."""
+Home = tuple[str, str]  # a database and a schema
 
 
 @final
@@ -209,13 +203,7 @@ _SELECT: Final = ("select_list", "from_table", "where_clause")
 _BARE: Final = {"COLUMN_REF", "CONSTANT", "STAR"}
 _CLASSES: Final = {
     *_BARE,
-    "BETWEEN",
-    "CASE",
-    "CAST",
-    "COMPARISON",
-    "CONJUNCTION",
-    "FUNCTION",
-    "OPERATOR",
+    *("BETWEEN", "CASE", "CAST", "COMPARISON", "CONJUNCTION", "FUNCTION", "OPERATOR"),
     "TYPE",
 }
 _KINDS_OF_JOINED: Final = {"UNION": "UNION ALL", "UNION_BY_NAME": "UNION ALL BY NAME"}
@@ -263,7 +251,6 @@ class RowByRow:
         return self._query(self._parse(text), {}, None)
 
     def _query(self, node: Part, known: Mapping[str, str], home: Any) -> str:
-        """Return a query with all names in their places."""
         if node["cte_map"]["map"]:
             known = dict(known)
             for entry in node["cte_map"]["map"]:
@@ -283,7 +270,7 @@ class RowByRow:
         return text
 
     def _union(self, node: Part, known: Mapping[str, str], home: Any) -> str:
-        """Return the rows of several queries, none of whose cells is cast for it."""
+        # a cell must not be cast for it: the cast may fail
         joined = _KINDS_OF_JOINED.get(node.get("setop_type", ""))
         if joined is None or node["setop_all"] is not True:
             raise _because(node["type"])
@@ -345,7 +332,7 @@ class RowByRow:
             raise NotByRow("computes a cell from other rows (an aggregate in order)")
         if name not in ROW_FUNCTIONS:
             raise NotByRow(f"calls {show(name)}, which is not known to be of one row")
-        if name in self.names.functions:
+        if name in self.names.functions:  # a macro stands before DuckDB's own function
             raise NotByRow(f"calls {show(name)}, which its connection has redefined")
 
     def _from_clause(self, table: Part, known: Mapping[str, str], home: Any) -> str:
@@ -359,7 +346,6 @@ class RowByRow:
     def _table(
         self, table: Part, known: Mapping[str, str], home: Any
     ) -> tuple[str, str]:
-        """Return the text of a table, and the name that it has where none is given."""
         allowed = {"type", "alias", "column_name_alias"}
         match table["type"]:
             case "BASE_TABLE":
@@ -384,7 +370,6 @@ class RowByRow:
         raise _because(table["type"])
 
     def _resolve_name(self, table: Part, known: Mapping[str, str], home: Any) -> str:
-        """Return what a name means: a part of the text, a view, a table or a file."""
         name = table["table_name"]
         qualifiers = [
             name for name in (table["catalog_name"], table["schema_name"]) if name
@@ -393,7 +378,7 @@ class RowByRow:
             return known[name.casefold()]
         named = self.names.find(qualifiers, name, home)
         if isinstance(named, NamedView):
-            if named in self.open_views:
+            if named in self.open_views:  # else its text would be written without end
                 raise NotByRow("is a view of itself")
             inner = RowByRow(self.parser, self.names, (*self.open_views, named))
             text = inner._query(self._parse(named.text), {}, named.home)
@@ -409,7 +394,6 @@ class RowByRow:
         return _columns_of(named.columns, named.path)
 
     def _call_text(self, call: Part) -> str:
-        """Return rows that a function makes of constants: Parquet files, or a range."""
         name = call["function_name"].casefold()
         _refuse_others(call, {*_VIEW_NAMED, *_CALLED})
         if name in self.names.functions:
@@ -428,7 +412,6 @@ class RowByRow:
         return self._files(_paths(first[1]), dict(options))
 
     def _files(self, paths: list[str], options: dict[str, Part]) -> str:
-        """Return the columns of Parquet files, and nothing that their folders say."""
         settings = []
         for name, value in options.items():
             text = self._judge_text(_constant(value))
@@ -439,10 +422,11 @@ class RowByRow:
                 settings.append(f"{name} := {text}")
             else:
                 raise NotByRow(f"reads Parquet files with {show(name)}")
+        # a column of a folder's name would be no value of the row
         settings.append("hive_partitioning := false")
         listed = ", ".join(exp.Literal.string(path).sql("duckdb") for path in paths)
         call = f"read_parquet([{listed}], {', '.join(settings)})"
-        if not self.names.are_alike(f"[{listed}]"):
+        if not self.names.are_alike(f"[{listed}]"):  # one file decides the types of all
             raise NotByRow("reads Parquet files whose columns or types differ")
         return _columns_of([name for name, _ in self.names.columns_of(call)], call)
 
@@ -462,6 +446,7 @@ class RowByRow:
         query = "SELECT json_deserialize_sql(?::JSON)"
         ((text,),) = self.parser.execute(query, [json.dumps(tree)]).fetchall()
         again = self._parse(text)["select_list"]
+        # read again: what it was judged by is what will run
         if [_without_places(item) for item in again] != [_without_places(expression)]:
             raise NotByRow("has an expression that cannot be written anew")
         return str(text).removeprefix("SELECT ")
@@ -469,11 +454,7 @@ class RowByRow:
 
 _VIEW_NAMED: Final = {"class", "type", "alias"}
 _CALLED: Final = (
-    "function_name",
-    "arguments",
-    "is_operator",
-    "order_bys",
-    "qualified_name",
+    *("function_name", "arguments", "is_operator", "order_bys", "qualified_name"),
 )
 _NAMES_OF_STARS: Final = ("exclude_list", "qualified_exclude_list", "rename_list")
 _ONE_CELL: Final[Part] = {
@@ -492,7 +473,6 @@ _ONE_CELL: Final[Part] = {
 
 
 def _parts(value: Any) -> Iterator[Part]:
-    """Yield every expression inside of one, itself first."""
     if isinstance(value, dict):
         if "class" in value:
             yield value
@@ -504,7 +484,6 @@ def _parts(value: Any) -> Iterator[Part]:
 
 
 def _refuse_others(node: Part, allowed: set[str]) -> None:
-    """Refuse a part that says anything more than is allowed."""
     for name, value in node.items():
         if value and name not in allowed | _PLACES:
             raise _because(name)
@@ -515,14 +494,13 @@ def _because(name: str) -> NotByRow:
 
 
 def _arguments(call: Part) -> list[Part]:
-    """Return the arguments of a call, none of which has a name."""
     if any(argument["name"] for argument in call["arguments"]):
         raise NotByRow(f"calls {show(call['function_name'])} with named arguments")
     return [argument["expression"] for argument in call["arguments"]]
 
 
 def _option(argument: Part) -> tuple[str, Part]:
-    """Return the name and the value of an argument, which may be written `a = 1`."""
+    # it may be written `a = 1`
     value = argument["expression"]
     if value["class"] == "COMPARISON" and value["left"]["class"] == "COLUMN_REF":
         return value["left"]["column_names"][-1].casefold(), value["right"]
@@ -536,7 +514,6 @@ def _constant(value: Part) -> Part:
 
 
 def _paths(value: Part) -> list[str]:
-    """Return the paths that a call names: one, or a list."""
     listed = [value]
     if value["class"] == "FUNCTION" and value["function_name"] == "list_value":
         listed = _arguments(value)
@@ -553,13 +530,11 @@ def _without_places(value: Any) -> Any:
 
 
 def _as_columns(text: str, columns: Any) -> str:
-    """Return a query whose columns are called otherwise, if names are given."""
     names = ", ".join(map(_quoted, columns))
     return f"FROM ({text}) AS t({names})" if names else text
 
 
 def _columns_of(names: Any, table: str) -> str:
-    """Return a table of its columns, and of nothing that is not one of them."""
     listed = [exp.column(exp.to_identifier(name, quoted=True)) for name in names]
     return f"{exp.select(*listed).sql('duckdb')} FROM {table}"
 

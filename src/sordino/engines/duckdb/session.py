@@ -1,13 +1,10 @@
 """A DuckDB of our own: its settings, its folder, statements and rows.
 
-An empty database in memory waits for the next session.
-
-For any session, nothing that it read, made or kept is in an instance that another one
-gets (docs/adr/0213).
-
 Each engine has a database of its own in memory, whose settings are locked and which
 opens no file but the sources'. Rows of a DuckDB connection of the user are read through
-a cursor of that connection, as Arrow batches: nothing is set or made there.
+a cursor of that connection, as Arrow batches: nothing is set or made there. A database
+that is shown to be empty waits for the next session: for any session, nothing that it
+read, made or kept is in an instance that another one gets (docs/adr/0213).
 
 Kernel: totals.
 """
@@ -20,7 +17,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -38,6 +35,7 @@ from sordino.engines.duckdb.plans import (
     runs_as_written,
     written_plan,
 )
+from sordino.engines.duckdb.tables import make_setting
 from sordino.engines.engine import watch
 from sordino.engines.statements.cached_rows import columns_text
 from sordino.engines.statements.database import AbstractDatabase, Room
@@ -54,25 +52,17 @@ _SETTINGS: Final = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "enable_optimizer": "false",
-}
-"""Without its optimiser DuckDB runs what is written (docs/adr/0225)."""
+}  # without its optimiser DuckDB runs what is written (docs/adr/0225)
 PROFILING: Final = "SET enable_profiling = 'no_output'"
 """Has a cursor tell by which plan a statement ran; it is told to nobody else."""
+_PROFILES: Final = exp.Array(expressions=[exp.Literal.string("enable_profiling")])
 _LAST: Final = (
     ("TimeZone", exp.Literal.string("UTC")),
-    (
-        "allowed_configs",
-        exp.Array(expressions=[exp.Literal.string("enable_profiling")]),
-    ),
+    ("allowed_configs", _PROFILES),  # it says nothing of how anything runs
     ("enable_external_access", exp.false()),
-    ("lock_configuration", exp.true()),
+    ("lock_configuration", exp.true()),  # last: nothing can be set after it
 )
-"""Settings that are made once the database is there, in this order.
-
-Profiling is set by each cursor, and says nothing of how anything runs.
-"""
-_OF_CURSORS: Final = ("TimeZone",)
-"""Settings that a cursor has of its own, unless they are made for all of them."""
+"""Settings that are made once the database is there, in this order."""
 
 
 def locked_connection(
@@ -84,21 +74,14 @@ def locked_connection(
     _set_progress(connection, progress)
     allowed = exp.Array(expressions=[exp.Literal.string(path) for path in paths])
     for name, value in (("allowed_paths", allowed), *_LAST):
-        _make_setting(connection, name, value)
+        kind = "GLOBAL" if name == "TimeZone" else None  # else a cursor has its own
+        make_setting(connection, name, value, kind)
+    # read back: a later version may ignore the switch (docs/adr/0225)
     setting = "SELECT current_setting('enable_optimizer')"
     ((optimises,),) = connection.cursor().execute(setting).fetchall()
     if str(optimises).lower() != _SETTINGS["enable_optimizer"]:
         raise EngineFailure
     return connection
-
-
-def _make_setting(
-    connection: duckdb.DuckDBPyConnection, name: str, value: exp.Expression
-) -> None:
-    kind = "GLOBAL" if name in _OF_CURSORS else None
-    equal = exp.EQ(this=exp.column(name), expression=value.copy())
-    item = exp.SetItem(this=equal, kind=kind)
-    connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
 
 
 def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None:  # noqa: FBT001 passed on
@@ -109,8 +92,8 @@ def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None: 
     if not (wanted or draws_bars(connection)):
         return
     with suppress(duckdb.InvalidInputException):
-        _make_setting(connection, "enable_progress_bar_print", exp.false())
-        _make_setting(connection, "enable_progress_bar", exp.Boolean(this=wanted))
+        make_setting(connection, "enable_progress_bar_print", exp.false())
+        make_setting(connection, "enable_progress_bar", exp.Boolean(this=wanted))
 
 
 def draws_bars(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -126,8 +109,7 @@ WHERE memory_usage_bytes > 0 OR temporary_storage_bytes > 0
 UNION ALL SELECT table_name FROM duckdb_tables()
 UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"""
 """What an instance is asked before another session gets it: it has no row."""
-_MOST: Final = 10_000
-"""Rehearsals that an instance remembers which waits."""
+_MOST: Final = 10_000  # rehearsals that an instance remembers which waits
 
 
 @final
@@ -137,13 +119,11 @@ class Instance:
     def __init__(
         self, limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool
     ) -> None:
-        """Make both: it reads these files, and no others."""
         self.mark = _mark(limits, paths, progress=progress)
         self.room = Room()
         self._home = locked_connection(
             limits, self.room.path, list(paths), progress=progress
-        )
-        """Holds the database: to close it closes all cursors."""
+        )  # holds the database: to close it closes all cursors
         alone = progress or draws_bars(self._home.cursor())
         self._first = self._home if alone else None
         """What is to be asked first, where no cursor says how far it is as wanted."""
@@ -154,10 +134,9 @@ class Instance:
         """What ran here on tables without rows: for whomever, it says no more."""
         self.plans: dict[int, tuple[str, ...]] = {}
         """The plans of texts that read files, by their marks."""
+        # not for another session: with paths it keeps pieces of files in memory; asked
+        # alone, the connection that holds it cannot be closed to let go of results
         self.spoiled = bool(paths) or alone
-        """Whether another session may not have it: something may be left in it that
-        nobody can see, or the connection that holds it was asked.
-        """
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a connection of which questions are asked."""
@@ -194,8 +173,9 @@ class Instance:
             self._cursors.pop().close()
         for name in tuple(self._places):
             self.drop_place(name)
-        if len(self.rehearsals) > _MOST:
+        if len(self.rehearsals) > _MOST:  # else it would grow with every session
             self.rehearsals.clear()
+        # DuckDB is asked what it holds: our own list of it could be wrong
         left = self._home.execute(_LEFT).fetchall()
         spilled = list(Path(self.room.path).iterdir())
         return not (left or spilled)
@@ -204,29 +184,25 @@ class Instance:
         """Let go of everything."""
         with suppress(duckdb.Error, RuntimeError):
             self._home.close()
-        self.room.close()
+        self.room.close()  # after it: what was spilled is no longer in use
 
 
 def _mark(limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool) -> str:
     return repr((sorted(limits.items()), paths, progress, tempfile.gettempdir()))
 
 
-_waiting: list[Instance] = []
-"""The instance that waits, if there is one; it is empty."""
+_waiting: list[Instance] = []  # the instance that waits, if there is one; it is empty
 _LOCK: Final = threading.Lock()
 """Who cannot have it at once does without: it is held throughout a fork."""
-_LONGEST: Final = 5.0
-"""So many seconds a fork waits for it."""
+_LONGEST: Final = 5.0  # so many seconds a fork waits for it
 
 
 def take_instance(
     limits: Mapping[str, Any], paths: tuple[str, ...], *, progress: bool
 ) -> Instance:
-    """Return the instance that waits, if it is set in this way, or a new one.
-
-    Of a folder that was cleared DuckDB would make another that others may enter.
-    """
+    """Return the instance that waits, if it is set in this way, or a new one."""
     mark = _mark(limits, paths, progress=progress)
+    # a folder that was cleared DuckDB would make anew, for others to enter
     if _LOCK.acquire(blocking=False):
         try:
             if _waiting and _waiting[0].mark == mark and _waiting[0].room.is_as_made:
@@ -238,7 +214,7 @@ def take_instance(
 
 def leave_instance(instance: Instance) -> None:
     """Let an instance wait if it is empty, instead of another, or close it."""
-    if not instance.here:
+    if not instance.here:  # a forked child has none of its threads
         return
     closing = [instance]
     with suppress(duckdb.Error, RuntimeError, OSError):
@@ -254,7 +230,7 @@ def leave_instance(instance: Instance) -> None:
 
 
 def _close_waiting() -> None:
-    """Close what waits, at the end of the interpreter: while all is there to do it."""
+    # at the end of the interpreter, while all is there to do it
     while _waiting:
         _waiting.pop().close()
 
@@ -288,7 +264,6 @@ class OtherPlan(Exception):
 
 
 def _other_plan(text: str) -> OtherPlan:
-    """Return the failure, which is told to developers."""
     _LOG.warning(
         "DuckDB %s plans another statement than the one that was written, so the rows "
         "of files are handed over to it: %s",
@@ -304,13 +279,7 @@ class DuckDB(AbstractDatabase):
 
     dialect = DUCKDB
 
-    def __init__(
-        self,
-        limits: Mapping[str, Any],
-        *,
-        progress: bool = False,
-    ) -> None:
-        """Say how it is set; the database is there when it is asked."""
+    def __init__(self, limits: Mapping[str, Any], *, progress: bool = False) -> None:
         self._limits = limits
         self._progress = progress
         self._paths: dict[str, None] = {}
@@ -321,21 +290,15 @@ class DuckDB(AbstractDatabase):
         self._handed: set[str] = set()
 
     def admit(self, source: AbstractSource) -> None:
-        """Let the next connection read the files of a source, too."""
-        if source.paths:
+        if source.paths:  # the files that may be read are locked with the settings
             self._paths |= dict.fromkeys(source.paths)
             self.close()
 
     def connect(self) -> None:
-        """Make the database, if it is not there."""
         self._connect()
 
-    def question_context(self) -> AbstractContextManager[object]:
-        """Say how far it is, if that is wanted."""
-        return self._watch_statement()
-
     @contextmanager
-    def _watch_statement(self) -> Generator[None]:
+    def question_context(self) -> Generator[None]:
         with ExitStack() as stack:
             if self._progress:
                 stack.enter_context(watch(self._percent))
@@ -346,28 +309,23 @@ class DuckDB(AbstractDatabase):
                     raise
             else:
                 return
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt  # outside of the handler: it carries no context
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Register Arrow data.
-
-        DuckDB 2 takes all of a reader, states nothing of it and gives it no filter.
-        """
+        # DuckDB 2 takes all of a reader, states nothing of it and gives it no filter
         self._connect().register(name, rows)
         self._handed.add(name)
 
     def forget(self) -> None:
-        """Drop what was registered."""
         while self._handed:
             self._connect().unregister(self._handed.pop())
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
-        """Make a table: it lies in memory, and is spilled to the room."""
+        # the table lies in memory, and is spilled to the room
         self._there().make_place(name, columns_text(self.dialect, schema))
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
-        """Insert the rows."""
         text = f"INSERT INTO {name} {statement.text}"
         values = statement.parameters(salt)
         self._refuse_other_plan(statement, text, values, INSERT)
@@ -377,25 +335,22 @@ class DuckDB(AbstractDatabase):
     def portions(
         self, recipe: Recipe, writes: Statements, salt: int
     ) -> Generator[Statement]:
-        """Look at how many rows ids have, where there are many."""
         return Looks(self, writes, salt).statements(recipe)
 
     def try_to_keep(self, statement: Statement, salt: int) -> None:
-        """Run it as text: for a relation it would be read and bound once more."""
+        # as text: for a relation it would be read and bound once more
         self._connect().execute(statement.text, statement.parameters(salt)).fetchall()
 
     @property
     def rehearsals(self) -> set[int]:
-        """What ran on tables without rows in this database, by its mark."""
         return self._there().rehearsals
 
     def destroy(self, name: str) -> None:
-        """Drop the table."""
         if self._instance is not None:
             self._instance.drop_place(name)
 
     def abandon(self) -> bool:
-        """Let go of the connection, which may hold an unfinished result."""
+        # the connection may hold an unfinished result
         self._connection = None
         self._handed.clear()
         if self._instance is None:
@@ -404,26 +359,24 @@ class DuckDB(AbstractDatabase):
         return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement."""
         rows = self._run(statement, salt).to_arrow_table()
+        # before anything of the rows is used
         self._refuse_other_run(statement.text)
         return rows
 
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
-        """Return the rows of a statement, read as they are asked for."""
+        # rows that are not there yet have no executed plan: the one before was read
         return self._run(statement, salt).to_arrow_reader(_BATCH)
 
     def is_short(self, error: Exception) -> bool:
-        """Tell whether memory was short."""
         return isinstance(error, (duckdb.OutOfMemoryException, MemoryError))
 
     def is_stuck(self, error: Exception) -> bool:
-        """Tell whether DuckDB stopped, as at a text that is not UTF-8, or never ran."""
         stops = (duckdb.Error, OtherPlan)
         return isinstance(error, stops) and not self.is_short(error)
 
     def close(self) -> None:
-        """Leave the database, and what was kept and spilled is no more."""
+        # what was kept and spilled ends with the instance
         leave, self._leave = self._leave, None
         self._instance = self._connection = None
         self._handed.clear()
@@ -431,7 +384,6 @@ class DuckDB(AbstractDatabase):
             leave()
 
     def _run(self, statement: Statement, salt: int) -> duckdb.DuckDBPyRelation:
-        """Return the rows of a statement, not read yet."""
         values = statement.parameters(salt)
         self._refuse_other_plan(statement, statement.text, values)
         return self._connect().sql(statement.text, params=values)
@@ -439,10 +391,7 @@ class DuckDB(AbstractDatabase):
     def _refuse_other_plan(
         self, statement: Statement, text: str, values: list[Any], *last: str
     ) -> None:
-        """Refuse to read files by a plan that is not the one that was written.
-
-        Each text is looked at once, before it runs for the first time.
-        """
+        # not at the rehearsal: EXPLAIN opens the files; of a text once, for it is slow
         mark, known = hash(text), self._there().plans
         if statement.reads_files and mark not in known:
             written = (*written_plan(statement.tree), *last)
@@ -451,33 +400,29 @@ class DuckDB(AbstractDatabase):
             known[mark] = written
 
     def _refuse_other_run(self, text: str) -> None:
-        """Refuse what was made of files by another plan than the one that was written.
-
-        Rows that are read as they are asked for are not there yet: of them the plan was
-        looked at before.
-        """
+        # a join pushes filters to files while it runs, of which no plan speaks before
         written = self._there().plans.get(hash(text))
         if written is not None and not ran_as_written(self._connect(), written):
             raise _other_plan(text)
 
     def _percent(self) -> float:
-        """Return how far the running statement is, or less than 0 if none is."""
+        """Progress of the running statement; less than 0 if none runs."""
         return -1.0 if self._connection is None else self._connection.query_progress()
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection; the database is another after a file was opened."""
         if self._connection is None:
             self._connection = self._there().cursor()
         return self._connection
 
     def _there(self) -> Instance:
-        """Return the instance, taken when it is first needed."""
         if self._instance is None:
             self._instance = take_instance(
                 self._limits, tuple(self._paths), progress=self._progress
             )
             self._leave = weakref.finalize(self, leave_instance, self._instance)
-            self._leave.atexit = False
+            self._leave.atexit = (
+                False  # what waits is closed at exit by `_close_waiting`
+            )
         return self._instance
 
 

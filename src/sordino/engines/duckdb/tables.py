@@ -1,16 +1,11 @@
-"""Files read in place; rows of a user's connection.
+"""Files that DuckDB reads in place, and rows of a DuckDB connection of the user.
 
-How DuckDB reads files by itself.
-
-| columns | are read by |
+| columns of a file | are read by |
 |---|---|
 | of types that DuckDB reads by our rules | DuckDB, where the file is Parquet |
 | of others: most moments, wide decimals, extensions | Arrow, value by value |
 
-Which way is taken follows from the types of the columns that a question needs; the
-answer is the same on both.
-
-Rows of a DuckDB connection of the user.
+The types of the columns that a question needs decide; the answer is the same on both.
 
 | handed over | how it is read, for each question |
 |---|---|
@@ -157,12 +152,11 @@ class RelationSource(AbstractSource):
         self._alone = bool(self.doubt) and whose and not self._is_seen()
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns, to be read once."""
         self.check()
         return handed_columns(self._reader(places), self.fields, places)
 
     def check(self) -> None:
-        """Refuse what is gone, has other columns, or says something else by now."""
+        # what was judged is judged again: a view may say something else by now
         if not self.doubt:
             same = self._judge() == self._text
         else:
@@ -171,7 +165,6 @@ class RelationSource(AbstractSource):
             raise EngineFailure
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return self._reader(places).read_all()
 
     def _reader(self, places: Sequence[int]) -> Any:
@@ -181,11 +174,10 @@ class RelationSource(AbstractSource):
         return columns.to_arrow_reader(ROWS)
 
     def _read_from(self) -> Any:
-        """Return the relation that is read: on a cursor, or where it alone exists."""
         return self._relation if self._alone else self._cursor().sql(self._text)
 
     def _is_seen(self) -> bool:
-        """Tell whether a cursor reads the same: no name of its connection alone."""
+        """Whether a cursor reads the same: no name that only the connection has."""
         if any(self._own):
             return False
         try:
@@ -194,7 +186,6 @@ class RelationSource(AbstractSource):
             return False
 
     def _judge(self) -> str:
-        """Return the text that makes each row of one row, or raise NotByRow."""
         cursor = self._cursor()
         try:
             text = RowByRow(
@@ -218,21 +209,23 @@ class RelationSource(AbstractSource):
         return text
 
     def _cursor(self) -> Any:
-        """Return a cursor with the settings of the connection, and no optimiser."""
         cursor = self._connection.cursor()
         try:
             for name, value in self._settings.items():
-                _make_setting(cursor, name, exp.Literal.string(value))
-            _make_setting(cursor, "enable_optimizer", exp.false())
+                make_setting(cursor, name, exp.Literal.string(value), "SESSION")
+            make_setting(cursor, "enable_optimizer", exp.false(), "SESSION")
         except duckdb.Error:
             raise NotByRow("has settings that no cursor can be given") from None
         return cursor
 
 
-def _make_setting(cursor: Any, name: str, value: exp.Expression) -> None:
-    equal = exp.EQ(this=exp.column(name), expression=value)
-    item = exp.SetItem(this=equal, kind="SESSION")
-    cursor.execute(exp.Set(expressions=[item]).sql("duckdb"))
+def make_setting(
+    connection: Any, name: str, value: exp.Expression, kind: str | None = None
+) -> None:
+    """Set an option of a connection, or of all of its database."""
+    equal = exp.EQ(this=exp.column(name), expression=value.copy())
+    item = exp.SetItem(this=equal, kind=kind)
+    connection.execute(exp.Set(expressions=[item]).sql("duckdb"))
 
 
 def _settings_of(connection: Any) -> dict[str, str]:
@@ -258,7 +251,7 @@ def _walk_plan(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _scans(steps: list[dict[str, Any]]) -> set[str]:
-    """Return the tables that are read, and whether something else is."""
+    """Tables that are read, and whether something else is."""
     leaves = (step for step in steps if not step["children"])
     return {
         step["extra_info"].get("Table", "")
@@ -272,7 +265,7 @@ def _fields(relation: Any) -> Fields:
 
 
 def _columns(relation: Any, places: Sequence[int]) -> Any:
-    """Return some columns of a relation, found by their places: #1 is the first."""
+    """Columns of a relation by their places: #1 is the first."""
     columns = [
         exp.alias_(exp.PositionalColumn(this=exp.Literal.number(place + 1)), name)
         for place, name in zip(places, internal(places), strict=True)

@@ -150,7 +150,6 @@ def let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
 
 
 def _is_small(tree: Sql) -> bool:
-    """Tell whether a tree may be written several times."""
     nodes = tree.walk()
     return all(
         place < 2 * _SMALL and not isinstance(node, exp.Subquery)
@@ -163,8 +162,7 @@ _DIGITS: Final = 1200
 _FAR: Final = 10**9
 """An exponent that is as good as infinite, for no text has so many digits."""
 _GREATEST: Final = 308
-_LEAST: Final = -324
-"""The powers of ten of the first digits at both ends."""
+_LEAST: Final = -324  # the powers of ten of the first digits at both ends
 
 
 def first_beyond() -> Decimal:
@@ -206,7 +204,7 @@ def _length(text: Sql) -> Sql:
 
 
 def _power(sign: Sql, digits: Sql) -> Sql:
-    """Return an exponent, held to what is as good as infinite; none is 0."""
+    # held to what is as good as infinite; no exponent is 0
     there = exp.Coalesce(this=digits, expressions=[templates.letters("")])
     bare = templates.function("ltrim", there, templates.letters("0"))
     padded = templates.infix(exp.DPipe, templates.letters("0"), bare.copy())
@@ -342,7 +340,6 @@ def nearest_whole(number: Sql) -> Sql:
 
 
 def _sum(a: Sql, b: Sql) -> Sql:
-    """Return a + b, or the infinity beyond the greatest doubles."""
     halves = templates.plus(_half(a), _half(b))
     beyond = all_of(
         _is_finite(a),
@@ -355,7 +352,7 @@ def _sum(a: Sql, b: Sql) -> Sql:
 
 
 def _half(number: Sql) -> Sql:
-    """Return half of a number; what is below 1 cannot take a sum out of the range."""
+    # what is below 1 cannot take a sum out of the range
     large = templates.is_at_most(templates.double(1), size_of(number.copy()))
     return templates.case(
         [(large, templates.multiplied_by(number.copy(), templates.half()))],
@@ -391,7 +388,7 @@ def _product(a: Sql, b: Sql) -> Sql:
 
 
 def _quotient(a: Sql, b: Sql) -> Sql:
-    """Return a / b, where b is not 0."""
+    # b is not 0
     large = all_of(
         _is_finite(a),
         templates.is_at_most(real(2.0**-60), size_of(a.copy())),
@@ -437,15 +434,11 @@ def _is_below(number: Sql, limit: float) -> Sql:
     return templates.is_less(size_of(number.copy()), real(limit))
 
 
-_FRACTION: Final = 52
-"""Bits of a double that stand below its first."""
+_FRACTION: Final = 52  # bits of a double that stand below its first
 _EXPONENTS: Final = 2**11 - 1
-_REMAINDER_LEAST: Final = -1074
-"""The exponent of the least double."""
-_PLACES: Final = 11
-"""Bits of the greatest difference of two exponents."""
-_HALF_PLACES: Final = 10
-"""Bits of half of it."""
+_REMAINDER_LEAST: Final = -1074  # the exponent of the least double
+_PLACES: Final = 11  # bits of the greatest difference of two exponents
+_HALF_PLACES: Final = 10  # bits of half of it
 
 
 def rest_of_doubles(dividend: Sql, divisor: Sql) -> Sql:
@@ -484,7 +477,6 @@ def _rounded_down(rest: Sql, dividend: Sql, divisor: Sql) -> Sql:
 
 
 def _are_unlike(rest: Sql, divisor: Sql) -> Sql:
-    """Return whether a rest that is not 0 has another sign than the divisor."""
     sides = [
         exp.Paren(this=templates.is_less(number.copy(), templates.double(0)))
         for number in (rest, divisor)
@@ -495,12 +487,7 @@ def _are_unlike(rest: Sql, divisor: Sql) -> Sql:
 
 def _remainder(a: Sql, b: Sql) -> Sql:
     is_nan = reduce(
-        any_of,
-        (
-            equals_nan(a.copy()),
-            equals_nan(b.copy()),
-            equals_infinity(a.copy()),
-        ),
+        any_of, (equals_nan(a.copy()), equals_nan(b.copy()), equals_infinity(a.copy()))
     )
     missing = any_of(templates.is_missing(a.copy()), templates.is_missing(b.copy()))
     size = let((_bits(a), _bits(b)), _of_bits)
@@ -515,7 +502,6 @@ def _remainder(a: Sql, b: Sql) -> Sql:
 
 
 def _bits(double: Sql) -> Sql:
-    """Return the bits of the size of a double, as an integer."""
     sent = templates.function("float8send", templates.function("abs", double.copy()))
     digits = templates.function("encode", sent, templates.letters("hex"))
     written = templates.infix(exp.DPipe, templates.letters("x"), digits)
@@ -523,13 +509,12 @@ def _bits(double: Sql) -> Sql:
 
 
 def _of_bits(a: Sql, b: Sql) -> Sql:
-    """Return the remainder of two sizes, told by their bits."""
     parts = (_digits(a), _exponent(a), _digits(b), _exponent(b))
     return let(parts, _of_parts)
 
 
 def _digits(bits: Sql) -> Sql:
-    """Return m: the first bit is not written, but of the least doubles."""
+    # the first bit is not written, but of the least doubles
     fraction = templates.infix(
         exp.BitwiseAnd, bits.copy(), templates.bigint((1 << _FRACTION) - 1)
     )
@@ -538,7 +523,7 @@ def _digits(bits: Sql) -> Sql:
 
 
 def _exponent(bits: Sql) -> Sql:
-    """Return e - the least exponent, which is never negative."""
+    # e - the least exponent: never negative
     later = templates.minus(_field(bits), templates.bigint(1))
     return templates.case([(_is_least(bits), templates.bigint(0))], later)
 
@@ -574,7 +559,7 @@ def _of_whole(m_a: Sql, m_b: Sql, up_a: Sql, up_b: Sql, least: Sql) -> Sql:
 
 
 def _remainder_scaled(rest: Sql, low: Sql, high: Sql) -> Sql:
-    """Return an integer times two powers of two, neither of which leaves the range."""
+    # neither power leaves the range
     scaled = templates.as_type(rest, "DOUBLE")
     for power in (low, high):
         moved = _remainder_power(power, _HALF_PLACES, _double_constant)
@@ -588,10 +573,7 @@ def _remainder_scaled(rest: Sql, low: Sql, high: Sql) -> Sql:
 def _remainder_power(exponent: Sql, places: int, constant: Callable[[int], Sql]) -> Sql:
     """Return 2^exponent as a product of constants, one for each bit that is set."""
     factors = (
-        templates.case(
-            [(_has_bit(exponent, place), constant(1 << place))],
-            constant(0),
-        )
+        templates.case([(_has_bit(exponent, place), constant(1 << place))], constant(0))
         for place in range(places)
     )
     return reduce(templates.multiplied_by, factors)

@@ -36,7 +36,7 @@ def scanned_tables(
     """
     server.pin()
     ((explained,),) = server.rows(_EXPLAIN + text, values)
-    settings = explained[0].get("Settings", {})
+    settings = explained[0].get("Settings", {})  # those that are not the default
     steps = list(_steps(explained[0]["Plan"]))
     known = all(step["Node Type"] in _STEPS for step in steps)
     whole = not any(step.get(_LEFT_OUT) for step in steps)
@@ -71,12 +71,11 @@ def reads_whole(scanned: Counter[str], named: Iterable[Counter[str]]) -> bool:
 
 
 def _are_pinned(settings: Mapping[str, str]) -> bool:
-    """Tell whether all is as we set it; a server tells what is not at its default."""
+    # EXPLAIN lists what is not at its default: of our pins only enable_seqscan is
     return all(settings.get(name, "on") == value for name, value in PINS.items())
 
 
 def _steps(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield each step of a plan."""
     yield plan
     for below in plan.get("Plans", ()):
         yield from _steps(below)

@@ -1,22 +1,17 @@
-"""A connection to a server, refusals in our words, arrays bound in a statement.
-
-Columns of Arrow as arrays that are bound in a statement, and arrays as columns.
-
-Rows travel to the server as one array for each column, in PostgreSQL's binary form:
-nothing is written there, so that no right is needed to hand over keys.
-
-What is told of a failure: a sentence of ours, chosen by the code of the server's.
-
-What a server says may quote a cell, and what a connection says its address. So neither
-is passed on, nor kept as a cause: the code alone is looked at.
-
-A connection to a server, in which no setting of others has a say.
+"""A connection to a server, in which no setting of others has a say.
 
     BEGIN, read-only, at one moment -> our settings -> statements -> COMMIT or ROLLBACK
 
 All that decides about the meaning of a statement is set anew in each transaction, for
 that transaction alone (docs/adr/0125): so nothing of it lasts in a pooled connection,
 and nothing that a role, a database or a pool has set comes through.
+
+What is told of a failure is a sentence of ours, chosen by the code of the server's. Its
+own words may quote a cell, and those of a connection its address: they are neither
+passed on nor kept as a cause.
+
+Rows travel to the server as one array for each column, bound in PostgreSQL's binary
+form: nothing is written there, so that no right is needed to hand over keys.
 """
 
 import itertools
@@ -44,7 +39,7 @@ from sordino.engines.statements import templates
 from sordino.engines.statements.templates import Sql, sql_type
 from sordino.errors import EngineUnavailable
 
-_DAY_2000: Final = 10_957
+_DAY_2000: Final = 10_957  # PostgreSQL counts from 2000 on, Arrow from 1970
 _MOMENT_2000: Final = _DAY_2000 * 86_400 * 10**6
 _HEADER: Final = struct.Struct(">iiIii")
 
@@ -73,8 +68,7 @@ class BoundArrayDumper(Dumper):
 class _Element:
     """How values of a type travel."""
 
-    number: int
-    """Of the type in PostgreSQL."""
+    number: int  # of the type in PostgreSQL
     written: str
     packed: Callable[[pa.Array], tuple[bytes, Any]]
     """values that are there -> (all of their bytes, the length of each)"""
@@ -124,6 +118,7 @@ def _literal(entries: list[Any]) -> str:
 def _entry(value: Any) -> str:
     if value is None:
         return "NULL"
+    # -0.0 + 0.0 is 0.0: a zero has no sign
     plain = repr(value + 0.0) if isinstance(value, float) else str(value)
     escaped = plain.replace("\\", r"\\").replace('"', r"\"")
     return f'"{escaped}"'
@@ -235,7 +230,6 @@ class ServerRefusal(Exception):
     """A failure of the server, told in our words."""
 
     def __init__(self, sentence: str, code: str | None = None) -> None:
-        """Keep the code by which the server told it."""
         super().__init__(sentence)
         self.code = code
         self.lasts = code is not None and code.startswith(_LASTING)
@@ -312,33 +306,35 @@ Row = tuple[Any, ...]
 _OLDEST: Final = 140_000
 _PATIENCE: Final = 10
 _SETTINGS: Final = {
-    "search_path": "pg_catalog, pg_temp",
-    "row_security": "off",
-    "standard_conforming_strings": "on",
+    "search_path": "pg_catalog, pg_temp",  # no function or type of others is meant
+    "row_security": "off",  # a row that a policy hides is a refusal, not a silent gap
+    "standard_conforming_strings": "on",  # a backslash in a literal is one
     "TimeZone": "'UTC'",
     "DateStyle": "'ISO, YMD'",
     "IntervalStyle": "'postgres'",
     "lc_numeric": "'C'",
     "lc_time": "'C'",
-    "transform_null_equals": "off",
+    "transform_null_equals": "off",  # on, x = NULL would be x IS NULL
     "array_nulls": "on",
-    "plan_cache_mode": "force_custom_plan",
+    "plan_cache_mode": "force_custom_plan",  # each is made for what runs
     "jit": "off",
-    "client_min_messages": "error",
-    "log_parameter_max_length_on_error": "0",
+    "client_min_messages": "error",  # a notice may quote a cell
+    "log_parameter_max_length_on_error": "0",  # the key is one of the bound values
     "debug_print_parse": "off",
     "debug_print_rewritten": "off",
     "debug_print_plan": "off",
 }
 """For each transaction: what names mean, how literals are read, what is logged."""
 PINS: Final = {
+    # a CHECK and the bounds of a partition may be false (docs/adr/0231)
     "constraint_exclusion": "off",
     "enable_partition_pruning": "off",
+    # an index may miss rows
     "enable_indexscan": "off",
     "enable_indexonlyscan": "off",
     "enable_bitmapscan": "off",
     "enable_tidscan": "off",
-    "enable_seqscan": "on",
+    "enable_seqscan": "on",  # a role may have it off, and would read by an index
     "cursor_tuple_fraction": "1",
 }
 """For statements that read rows: tables are read from their first row to their last."""
@@ -355,7 +351,6 @@ class Server:
     """A database of a server, reached when it is asked, by one connection."""
 
     def __init__(self, address: str) -> None:
-        """An address that cannot be read is refused."""
         self._address = address
         self._parts = _read_address(address)
         self._cursors = itertools.count()
@@ -403,7 +398,7 @@ class Server:
         self._begun = True
         try:
             yield
-        except BaseException:
+        except BaseException:  # an interruption, too, must not leave it open
             self._give_up()
             raise
         finally:
@@ -411,13 +406,13 @@ class Server:
         self.command("COMMIT")
 
     def _begin(self) -> None:
-        """Begin, over a new connection where one was lost between questions."""
+        # a connection may be lost between questions
         self.connect()
         self._pinned = False
         try:
             self.command(_BEGIN)
         except ServerRefusal:
-            if self.life:
+            if self.life:  # it is there: what it refuses it would refuse again
                 raise
         else:
             return
@@ -493,7 +488,7 @@ class Server:
         return self._connection
 
     def _give_up(self) -> None:
-        """End a transaction that failed; a connection that cannot is given up."""
+        # a connection that cannot end it is given up
         try:
             self.command("ROLLBACK")
         except ServerRefusal:
@@ -515,8 +510,9 @@ def _read_address(address: str) -> dict[str, Any]:
 
 def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
     asked_for = {"connect_timeout": _PATIENCE, "application_name": "sordino", **address}
-    settings = {**asked_for, "client_encoding": "UTF8"}
+    settings = {**asked_for, "client_encoding": "UTF8"}  # whatever an address says
     try:
+        # never prepared: a pool may give the next transaction to another process
         connection = psycopg.connect(
             **settings, autocommit=True, prepare_threshold=None
         )
@@ -534,7 +530,6 @@ def _connected(address: dict[str, Any]) -> psycopg.Connection[Row]:
 
 
 def _problem_of(connection: psycopg.Connection[Row]) -> str:
-    """Return why a server cannot be asked, nothing if it can."""
     status = connection.info.parameter_status
     if connection.info.server_version < _OLDEST:
         return "it is older than PostgreSQL 14"
@@ -544,6 +539,6 @@ def _problem_of(connection: psycopg.Connection[Row]) -> str:
 
 
 def _closed(connection: psycopg.Connection[Row], owner: int) -> None:
-    """Close a connection, unless this is a forked child: it is the parent's."""
+    # in a forked child it is the connection of the parent
     if os.getpid() == owner:
         connection.close()

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import starmap
 from typing import Any, Final, final
 
@@ -54,18 +54,13 @@ class Postgres(AbstractDatabase):
     remote = True
 
     def __init__(self, server: Server | None = None) -> None:
-        """Without a server, that of the first table which lies in one is taken."""
         self._server = server
         self._handed: dict[str, pa.Table] = {}
-        self._kept: dict[str, str] = {}
-        """Where rows are that are kept."""
-        self._kept_by = 0
-        """The connection that sees them."""
-        self._filled: set[str] = set()
-        """Where this transaction has kept rows."""
+        self._kept: dict[str, str] = {}  # where rows are that are kept
+        self._kept_by = 0  # the connection that sees them
+        self._filled: set[str] = set()  # where this transaction has kept rows
 
     def admit(self, source: AbstractSource) -> None:
-        """Ask the server of a table; all tables of a session lie in the same."""
         match source:
             case TableOfServer():
                 self._join(source)
@@ -75,24 +70,21 @@ class Postgres(AbstractDatabase):
     def _join(self, source: TableOfServer) -> None:
         self._server = self._server or source.server
         if not self._server.is_at(source.server):
+            # a transaction sees one moment of one database
             raise EngineUnavailable(
                 "the tables of one session must lie in one database: give the same "
                 "address with each of them",
                 lasts=True,
             )
-        source.server = self._server
+        source.server = self._server  # its locks are then those of each question
 
     def connect(self) -> None:
-        """Reach the server, if there is a connection no more."""
         self._known.connect()
 
-    def question_context(self) -> AbstractContextManager[object]:
-        """Return a transaction that sees the rows of one moment and writes nothing."""
-        return self._one_moment()
-
     @contextmanager
-    def _one_moment(self) -> Generator[None]:
+    def question_context(self) -> Generator[None]:
         with self._known.transaction():
+            # here: to begin may have made a new connection, without the tables
             if self._kept and not self._has_kept:
                 self._kept.clear()
                 raise MomentPassed("rows that were kept went with their connection")
@@ -100,33 +92,24 @@ class Postgres(AbstractDatabase):
         self._settle()
 
     def _settle(self) -> None:
-        """Note on each page of new rows that all may see them: it is read faster.
-
-        What keeps a server from it keeps it from no answer.
-        """
+        # VACUUM notes on each page that all may see its rows: they are read faster. It
+        # runs in no transaction; what keeps a server from it keeps it from no answer
         while self._filled:
             with suppress(ServerRefusal):
                 self._known.command(f"VACUUM {self._filled.pop()}")
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Keep rows, which travel with each statement that reads them.
-
-        A key with U+0000 is no key of this server: no text of it has that.
-        """
+        # no text of this server has U+0000, so a key with it can be no key of its rows
         table = rows if isinstance(rows, pa.Table) else rows.read_all()
         self._handed[name] = _without_nul(table) if name == KEYS else table
 
     def forget(self) -> None:
-        """Drop what was handed over."""
         self._handed.clear()
         self._filled.clear()
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
-        """Make a temporary table, if the role may, while there is no transaction.
-
-        A name that nobody knows beforehand, and no table behind a pool, where others
-        would see it and it would outlast the session.
-        """
+        # a name that nobody knows beforehand; none behind a pool, where others would
+        # see it and it would outlast the session
         self.destroy(name)
         with self._known.transaction():
             pass  # so a connection that was lost is made anew
@@ -151,14 +134,14 @@ class Postgres(AbstractDatabase):
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
-        """Insert the rows: a transaction that only reads may do that here."""
+        # a read-only transaction may write to temporary tables
         place = self._kept[name]
         text, values = self._plan(statement, salt, f"INSERT INTO {place} SELECT q.*")
         self._known.change(text, values)
         self._filled.add(place)
 
     def destroy(self, name: str) -> None:
-        """Drop the table, if the connection that has it is still there."""
+        # a table ends with the connection that made it
         place = self._kept.pop(name, None)
         if place is not None and self._has_kept:
             try:
@@ -168,7 +151,7 @@ class Postgres(AbstractDatabase):
                     raise
 
     def abandon(self) -> bool:
-        """Drop what was handed over; what is kept goes with its connection alone."""
+        # what is kept goes with its connection alone
         self.forget()
         return self._has_kept
 
@@ -177,10 +160,8 @@ class Postgres(AbstractDatabase):
         return self._known.life == self._kept_by
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement: one row comes back, of an array for each.
-
-        Of lists each row comes alone: an array of arrays has one length for all.
-        """
+        # one row comes back, of an array for each column; but an array of arrays would
+        # have one length for all, so rows with lists come one by one
         if any(map(is_list, statement.kinds)):
             return self.batches(statement, salt).read_all()
         names = [f"a{place}" for place in range(len(statement.kinds))]
@@ -188,13 +169,12 @@ class Postgres(AbstractDatabase):
         text, bound = self._plan(statement, salt, f"SELECT {arrays}")
         (row,) = self._known.rows(text, bound)
         columns = [
-            pa.array(values or [], kind)
+            pa.array(values or [], kind)  # array_agg of no rows is null
             for values, kind in zip(row, statement.kinds, strict=True)
         ]
         return pa.Table.from_arrays(columns, names=names)
 
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
-        """Return the rows of a statement, read as they are asked for."""
         names = [f"a{place}" for place in range(len(statement.kinds))]
         form = pa.schema(list(zip(names, statement.kinds, strict=True)))
         text, values = self._plan(
@@ -210,17 +190,16 @@ class Postgres(AbstractDatabase):
         return pa.RecordBatchReader.from_batches(form, produced())
 
     def is_short(self, error: Exception) -> bool:
-        """Return False: the server spills by itself."""
+        # the server spills by itself
         del error
         return False
 
     def is_stuck(self, error: Exception) -> bool:
-        """Return False: no cell of a server in UTF-8 can stop it."""
+        # no cell of a database in UTF-8 can stop it
         del error
         return False
 
     def close(self) -> None:
-        """Let go of the connection."""
         self.forget()
         if self._server is not None:
             self._server.close()
@@ -236,7 +215,6 @@ class Postgres(AbstractDatabase):
         return self._server
 
     def refuse_other_plan(self, statement: Statement, salt: int) -> None:
-        """Refuse it if a table of the server would not be read as a whole."""
         planned = statement.empty_copy(_is_of_server)
         for part in filter(_is_of_server, planned.handed):
             part.source.check()
@@ -247,9 +225,8 @@ class Postgres(AbstractDatabase):
     ) -> tuple[str, list[Any]]:
         """Return what is run, and its values, of which the plan is as it is written.
 
-        A fence, behind which nothing is known of rows, stands before tables of which
-        something was declared since they were opened, or which a plan leaves out: with
-        it, they can be left out only because nothing is asked of them.
+        A fence, behind which nothing is known of rows, stands before tables that a plan
+        leaves out: with it, they can be left out only because nothing is asked of them.
         """
         written = self._whole(statement, salt, select)
         tables = [
@@ -260,6 +237,7 @@ class Postgres(AbstractDatabase):
         if not tables:
             return written
         expected = [scans for _, scans in tables]
+        # what was declared since a table was opened is not hidden by the text
         hidden = all(table.is_hidden for table, _ in tables)
         if hidden and self._scan_counts(*written) == sum(expected, Counter()):
             return written
@@ -276,12 +254,11 @@ class Postgres(AbstractDatabase):
     def _whole(
         self, statement: Statement, salt: int, select: str
     ) -> tuple[str, list[Any]]:
-        """Return a statement with what is handed to it, and all bound values."""
         reads_kept = any(
             leaf.table == KEPT and leaf.in_place for leaf in statement.handed
         )
         if reads_kept and not self._has_kept:
-            raise NoPlace
+            raise NoPlace  # they went with their connection
         values = statement.parameters(salt - _SIGN)
         parts = [
             f"{name} AS NOT MATERIALIZED (SELECT * FROM {place})"  # noqa: S608 ours
@@ -304,7 +281,7 @@ def _with_fences(statement: Statement) -> Statement:
     tree = statement.tree.copy()
     for node in tree.find_all(exp.Subquery):
         if SOURCE in node.meta:
-            node.set("this", node.this.offset(0))
+            node.set("this", node.this.offset(0))  # OFFSET stops planning across it
     return Statement.of(
         statement.dialect, statement.kinds, tree, statement.values, statement.handed
     )
@@ -325,10 +302,8 @@ def _kept_type(kind: str) -> str:
 
 
 def _leaving(statement: Statement) -> list[str]:
-    """Return the columns of a statement as they leave: a zero has no sign.
-
-    Until then it may have one: comparisons, groups and hashes do not see it.
-    """
+    # until they leave a zero may have a sign: comparisons, groups and hashes do not see
+    # it
     return [
         f"q.a{place} + 0::float8" if pa.types.is_floating(kind) else f"q.a{place}"
         for place, kind in enumerate(statement.kinds)
@@ -336,7 +311,6 @@ def _leaving(statement: Statement) -> list[str]:
 
 
 def _without_nul(table: pa.Table) -> pa.Table:
-    """Return the rows without U+0000 in a text."""
     for name in table.column_names:
         if kind_of(table.schema.field(name).type) == "text":
             odd = pc.fill_null(pc.match_substring(table[name], NUL), False)

@@ -1,6 +1,6 @@
-"""Tables of a server, their facts, arrays bound in a statement.
+"""Tables of a server: by which of our types a column is read, and what values become.
 
-By which of our types a column of a server is read, and how each value becomes one.
+    sd.PrivateTable(("postgresql://reader@db.clinic/base", "visits"), protects=...)
 
 | type there | ours | missing |
 |---|---|---|
@@ -15,16 +15,10 @@ By which of our types a column of a server is read, and how each value becomes o
 All other types have no place: what a type of a user means its owner can change (enums,
 domains, citext, composite types).
 
-What a server tells of a table: public facts, asked again before its rows are read.
-
-Asked within a transaction that has read no row of the table, and holds its lock: so
-nobody can alter, drop or empty it before the transaction ends. A table that was emptied
-(TRUNCATE) or written anew by others between the moment of the transaction and the lock
-would look empty to it; that is told by the file in which it lies.
-
-What a user hands over: an address of a server, and the name of a table there.
-
-sd.PrivateTable(("postgresql://reader@db.clinic/base", "visits"), protects=...)
+Facts of a table are asked within a transaction that has read no row of it and holds its
+lock: nobody can alter, drop or empty it before the transaction ends. A table that was
+emptied (TRUNCATE) or written anew by others between the moment of the transaction and
+the lock would look empty to it; that is told by the file in which it lies.
 """
 
 from collections import Counter
@@ -75,7 +69,7 @@ def _double(value: Sql) -> Sql:
 
 
 def _decimal(value: Sql) -> Sql:
-    """Return the nearest double; the cast itself raises at both ends of the doubles."""
+    # the cast itself raises at both ends of the doubles
     top, bottom = (
         numeric(templates.letters(format(end, "f")))
         for end in (first_beyond(), last_lost())
@@ -134,22 +128,11 @@ _PLAIN: Final[Mapping[int, ColumnType]] = {
     1184: ColumnType(pa.timestamp("us"), _zoned),
     1700: ColumnType(pa.float64(), _decimal),
 }
-_ARRAYS: Final = {
-    16: 1000,
-    20: 1016,
-    21: 1005,
-    23: 1007,
-    25: 1009,
-    700: 1021,
-    701: 1022,
-    1042: 1014,
-    1043: 1015,
-    1082: 1182,
-    1114: 1115,
-    1184: 1185,
-    1700: 1231,
-    2950: 2951,
-}
+_ARRAYS: Final = dict([
+    *((16, 1000), (20, 1016), (21, 1005), (23, 1007), (25, 1009), (700, 1021)),
+    *((701, 1022), (1042, 1014), (1043, 1015), (1082, 1182), (1114, 1115)),
+    *((1184, 1185), (1700, 1231), (2950, 2951)),
+])
 """A type -> that of its arrays."""
 COLUMN_TYPES: Final[Mapping[int, ColumnType]] = {
     **_PLAIN,
@@ -224,10 +207,8 @@ class ColumnFacts:
     """What is known of a column."""
 
     name: str
-    number: int
-    """Of its type."""
-    told: str
-    """How its type is called there."""
+    number: int  # of its type
+    told: str  # how its type is called there
     readable: bool
     declared: bool = field(compare=False)
     """Whether the catalogue says anything of it: NOT NULL, or what mentions it.
@@ -268,10 +249,8 @@ class TableFacts:
 
     def item(self) -> exp.Table:
         """Return the table by its full name, as u."""
-        parts = (
-            exp.to_identifier(part, quoted=True) for part in (self.name, self.schema)
-        )
-        this, db = parts
+        this = exp.to_identifier(self.name, quoted=True)
+        db = exp.to_identifier(self.schema, quoted=True)
         return exp.Table(
             this=this, db=db, alias=exp.TableAlias(this=exp.to_identifier("u"))
         )
@@ -309,6 +288,7 @@ def stored_below(server: Server, schema: str, name: str) -> StoredBelow:
     tables = server.catalogue_rows(_BELOW, [schema, name])
     kinds = {kind for _, kind, *_ in tables}
     if _FOREIGN in kinds:
+        # its bounds are believed, and its rows are not of this moment (docs/adr/0125)
         raise ServerRefusal("rows of a foreign table are not read")
     if not all(same for *_, same in tables):
         raise MomentPassed("the table was emptied or written anew at this moment")
@@ -329,7 +309,6 @@ class TableOfServer(AbstractSource):
     ours = True
 
     def __init__(self, server: Server, facts: TableFacts, doubt: str = "") -> None:
-        """Keep what is known of it; of a view, why its rows are not each of one row."""
         self.server = server
         self._facts = facts
         self.doubt = doubt
@@ -361,6 +340,7 @@ class TableOfServer(AbstractSource):
         ]
         select = exp.Select().select(*(readable or [templates.whole(1)]))
         with self.server.transaction():
+            # before any fact is asked: what is known of an unlocked table may change
             self.server.rows(select.from_(facts.item()).limit(0).sql("postgres"))
             self.below = stored_below(self.server, facts.schema, facts.name)
             now = facts_of(self.server, facts.schema, facts.name)
@@ -386,11 +366,9 @@ class TableOfServer(AbstractSource):
         )
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns, read by a connection of their own."""
         return handed_columns(self._batches(places), self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return pa.Table.from_batches(self._batches(places), self._form(places))
 
     def scans(self, places: Sequence[int]) -> Counter[str]:
@@ -424,13 +402,14 @@ class TableOfServer(AbstractSource):
         return pa.schema(list(named) or [(NOTHING, pa.bool_())])
 
     def _batches(self, places: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows as they come, at one moment."""
         form, server = self._form(places), self.server.another()
         text = self._select(places).sql("postgres")
         try:
             with server.transaction():
+                # a connection of its own: rows stream while others are asked
                 table = TableOfServer(server, self._facts, self.doubt)
                 table.hold()
+                # read before the rows: an index or a bound may leave some out
                 if scanned_tables(server, text) != table.scans(places):
                     raise other_plan()
                 for rows in server.stream(text, _BATCH):
@@ -465,7 +444,6 @@ def of_address(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
 
 
 def _checked(server: Server, name: str) -> TableOfServer:
-    """Return a table by its name, as SQL would find it: schema.table, or table."""
     place = place_of(server, name)
     if place is None:
         raise EngineUnavailable(

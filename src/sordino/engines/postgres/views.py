@@ -178,6 +178,7 @@ def _parse_node(words: Iterator[str]) -> Node:
         if word == "}":
             return node
         if word.startswith(":") and len(word) > 1:
+            # a name that somebody gave may look like a field
             if word[1:] in node.fields:
                 raise DoubtedView("has a name that cannot be told from its tree")
             values = node.fields[word[1:]] = []
@@ -192,7 +193,7 @@ def view_doubt(server: Server, schema: str, name: str) -> str:
     Asked in a transaction that holds the lock of the view, it stays so until its end.
     """
     views: dict[int, str] = dict(server.catalogue_rows(_VIEWS, [schema, name]))
-    if not views:
+    if not views:  # a table
         return ""
     total = server.catalogue_rows(_FUNCTIONS, [list(_COMPARED), list(_TOTAL)])
     shown = server.catalogue_rows(_SHOWN, [])
@@ -217,7 +218,6 @@ class _Judge:
         self._shown = [[str(number)] for number in shown]
 
     def rule(self, text: str) -> None:
-        """Judge the one query of a view."""
         match list(_flat(parse_tree(text))):
             case [Node(kind="QUERY") as query]:
                 self._query(query)
@@ -226,6 +226,7 @@ class _Judge:
 
     def _query(self, query: Node) -> None:
         for name, value in query.fields.items():
+            # a field of a later version, too: what it says is not known
             if name not in _QUERY_TELLS and not _is_empty(value):
                 raise DoubtedView(f"is not made row by row ({name})")
         if query.text("commandType") != "1":
@@ -286,7 +287,7 @@ class _Judge:
 
 
 def _is_column(node: Node) -> bool:
-    """Tell whether it is a column of this query: not a whole row, nor its place."""
+    # a column of this query: not a whole row, nor its place
     return (
         node.text("varlevelsup") == "0"
         and node.text("varattno").isdigit()

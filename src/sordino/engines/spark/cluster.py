@@ -1,6 +1,4 @@
-"""The Spark of this process, our own session beside the user's, silence while it runs.
-
-The Spark of this process: the one that is there, or one that is started.
+"""The Spark of this process, our own session in it, and silence while it runs.
 
 | what is there | what is said |
 |---|---|
@@ -9,11 +7,10 @@ The Spark of this process: the one that is there, or one that is started.
 | no Java, or one before 17, and no Spark that runs already | `EngineUnavailable` |
 | a SPARK_HOME without a Spark, or with another than PySpark's | `EngineUnavailable` |
 
-Spark sessions of our own, beside that of the user: what is believed is ours to say.
-
-They share the cluster, the catalogues and what is cached, and have no function and no
-view of anybody else's. A plan has most settings in it since it was analysed; what it
-asks later, and what a reader of files asks, must be as its owner has set it.
+Sessions of our own share the cluster, the catalogues and what is cached with the
+user's, and have no function and no view of anybody else's. A plan has most settings in
+it since it was analysed; what it asks later, and what a reader of files asks, must be
+as its owner has set it.
 
 | session | settings of belief | of meaning | all others |
 |---|---|---|---|
@@ -22,10 +19,9 @@ asks later, and what a reader of files asks, must be as its owner has set it.
 
 Without frames the first one does all. Pins are read back before each question.
 
-Nothing is logged while a question runs: what Spark says of a failure quotes cells.
-
-PySpark writes the message of a failure to stderr by itself, as JSON, whatever the
-level of logs; the driver's Java writes that of each task that fails.
+Nothing is logged while a question runs, for what Spark says of a failure quotes cells:
+PySpark writes it to stderr by itself, as JSON, whatever the level of logs; the driver's
+Java writes that of each task that fails.
 """
 
 import logging
@@ -55,10 +51,10 @@ STOPPED: Final = (
 )
 _OURS: Final[Mapping[str, str]] = {
     "spark.app.name": "sordino",
-    "spark.io.encryption.enabled": "true",
-    "spark.log.level": "OFF",
+    "spark.io.encryption.enabled": "true",  # rows that are kept lie on disks
+    "spark.log.level": "OFF",  # a failing task quotes its cell
     "spark.sql.catalogImplementation": "in-memory",
-    "spark.ui.enabled": "false",
+    "spark.ui.enabled": "false",  # its page shows row counts of stages
     "spark.ui.showConsoleProgress": "false",
 }
 """How a Spark is started that nobody else has started."""
@@ -105,7 +101,7 @@ def _import_pyspark() -> tuple[Any, Any]:
 
 
 def _pyspark_version() -> str:
-    """Return the version of PySpark; what spark-submit brings has no metadata."""
+    # what spark-submit brings has no metadata
     from pyspark.version import __version__  # noqa: PLC0415 as above
 
     return str(__version__)
@@ -198,7 +194,7 @@ def _java() -> str | None:
 
 
 def _java_version(command: str) -> int | None:
-    """Return the main version of a Java: 8 for 1.8; None if it does not say."""
+    """Main version of a Java: 8 for 1.8; None if it does not say."""
     try:
         answer = subprocess.run(  # noqa: S603 the program that Spark would run
             [command, "-version"],
@@ -222,16 +218,14 @@ _KEPT: Final = (
     "spark.sql.inMemoryColumnarStorage.",
     "spark.sql.shuffle.partitions",
     "spark.sql.warehouse.dir",
-)
-"""How settings begin that change no answer."""
+)  # how settings begin that change no answer
 
 MEANING: Final[Mapping[str, str]] = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
-}
-"""What our statements are written for; the plan of a frame has these settled."""
+}  # what our statements are written for; the plan of a frame has these settled
 BELIEF: Final[Mapping[str, str]] = {
     # nothing that a file, a table, a bucket or a cache says of its rows is believed:
     # the least and the greatest of cached rows leave NaN out
@@ -340,7 +334,7 @@ class JavaLogs:
     """The logs of the driver's Java."""
 
     def __init__(self, session: Any) -> None:
-        """Make a filter that denies each line; a name in Java is looked up slowly."""
+        # a name in Java is looked up slowly
         log4j = session._jvm.org.apache.logging.log4j  # noqa: SLF001 the way into Java
         deny = log4j.core.Filter.Result.DENY
         self._manager = log4j.LogManager
@@ -360,7 +354,7 @@ class JavaLogs:
 
 
 def _wait_for_tasks(session: Any) -> None:
-    """Wait for the tasks of a failed question: each of them may have a cell to tell."""
+    # each of them may have a cell to tell
     store = session._jsparkSession.sparkContext().statusStore()  # noqa: SLF001 as above
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:

@@ -1,18 +1,15 @@
-"""Spark's dialect; truncation in two sorts.
-
-Bounds as Spark's SQL: one shuffle by the id, and two sorts within it.
-
-The shared form reads what may be kept three times and joins it with itself: Spark would
-compute it three times. Here rows that are alike are numbered in the order of the first
-digest itself, where they stand side by side, and what may be kept is sorted once more.
-
-Spark's dialect: the forms that decide about privacy, types and operations.
+"""Spark's dialect: types, operations, and the forms that decide about privacy.
 
 They mean the same with ANSI on and off, in any zone: nothing in them raises, wraps or
 asks a setting (docs/adr/0130).
+
+A bound is one shuffle by the id and two sorts within it: the shared form reads what may
+be kept three times, and Spark would compute it three times. Here rows that are alike
+are numbered in the order of the first digest itself, where they stand side by side, and
+what may be kept is sorted once more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, final
 
 import pyarrow as pa
@@ -20,21 +17,20 @@ from sqlglot import exp
 
 from sordino.aggregations.measurement import MOST
 from sordino.data.source import LONGEST, AbstractSource, is_list, kind_of, storage_type
-from sordino.engines.spark import entries as sql_cells
-from sordino.engines.spark import entries as sql_choices
-from sordino.engines.spark import entries as sql_dates
-from sordino.engines.spark import entries as sql_numbers
-from sordino.engines.spark import entries as sql_text
+from sordino.engines.spark.entries import ENTRIES, bytes_of
 from sordino.engines.spark.tables import view_read_of
 from sordino.engines.statements import templates
-from sordino.engines.statements.dialect import SALT, AbstractDialect
-from sordino.engines.statements.plans import (
-    Subquery,
-    Writer,
-    columns_named,
-    order_by_all,
-    select_from,
+from sordino.engines.statements.dialect import (
+    LAST_DAY,
+    LAST_MOMENT,
+    SALT,
+    AbstractDialect,
+    CellRule,
+    each_of,
+    integer_cell,
+    within_calendar,
 )
+from sordino.engines.statements.plans import Subquery, Writer, order_by_all
 from sordino.engines.statements.templates import Sql, function
 from sordino.engines.statements.totals import box_of
 from sordino.query.nodes import KeepRows
@@ -56,21 +52,12 @@ def keep_by_two_sorts(work: Writer, node: KeepRows) -> Subquery:
     may_be = exp.or_(
         place <= exp.Literal.number(node.limit), copy > exp.Literal.number(1)
     )
-    near = work.part(
-        select_from(numbered).where(may_be, copy=False),
-        columns_named(numbered, schema),
-        schema,
-        [digest],
-    )
+    near = work.select(numbered, schema, [digest], may_be)
     order = [*near.further, *(near.columns[name] for name in node.order)]
     last = _window_place(near, node, exp.RowNumber(), order, work)
-    counted = work.part(select_from(near), columns_named(near, schema), schema, [last])
+    counted = work.select(near, schema, [last])
     first = counted.further[0] <= exp.Literal.number(node.limit)
-    return work.part(
-        select_from(counted).where(first, copy=False),
-        columns_named(counted, node.schema),
-        node.schema,
-    )
+    return work.select(counted, node.schema, where=first)
 
 
 def _number_copies(work: Writer, node: KeepRows) -> Subquery:
@@ -81,21 +68,14 @@ def _number_copies(work: Writer, node: KeepRows) -> Subquery:
     below, schema = work.rows(node.child), node.child.schema
     values = [below.columns[name] for name in (*node.per, *node.order)]
     digest = work.dialect.digest([*values, templates.bigint(1)])
-    digested = work.part(
-        select_from(below), columns_named(below, schema), schema, [digest]
-    )
+    digested = work.select(below, schema, [digest])
     order = [*digested.further, *(digested.columns[name] for name in node.order)]
     each, alike, different = (
         _window_place(digested, node, function, order, work)
         for function in (exp.RowNumber(), exp.Rank(), exp.DenseRank())
     )
     copy = templates.plus(templates.minus(each, alike), templates.whole(1))
-    return work.part(
-        select_from(digested),
-        columns_named(digested, schema),
-        schema,
-        [templates.as_type(copy, "BIGINT"), different],
-    )
+    return work.select(digested, schema, [templates.as_type(copy, "BIGINT"), different])
 
 
 def _window_place(
@@ -119,8 +99,7 @@ _TYPES: Final = {
     "time": "TIMESTAMP_NTZ",
 }
 _WIDE: Final = "DECIMAL(38, 0)"
-_LIMB: Final = 22
-"""Bits of the lower two parts of an integer that is summed."""
+_LIMB: Final = 22  # bits of the lower two parts of an integer that is summed
 
 
 @final
@@ -133,13 +112,7 @@ class SparkDialect(AbstractDialect):
     }
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.int64()
-    entries: ClassVar = {
-        **sql_cells.ENTRIES,
-        **sql_choices.ENTRIES,
-        **sql_numbers.ENTRIES,
-        **sql_text.ENTRIES,
-        **sql_dates.ENTRIES,
-    }
+    entries: ClassVar = ENTRIES
     rules: ClassVar = {KeepRows: keep_by_two_sorts}
     tells_sums = True
     absent: ClassVar = {
@@ -148,54 +121,44 @@ class SparkDialect(AbstractDialect):
     }
 
     def placeholder(self, number: int) -> Sql:
-        """Return :pn."""
         return exp.Placeholder(this=f"p{number}")
 
     def in_place(self, source: AbstractSource, places: Sequence[int]) -> Sql | None:
-        """Return the view of a source that Spark reads."""
         return view_read_of(source, places)
 
     def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
-        """Return a column as values of ours.
-
-        No condition over it is one that a reader of files understands, but for
-        integers and truths: what files state of these is so (docs/adr/0132).
-        """
+        # no condition over it is one that a reader of files understands, but for
+        # integers and truths: what files state of these is so (docs/adr/0132)
         bare = storage_type(arrow)
         if is_list(bare):
-            return _each(column, bare.value_type, self.value_of)
+            return each_of("transform", column, bare.value_type, self.value_of)
         return _RULES[kind_of(arrow) or ""](column, arrow)
 
     def digest(self, values: Sequence[Sql]) -> Sql:
-        """Return xxhash64(xxhash64(values, which of them are null, the salt), salt).
-
-        One hash alone skips what is null, and mixes its last values too weakly.
-        """
+        # one hash alone skips what is null, and mixes its last values too weakly
         missing = [value.is_(exp.null()) for value in values]
         inner = [value.copy() for value in (*values, *missing)]
         once = function("xxhash64", *inner, _salt())
         return function("xxhash64", once, _salt())
 
     def order_term(self, value: Sql) -> exp.Ordered:
-        """Return the value: NaN is greater than all, texts go by their bytes."""
+        # a total order: NaN is greater than all numbers, texts go by their bytes
         return exp.Ordered(this=value, nulls_first=True)
 
     def same(self, left: Sql, right: Sql) -> Sql:
-        """Return <=>."""
         return exp.NullSafeEQ(this=left, expression=right)
 
     def first(self, value: Sql, kind: str) -> Sql:
-        """Return the greatest value, which is the only one."""
+        # the group has one row
         del kind
         return exp.Max(this=value)
 
     def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
-        """Return the rest of the digest, compared; digests have a sign."""
+        # digests have a sign
         rest = function("pmod", self.digest(values), templates.whole(count))
         return templates.is_equal(rest, templates.whole(number))
 
     def unnest(self, entries: Sql, limit: int | None) -> Sql:
-        """Return the exploded list, or the first part of it."""
         if limit is not None:
             entries = function(
                 "slice", entries.copy(), templates.whole(1), templates.whole(limit)
@@ -205,17 +168,15 @@ class SparkDialect(AbstractDialect):
     def semi_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
-        """Return a semi join."""
         return rows.join(other, on=on, join_type="left semi", copy=False)
 
     def anti_join(
         self, rows: exp.Select, other: exp.Table, on: exp.Condition
     ) -> exp.Select:
-        """Return an anti join."""
         return rows.join(other, on=on, join_type="left anti", copy=False)
 
     def stores(self, *, shared: bool) -> None:
-        """Leave it unsaid: Spark has no word for it, and reuses what it shuffles."""
+        # Spark has no word for it, and reuses what it shuffles
         del shared
 
     def exact_sum(
@@ -245,7 +206,6 @@ class SparkDialect(AbstractDialect):
         return _plus(total, _times(exp.Count(this=there), shift))
 
     def brief_sum(self, value: Sql) -> Sql:
-        """Return the sum in 64 bits, which is null where a part of it is not held."""
         nothing = templates.is_equal(exp.Count(this=exp.Star()), templates.whole(0))
         return templates.case(
             [(nothing, templates.bigint(0))],
@@ -255,7 +215,7 @@ class SparkDialect(AbstractDialect):
     def place_in_box(
         self, group: Sequence[Sql], keys: pa.Table
     ) -> tuple[Sql, Sql] | None:
-        """Return the place where keys are a box of integers: to join them is slower."""
+        # to join keys is slower
         sides = box_of(keys)
         if sides is None:
             return None
@@ -274,31 +234,29 @@ class SparkDialect(AbstractDialect):
         return place, within
 
     def sum_of_totals(self, total: Sql) -> Sql:
-        """Return the sum of decimals, which has no more than 38 digits."""
+        # no more than 38 digits
         return templates.as_type(_nothing_is_zero(exp.Sum(this=total)), _WIDE)
 
     def row_count(self, times: int) -> Sql:
-        """Return count(*) times a constant."""
         return _times(exp.Count(this=exp.Star()), times)
 
     def narrow_total(self, total: Sql) -> Sql:
-        """Return the nearest total within the limits, in 64 bits."""
         low = function("greatest", templates.as_type(total, _WIDE), _decimal(-MOST))
         return templates.as_type(function("least", low, _decimal(MOST)), "BIGINT")
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
-        """Return count(DISTINCT ...), which skips tuples in which a value is null."""
+        # count(DISTINCT ...) skips tuples in which a value is null
         listed = exp.Distinct(expressions=[value.copy() for value in values])
         return templates.as_type(exp.Count(this=listed), _WIDE)
 
 
 def _salt() -> Sql:
-    """Return the key of digests as an i64, whatever type its literal has."""
+    # an i64, whatever type its literal has
     return templates.as_type(exp.Placeholder(this=SALT), "BIGINT")
 
 
 def _decimal(number: int) -> Sql:
-    """Return an integer as a decimal: an addition of two such never has 39 digits."""
+    # an addition of two such never has 39 digits
     return templates.as_type(templates.letters(str(number)), _WIDE)
 
 
@@ -321,28 +279,13 @@ def _times(number: Sql, size: int) -> Sql:
 
 
 def _nothing_is_zero(total: Sql) -> Sql:
-    """Return a number, 0 for one that is missing, or a sum of nothing."""
+    # missing, or a sum of nothing
     return exp.Coalesce(this=total, expressions=[templates.whole(0)])
 
 
-def _each(
-    entries: Sql, arrow: pa.DataType, rule: Callable[[Sql, pa.DataType], Sql]
-) -> Sql:
-    entry = exp.to_identifier("e")
-    changed = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
-    return function("transform", entries, changed)
-
-
-def _integer(value: Sql, arrow: pa.DataType) -> Sql:
-    return (
-        value
-        if pa.types.is_int64(arrow)
-        else templates.as_type_or_null(value, "BIGINT")
-    )
-
-
 def _double(value: Sql, arrow: pa.DataType) -> Sql:
-    """Return a double; adding 0.0 takes the sign of a zero, and nothing else."""
+    # adding 0.0 takes the sign of a zero, which would tell -0.0 from 0.0, and nothing
+    # else
     if pa.types.is_decimal(arrow):
         value = templates.as_type(value, "STRING")
     if not pa.types.is_float64(arrow):
@@ -351,46 +294,25 @@ def _double(value: Sql, arrow: pa.DataType) -> Sql:
 
 
 def _text(value: Sql, arrow: pa.DataType) -> Sql:
-    """Return a text in UTF-8 that is not too long."""
     del arrow
-    fits = templates.is_at_most(
-        sql_text.bytes_of(value.copy()), templates.bigint(LONGEST)
-    )
+    fits = templates.is_at_most(bytes_of(value.copy()), templates.bigint(LONGEST))
     sound = function("is_valid_utf8", value.copy())
     return templates.case([(templates.conjunction(fits, sound), value)])
 
 
-def _bool(value: Sql, arrow: pa.DataType) -> Sql:
-    del arrow
-    return value
-
-
-def _within_calendar(value: Sql, kind: str, last: str) -> Sql:
-    """Return a date or a time of the years 1 to 9999."""
-    first = templates.as_type(templates.letters("0001-01-01"), kind)
-    end = templates.as_type(templates.letters(last), kind)
-    inside = exp.Between(this=value.copy(), low=first, high=end)
-    return templates.case([(inside, value)])
-
-
-def _date(value: Sql, arrow: pa.DataType) -> Sql:
-    del arrow
-    return _within_calendar(value, "DATE", "9999-12-31")
-
-
 def _time(value: Sql, arrow: pa.DataType) -> Sql:
-    """Return a time; one with a zone is in UTC, the zone of sessions of ours."""
+    # one with a zone is in UTC, the zone of sessions of ours
     if arrow.tz is not None:
         value = templates.as_type(value, "TIMESTAMP_NTZ")
-    return _within_calendar(value, "TIMESTAMP_NTZ", "9999-12-31 23:59:59.999999")
+    return within_calendar(value, "TIMESTAMP_NTZ", LAST_MOMENT)
 
 
-_RULES: Final[Mapping[str, Callable[[Sql, pa.DataType], Sql]]] = {
-    "i64": _integer,
+_RULES: Final[Mapping[str, CellRule]] = {
+    "i64": integer_cell,
     "f64": _double,
     "text": _text,
-    "bool": _bool,
-    "date": _date,
+    "bool": lambda value, _: value,
+    "date": lambda value, _: within_calendar(value, "DATE", LAST_DAY),
     "time": _time,
 }
 

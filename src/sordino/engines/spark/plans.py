@@ -1,8 +1,6 @@
-"""Plans of Spark: over leaves made anew in a session of ours, and read as they ran.
+"""Plans of Spark: over leaves made anew in a session of ours, and read before they run.
 
-What a plan reads, told apart by kind: only what is known can be made anew.
-
-| leaf | it is |
+| leaf of an analysed plan | it is |
 |---|---|
 | `LogicalRelation` of files in a format that Spark brings | `FILES` |
 | `DataSourceV2Relation` of such files | `SECOND_FILES` |
@@ -10,15 +8,11 @@ What a plan reads, told apart by kind: only what is known can be made anew.
 | values and ranges | `VALUES` |
 | all others: Delta, Iceberg, JDBC, Hive, streams, sources in Python | `UNKNOWN` |
 
-A plan of somebody else's session, over leaves that are made anew in one of ours.
-
 Spark asks the session inside a relation of files what may be believed of them: that of
-whoever made the frame. Here the relation is another one. Its session is ours, it has no
+whoever made the frame. So the relation is made anew: its session is ours, it has no
 buckets and no statistics, and each column stands in an expression that changes nothing
 and that no reader takes a filter on. Rows of an RDD stay, and say neither in which
 order they lie nor in which parts.
-
-What Spark is about to run is read: not what it was told, but what it made of it.
 
 | leaf of an executed plan | is let through |
 |---|---|
@@ -83,11 +77,7 @@ class LeafKind(Enum):
 
 
 _VALUES: Final = frozenset({
-    "CTERelationRef",
-    "EmptyRelation",
-    "LocalRelation",
-    "OneRowRelation",
-    "Range",
+    *("CTERelationRef", "EmptyRelation", "LocalRelation", "OneRowRelation", "Range")
 })
 _PACKAGE: Final = "org.apache.spark.sql.execution.datasources"
 _FORMATS: Final = frozenset({
@@ -201,12 +191,8 @@ old one; and what a user has cached of the old one would be taken for ours.
 """
 _MARKS: Final = itertools.count()
 _SUBQUERIES: Final = frozenset({
-    "Exists",
-    "LateralSubquery",
-    "ListQuery",
-    "ScalarSubquery",
-})
-"""Expressions with a plan inside; others would be found in the executed plan."""
+    *("Exists", "LateralSubquery", "ListQuery", "ScalarSubquery")
+})  # expressions with a plan inside; others would be found in the executed plan
 
 
 def rebuilt_plan(plan: Any, reading: Any) -> Any:
@@ -221,7 +207,6 @@ class _Rebuilding:
     """The classes of Java that leaves are made of, looked up once."""
 
     def __init__(self, reading: Any) -> None:
-        """Read files in a session."""
         self._session = reading._jsparkSession  # noqa: SLF001 the way into Java
         self._gateway = reading._sc._gateway  # noqa: SLF001 as above
         java = reading._jvm  # noqa: SLF001 as above
@@ -235,7 +220,6 @@ class _Rebuilding:
         self._nothing = self._seq([])
 
     def plan(self, node: Any) -> Any:
-        """Return a node over leaves of ours."""
         if node.subqueries().size():
             parts = members(node.productIterator().toSeq())
             node = node.makeCopy(self._array("Object", map(self._part, parts)))
@@ -256,7 +240,7 @@ class _Rebuilding:
                 return leaf
 
     def _of_files(self, leaf: Any) -> Any:
-        """Return files as ours; no catalogue is asked which parts of them matter."""
+        # no catalogue is asked which parts of them matter
         old = leaf.relation()
         index = old.location()
         if class_of(index) == "CatalogFileIndex":
@@ -267,7 +251,6 @@ class _Rebuilding:
         return self._with_relation(leaf, new, leaf.output())
 
     def _of_second_files(self, leaf: Any) -> Any:
-        """Return files of the second kind as ones of the first, and as ours."""
         table = leaf.table()
         index = table.fileIndex()
         options = self._helpers.toScalaMap(
@@ -283,19 +266,18 @@ class _Rebuilding:
     def _relation(
         self, index: Any, partitions: Any, data: Any, form: Any, options: Any
     ) -> Any:
-        """Return a relation of files without buckets, in a session of ours."""
         return self._files.HadoopFsRelation(
             index,
             partitions,
             data,
-            self._none,
+            self._none,  # no buckets: a file may lie in a wrong one
             form,
             options.updated(MARK, str(next(_MARKS))),
             self._session,
         )
 
     def _with_relation(self, leaf: Any, relation: Any, output: Any) -> Any:
-        """Return a leaf of another relation, of which no catalogue tells anything."""
+        # no catalogue tells anything of it
         _, _, _, *rest = members(leaf.productIterator().toSeq())
         return leaf.makeCopy(
             self._array("Object", [relation, output, self._none, *rest])
@@ -326,7 +308,6 @@ class _Rebuilding:
         return self._project(self._seq(columns), new)
 
     def _part(self, part: Any) -> Any:
-        """Return an argument of a node, with subqueries over leaves of ours."""
         if self._is_a("catalyst.expressions.Expression", part):
             return self._expression(part)
         if self._is_a("scala.collection.immutable.Seq", part):
@@ -345,7 +326,6 @@ class _Rebuilding:
         return expression.withNewChildren(self._seq(list(map(self._expression, below))))
 
     def _is_a(self, kind: str, value: Any) -> bool:
-        """Tell whether a value is one of Java's, of a class."""
         from py4j.java_gateway import JavaObject, is_instance_of  # noqa: PLC0415 only where Spark is
 
         full = kind if kind.startswith("scala.") else f"org.apache.spark.sql.{kind}"
@@ -367,16 +347,14 @@ class _Rebuilding:
 
 
 _PLAN_VALUES: Final = frozenset({
-    "EmptyRelationExec",
-    "LocalTableScanExec",
-    "OneRowRelationExec",
-    "RangeExec",
+    *("EmptyRelationExec", "LocalTableScanExec", "OneRowRelationExec", "RangeExec")
 })
 _NO_PLACE: Final = frozenset({"SinglePartition$", "UnknownPartitioning"})
 
 
 def refuse_belief(frame: Any, *, answered_for: bool) -> None:
     """Refuse a frame of ours whose plan is not what we wrote; no row is read."""
+    # its nodes are asked, not their text, in which a column may be called anything
     plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001 the way into Java
     for leaf in _leaves(plan):
         problem = _problem(leaf, answered_for=answered_for)
@@ -387,7 +365,7 @@ def refuse_belief(frame: Any, *, answered_for: bool) -> None:
 
 
 def _leaves(plan: Any) -> Iterator[Any]:
-    """Yield what a plan reads, in subqueries and under kept rows too."""
+    # in subqueries and under kept rows, too
     inside = plan.subqueriesAll()
     for part in (plan, *members(inside)):
         for leaf in members(part.collectLeaves()):

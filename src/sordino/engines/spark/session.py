@@ -3,7 +3,7 @@
 import datetime as dt
 import itertools
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, Final, final
 
 import pyarrow as pa
@@ -50,7 +50,6 @@ class Spark(AbstractDatabase):
     dialect = SPARK
 
     def __init__(self, settings: Settings) -> None:
-        """Say how a Spark is started where none runs when it is first asked."""
         self._settings = settings
         self._session: Any = None
         self._running: Any = None
@@ -66,7 +65,6 @@ class Spark(AbstractDatabase):
         self._tag = f"sordino-{next(_TAGS)}"
 
     def admit(self, source: AbstractSource) -> None:
-        """Refuse files of this machine where others would have to read them."""
         if isinstance(source, AbstractFrameSource):
             self._run_beside(source)
             self._answered_for |= bool(source.doubt)
@@ -82,13 +80,12 @@ class Spark(AbstractDatabase):
             )
 
     def connect(self) -> None:
-        """Be there, with the settings that are ours."""
         refuse_changed_settings(self._connect_once(), PINS)
         if self._running is not None:
             refuse_changed_settings(self._running, BELIEF)
 
     def refuse_other_plan(self, statement: Statement, salt: int) -> None:
-        """Refuse a statement whose plan is not what was written; no row is read."""
+        # no row is read
         if any(part.table == KEPT for part in statement.handed):
             return
         try:
@@ -98,12 +95,8 @@ class Spark(AbstractDatabase):
         except Exception:  # noqa: BLE001, S110 Spark may compute given values to plan
             pass  # what they do is for those to know who have paid
 
-    def question_context(self) -> AbstractContextManager[object]:
-        """Log nothing; an interruption ends the jobs of this question."""
-        return self._context_of_question()
-
     @contextmanager
-    def _context_of_question(self) -> Generator[None]:
+    def question_context(self) -> Generator[None]:
         session = self._connect_once()
         if is_stopped(session):
             raise ConnectionError(STOPPED)  # whoever asks knows what was charged
@@ -112,7 +105,7 @@ class Spark(AbstractDatabase):
         try:
             with hush_logs(session, self._logs):
                 yield
-        except BaseException:
+        except BaseException:  # a KeyboardInterrupt, too, leaves jobs that run on
             with suppress(Exception):
                 context.cancelJobsWithTag(self._tag)
             raise
@@ -121,27 +114,24 @@ class Spark(AbstractDatabase):
                 context.removeJobTag(self._tag)
 
     def hand(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
-        """Hold rows until a statement names them: then they go to the workers."""
+        # views are made when a statement names them: then rows go to the workers
         self._waiting[name] = rows
 
     def forget(self) -> None:
-        """Drop the views of what was handed over, or of what may be other rows next."""
+        # also views of what may be other rows next time
         self._waiting.clear()
         for name in self._views - self._settled:
             self._views.discard(name)
             self._drop(name)
 
     def begin_kept(self, name: str, schema: Schema) -> bool:
-        """Destroy what was kept under a name: there is room on the workers' disks."""
+        # no room is asked for: it lies on the disks of the workers
         del schema
         self.destroy(name)
         return True
 
     def keep(self, name: str, statement: Statement, salt: int) -> None:
-        """Have the rows of a statement persisted when they are first asked for.
-
-        The plan is resolved here: what its views are called afterwards does not matter.
-        """
+        # resolved here: what its views are called afterwards does not matter
         statement_frame = self._frame(statement, salt)
         frame = without_named_parts(statement_frame.sparkSession, statement_frame)
         rows = frame.toDF(*internal(range(len(statement.kinds))))
@@ -153,13 +143,12 @@ class Spark(AbstractDatabase):
         frame_of_plan(self._connect_once(), plan).createOrReplaceTempView(name)
 
     def destroy(self, name: str) -> None:
-        """Have the workers let go of rows."""
         if name in self._kept:
             self._kept.pop(name).unpersist(blocking=True)
             self._drop(name)
 
     def abandon(self) -> bool:
-        """Drop the views; if Spark is gone, all is, and it is not asked again."""
+        # if Spark is gone, all is, and it is not asked again
         self._settled.clear()
         try:
             self.forget()
@@ -170,7 +159,6 @@ class Spark(AbstractDatabase):
         return True
 
     def table(self, statement: Statement, salt: int) -> pa.Table:
-        """Return the rows of a statement, which is run once."""
         answer = self._frame(statement, salt).toArrow()
         columns = [
             column.cast(kind)
@@ -182,26 +170,24 @@ class Spark(AbstractDatabase):
         return pa.Table.from_arrays(columns, names=names)
 
     def batches(self, statement: Statement, salt: int) -> pa.RecordBatchReader:
-        """Return the rows of a statement, all of them fetched."""
         return self.table(statement, salt).to_reader()
 
     def workers(self) -> SparkWorkers:
-        """Return the executors."""
         session = run_uncharged(self._connect_once)
-        return SparkWorkers(session, self._frame, self._context_of_question)
+        return SparkWorkers(session, self._frame, self.question_context)
 
     def is_short(self, error: Exception) -> bool:
-        """Return False: Spark spills by itself."""
+        # Spark spills by itself
         del error
         return False
 
     def is_stuck(self, error: Exception) -> bool:
-        """Return False: a text that is not UTF-8 is missing where it is read."""
+        # a text that is not UTF-8 is missing where it is read
         del error
         return False
 
     def close(self) -> None:
-        """Drop the views and let go of the session; the cluster is not ours to stop."""
+        # the cluster is not ours to stop
         with suppress(Exception):
             for name in list(self._kept):
                 self.destroy(name)
@@ -209,7 +195,6 @@ class Spark(AbstractDatabase):
         self._session = self._running = None
 
     def _frame(self, statement: Statement, salt: int) -> Any:
-        """Return the frame of a statement, over views of what it reads in place."""
         session = self._connect_once()
         for name in [name for name in self._waiting if name in statement.text]:
             self._view(name, _frame_of_rows(session, self._waiting.pop(name)))
@@ -228,13 +213,11 @@ class Spark(AbstractDatabase):
         return frame
 
     def _run_beside(self, source: AbstractFrameSource) -> None:
-        """Run where a frame means what it means to its owner, or refuse it.
-
-        A statement runs in one session.
-        """
+        """Run where a frame means what it means to its owner, or refuse it."""
         if self._running is None:
             self._running = source.running
             return
+        # a statement runs in one session, with one meaning for all of its frames
         name = differing_setting(self._running, source.running)
         if name:
             raise InvalidParameter(
@@ -246,7 +229,6 @@ class Spark(AbstractDatabase):
             )
 
     def _connect_once(self) -> Any:
-        """Return the session of ours, made when it is first asked for."""
         if self._session is None:
             users = running_session() or started_session(self._settings)
             ours = session_beside(users)
@@ -271,7 +253,7 @@ class Spark(AbstractDatabase):
 
 
 def _frame_of_rows(session: Any, rows: pa.Table | pa.RecordBatchReader) -> Any:
-    """Return a frame of rows; Spark reads no further than to an empty batch."""
+    # Spark reads no further than to an empty batch
     reader = rows.to_reader() if isinstance(rows, pa.Table) else rows
     batches = [batch for batch in reader if batch.num_rows]
     table = pa.Table.from_batches(batches or [_none(reader.schema)])
@@ -279,14 +261,13 @@ def _frame_of_rows(session: Any, rows: pa.Table | pa.RecordBatchReader) -> Any:
 
 
 def _none(schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch without rows: Spark takes no table without batches."""
+    # Spark takes no table without batches
     return pa.RecordBatch.from_arrays(
         [pa.array([], kind) for kind in schema.types], schema=schema
     )
 
 
 def _as_signed(salt: int) -> int:
-    """Return the same 64 bits as an integer with a sign."""
     return salt - 2**64 if salt >= 2**63 else salt
 
 

@@ -1,6 +1,4 @@
-"""Frames, tables and files of a Spark session; rows that stay the same.
-
-Frames whose rows are the same each time they are computed.
+"""Frames, tables and files of a Spark session as sources, whose rows stay the same.
 
 A bound reads its rows more than once, and a task that is run again computes them anew.
 Were they others each time, more rows of an id could be kept than the bound allows. So
@@ -15,28 +13,18 @@ first; for what is not known somebody has to answer.
 | windows | ranks; steady totals of ranges; all others if the order has no ties |
 | what an expression asks without being given it | if a statement has one value of it |
 
-Files that a plan has listed: what Spark knows of them is held against what is there.
-
 Spark lists the files of a frame when the frame is made, and reads each by the length it
 had then: of a file that was written anew it reads some row groups, or none. Which ones,
 a single row more may decide for thousands. So a plan whose files are others is refused.
-
-Frames and tables of a Spark session of the user.
 
 | handed over | what is read, for each question |
 |---|---|
 | a DataFrame | its plan as it was analysed: whatever becomes of views and functions |
 | (session, name of a table) | the table of that name as its session finds it then |
+| Parquet files, of columns that Spark reads by our rules | the files, by Spark |
+| all other sources | their rows, by Arrow |
 
 Nothing is made in the user's session, and no setting of it changes.
-
-Sources that Spark reads by itself, and the views of them in a session of ours.
-
-| source | is read by |
-|---|---|
-| a frame or a table of a Spark session | Spark |
-| Parquet files, of columns that Spark reads by our rules | Spark |
-| all others | Arrow, and handed over |
 """
 
 import hashlib
@@ -70,118 +58,37 @@ from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.expressions.schema import Column
 
 _NODES: Final = frozenset({
-    "Aggregate",
-    "CTERelationDef",
-    "Deduplicate",
-    "Distinct",
-    "Except",
-    "Expand",
-    "Filter",
-    "Generate",
-    "Intersect",
-    "Join",
-    "LateralJoin",
-    "Project",
-    "RebalancePartitions",
-    "Repartition",
-    "RepartitionByExpression",
-    "ResolvedHint",
-    "Sort",
-    "SubqueryAlias",
-    "Union",
-    "View",
-    "Window",
-    "WithCTE",
+    *("Aggregate", "CTERelationDef", "Deduplicate", "Distinct", "Except", "Expand"),
+    *("Filter", "Generate", "Intersect", "Join", "LateralJoin", "Project"),
+    *("RebalancePartitions", "Repartition", "RepartitionByExpression", "ResolvedHint"),
+    *("Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE"),
 })
 _TOTALS: Final = frozenset({
-    "Average",
-    "BitAndAgg",
-    "BitOrAgg",
-    "BitXorAgg",
-    "BoolAnd",
-    "BoolOr",
-    "Corr",
-    "Count",
-    "CountIf",
-    "CovPopulation",
-    "CovSample",
-    "HyperLogLogPlusPlus",
-    "Kurtosis",
-    "Max",
-    "Median",
-    "Min",
-    "Percentile",
-    "PercentileCont",
-    "PercentileDisc",
-    "PivotFirst",
-    "RegrAvgX",
-    "RegrAvgY",
-    "RegrCount",
-    "RegrIntercept",
-    "RegrR2",
-    "RegrSXX",
-    "RegrSXY",
-    "RegrSYY",
-    "RegrSlope",
-    "Skewness",
-    "StddevPop",
-    "StddevSamp",
-    "Sum",
-    "TryAverage",
-    "TrySum",
-    "VariancePop",
-    "VarianceSamp",
-})
-"""Of sums of doubles the last digits depend on the order: ADR 223 says so."""
+    *("Average", "BitAndAgg", "BitOrAgg", "BitXorAgg", "BoolAnd", "BoolOr", "Corr"),
+    *("Count", "CountIf", "CovPopulation", "CovSample", "HyperLogLogPlusPlus"),
+    *("Kurtosis", "Max", "Median", "Min", "Percentile", "PercentileCont"),
+    *("PercentileDisc", "PivotFirst", "RegrAvgX", "RegrAvgY", "RegrCount"),
+    *("RegrIntercept", "RegrR2", "RegrSXX", "RegrSXY", "RegrSYY", "RegrSlope"),
+    *("Skewness", "StddevPop", "StddevSamp", "Sum", "TryAverage", "TrySum"),
+    *("VariancePop", "VarianceSamp"),
+})  # of sums of doubles the last digits depend on the order: ADR 223 says so
 _CHOOSE: Final = frozenset({
-    "GlobalLimit",
-    "LimitAll",
-    "LocalLimit",
-    "Offset",
-    "Sample",
-    "Tail",
+    *("GlobalLimit", "LimitAll", "LocalLimit", "Offset", "Sample", "Tail")
 })
 """Nodes of a plan that take rows by where they happen to lie."""
 _LISTS: Final = frozenset({"CollectList", "CollectSet"})
 _RANKS: Final = frozenset({"CumeDist", "DenseRank", "PercentRank", "Rank"})
-_ASKED: Final = (
-    frozenset({
-        "AttributeReference",
-        "CreateArray",
-        "CreateMap",
-        "CurrentDate",
-        "CurrentRow$",
-        "CurrentTimeZone",
-        "CurrentTimestamp",
-        "CurrentUser",
-        "EulerNumber",
-        "Exists",
-        "LateralSubquery",
-        "ListQuery",
-        "Literal",
-        "LocalTimestamp",
-        "NamedLambdaVariable",
-        "Now",
-        "OuterReference",
-        "Pi",
-        "PythonUDF",
-        "ResolvedCollation",
-        "RowNumber",
-        "ScalaUDF",
-        "ScalarSubquery",
-        "UnboundedFollowing$",
-        "UnboundedPreceding$",
-    })
-    | _RANKS
-)
+_ASKED: Final = _RANKS | frozenset({
+    *("AttributeReference", "CreateArray", "CreateMap", "CurrentDate", "CurrentRow$"),
+    *("CurrentTimeZone", "CurrentTimestamp", "CurrentUser", "EulerNumber", "Exists"),
+    *("LateralSubquery", "ListQuery", "Literal", "LocalTimestamp"),
+    *("NamedLambdaVariable", "Now", "OuterReference", "Pi", "PythonUDF"),
+    *("ResolvedCollation", "RowNumber", "ScalaUDF", "ScalarSubquery"),
+    *("UnboundedFollowing$", "UnboundedPreceding$"),
+})
 """Expressions that are computed from no other."""
 _OF_MANY: Final = frozenset({
-    "Aggregate",
-    "Deduplicate",
-    "Distinct",
-    "Except",
-    "Intersect",
-    "Window",
+    *("Aggregate", "Deduplicate", "Distinct", "Except", "Intersect", "Window")
 })
 """Nodes that take rows for alike."""
 _REMEDY: Final = (
@@ -258,7 +165,7 @@ def _refuse_collated(kinds: Iterable[Any]) -> None:
 
 
 def _is_list(expression: Any) -> bool:
-    """Tell whether an expression collects values: sorted, they are the same list."""
+    # sorted, they are the same list
     return (
         class_of(expression) == "AggregateExpression"
         and class_of(expression.children().apply(0)) in _LISTS
@@ -327,6 +234,7 @@ def list_anew(session: Any, name: str) -> None:
     """
     state = session._jsparkSession.sessionState()  # noqa: SLF001 the way into Java
     with suppress(Exception):  # a name of another catalogue, which lists by itself
+        # the catalogue's list, not what the user has cached of the rows
         state.catalog().refreshTable(state.sqlParser().parseTableIdentifier(name))
 
 
@@ -364,10 +272,11 @@ def _are_as_listed(listed: Any, now: Any) -> bool:
 
     Files are equal by their paths, and lengths are compared by their sum.
     """
+    # compared in Java: a list of files may be long
     known, there = listed.allFiles().toSet(), now.allFiles().toSet()
     if known.equals(there):
         return bool(listed.sizeInBytes() == now.sizeInBytes())
-    if not known.subsetOf(there):
+    if not known.subsetOf(there):  # files that were added are no harm: it is as listed
         return False
     files = there.intersect(known).iterator()  # of these, what is there now
     length = 0
@@ -385,8 +294,7 @@ class AbstractFrameSource(AbstractSource):
     """Rows that live in a Spark session."""
 
     ours = True
-    view: str
-    """What the view of it is called in a session of ours."""
+    view: str  # what the view of it is called in a session of ours
     running: Any
     """A session of ours, with the settings that the owner's had when it was opened."""
 
@@ -399,7 +307,7 @@ class AbstractFrameSource(AbstractSource):
         return rebuilt_plan(analysed_plan(self.frame()), self.running)
 
     def check(self) -> None:
-        """Refuse a table that is gone, or has other columns: they have places."""
+        # asked for by its places: another column would be read in silence
         frame = self.frame()
         session = frame.sparkSession
         if is_stopped(session) or fields_of_frame(frame)[0] != self.fields:
@@ -407,17 +315,15 @@ class AbstractFrameSource(AbstractSource):
         refuse_other_files(session, analysed_plan(frame))
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns, to be read once."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
 
     def count_missing(self, place: int) -> int:
-        """Return how many cells are not there, which the workers count."""
         name = internal([place])[0]
         return int(self._columns_by_place().where(f"{name} IS NULL").count())
 
     def cells(self, place: int) -> pa.Table:
-        """Return the most frequent cells; those of another thousand are not fetched."""
+        # cells of another thousand are not fetched
         name = internal([place])[0]
         counted = (
             self
@@ -432,7 +338,6 @@ class AbstractFrameSource(AbstractSource):
         ])
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         self.check()
         columns = internal(places) or ["1 AS one"]  # of none, Arrow counts no rows
         rows = self._columns_by_place().selectExpr(*columns).toArrow()
@@ -441,7 +346,6 @@ class AbstractFrameSource(AbstractSource):
         )
 
     def _columns_by_place(self) -> Any:
-        """Return the rows in columns c0, c1, ..."""
         rows = frame_of_plan(self.running, self.plan())
         return rows.toDF(*internal(range(len(self.fields))))
 
@@ -451,7 +355,6 @@ class FrameSource(AbstractFrameSource):
     """A DataFrame, whose plan is what it was when it was handed over."""
 
     def __init__(self, frame: Any) -> None:
-        """Ask for the types of the columns, and for no row."""
         if is_stopped(frame.sparkSession):
             raise EngineUnavailable(STOPPED)
         self.doubt = refuse_unsteady(frame)
@@ -462,17 +365,16 @@ class FrameSource(AbstractFrameSource):
         self.view = f"frame{next(_NUMBERS)}"
 
     def frame(self) -> Any:
-        """Return it."""
         return self._frame
 
     def plan(self) -> Any:
-        """Return the plan, made once: what it lists of a catalogue stays."""
+        # made once: what it lists of a catalogue stays
         if self._plan is None:
             self._plan = super().plan()
         return self._plan
 
     def check(self) -> None:
-        """Look at the files that a catalogue listed when the plan was made, too."""
+        # a catalogue listed them when the plan was made
         super().check()
         if self._plan is not None:
             refuse_other_files(self._frame.sparkSession, self._plan)
@@ -483,7 +385,6 @@ class TableOfSession(AbstractFrameSource):
     """A table of a catalogue, a view or a path, as a session finds it by its name."""
 
     def __init__(self, session: Any, name: str) -> None:
-        """Ask for the types of the columns, and for no row."""
         self._session = session
         self._name = name
         self.running = reading_session(session)
@@ -492,12 +393,11 @@ class TableOfSession(AbstractFrameSource):
         self.view = f"table{next(_NUMBERS)}"
 
     def check(self) -> None:
-        """Look for its files anew: somebody else may have written others."""
+        # somebody else may have written other files
         list_anew(self._session, self._name)
         super().check()
 
     def frame(self) -> Any:
-        """Return it as it is now."""
         table = self._session.table(self._name)
         if refuse_unsteady(table) and not self.doubt:
             raise EngineFailure  # it was a table that nobody had to answer for
@@ -520,7 +420,7 @@ def of_table_of_session(pair: Any, declared: Mapping[str, Column]) -> AbstractSo
 
 
 def _refuse_connect(source: Any) -> None:
-    """Refuse what is of Spark Connect: there, all settings are those of others."""
+    # there, all settings are those of others
     if ".connect." in type(source).__module__:
         raise InvalidParameter(
             "source",
@@ -543,7 +443,7 @@ def fields_of_frame(frame: Any) -> tuple[Fields, Mapping[str, str]]:
 
 
 def _arrow_type(kind: Any) -> pa.DataType:
-    """Return the Arrow type of a type of Spark's, null for one that we do not use."""
+    """Arrow type of a type of Spark; null for one that is not used here."""
     from pyspark.sql import types as spark  # noqa: PLC0415 only where Spark runs
 
     match kind:
@@ -631,7 +531,7 @@ def frame_of(session: Any, source: AbstractSource) -> Any:
 
 
 def _frame_of_ours(session: Any, source: AbstractFrameSource) -> Any:
-    """Return the frame of another session as one of ours; texts compare by bytes."""
+    # texts compare by bytes
     from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
 
     moved = frame_of_plan(session, source.plan())

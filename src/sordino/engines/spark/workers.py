@@ -1,11 +1,4 @@
-"""Noise at the workers, and the files they write.
-
-How exact the numbers in released files are, as the workers read them there.
-
-It is what `release.exactness` tells of numbers in memory: one question, of files that
-are published already.
-
-Totals that stay with Spark's workers, and get their noise there.
+"""Totals that stay with Spark's workers, get noise there, and are written to files.
 
 totals (one part for a hash of their key) ── held by two workers ── noise ── Parquet
 
@@ -14,6 +7,9 @@ totals (one part for a hash of their key) ── held by two workers ── nois
 | totals are computed | Spark, as often as it likes: there is no secret yet |
 | noise is drawn from them | Spark, bit for bit: totals and secret are the same |
 | a totals' part is lost | nobody: the release ends, charged |
+
+How exact the written numbers are is read from the files, which are published already,
+as `release.exactness` tells it of numbers in memory.
 """
 
 import warnings
@@ -49,7 +45,7 @@ def try_new_folder(session: Any, folder: str, columns: Any) -> None:
 
 
 def _problem(session: Any, folder: str, columns: Any) -> str:
-    """Return why workers cannot write to a new folder, "" if they can."""
+    """Why workers cannot write to a new folder; "" if they can."""
     files, place = _place(session, folder)
     if files.exists(place):
         return "is there already"
@@ -64,7 +60,6 @@ def _problem(session: Any, folder: str, columns: Any) -> str:
 
 
 def _place(session: Any, path: str) -> tuple[Any, Any]:
-    """Return a path as Java has it, and its file system."""
     place = session._jvm.org.apache.hadoop.fs.Path(path)  # noqa: SLF001 into Java
     settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 as above
     return place.getFileSystem(settings), place
@@ -83,7 +78,7 @@ def write_new_file(session: Any, path: str, text: str) -> None:
 
 
 def _no_rows(session: Any, columns: Any) -> Any:
-    """Return a frame without rows, for which no worker needs Python."""
+    # with rows, a worker would need Python
     from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
 
     nothing = functions.lit(None)
@@ -138,7 +133,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _columns_of(name: str, *, is_number: bool) -> list[Any]:
-    """Return what is asked of a column: numbers, rough ones, least and most reach."""
+    """Figures of a column: numbers, rough ones, least and most reach."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 as above
 
     value, low, high = (
@@ -157,7 +152,6 @@ def _columns_of(name: str, *, is_number: bool) -> list[Any]:
 
 
 def _is_finite(number: Any) -> Any:
-    """Return whether a double is a number, and not without end."""
     from pyspark.sql import functions as sql  # noqa: PLC0415 as above
 
     endless = sql.abs(number) == float("inf")
@@ -165,7 +159,7 @@ def _is_finite(number: Any) -> Any:
 
 
 def _fours(figures: list[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield what is told of each column."""
+    """Consecutive groups of four figures, one for each column."""
     for place in range(0, len(figures), 4):
         yield tuple(figures[place : place + 4])
 
@@ -181,7 +175,6 @@ class SparkWorkers(AbstractWorkers):
     def __init__(
         self, session: Any, frame_of: Callable[[Statement, int], Any], quiet: _Context
     ) -> None:
-        """Know how statements become frames, and in what all is done."""
         self._session = session
         self._frame_of = frame_of
         self._quiet = quiet
@@ -225,6 +218,7 @@ class SparkWorkers(AbstractWorkers):
         count = self._count_parts()
         by = totals.columns[: len(question.by)]
         parts = totals.repartition(count, *by)
+        # cut off from its plan: totals computed anew could be others, under one noise
         blocks = parts.localCheckpoint(True, StorageLevel.MEMORY_AND_DISK_2)
         settled = frame_of_plan(self._session, analysed_plan(blocks))
         return SparkSpread(settled, answer_schema(question), self._quiet)
@@ -239,11 +233,9 @@ class SparkWorkers(AbstractWorkers):
         return int(count)
 
     def files_in(self, folder: str) -> Sequence[WrittenFile]:
-        """Return the files of a folder, as they are now."""
         return written_files(self._session, folder)
 
     def write_label(self, folder: str, name: str, text: str) -> None:
-        """Write a text into a folder, unless a file of this name is there."""
         write_new_file(self._session, f"{folder}/{name}", text)
 
 
@@ -252,14 +244,11 @@ class SparkSpread(AbstractSpread):
     """Exact totals in blocks of two workers each, cut off from what computed them."""
 
     def __init__(self, frame: Any, schema: pa.Schema, quiet: _Context) -> None:
-        """Hold a frame whose rows are blocks, and what its columns are called."""
         self._frame = frame
         self._schema = schema
         self._quiet = quiet
 
     def write(self, task: PartTask, secret: bytes, folder: str) -> FilesAnswer:
-        """Write what a task makes of each part to Parquet files in a new folder."""
-
         def work() -> FilesAnswer:
             with self._quiet():
                 self._write(task, secret, folder)
@@ -270,22 +259,21 @@ class SparkSpread(AbstractSpread):
         return run_guarded(work)
 
     def close(self) -> None:
-        """Have the workers let go of the totals."""
         self._frame._jdf.queryExecution().logical().rdd().unpersist(True)  # noqa: SLF001 into Java
 
     def _write(self, task: PartTask, secret: bytes, folder: str) -> None:
-        """Have each part written by the one attempt at it that Spark commits."""
+        # each part is written by the one attempt at it that Spark commits
         shared = self._frame.sparkSession.sparkContext.broadcast(secret)
         try:
             work = _work_on_part(task, shared, self._schema)
             noisy = _map_parts(self._frame, work, _worker_columns_of(task))
             noisy.write.mode("error").parquet(folder)
         finally:
-            shared.destroy(blocking=True)
+            shared.destroy(blocking=True)  # whoever has it can take the noise off
 
 
 def _with_every_key(keys: Any, totals: Any) -> Any:
-    """Return keys beside their totals, 0 where nothing was added up."""
+    # 0 where nothing was added up
     from pyspark.sql import functions  # noqa: PLC0415 only where Spark runs
 
     place, *names = totals.columns
@@ -298,7 +286,6 @@ def _with_every_key(keys: Any, totals: Any) -> Any:
 
 
 def _worker_columns_of(task: PartTask) -> Any:
-    """Return the columns of what a task makes, as Spark says them."""
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 as above
 
     return from_arrow_schema(task.schema, prefer_timestamp_ntz=True)
@@ -339,7 +326,7 @@ def _work_on_part(task: PartTask, secret: Any, schema: pa.Schema) -> _Work:
         listed = list(batches)
         if not listed:
             return
-        if task.trial() != expected:
+        if task.trial() != expected:  # a worker that joined after `admit`
             raise RuntimeError
         columns = pa.Table.from_batches(listed).columns
         cast = [

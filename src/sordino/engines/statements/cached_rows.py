@@ -72,11 +72,9 @@ class Bucket(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show which part it is."""
         return f"part {self.number} of {self.count} of {', '.join(self.per)}"
 
 
@@ -145,7 +143,6 @@ def _bounds(node: AbstractNode) -> int:
 
 
 def _is_bound(node: AbstractNode) -> bool:
-    """Tell whether a node is a bound; rows that a step has made are none."""
     return _IS_BOUND.get(type(node), False)
 
 
@@ -183,13 +180,10 @@ class KeptTables:
     """The tables of one engine: names by plans, and which of them hold their rows."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._plans = PlanNames()
         self._large: set[str] = set()
-        self._there: dict[str, bool] = {}
-        """Whether all rows are there, of each place."""
-        self.rehearsed: set[str] = set()
-        """Plans that ran on tables without rows."""
+        self._there: dict[str, bool] = {}  # whether all rows are there, of each place
+        self.rehearsed: set[str] = set()  # plans that ran on tables without rows
 
     def use_kept_rows(self, question: Question) -> Question:
         """Return a question over rows that are kept, unless they are too many."""

@@ -215,7 +215,6 @@ class Room:
     """A folder that its user alone may enter."""
 
     def __init__(self) -> None:
-        """Begin with no folder."""
         self._end: Callable[[], object] | None = None
         self._made: tuple[int, ...] | None = None
 
@@ -256,6 +255,6 @@ def _identity(path: str) -> tuple[int, ...] | None:
 
 
 def _remove(path: str, owner: int) -> None:
-    """Remove a folder, unless this is a forked child."""
+    # in a forked child it is the parent that owns the folder
     if os.getpid() == owner:
         shutil.rmtree(path, ignore_errors=True)

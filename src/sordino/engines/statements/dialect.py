@@ -1,6 +1,4 @@
-"""A dialect; expressions as trees by its entries.
-
-A dialect: how one database says everything that a plan can ask.
+"""A dialect: how one database says everything that a plan can ask.
 
 | what | for |
 |---|---|
@@ -16,26 +14,36 @@ What decides about privacy is never left to a translation between dialects. A di
 complete or not there: one that lacks an operation or a type and does not say so by
 `absent` cannot be imported.
 
-Expressions as SQL trees, by the entries of a dialect.
+Expressions become trees by the entries of a dialect:
 
     col("age") < 17.5    ->    CAST(c0 AS DOUBLE) < CAST($1 AS DOUBLE), [17.5]
 
 A literal never becomes SQL text, but for small integers, truths and NULL: it is bound
-as a parameter. Every column that an expression may read says its type, see `typed`.
+as a parameter. Every column that an expression may read says its type (`with_type`).
 
 Kernel: totals.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, TypeAlias, final
 
 import pyarrow as pa
 from sqlglot import exp
 
 from sordino.data.source import AbstractSource
-from sordino.engines.statements.templates import Entry, Sql, Written, sql_type
+from sordino.engines.statements.templates import (
+    Entry,
+    Sql,
+    Written,
+    as_type,
+    as_type_or_null,
+    case,
+    function,
+    letters,
+    sql_type,
+)
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import OPERATIONS
 from sordino.expressions.literals import AbstractFluent
@@ -50,8 +58,7 @@ from sordino.expressions.tree import (
     Value,
 )
 
-SALT: Final = "salt"
-"""The placeholder of the secret key of digests."""
+SALT: Final = "salt"  # the placeholder of the secret key of digests
 
 
 def refusal(engine: str, what: str, why: str) -> InvalidQuery:
@@ -78,17 +85,14 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     name: ClassVar[str]
     """What sqlglot calls it: names, literals and operators are written by it."""
 
-    types: ClassVar[Mapping[str, str]]
-    """The SQL type of each type of ours."""
+    types: ClassVar[Mapping[str, str]]  # the SQL type of each type of ours
 
-    entries: ClassVar[Mapping[Operation, Entry]]
-    """The SQL form of each operation."""
+    entries: ClassVar[Mapping[Operation, Entry]]  # the SQL form of each operation
 
     wide_type: ClassVar[pa.DataType]
     """In which type of Arrow a wide total leaves the database."""
 
-    digest_type: ClassVar[pa.DataType]
-    """In which type of Arrow a digest does."""
+    digest_type: ClassVar[pa.DataType]  # in which type of Arrow a digest does
 
     key_hash: ClassVar[str] = ""
     """A function of values to one integer, null like no value, if that is fast."""
@@ -106,7 +110,6 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     """Characters that no text of the database can have."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse a dialect that leaves something open."""
         super().__init_subclass__(**options)
         covered = {
             *cls.types,
@@ -263,6 +266,30 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
         """
 
 
+CellRule: TypeAlias = Callable[[Sql, pa.DataType], Sql]
+"""Makes of a value, which a source has as a type of Arrow, one of ours."""
+LAST_DAY: Final = "9999-12-31"
+LAST_MOMENT: Final = f"{LAST_DAY} 23:59:59.999999"
+
+
+def each_of(name: str, entries: Sql, arrow: pa.DataType, rule: CellRule) -> Sql:
+    """Return a list whose entries a rule has made ours, by a function of a name."""
+    entry = exp.to_identifier("e")
+    changed = exp.Lambda(this=rule(exp.column("e"), arrow), expressions=[entry])
+    return function(name, entries, changed)
+
+
+def integer_cell(value: Sql, arrow: pa.DataType) -> Sql:
+    """Return an integer as an i64, null beyond its range."""
+    return value if pa.types.is_int64(arrow) else as_type_or_null(value, "BIGINT")
+
+
+def within_calendar(value: Sql, kind: str, last: str) -> Sql:
+    """Return a date or a time of the years 1 to 9999, null outside of them."""
+    first, end = (as_type(letters(text), kind) for text in ("0001-01-01", last))
+    return case([(exp.Between(this=value.copy(), low=first, high=end), value)])
+
+
 _SMALL: Final = 2**31
 _TYPE: Final = "sordino type"
 
@@ -288,7 +315,6 @@ class Parameters:
     """
 
     def __init__(self, dialect: AbstractDialect) -> None:
-        """Begin with none."""
         self.dialect = dialect
         self.values: list[Any] = []
         self._places: dict[tuple[type, str], int] = {}
@@ -301,7 +327,6 @@ class Parameters:
         return exp.Cast(this=self._place(value), to=self.dialect.type_of(type))
 
     def _place(self, value: Value) -> exp.Expression:
-        """Return the bare text of a small value, or the next placeholder."""
         match value:
             case None:
                 return exp.null()
@@ -328,7 +353,7 @@ def with_type(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A00
 def typed_columns(
     schema: Schema, table: str | None = None
 ) -> dict[str, exp.Expression]:
-    """Return the columns of a schema as SQL trees for `rendered`.
+    """Return the columns of a schema as SQL trees for `render`.
 
     >>> schema = Schema.of([('a"b', Column("text"))])
     >>> typed_columns(schema, "t")['a"b'].sql()
@@ -345,7 +370,7 @@ def render(
     columns: Mapping[str, exp.Expression],
     parameters: Parameters,
 ) -> exp.Expression:
-    """Return the SQL tree of an expression; its columns are typed by `typed`."""
+    """Return the SQL tree of an expression; its columns say their types."""
     return _render(expression, columns, parameters)[0]
 
 
@@ -354,7 +379,6 @@ def _render(
     columns: Mapping[str, exp.Expression],
     parameters: Parameters,
 ) -> tuple[exp.Expression, Argument]:
-    """Return the SQL tree of an expression, and what is known of its value."""
     match expression:
         case AbstractFluent():
             return _render(expression.tree, columns, parameters)
@@ -367,9 +391,7 @@ def _render(
             key = id(expression), id(columns)
             if key not in parameters.calls:
                 parameters.calls[key] = _RenderedCall(
-                    expression,
-                    columns,
-                    *_render_call(expression, columns, parameters),
+                    expression, columns, *_render_call(expression, columns, parameters)
                 )
             known = parameters.calls[key]
             return known.node.copy(), known.argument
@@ -382,7 +404,6 @@ def _render(
 def _read(
     name: str, columns: Mapping[str, exp.Expression]
 ) -> tuple[exp.Expression, Argument]:
-    """Return where a column is, and its type."""
     if name not in columns:
         raise unknown("column", name, columns)
     node = columns[name].copy()
@@ -397,7 +418,6 @@ def _read(
 def _render_call(
     call: Call, columns: Mapping[str, exp.Expression], parameters: Parameters
 ) -> tuple[exp.Expression, Argument]:
-    """Return the SQL tree of a call, and what is known of its value."""
     pairs = [_render(argument, columns, parameters) for argument in call.arguments]
     nodes, known = zip(*pairs, strict=True)
     facts = call.operation.facts(*known, **call.options)

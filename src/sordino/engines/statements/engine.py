@@ -81,7 +81,6 @@ class SQLEngine(AbstractEngine):
         return self._database.dialect
 
     def close(self) -> None:
-        """Let go of all tables, and remove what was written."""
         with self._lock:
             self._refuse_busy()
             self._closed = True
@@ -92,48 +91,32 @@ class SQLEngine(AbstractEngine):
             self._room.close()
 
     def forget(self) -> None:
-        """Destroy the rows that are kept."""
         with self._lock:
             self._refuse_busy()
             if self._kept.names:
                 self._destroy(self._kept.names)
 
     def open(self, table: str, source: Any, declared: Mapping[str, Column]) -> Schema:
-        """Make a source known under a name and return its public schema."""
         opened = open_source(source, declared).held_as(self._database.dialect.types)
         with self._lock:
             self.forget()
-            self._kept = KeptTables()
+            self._kept = KeptTables()  # rows and rehearsals are of the old tables
             self._database.admit(opened.source)
             self._tables[table] = opened
         return opened.schema
 
     def freeze(self, table: str) -> None:
-        """Read the rows of a public table, now and never again."""
         opened = lookup(self._tables, table)
         with self._lock:
             rows = run_uncharged(lambda: self._copy(table, opened.schema))
             self._frozen[table] = rows
             self._tables[table] = freeze_source(opened, rows)
 
-    def frozen_rows(self, table: str) -> pa.Table:
-        """Return the rows of a frozen table."""
-        return lookup(self._frozen, table)
-
     def as_opened(self, table: str) -> Opened:
         """Return a table as it was opened, for its curator."""
         return lookup(self._tables, table)
 
-    def lossy(self, table: str) -> frozenset[str]:
-        """Return the columns of a table that lie as another type: cells can be lost."""
-        return lookup(self._tables, table).lossy
-
-    def unusable(self, table: str) -> Mapping[str, str]:
-        """Return the columns of a table that are in no schema, and why."""
-        return lookup(self._tables, table).unusable
-
     def multiplicity(self, table: str, on: tuple[str, ...]) -> int:
-        """Return how many rows of a table share their values of `on`, at most."""
         opened = lookup(self._tables, table)
         node = Source(table, Schema(tuple((name, opened.schema[name]) for name in on)))
         asked_for = self._statements().multiplicity(node)
@@ -141,19 +124,16 @@ class SQLEngine(AbstractEngine):
         return int(most.column(0)[0].as_py())
 
     def answer(self, question: Question) -> pa.Table:
-        """Return the exact totals."""
         script = self._script(question)
         return run_guarded(lambda: self._answer_alone(script, self._totals))
 
     def prepare(self, question: Question) -> Callable[[], pa.Table]:
-        """Rehearse a question on empty tables, and return what answers it."""
         script = self._rehearse_alone(question)
         return lambda: run_guarded(lambda: self._answer_alone(script, self._totals))
 
     def prepare_spread(
         self, question: Question, task: PartTask, folder: str
     ) -> Callable[[], AbstractSpread]:
-        """Rehearse a question, and return what leaves its totals with the workers."""
         workers = self._database.workers()
         script = self._rehearse_alone(question)
         run_uncharged(lambda: self._alone(lambda: workers.admit(task, folder)))
@@ -167,12 +147,10 @@ class SQLEngine(AbstractEngine):
         return lambda: run_guarded(lambda: self._answer_alone(script, spread))
 
     def in_folders(self, work: Callable[[AbstractFolders], T]) -> T:
-        """Run work where workers write; a failure is an `EngineFailure`."""
         workers = self._database.workers()
         return run_uncharged(lambda: self._alone(lambda: work(workers)))
 
     def statement(self, question: Question) -> str:
-        """Return the text of what would run, for people to read."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
         return self._script(question).readable_text()
@@ -188,16 +166,14 @@ class SQLEngine(AbstractEngine):
         return self._alone(told)
 
     def _statements(self, reading: Reading | None = None) -> Statements:
-        tables = dict(self._tables)
+        tables = dict(self._tables)  # a copy: a script keeps the tables it was made of
         return Statements(self.dialect, tables, reading or self.dialect.in_place)
 
     def _script(self, question: Question) -> Script:
-        """Return all that would run for a question."""
         bounded = self._kept.use_kept_rows(question)
         return Script.of(self._statements(), bounded, question)
 
     def _copy(self, table: str, schema: Schema) -> pa.Table:
-        """Return the rows of a table, sorted by all columns in turn."""
         if not schema.names:
             return pa.table({})
         node = Source(table, schema)
@@ -211,7 +187,6 @@ class SQLEngine(AbstractEngine):
         )
 
     def _rehearse_alone(self, question: Question) -> Script:
-        """Return the script of a question, after it ran on empty tables alone."""
         if self._closed:
             raise EngineUnavailable(CLOSED)
         return run_uncharged(
@@ -219,11 +194,10 @@ class SQLEngine(AbstractEngine):
         )
 
     def _rehearsed_script(self, question: Question) -> Script:
-        """Return the script of a question after it ran on empty tables, once."""
         script = self._script(question)
-        script.refuse_changed()
+        script.refuse_changed()  # before the charge: a changed source costs nothing
         recipes = script.recipes(self._kept.rehearsed)
-        if self._database.remote:
+        if self._database.remote:  # a server may log what is bound
             script.refuse_private(recipes, self._frozen)
         self._database.connect()
         for recipe in recipes:
@@ -233,10 +207,9 @@ class SQLEngine(AbstractEngine):
         return script
 
     def _rehearse(self, run: Run, keys: pa.Table | None, trial: Trial) -> None:
-        """Run something on tables without rows, asked for no key, once a database."""
         if run.mark in self._database.rehearsals:
             return
-        empty = run.empty_copy()
+        empty = run.empty_copy()  # of no rows: what is told of a failure is public
         self._make(empty, None if keys is None else keys.slice(0, 0))
         self._database.hand_parts(empty.last)
         trial(empty.last, self._salt)
@@ -258,13 +231,13 @@ class SQLEngine(AbstractEngine):
             except Exception as error:
                 if not (script.kept and self._database.is_short(error)):
                     raise
+            # outside of the handler: the failure that is given up may quote a cell
             for leaf in script.kept:
                 self._kept.give_up(leaf.name)
                 self._destroy([leaf.name])
             return self._try(script.without_kept(self._statements()), last)
 
     def _try(self, script: Script, last: Callable[[Script], T]) -> T:
-        """Return the answer, should a cell stop it of rows that are handed over."""
         return try_in_place(
             script,
             lambda: script.rewrite(self._statements(never_in_place)),
@@ -273,7 +246,6 @@ class SQLEngine(AbstractEngine):
         )
 
     def _answer(self, script: Script, last: Callable[[Script], T]) -> T:
-        """Make the rows that are to be kept and are not there, then the totals."""
         for leaf in script.kept:
             if not self._kept.holds(leaf.name):
                 self._keep(script, script.recipe(leaf))
@@ -308,7 +280,7 @@ class SQLEngine(AbstractEngine):
             )
 
         self._in_parts(kept)
-        self._kept.end(name)
+        self._kept.end(name)  # only now: a place that was filled in part is never read
 
     def _totals(self, script: Script) -> pa.Table:
         """Run the functions of a question one by one, then its totals."""
@@ -323,13 +295,12 @@ class SQLEngine(AbstractEngine):
         for part in rows_in_buckets(script.run.rows, question.totals, count):
             statement = script.writes.part(question, part)
             totals.append(self._table(statement))
-        if not totals:
+        if not totals:  # in parts they would not add up: memory is short for good
             raise MemoryError
         self._database.hand(PARTS, pa.concat_tables(totals))
         return self._table(script.writes.sum_of_parts(question))
 
     def _in_parts(self, work: Callable[[int], T]) -> T:
-        """Return what `work` makes at once or, should memory be short, in parts."""
         *first, last = self._parts
         for count in first:
             try:
@@ -340,7 +311,6 @@ class SQLEngine(AbstractEngine):
         return work(last)
 
     def _make(self, run: Run, keys: pa.Table | None) -> None:
-        """Make what the last statement reads: rows of functions, and keys."""
         for number, (node, below) in enumerate(run.functions):
             batches = self._batches(below)
             # listed, because Arrow would swallow interruptions
@@ -373,14 +343,15 @@ class SQLEngine(AbstractEngine):
             return self._at_one_moment(work)
 
     def _at_one_moment(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, or give up what is unfinished."""
         with self._lock:
             self._refuse_busy()
             try:
-                self._busy = True
+                self._busy = (
+                    True  # the lock lets this thread in again: a function may ask
+                )
                 with self._database.question_context():
                     answer = work()
-            except BaseException:
+            except BaseException:  # an interruption, too, leaves half a result
                 if not self._database.abandon():
                     self._kept.drop(self._kept.names)
                 raise
@@ -394,6 +365,5 @@ class SQLEngine(AbstractEngine):
         return self._database.table(statement, self._salt)
 
     def _batches(self, statement: Statement) -> pa.RecordBatchReader:
-        """Return the rows of a statement, not read yet."""
         self._database.hand_parts(statement)
         return self._database.batches(statement, self._salt)

@@ -1,14 +1,10 @@
-"""Plans as SQL in steps; bounds as SQL.
-
-Plans as SQL: each node is a named subquery over those below it.
+"""Plans as SQL: each node is a named subquery over those below it.
 
     WITH r0 AS (...), r1 AS (SELECT r0.c0 AS c0, ... FROM r0 WHERE ...), ... SELECT ...
 
-The n-th column of a node is called cn, whatever its user calls it.
-
-Bounds as SQL: which rows are kept, and which groups.
-
-For any group they depend on its own rows alone: digests and orders see nothing else.
+The n-th column of a node is called cn, whatever its user calls it. The rows and groups
+that a bound keeps of an id depend on the rows of that id alone: digests and orders see
+nothing else.
 
 Kernel: totals.
 """
@@ -47,8 +43,7 @@ from sordino.query.nodes import (
 )
 
 Function: TypeAlias = MapRows | FlatMap
-FUNCTIONS: Final = (MapRows, FlatMap)
-"""The kinds of nodes that no database computes."""
+FUNCTIONS: Final = (MapRows, FlatMap)  # the kinds of nodes that no database computes
 
 
 @final
@@ -61,11 +56,9 @@ class Made(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return nothing."""
         return ()
 
     def describe(self) -> str:
-        """Name the step."""
         return f"rows made by step {self.number}"
 
 
@@ -86,7 +79,6 @@ def stages_of(node: AbstractNode) -> Staged:
 
 
 def _resolve(node: AbstractNode, functions: list[Function]) -> AbstractNode:
-    """Return a node over made rows, adding the functions below it."""
     below = tuple(_resolve(child, functions) for child in node.inputs)
     here = with_inputs(node, below)
     match here:
@@ -121,8 +113,7 @@ class Leaf:
 
     item: exp.Expression
     columns: Columns
-    condition: exp.Expression | None = None
-    """Which of the rows, where not all."""
+    condition: exp.Expression | None = None  # which of the rows, where not all
 
 
 Rule: TypeAlias = "Callable[[Writer, Any], Subquery]"
@@ -139,7 +130,6 @@ class Writer:
         leaf: Callable[[LeafNode], Leaf],
         rules: Mapping[type[AbstractNode], Rule],
     ) -> None:
-        """Start with no subquery, and no value bound."""
         self.dialect = dialect
         self.leaf = leaf
         self.parameters = Parameters(dialect)
@@ -175,6 +165,20 @@ class Writer:
             kind = types[known_as].type if known_as in types else ""
             columns[known_as] = with_type(column, kind)
         return Subquery(name, columns, tuple(selected[len(values) :]))
+
+    def select(
+        self,
+        rows: Subquery,
+        schema: Iterable[str],
+        further: Sequence[exp.Expression] = (),
+        where: exp.Expression | exp.Condition | None = None,
+    ) -> Subquery:
+        """Add the columns of a schema of some rows, where a condition is true."""
+        selected = select_from(rows)
+        if where is not None:
+            selected = selected.where(where, copy=False)
+        types = schema if isinstance(schema, Schema) else NONE
+        return self.part(selected, columns_named(rows, schema), types, further)
 
     def both(self, left: Subquery, right: Subquery) -> Subquery:
         """Add the subquery of the rows of two others, which have the same columns."""
@@ -272,9 +276,7 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     below = _add_key(work, node, work.rows(node.child))
     if not node.order:
         first_rows = _keep_within(work, node, below, exp.RowNumber(), ())
-        return work.part(
-            select_from(first_rows), columns_named(first_rows, node.schema), node.schema
-        )
+        return work.select(first_rows, node.schema)
     if _is_costly(node.child):
         work.share(below)
     near = work.share(_keep_near(work, node, below))
@@ -297,9 +299,7 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
     )
     return work.both(
         work.part(clear, columns_named(near, node.schema), node.schema),
-        work.part(
-            select_from(numbered), columns_named(numbered, node.schema), node.schema
-        ),
+        work.select(numbered, node.schema),
     )
 
 
@@ -312,19 +312,17 @@ def _is_costly(node: AbstractNode) -> bool:
 
 
 def _add_key(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
-    """Return rows, with a hash of their group where it is not one integer.
-
-    Integers are sorted faster. Several groups may share a hash.
-    """
+    # integers are sorted faster than texts or several columns
     schema, hashed = node.child.schema, work.dialect.key_hash
     if not hashed or [schema[name].type for name in node.per] == ["i64"]:
         return rows
     key = templates.function(hashed, *(rows.columns[name].copy() for name in node.per))
-    return work.part(select_from(rows), columns_named(rows, schema), schema, [key])
+    # groups may share a hash: `_keep_near` finds those that do
+    return work.select(rows, schema, [key])
 
 
 def _keys(node: KeepRows, rows: Subquery) -> list[exp.Expression]:
-    """Return what rows are put together by: the hash of a group, or its columns."""
+    # rows are put together by the hash of a group, or by its columns
     return list(rows.further) or [rows.columns[name] for name in node.per]
 
 
@@ -347,12 +345,7 @@ def _keep_near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
     schema = node.child.schema
     values = [below.columns[name] for name in (*node.per, *node.order)]
     digest = work.dialect.digest([*values, templates.bigint(1)])
-    digested = work.part(
-        select_from(below),
-        columns_named(below, schema),
-        schema,
-        [*below.further, digest],
-    )
+    digested = work.select(below, schema, [*below.further, digest])
     *keys, by = digested.further
     keys = keys or [digested.columns[name] for name in node.per]
 
@@ -369,34 +362,23 @@ def _keep_near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
         exp.not_(work.dialect.same(value.copy(), first))
         for value, first in zip(per, firsts, strict=True)
     ]
-    ranked = work.part(
-        select_from(digested),
-        columns_named(digested, schema),
-        schema,
-        [*keys, over(exp.RowNumber()), over(exp.Anonymous(this="RANK")), *odd],
-    )
+    places = [over(exp.RowNumber()), over(exp.Anonymous(this="RANK"))]
+    ranked = work.select(digested, schema, [*keys, *places, *odd])
     return _first_or_unclear(work, node, ranked, len(keys))
 
 
 def _first_or_unclear(
     work: Writer, node: KeepRows, ranked: Subquery, width: int
 ) -> Subquery:
-    """Return the first rows, and those that are unclear; further: keys, and which."""
     keys, (place, rank, *odd) = ranked.further[:width], ranked.further[width:]
     unclear: exp.Expression = place.neq(rank)
     for differs in odd:
         unclear = templates.infix(exp.Or, unclear, differs.copy())
     near = exp.or_(place <= exp.Literal.number(node.limit), unclear.copy())
-    return work.part(
-        select_from(ranked).where(near, copy=False),
-        columns_named(ranked, node.child.schema),
-        node.child.schema,
-        [*keys, unclear],
-    )
+    return work.select(ranked, node.child.schema, [*keys, unclear], near)
 
 
 def _keep_in_order(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
-    """Keep the first rows, those alike numbered, in the order of digest and columns."""
     digested = number_copies(work, node, rows)
     by = [*digested.further, *(digested.columns[name] for name in node.order)]
     return _keep_within(work, node, digested, exp.RowNumber(), by)
@@ -409,12 +391,9 @@ def number_copies(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     copy = exp.Window(
         this=exp.RowNumber(), partition_by=[rows.columns[name] for name in names]
     )
-    counted = work.part(select_from(rows), columns_named(rows, schema), schema, [copy])
+    counted = work.select(rows, schema, [copy])
     values = [*(counted.columns[name] for name in names), *counted.further]
-    digest = [work.dialect.digest(values)]
-    return work.part(
-        select_from(counted), columns_named(counted, schema), schema, digest
-    )
+    return work.select(counted, schema, [work.dialect.digest(values)])
 
 
 def place_in_order(work: Writer, node: KeepRows, rows: Subquery) -> exp.Window:
@@ -428,14 +407,11 @@ def keep_groups(work: Writer, node: KeepGroups) -> Subquery:
     names = [*node.per, *(name for name in node.groups if name not in node.per)]
     below, schema = work.rows(node.child), node.child.schema
     digest = work.dialect.digest([below.columns[name] for name in names])
-    digested = work.part(
-        select_from(below), columns_named(below, schema), schema, [digest]
-    )
+    digested = work.select(below, schema, [digest])
+    # two groups of one digest have one place by it: their columns part them
     by = [*digested.further, *(digested.columns[name] for name in node.groups)]
     first_rows = _keep_within(work, node, digested, exp.DenseRank(), by)
-    return work.part(
-        select_from(first_rows), columns_named(first_rows, node.schema), node.schema
-    )
+    return work.select(first_rows, node.schema)
 
 
 def _keep_within(
@@ -447,15 +423,9 @@ def _keep_within(
 ) -> Subquery:
     schema = node.child.schema
     window = _window(work, rows, node, place, by)
-    numbered = work.part(
-        select_from(rows), columns_named(rows, schema), schema, [window]
-    )
+    numbered = work.select(rows, schema, [window])
     first = numbered.further[0] <= exp.Literal.number(node.limit)
-    return work.part(
-        select_from(numbered).where(first, copy=False),
-        columns_named(numbered, schema),
-        schema,
-    )
+    return work.select(numbered, schema, where=first)
 
 
 def _window(

@@ -28,8 +28,7 @@ class Run:
     """Functions in their order with the rows for each, then a last statement."""
 
     functions: tuple[tuple[Function, Statement], ...]
-    rows: AbstractNode
-    """What the last statement is of, after the last function."""
+    rows: AbstractNode  # what the last statement is of, after the last function
     last: Statement
 
     @property
@@ -106,8 +105,7 @@ class Script:
     asked_for: Question
     """The question before rows that are kept took the place of others."""
     writes: Statements
-    kept: tuple[Kept, ...]
-    """Which rows are to be there."""
+    kept: tuple[Kept, ...]  # which rows are to be there
     run: Run
     measures: Measures | None
     """What its totals are put together of, where the database does not tell them."""
@@ -215,7 +213,6 @@ def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:
 def _with_rows(
     statements: Statements, functions: tuple[Function, ...]
 ) -> tuple[tuple[Function, Statement], ...]:
-    """Return functions with the statements of the rows for each."""
     return tuple((node, statements.rows(node.child)) for node in functions)
 
 
@@ -233,7 +230,6 @@ def sending_refusal(what: str) -> InvalidQuery:
 
 
 def _columns(statement: Statement) -> list[list[tuple[int, pa.DataType]]]:
-    """Return which columns a statement reads, and their types."""
     return [
         [(place, part.source.fields[place][1]) for place in part.places]
         for part in statement.handed

@@ -73,21 +73,17 @@ class NoWorkers(AbstractWorkers):
     """Nobody: what workers of another engine wrote is read where it was copied to."""
 
     def admit(self, task: PartTask, folder: str) -> None:
-        """Refuse all tasks."""
         del task, folder
         raise no_workers_refusal()
 
     def spread(
         self, statement: Statement, salt: int, question: Question
     ) -> AbstractSpread:
-        """Refuse: whoever is not admitted is not asked."""
         del statement, salt, question
         raise no_workers_refusal()
 
     def files_in(self, folder: str) -> Sequence[WrittenFile]:
-        """Return the files of a folder of this machine, which they were copied to."""
         return FoldersHere().files_in(folder)
 
     def write_label(self, folder: str, name: str, text: str) -> None:
-        """Write a text into a folder of this machine; an existing file stays."""
         FoldersHere().write_label(folder, name, text)

@@ -1,6 +1,4 @@
-"""Whole statements: the subquery of each kind of node, its leaves.
-
-Stored rows as the leaves of a statement: read in place, or handed over.
+"""Whole statements: the subquery of each kind of node, and the rows they begin with.
 
 In place a database reads a source by itself, and its dialect makes each value one of
 ours. What it does not read is handed over under a name (`s0`, `s1`, ...), as Arrow
@@ -28,9 +26,11 @@ from sordino.engines.statements.dialect import (
 )
 from sordino.engines.statements.plans import (
     FUNCTIONS,
+    Columns,
     Leaf,
     LeafNode,
     Made,
+    Pairs,
     Rule,
     Subquery,
     Writer,
@@ -112,9 +112,11 @@ def _leaf_rows(work: Writer, node: LeafNode) -> Subquery:
     select = exp.Select().from_(leaf.item, copy=False)
     if leaf.condition is not None:
         select = select.where(leaf.condition, copy=False)
-    return work.part(
-        select, [(name, leaf.columns[name]) for name in node.schema], node.schema
-    )
+    return work.part(select, _schema_pairs(leaf.columns, node), node.schema)
+
+
+def _schema_pairs(columns: Columns, node: AbstractNode) -> Pairs:
+    return [(name, columns[name]) for name in node.schema]
 
 
 def _project(work: Writer, node: Project) -> Subquery:
@@ -129,26 +131,18 @@ def _project(work: Writer, node: Project) -> Subquery:
 def _filter(work: Writer, node: Filter) -> Subquery:
     below = work.rows(node.child)
     condition = work.render(node.condition, below.columns)
-    return work.part(
-        select_from(below).where(condition, copy=False),
-        columns_named(below, node.schema),
-        node.schema,
-    )
+    return work.select(below, node.schema, where=condition)
 
 
 def _bucket(work: Writer, node: Bucket) -> Subquery:
     below = work.rows(node.child)
     per = [below.columns[name] for name in node.per]
     there = work.dialect.in_part(per, node.number, node.count)
-    return work.part(
-        select_from(below).where(there, copy=False),
-        columns_named(below, node.schema),
-        node.schema,
-    )
+    return work.select(below, node.schema, where=there)
 
 
 def _keep_unique(work: Writer, node: KeepUnique) -> Subquery:
-    """Group by the columns: a group of one row has that row's values."""
+    # a group of one row has the values of that row
     below = work.rows(node.child)
     per = [below.columns[name] for name in node.per]
     alone = exp.Count(this=exp.Star()).eq(exp.Literal.number(1))
@@ -198,9 +192,7 @@ def _memberships(work: Writer, node: Memberships) -> Subquery:
         partition_by=[pairs.columns[name] for name in node.per],
     )
     columns = {**pairs.columns, node.size: size}
-    return work.part(
-        select_from(pairs), [(name, columns[name]) for name in node.schema], node.schema
-    )
+    return work.part(select_from(pairs), _schema_pairs(columns, node), node.schema)
 
 
 def _rows_of_ids(work: Writer, node: Gathered) -> Subquery:
@@ -212,9 +204,7 @@ def _rows_of_ids(work: Writer, node: Gathered) -> Subquery:
         value = work.render(extreme.expression, below.columns)
         columns[name] = (exp.Max if extreme.is_greatest else exp.Min)(this=value)
     select = select_groups(below, [below.columns[name] for name in node.per])
-    return work.part(
-        select, [(name, columns[name]) for name in node.schema], node.schema
-    )
+    return work.part(select, _schema_pairs(columns, node), node.schema)
 
 
 def _join(work: Writer, node: Join) -> Subquery:
@@ -225,9 +215,7 @@ def _join(work: Writer, node: Join) -> Subquery:
         table_named(right.name), on=agree, join_type=kind, copy=False
     )
     columns = {**right.columns, **left.columns}
-    return work.part(
-        select, [(name, columns[name]) for name in node.schema], node.schema
-    )
+    return work.part(select, _schema_pairs(columns, node), node.schema)
 
 
 def _explode(work: Writer, node: Explode) -> Subquery:
@@ -236,9 +224,7 @@ def _explode(work: Writer, node: Explode) -> Subquery:
     pairs = [(name, below.columns[name]) for name in node.child.schema]
     pairs = [(name, entry if name == node.column else column) for name, column in pairs]
     exploded = work.part(select_from(below), pairs)
-    return work.part(
-        select_from(exploded), columns_named(exploded, node.schema), node.schema
-    )
+    return work.select(exploded, node.schema)
 
 
 RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
@@ -269,8 +255,7 @@ RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
 Reading: TypeAlias = Callable[[AbstractSource, Sequence[int]], exp.Expression | None]
 """(source, places of columns) -> what stands after FROM, or None to hand them over"""
 SOURCE: Final = "sordino source"
-KEPT: Final = "kept rows"
-"""What a statement reads that reads rows which are kept."""
+KEPT: Final = "kept rows"  # what a statement reads that reads rows which are kept
 
 
 @final
@@ -282,10 +267,8 @@ class Handed:
     name: str
     source: AbstractSource
     places: tuple[int, ...]
-    in_place: bool
-    """Whether the database reads the source by itself."""
-    given: bool = False
-    """Whether the rows are those of a plan, which are public."""
+    in_place: bool  # whether the database reads the source by itself
+    given: bool = False  # whether the rows are those of a plan, which are public
 
     def empty_copy(self) -> "Handed":
         """Return the same columns without rows, handed over."""
@@ -304,14 +287,13 @@ class Leaves:
     def __init__(
         self, dialect: AbstractDialect, tables: Mapping[str, Opened], reading: Reading
     ) -> None:
-        """Start with nothing read."""
         self._dialect = dialect
         self._tables = tables
         self._reading = reading
         self.handed: list[Handed] = []
 
     def leaf(self, node: LeafNode, parameters: Parameters) -> Leaf:
-        """Return where the rows of a node are, and its columns as our types."""
+        """Rows of a node where they are, its columns as our types."""
         match node:
             case Made():
                 return _step_rows(node)
@@ -319,39 +301,24 @@ class Leaves:
                 return self._stored_rows(node.table, node.schema.names, parameters)
             case Unreadable():
                 return self._unreadable(node, parameters)
-            case PublicRows():
-                return self._given_rows(node)
-            case Kept():
-                return self._kept_rows(node)
+            case PublicRows() | Kept():
+                return self._our_rows(node)
 
-    def _given_rows(self, node: PublicRows) -> Leaf:
-        """Return rows that are given: their values are of our types already."""
-        names = node.rows.column_names
-        places = tuple(names.index(name) for name in node.schema)
+    def _our_rows(self, node: PublicRows | Kept) -> Leaf:
+        """Rows whose values are of our types already."""
         name = f"s{len(self.handed)}"
-        source = TableSource(node.rows)
-        self.handed.append(
-            Handed("public rows", name, source, places, False, given=True)
-        )
-        item = handed_table(name)
-        item.meta[SOURCE] = name
-        columns = {
-            known_as: exp.column(f"c{place}", table="t")
-            for known_as, place in zip(node.schema, places, strict=True)
-        }
-        return Leaf(item, columns)
-
-    def _kept_rows(self, node: Kept) -> Leaf:
-        """Return rows that are kept: their values are of our types already."""
-        schema = node.rows.schema
-        form = pa.schema([
-            (known_as, column.arrow) for known_as, column in schema.columns
-        ])
-        places = tuple(schema.names.index(name) for name in node.schema)
-        name = f"s{len(self.handed)}"
-        there = TableSource(form.empty_table())
-        self.handed.append(Handed(KEPT, name, there, places, True))
-        item = handed_table(node.name)
+        if isinstance(node, Kept):
+            columns_kept = node.rows.schema.columns
+            form = pa.schema([(known, column.arrow) for known, column in columns_kept])
+            # no rows stand here: the database has them under the name of the node
+            rows, read, table = form.empty_table(), node.name, KEPT
+        else:
+            rows, read, table = node.rows, name, "public rows"
+        there = table == KEPT
+        places = tuple(rows.column_names.index(known_as) for known_as in node.schema)
+        source = TableSource(rows)
+        self.handed.append(Handed(table, name, source, places, there, given=not there))
+        item = handed_table(read)
         item.meta[SOURCE] = name
         columns = {
             known_as: exp.column(f"c{place}", table="t")
@@ -360,7 +327,7 @@ class Leaves:
         return Leaf(item, columns)
 
     def _unreadable(self, node: Unreadable, parameters: Parameters) -> Leaf:
-        """Return the rows with a cell that is there, and has no value."""
+        """Rows with a cell that is there, and has no value."""
         names = (node.column, *node.schema.names)
         rows = self._stored_rows(node.table, names, parameters)
         stored = lookup(self._tables, node.table).stored[node.column]
@@ -372,7 +339,6 @@ class Leaves:
     def _stored_rows(
         self, table: str, names: tuple[str, ...], parameters: Parameters
     ) -> Leaf:
-        """Return stored rows, each column as the type that it has in the session."""
         opened = lookup(self._tables, table)
         places = tuple(opened.stored[name].place for name in names)
         item = self._reading(opened.source, places)
@@ -409,7 +375,6 @@ def handed_table(name: str) -> exp.Expression:
 
 
 def _step_rows(node: Made) -> Leaf:
-    """Return rows that a step has made: their values are of our types already."""
     name = f"m{node.number}"
     columns = {
         known_as: exp.column(f"c{place}", table=name)
@@ -426,10 +391,8 @@ class Statement:
     dialect: AbstractDialect
     kinds: tuple[pa.DataType, ...]
     """The types of its columns; one of no columns has one that stands for none."""
-    tree: exp.Select
-    """It has placeholders for the bound values, and $salt for the key."""
-    text: str
-    """What is run: the key is one more value."""
+    tree: exp.Select  # it has placeholders for the bound values, and $salt for the key
+    text: str  # what is run: the key is one more value
     values: tuple[Any, ...]
     keyed: bool
     handed: tuple[Handed, ...]
@@ -502,8 +465,7 @@ class Statements:
 
     dialect: AbstractDialect
     tables: Mapping[str, Opened]
-    reading: Reading
-    """Which sources the database reads by itself."""
+    reading: Reading  # which sources the database reads by itself
 
     def measures(
         self, question: Question, rows: AbstractNode, measured: Measures
@@ -585,7 +547,6 @@ def _salts(tree: exp.Select) -> Iterator[exp.Placeholder]:
 
 
 def _groups(question: Question) -> list[pa.DataType]:
-    """Return the types of groups, or of the places of keys."""
     if question.keys is not None:
         return [pa.int64()]
     return [question.rows.schema[name].arrow for name in question.by]

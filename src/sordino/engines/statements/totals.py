@@ -43,8 +43,7 @@ from sordino.expressions.tree import AbstractExpression
 from sordino.numbers.arrays import as_arrow, as_numpy
 from sordino.query.nodes import Question, by_kind
 
-_FIT: Final = 2**62
-"""Integers up to here are added and multiplied in 64 bits."""
+_FIT: Final = 2**62  # integers up to here are added and multiplied in 64 bits
 Write: TypeAlias = Callable[[Writer, Subquery], exp.Expression]
 
 
@@ -54,8 +53,7 @@ class Term:
     """A sum or a count, with its factor."""
 
     times: int
-    mark: tuple[str, Any]
-    """What terms share that are the same number."""
+    mark: tuple[str, Any]  # what terms share that are the same number
     write: Write
 
 
@@ -70,10 +68,8 @@ def terms_of(total: AbstractTotal, schema: Schema) -> list[Term]:
 class Measures:
     """The sums and counts of a question, and how its totals are put together."""
 
-    terms: tuple[list[Term], ...]
-    """Of each total."""
-    writes: Mapping[tuple[str, Any], Write]
-    """Each sum and each count once."""
+    terms: tuple[list[Term], ...]  # of each total
+    writes: Mapping[tuple[str, Any], Write]  # each sum and each count once
 
     @classmethod
     def of(cls, question: Question) -> "Measures":
@@ -111,7 +107,7 @@ class Measures:
 
 
 def _greatest_size(values: Any) -> int:
-    """Return how far a number is from 0, at most; 1 where all are."""
+    """Greatest distance of a number from 0; 1 where all are 0."""
     if not values.size:
         return 1
     return max(1, abs(int(values.min())), abs(int(values.max())))
@@ -152,7 +148,6 @@ def _write_over(
 
 
 def _values(work: Writer, value: exp.Expression) -> exp.Expression:
-    """Return how many values are not missing."""
     del work
     return exp.Count(this=value)
 
@@ -250,7 +245,6 @@ def _select(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:
 def _total(
     work: Writer, asked_for: Total, rows: Subquery, schema: Schema
 ) -> exp.Expression:
-    """Return a sum; that of a constant is a number of rows."""
     expression = asked_for.expression
     if expression.names():
         value = work.render(expression, rows.columns)
@@ -283,8 +277,7 @@ class Side:
 
     least: int
     greatest: int
-    step: int
-    """By how many places a key is further whose integer is greater by one."""
+    step: int  # by how many places a key is further whose integer is greater by one
 
 
 def box_of(keys: pa.Table) -> tuple[Side, ...] | None:
@@ -312,7 +305,6 @@ def box_of(keys: pa.Table) -> tuple[Side, ...] | None:
 
 
 def _is_whole(column: pa.ChunkedArray) -> bool:
-    """Tell whether a column is of integers, none of them missing."""
     return pa.types.is_int64(column.type) and not column.null_count
 
 
@@ -340,7 +332,7 @@ def with_places(keys: pa.Table) -> pa.Table:
 
 
 def _spread_totals(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
-    """Return totals at their places, zeros elsewhere."""
+    # zeros elsewhere
     spread = np.zeros(count, np.int64)
     spread[as_numpy(places)] = as_numpy(totals)
     return as_arrow(spread)
