@@ -26,16 +26,16 @@ from sordino.office.cli.main import (
     SPENT,
     YES,
     Command,
-    Option,
+    CommandOption,
     ask,
     confirm,
     flag,
     green,
     is_terminal,
+    list_option,
     note,
     option,
     path_text,
-    repeated,
     say,
     text_table,
     write,
@@ -151,7 +151,7 @@ def _day(text: str) -> date:
         ) from None
 
 
-def job_options(names: str) -> tuple[Option, ...]:
+def job_options(names: str) -> tuple[CommandOption, ...]:
     """The job file, and what is named in it."""
     path = "the job file, if it is not the only one here"
     return (
@@ -382,7 +382,7 @@ PRICE: Final = Command(
     (
         *job_options("releases of it (all)"),
         *CLOCK,
-        repeated(
+        list_option(
             "--within",
             "COLUMN=N",
             "what it takes for a column to be within N; may be repeated",

@@ -39,11 +39,11 @@ from sordino.losses.loss import Budget, headline
 from sordino.office.cli.main import (
     JSON,
     Command,
-    choice,
     flag,
     option,
     say,
     text_table,
+    word_option,
     write,
     write_object,
 )
@@ -454,7 +454,7 @@ _EARMARK: Final = (option("name", "EARMARK", "what is planned"), *_REMARK)
 _LIMIT: Final = (
     _NAME,
     *BUDGET,
-    choice(
+    word_option(
         "--counting",
         ("asked", "concentrated", "gaussian"),
         "what is added up (asked)",
@@ -589,7 +589,7 @@ LEDGER_COMMANDS: Final = (
         export_ledger,
         (
             *_PLACE,
-            choice(
+            word_option(
                 "--format",
                 ("jsonl", "yaml"),
                 "jsonl: every record, one a line; yaml: the entry of the registry",

@@ -159,7 +159,7 @@ def exit_code(error: SordinoError) -> int:
 
 @final
 @dataclass(frozen=True)
-class Option:
+class CommandOption:
     """An argument of a command, with the terms on which argparse reads it."""
 
     names: tuple[str, ...]
@@ -172,27 +172,29 @@ def option(
     what: str,
     kind: Callable[[str], Any] = str,
     **terms: Any,
-) -> Option:
+) -> CommandOption:
     """An argument with a value; it has a place of its own where no dash precedes it."""
     terms |= {"metavar": metavar, "help": what, "type": kind}
-    return Option(tuple(names.split()), terms)
+    return CommandOption(tuple(names.split()), terms)
 
 
-def flag(name: str, what: str) -> Option:
+def flag(name: str, what: str) -> CommandOption:
     """An argument without a value."""
-    return Option((name,), {"action": "store_true", "help": what})
+    return CommandOption((name,), {"action": "store_true", "help": what})
 
 
-def choice(
+def word_option(
     name: str, choices: Sequence[str], what: str, default: str | None = None
-) -> Option:
+) -> CommandOption:
     """An argument that is one of a few words."""
-    return Option((name,), {"choices": choices, "help": what, "default": default})
+    return CommandOption(
+        (name,), {"choices": choices, "help": what, "default": default}
+    )
 
 
-def repeated(
+def list_option(
     name: str, metavar: str, what: str, kind: Callable[[str], Any] = str
-) -> Option:
+) -> CommandOption:
     """An argument that may be given several times."""
     return option(name, metavar, what, kind, action="append", default=[])
 
@@ -211,7 +213,7 @@ class Command:
     what: str
     example: str
     run: Callable[[Namespace], int | None] | None = None
-    options: tuple[Option, ...] = ()
+    options: tuple[CommandOption, ...] = ()
     below: tuple["Command", ...] = ()
 
     def fill(self, parser: ArgumentParser) -> None:

@@ -49,6 +49,7 @@ class Gauge:
 
     @property
     def lines(self) -> Iterator[str]:
+        """Lines of OpenMetrics text."""
         yield f"# TYPE {self.name} gauge"
         if self.unit:
             yield f"# UNIT {self.name} {self.unit}"

@@ -17,13 +17,13 @@ from sordino.office.cli.main import (
     REFUSED,
     WITNESS,
     Command,
-    Option,
-    choice,
+    CommandOption,
     is_terminal,
     note,
     option,
     path_text,
     say,
+    word_option,
     write,
     write_object,
 )
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from sordino.office.label.views import Label
 
 
-def _language(what: str) -> Option:
-    return choice("--language", language_codes(), what, "en")
+def _language(what: str) -> CommandOption:
+    return word_option("--language", language_codes(), what, "en")
 
 
 def verify_file(arguments: Namespace) -> int:
@@ -246,7 +246,7 @@ LABEL: Final = Command(
         _RELEASED,
         option("--ledger", "PATH", "the ledger that paid for it", Path),
         WITNESS,
-        choice(
+        word_option(
             "--format", ("text", "html", "png", "json"), "what is shown (text)", "text"
         ),
         _language("of its words (en)"),

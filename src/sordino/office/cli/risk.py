@@ -12,8 +12,8 @@ from sordino.office.cli.main import (
     JSON,
     WITNESS,
     Command,
+    list_option,
     option,
-    repeated,
     say,
     text_table,
     write,
@@ -151,7 +151,7 @@ RISK: Final = Command(
         option("path", "LEDGER", "a ledger, for its limit", Path, nargs="?"),
         WITNESS,
         *BUDGET,
-        repeated(
+        list_option(
             "--at",
             "SHARE",
             "a share of false alarms at which odds are told; may be repeated",

@@ -32,14 +32,14 @@ from sordino.office.cli.main import (
     REFUSED,
     YES,
     Command,
-    Option,
+    CommandOption,
     confirm,
     flag,
     is_terminal,
+    list_option,
     note,
     option,
     path_text,
-    repeated,
     write,
     write_object,
 )
@@ -58,11 +58,11 @@ from sordino.release.release import Release
 from sordino.session.inspection import inspect
 
 
-def limit_options(what: str) -> tuple[Option, ...]:
+def limit_options(what: str) -> tuple[CommandOption, ...]:
     """An option for each kind of limit; each may be repeated."""
     names = ("--max-groups-per-id", "--max-rows-per-group-per-id")
-    by_column = (repeated(name, "COLUMN=N", what, _limit) for name in names)
-    return (repeated("--max-rows-per-id", "N", what, _number), *by_column)
+    by_column = (list_option(name, "COLUMN=N", what, _limit) for name in names)
+    return (list_option("--max-rows-per-id", "N", what, _number), *by_column)
 
 
 def given_limits(arguments: Namespace) -> Iterator[AbstractConstraint]:
@@ -268,7 +268,7 @@ INSPECT: Final = Command(
     show_inspection,
     (
         option("paths", "FILE", "Parquet or text files", nargs="+"),
-        repeated(
+        list_option(
             "--column",
             "NAME=TYPE",
             "a column and its type: i64, f64, text, bool, date or time",
@@ -276,7 +276,10 @@ INSPECT: Final = Command(
         ),
         option("--id", "COLUMN", "the column that marks people"),
         *limit_options("a limit to try"),
-        *(Option((f"--{name}",), {"help": what}) for name, what in _DIALECT.items()),
+        *(
+            CommandOption((f"--{name}",), {"help": what})
+            for name, what in _DIALECT.items()
+        ),
         JSON,
     ),
 )

@@ -26,12 +26,12 @@ from sordino.office.cli.main import (
     JSON,
     REFUSED,
     Command,
-    choice,
     command_named,
     note,
     option,
     say,
     text_table,
+    word_option,
     write,
     write_object,
 )
@@ -149,7 +149,7 @@ COMPLETION: Final = Command(
     'eval "$(sordino completion bash)".',
     "sordino completion bash",
     write_completion,
-    (choice("shell", ("bash", "zsh", "fish"), "which shell"),),
+    (word_option("shell", ("bash", "zsh", "fish"), "which shell"),),
 )
 
 
