@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.office.cli.ledgers import LEDGER_COMMANDS, LedgerCommand
-from sordino.office.cli.main import COMMANDS, command_parser, main
+from sordino.office.cli.ledgers import LEDGER_COMMANDS
+from sordino.office.cli.main import COMMANDS, Command, command_parser, main
 from tests.batches import for_each
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
@@ -103,7 +103,7 @@ def test_every_command_is_documented() -> None:
 
 @for_each("command", LEDGER_COMMANDS, ids=lambda one: one.name)
 def test_every_option_is_documented(
-    command: LedgerCommand, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What `--help` lists stands on the page, and there is an example."""
     with pytest.raises(SystemExit):

@@ -17,7 +17,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.office.cli.main import main
-from sordino.office.cli.sql import INSPECT_EXAMPLE as EXAMPLE
+from sordino.office.cli.sql import INSPECT
 from sordino.session.inspection import PRIVATE
 from tests.batches import for_each, sampled
 
@@ -152,7 +152,7 @@ def test_the_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
         main(["inspect", "--help"])
     told = capsys.readouterr().out
     section = PAGE.partition("## `sordino inspect`")[2]
-    assert f"$ {EXAMPLE}" in section
+    assert f"$ {INSPECT.example}" in section
     options = set(re.findall(r"--[a-z-]+", told.partition("example:")[0])) - {"--help"}
     assert options <= set(re.findall(r"--[a-z-]+", section))
 

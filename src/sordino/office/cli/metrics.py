@@ -1,6 +1,4 @@
-"""Losses as numbers, and what a monitor reads of a job.
-
-Losses as numbers, which stand beside sentences for programs that watch.
+"""Losses as numbers, for programs that watch; metrics of a job for a monitor.
 
 >>> from sordino.losses.closed import ApproxDP
 >>> quantities(ApproxDP("1/3", 0))["exact"]
@@ -51,7 +49,7 @@ class Gauge:
 
     @property
     def lines(self) -> Iterator[str]:
-        """Yield its lines."""
+        """Lines of OpenMetrics text."""
         yield f"# TYPE {self.name} gauge"
         if self.unit:
             yield f"# UNIT {self.name} {self.unit}"
@@ -61,14 +59,13 @@ class Gauge:
 
 
 def metrics_text(desk: JobDesk, day: date, now: datetime) -> str:
-    """Return all numbers of a job and its ledger; no private row is read."""
+    """Numbers of a job and its ledger, as OpenMetrics; no private row is read."""
     gauges = (*_budgets(desk), *_days_left(desk, day), *_releases(desk, day, now))
     lines = [line for gauge in gauges if gauge.samples for line in gauge.lines]
     return "\n".join([*lines, "# EOF", ""])
 
 
 def _budgets(desk: JobDesk) -> Iterator[Gauge]:
-    """Yield what the limits are, and what is left of each, and of each block."""
     ledger = desk.session.ledger
     limits = {name: limit.rule.promise for name, limit in ledger.limits().items()}
     if ledger.division is None:
@@ -94,7 +91,6 @@ def _budgets(desk: JobDesk) -> Iterator[Gauge]:
 
 
 def _days_left(desk: JobDesk, day: date) -> Iterator[Gauge]:
-    """Yield when the budget of all is spent; one of blocks never is."""
     if desk.session.ledger.division is not None:
         return
     ends = forecast(desk, day).ends
@@ -107,7 +103,6 @@ def _days_left(desk: JobDesk, day: date) -> Iterator[Gauge]:
 
 
 def _releases(desk: JobDesk, day: date, now: datetime) -> Iterator[Gauge]:
-    """Yield how old the newest release of each name is, and what is due."""
     entries, names = desk.session.ledger.entries(), list(desk.job.releases)
     newest = {
         name: entry.when
@@ -140,7 +135,6 @@ def _releases(desk: JobDesk, day: date, now: datetime) -> Iterator[Gauge]:
 def _by_quantity(
     label: str, losses: Mapping[str, Loss], *, rounds_up: bool
 ) -> Iterable[tuple[Mapping[str, str], float]]:
-    """Yield each number of each loss."""
     for name, loss in losses.items():
         numbers = quantities(loss, up if rounds_up else down)
         del numbers["exact"]
@@ -149,13 +143,12 @@ def _by_quantity(
 
 
 def _labels_text(labels: Mapping[str, str]) -> str:
-    """Return labels in braces, none where there are none."""
     pairs = (f'{name}="{text.translate(_ESCAPES)}"' for name, text in labels.items())
     return f"{{{','.join(pairs)}}}" if labels else ""
 
 
 def _number_text(value: float) -> str:
-    """Return a number as the format has it.
+    """Number as OpenMetrics writes it.
 
     >>> _number_text(float("inf")), _number_text(0.25)
     ('+Inf', '0.25')
