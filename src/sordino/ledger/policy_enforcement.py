@@ -140,7 +140,7 @@ def utc_day(when: str) -> date:
 
 
 def _sum_of_year(log: Log, after: DayTally) -> Charge:
-    """Return what is counted in the year that ends with a day.
+    """Sum of the year that ends with a day.
 
     What was charged before the first policy counts as of the day of that.
     """

@@ -404,7 +404,7 @@ def _gaussian(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | No
 
 
 def _buy_mixture(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
-    """Return what (epsilon, delta) buys: choices have their shares of epsilon.
+    """Purchase under (epsilon, delta): choices have their shares of epsilon.
 
     Gaussian noise has delta and the rest of epsilon, if anything is to have noise.
     """

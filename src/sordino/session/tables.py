@@ -608,7 +608,7 @@ def _gate_rows(relation: Relation, layout: BlockLayout) -> Relation:
 def _gate_count(
     place: AbstractPassage, gate: AbstractExpression, mark: Schema
 ) -> AbstractPassage:
-    """Return what counts cells of the table, those in rows of open blocks alone.
+    """Count of cells of the table, of rows in open blocks alone.
 
     Of these rows nothing more is known than of the table: some may have no id.
     """
