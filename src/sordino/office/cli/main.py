@@ -184,12 +184,10 @@ def flag(name: str, what: str) -> CommandOption:
 
 
 def word_option(
-    name: str, choices: Sequence[str], what: str, default: str | None = None
+    name: str, words: Sequence[str], what: str, default: str | None = None
 ) -> CommandOption:
     """An argument that is one of a few words."""
-    return CommandOption(
-        (name,), {"choices": choices, "help": what, "default": default}
-    )
+    return CommandOption((name,), {"choices": words, "help": what, "default": default})
 
 
 def list_option(
