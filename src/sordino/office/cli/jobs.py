@@ -347,7 +347,7 @@ CHECK: Final = Command(
         *CLOCK,
     ),
 )
-_WIDEST: Final = 10**300
+_WIDEST: Final = 10**300  # it is printed as a double
 
 
 def _print_prices(arguments: Namespace) -> None:
@@ -485,7 +485,7 @@ def _make_releases(arguments: Namespace) -> int:
         for missed in missed_periods(desk, plan, day):
             note(f"{plan.name}: {missed} was never made, and is not made up for")
         ended = _make_release(desk, plan, period, arguments)
-        if ended not in {0, SPENT, FAILED}:
+        if ended not in {0, SPENT, FAILED}:  # the next may have blocks and rows
             return ended
         code = max(code, ended)
     return code
@@ -521,6 +521,7 @@ def _make_release(
     try:
         published = desk.release(plan, period, folder)
     except KeyboardInterrupt:
+        # it may have come after the charge: only the ledger knows
         entry = desk.session.ledger.entry(plan.key(period))
         charged = (
             "nothing was charged"

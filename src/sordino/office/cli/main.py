@@ -316,7 +316,7 @@ def _run(arguments: Namespace) -> int:
     code = 0
     try:
         code = arguments.run(arguments) or code
-        sys.stdout.flush()
+        sys.stdout.flush()  # a full disk shows here: at exit it would be a traceback
     except SordinoError as error:
         note(f"sordino: {error}")
         return exit_code(error)

@@ -65,6 +65,7 @@ def _budgets(desk: JobDesk) -> Iterator[str]:
     if ledger.division is None:
         left = {name: ledger.remaining(name) for name in limits}
     else:
+        # each block has a rest of its own, and the dataset none
         left = {name: ledger.remaining(name) for name in limits if name != DATASET}
     blocks = {block.name: block.remaining for block in ledger.blocks()}
     yield from _gauge(

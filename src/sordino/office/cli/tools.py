@@ -248,6 +248,7 @@ def _examine_folder(folder: Path) -> dict[str, str]:
 
 
 def _try_in_child(place: Path) -> dict[str, str]:
+    # -P: nothing of this folder is imported in place of what is tried
     words = [sys.executable, "-P", "-m", "sordino.ledger.place_trial", str(place)]
     with subprocess.Popen(  # noqa: S603 this Python, and this package
         words, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -258,7 +259,7 @@ def _try_in_child(place: Path) -> dict[str, str]:
         except (subprocess.TimeoutExpired, ValueError):
             return {"locks": f"NOT known: no end within {_PATIENCE} seconds"}
         finally:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # the whole group: the trial forks
                 os.killpg(child.pid, signal.SIGKILL)
 
 
