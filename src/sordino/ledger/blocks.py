@@ -210,10 +210,9 @@ def _refuse(log: Log, limit: Limit, each: Charge, lacking: Sums) -> None:
 def runs_of(sums: Sums) -> Iterator[tuple[tuple[int, int], Charge]]:
     """Yield runs of neighbours with one sum: their first and last place."""
     numbered = enumerate(sorted(sums.items()))
+    # place less rank: alike sums make one run only where their places are neighbours
     for (_, charge), run in groupby(
-        # place less rank: alike sums make one run only where places are neighbours
-        numbered,
-        lambda pair: (pair[1][0] - pair[0], pair[1][1]),
+        numbered, lambda pair: (pair[1][0] - pair[0], pair[1][1])
     ):
         places = [place for _, (place, _) in run]
         yield (places[0], places[-1]), charge
