@@ -50,8 +50,8 @@ def least_budget(
         )
 
     def price(times: Fraction) -> Price:
-        asked = budget.times(times)
-        return desk.session.price(requests, asked, confidence=plan.confidence)
+        larger = budget.times(times)
+        return desk.session.price(requests, larger, confidence=plan.confidence)
 
     if column not in price(Fraction(1)).errors:
         raise unknown("column", column, price(Fraction(1)).errors)
