@@ -229,7 +229,6 @@ def _guesses(loss: Explained) -> str:
 
 
 def _believes(loss: Explained) -> str:
-    """Say how far an outcome can move a belief, where a ratio bounds it."""
     ratio = up(loss.guarantees.epsilon)
     if loss.guarantees.delta > 0 or ratio > 3:
         return ""
@@ -359,12 +358,10 @@ class AbstractAnswers(ABC):
         return explain(self)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what the loss means to an attacker, and its curve."""
         shown: str = office.loss_page(repr(self), self)
         return shown
 
     def __repr__(self) -> str:
-        """Show the call that makes an equal loss, with numbers that can be read."""
         named = (
             f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]

@@ -31,12 +31,10 @@ class TableLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return nothing: masses alone promise no exact parameter."""
         return Guarantees(INFINITE, Fraction(0), INFINITE, INFINITE)
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of the masses as they were read."""
         return LawCurve(partial(tuple, self.sides))
 
 

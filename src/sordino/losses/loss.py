@@ -188,19 +188,16 @@ class Loss(AbstractAnswers):
         )
 
     def __add__(self, other: object) -> "Loss":
-        """Compose two losses."""
         if isinstance(other, Loss):
             return compose([self, other])
         return NotImplemented
 
     def __radd__(self, other: object) -> "Loss":
-        """Let `sum` begin at zero."""
         if other == 0:
             return self
         return NotImplemented
 
     def __mul__(self, times: int) -> "Loss":
-        """Compose a loss with itself."""
         return _sum([(self, arguments.integer(times=times, least=0))])
 
     __rmul__ = __mul__
@@ -236,7 +233,6 @@ class PureDP(Loss):
     epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
-        """Read the parameter exactly."""
         fill(self, epsilon=distance(epsilon=epsilon))
 
     @property
@@ -246,31 +242,25 @@ class PureDP(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, and the least rho and mu that it implies."""
         return pure_guarantees(self.epsilon, Fraction(0))
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of randomized response."""
         return ResponseCurve(self.epsilon)
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Return epsilon."""
         return {"epsilon": self.epsilon}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return epsilon for Laplace noise; Gaussian noise needs a delta."""
         if family == "gaussian":
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon))
 
     def times(self, factor: Fraction) -> "PureDP":
-        """Epsilon, multiplied."""
         return PureDP(self.epsilon * factor)
 
     def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is certainly epsilon-DP, without any reserve delta."""
         guarantees = loss.guarantees
         return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon
 
@@ -289,19 +279,16 @@ class Composition(AbstractHeadline, Loss):
         return tuple(self.counts.items())
 
     def pieces(self) -> Pieces:
-        """Return the parts."""
         return self.counts, {}
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """Return the sums of the parts: epsilon, delta, rho, and mu by squares."""
         return sum_guarantees([
             (part.guarantees, times) for part, times in self.counts.items()
         ])
 
     @cached_property
     def tradeoff(self) -> SumCurve:
-        """Composition of the curves, with that of rho where it gains."""
         guarantees = self.guarantees
         curves = tuple((part.tradeoff, times) for part, times in self.counts.items())
         gains = any(curve.gains_by_rho for curve, _ in curves)
@@ -309,15 +296,12 @@ class Composition(AbstractHeadline, Loss):
         return SumCurve(curves, guarantees.end, others)
 
     def __eq__(self, other: object) -> bool:
-        """Compare as a collection of parts."""
         return isinstance(other, Composition) and self.counts == other.counts
 
     def __hash__(self) -> int:
-        """Agree with equality."""
         return hash(frozenset(self.parts))
 
     def __repr__(self) -> str:
-        """Show the parts as a sum."""
         shown = [f"{p!r} * {n}" if n > 1 else repr(p) for p, n in self.parts[:4]]
         more = len(self.parts) - len(shown)
         return " + ".join(shown) + (f" + ... ({more} more)" if more else "")
@@ -338,23 +322,19 @@ class ReservedLoss(AbstractHeadline, Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return those of the base, with the chances added to its reserve."""
         return self.base.guarantees.with_reserve(self.delta)
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Curve of the base, with the chance that any breach happens."""
         breach = joint_breach(self.reserves)
         return BreachCurve(self.base.tradeoff, breach, self.guarantees.end)
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Parameters of the base that add up, and delta."""
         base = self.base.sums
         return {**base, "delta": self.guarantees.delta} if base else {}
 
     def pieces(self) -> Pieces:
-        """Return the pieces of the base, and the chances besides its own."""
         parts, chances = self.base.pieces()
         for delta, times in self.reserves:
             chances = {**chances, delta: chances.get(delta, 0) + times}
@@ -380,12 +360,10 @@ class SubsampledLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Amplified epsilon, rate times delta, and what that epsilon implies."""
         return pure_guarantees(self.epsilon, self.rate * self.base.guarantees.delta)
 
     @cached_property
     def tradeoff(self) -> LawCurve:
-        """Return the curve of removing a unit, and of adding one."""
         source = partial(sampled_laws, self.base.tradeoff.laws, up(self.rate))
         return LawCurve(source, self.guarantees.end)
 
@@ -429,7 +407,6 @@ def _sum(losses: Iterable[tuple[Loss, int]]) -> Loss:
 
 
 def _composition(parts: Counts) -> Loss:
-    """Return the only part, or a composition, or nothing."""
     if not parts:
         return PureDP(0)
     ((first, times), *rest) = parts.items()

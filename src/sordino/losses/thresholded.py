@@ -75,14 +75,12 @@ class RoundsCurve(AbstractCaseCurve):
     end: End = UNKNOWN
 
     def reach(self) -> float:
-        """Return how far the cases reach, with their shifts."""
         return max(
             float(curve.epsilon_at(LEAST_DELTA)) + shift
             for _, shift, curve in self.cases
         )
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the greatest delta of the cases, both ways."""
         greatest = np.zeros_like(epsilon)
         endless = np.isinf(epsilon)
         for seen, shift, curve in self.cases:
@@ -94,7 +92,6 @@ class RoundsCurve(AbstractCaseCurve):
         return np.minimum(greatest * (1 + ELEMENTARY), 1.0)
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return an epsilon for each delta where it is seen to be met."""
         return np.array([self._least_epsilon(float(target)) for target in delta])
 
     def _least_epsilon(self, target: float) -> float:
@@ -142,7 +139,6 @@ class ThresholdedLoss(AbstractHeadline, Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return those of the noise on all keys, with the threshold's reserve."""
         return self.noise[0].guarantees.with_reserve(self.delta)
 
     @cached_property
@@ -193,7 +189,6 @@ class MixtureLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return the greatest of each parameter."""
         guarantees = [loss.guarantees for _, loss in self.parts]
         return Guarantees(
             max(g.epsilon for g in guarantees),
@@ -204,7 +199,6 @@ class MixtureLoss(Loss):
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the weighted curves."""
         parts = tuple((float(weight), loss.tradeoff) for weight, loss in self.parts)
         return MixtureCurve(parts, self.guarantees.end)
 
@@ -235,7 +229,6 @@ class RoundsLoss(Loss):
     cases: tuple[tuple[Fraction, Loss], ...]
 
     def __repr__(self) -> str:
-        """Show the greatest parameters."""
         known = self.guarantees
         mu, delta = number_text(known.mu), number_text(known.delta)
         return f"RoundsLoss(mu={mu}, delta={delta})"
@@ -247,14 +240,12 @@ class RoundsLoss(Loss):
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """Greatest of each parameter over cases, with the chance of a new key."""
         noise = [loss.guarantees for _, loss in self.cases]
         rho, mu = max(g.rho for g in noise), max(g.mu for g in noise)
         return Guarantees(INFINITE, self.delta, rho, mu)
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the greatest of the cases, both ways."""
         cases = tuple(
             (float(breach), _shift(breach), loss.tradeoff)
             for breach, loss in self.cases
@@ -302,7 +293,6 @@ class JointLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return those of the headline."""
         return self.headline.guarantees
 
     @cached_property
@@ -322,7 +312,6 @@ class JointLoss(Loss):
         )
 
     def __repr__(self) -> str:
-        """Show the headline."""
         return repr(self.headline)
 
 

@@ -70,7 +70,6 @@ class AboveThreshold(AbstractMechanism):
     adds_no_noise: ClassVar[bool] = False
 
     def __init__(self, epsilon: Any, rows: Any = 1, scales: Any = 2) -> None:
-        """Read the price exactly."""
         fill(
             self,
             epsilon=positive(epsilon=epsilon),
@@ -80,7 +79,6 @@ class AboveThreshold(AbstractMechanism):
 
     @property
     def input_domain(self) -> ChoiceDomain:
-        """Return rows in the bins of a public grid."""
         return ChoiceDomain("bins")
 
     @cached_property
@@ -151,7 +149,6 @@ class AboveThreshold(AbstractMechanism):
         return np.concatenate([_NONE, *(self._walk(part, bits) for part in parts)])
 
     def _walk(self, bins: BinCounts, bits: BitSource) -> Whole:
-        """Return the first bin of each group whose noisy test holds."""
         sampler = self._sampler
         level = [sampler.add_to_one(self.rows_left, bits) for _ in range(bins.groups)]
         beyond = _rows_beyond(bins)

@@ -114,7 +114,6 @@ class AbstractMechanism(ABC):
         return self.input_domain.arrow
 
     def __repr__(self) -> str:
-        """Show the call that makes an equal mechanism."""
         parameters = (
             f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]
@@ -174,7 +173,6 @@ def least_noise(
 
 
 def _least_scale(within: Callable[[Exact], bool], high: float) -> Exact:
-    """Find the least scale below one that is within: bracket it, then halve."""
     low = high / 2
     while within(shortest(low)) and low > 1 / _WIDEST:
         low, high = low / 2, low
@@ -269,7 +267,6 @@ def _norm(d_in: Any, norm: str) -> Extended:
 
 
 def _count(d_in: Any, rounding: Rounding) -> Extended:
-    """Return how many values may change."""
     if isinstance(d_in, Sensitivity):
         return INFINITE if d_in.l0 is INFINITE else Fraction(d_in.l0)
     return Fraction(rounding.values)
@@ -310,25 +307,20 @@ class NoNoise(AbstractNoise):
 
     @property
     def is_silent(self) -> bool:
-        """Return True."""
         return True
 
     def integers(self) -> AbstractSampler:
-        """Return the sampler that changes nothing."""
         return Unchanged()
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        """Return the sampler that only rounds to the format."""
         del grid
         return Nearest(target)
 
     def law(self, grid: int | None) -> AbstractLaw:
-        """Return a point mass at zero."""
         del grid
         return PointMass()
 
     def tail(self, level: Fraction) -> Tail | None:
-        """Return nothing: no level is reached."""
         del level
         return None
 
@@ -368,7 +360,6 @@ class AbstractNoiseMechanism(AbstractMechanism):
 
     @property
     def adds_no_noise(self) -> bool:
-        """Tell whether this is the explicit no-noise mode."""
         return self.noise.is_silent
 
     @abstractmethod
@@ -411,7 +402,6 @@ class AbstractAdditiveMechanism(AbstractNoiseMechanism):
         """Carrier: adds the noise to values of the user."""
 
     def _add_noise(self, value: Any) -> Any:
-        """Return the value with noise: the answer has the type of the question."""
         if is_number(value):
             return self.carrier.one(value, Bits())
         values, close = open_numbers(value)
@@ -431,18 +421,15 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
 
     @property
     def input_domain(self) -> NumberDomain:
-        """Return the finite floats of the dtype."""
         return NumberDomain(self.dtype)
 
     @cached_property
     def carrier(self) -> FloatCarrier:
-        """Carrier of noise on floats."""
         sampler = self.noise.floats(self.granularity, float_format(self.dtype))
         return FloatCarrier(self.input_domain, sampler, self.granularity)
 
     @cached_property
     def law(self) -> AbstractLaw:
-        """Return the law of the noise on the reals or on the grid."""
         return self.noise.law(self.granularity)
 
     @property
@@ -464,7 +451,6 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
     def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
-        """Return the value with noise: the answer has the type of the question."""
         if self.granularity is not None and self.values is None:
             if is_number(value):
                 return self.carrier.one(value, Bits())
@@ -497,22 +483,18 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
     def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
-        """Return the value with noise: the answer has the type of the question."""
         return self._add_noise(value)
 
     @property
     def input_domain(self) -> NumberDomain:
-        """Return the integers of the dtype."""
         return NumberDomain(self.dtype)
 
     @cached_property
     def carrier(self) -> IntegerCarrier:
-        """Carrier of noise on integers."""
         return IntegerCarrier(self.input_domain, self.noise.integers())
 
     @cached_property
     def law(self) -> AbstractLaw:
-        """Return the law of the noise on the integers."""
         return self.noise.law(0)
 
 

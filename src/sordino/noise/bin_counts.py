@@ -202,7 +202,6 @@ class EvenWeights(AbstractWeights):
     least: int = 1
 
     def weight_before(self, bins: Whole) -> Whole:
-        """Return the number of bins."""
         return bins
 
 
@@ -235,7 +234,6 @@ class RoundWeights(AbstractWeights):
     least: int = _SMOOTH
 
     def weight_before(self, bins: Whole) -> Whole:
-        """Return the weights, in doubles that all tables share."""
         edge = np.ldexp(2.0 * (bins + self.low) - 1, self.exponent - 1)
         start = np.ldexp(2.0 * self.low - 1, self.exponent - 1)
         weight = _SMOOTH * bins
@@ -392,7 +390,6 @@ class Pieces:
         missing: Whole,
         slope: Whole,
     ) -> Self:
-        """Split runs into those candidates before the share, at it, and after it."""
         first, last = places
         flat = slope == 0
         per = np.where(flat, 1, slope)

@@ -64,7 +64,6 @@ class BoundedRangeLaw(AbstractRangeLaw):
     """
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses from the closed tails; Q is the reflection of P."""
         inside = np.clip(edges, -self.ratio, self.ratio)
         p = cells(self._upper_mass(inside), self._lower_mass(inside))
         return p, cells(self._lower_mass(-inside), self._upper_mass(-inside))
@@ -92,11 +91,9 @@ class RangeCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return that no loss is greater than the width."""
         return End(self.ratio, Fraction(0), self.ratio is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law with this curve, which serves both directions."""
         ratio = up(self.ratio)
         if ratio == 0 or math.isinf(ratio):
             return (response_law(self.ratio),)
@@ -121,7 +118,6 @@ class RangeCurve(AbstractCurve):
         return np.where(delta > 0, epsilon + ELEMENTARY * ratio, ratio)
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return alpha / (alpha + exp(-ratio) (1 - alpha))."""
         least = math.exp(-up(self.ratio))
         if least == 0:
             return np.ones_like(alpha)
@@ -129,7 +125,6 @@ class RangeCurve(AbstractCurve):
         return grow(alpha / np.maximum(alpha + missed, _SMALLEST))
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return exp(-ratio) (1 - alpha) / (alpha + exp(-ratio) (1 - alpha))."""
         missed = shrink(math.exp(-up(self.ratio)) * (1 - alpha))
         return shrink(missed / np.maximum(alpha + missed, _SMALLEST))
 
@@ -146,7 +141,6 @@ class BoundedRangeLoss(Loss):
     epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
-        """Read the parameter exactly."""
         fill(self, epsilon=distance(epsilon=epsilon))
 
     @property
@@ -164,14 +158,12 @@ class BoundedRangeLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, rho, and the mu of the two rates that are alike."""
         half = product(Fraction(1, 2), self.epsilon)
         mu = conversion.pure_to_mu(half)
         return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of all losses within the range."""
         return RangeCurve(self.epsilon)
 
     def admits(self, loss: Loss) -> bool:
@@ -185,7 +177,6 @@ class BoundedRangeLoss(Loss):
         return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon / 2
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return half of epsilon for Laplace noise, and nothing for Gaussian noise."""
         if family == "gaussian":
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon) / 2)
@@ -235,7 +226,6 @@ class Exponential(AbstractMechanism):
     output_measure: ClassVar[type[BoundedRangeLoss]] = BoundedRangeLoss
 
     def __init__(self, epsilon: Number, span: Number = 1) -> None:
-        """Read the parameters exactly."""
         fill(self, epsilon=positive(epsilon=epsilon), span=positive(span=span))
 
     @classmethod
@@ -249,12 +239,10 @@ class Exponential(AbstractMechanism):
 
     @property
     def input_domain(self) -> ChoiceDomain:
-        """Return scores, one for each candidate."""
         return ChoiceDomain("scores")
 
     @property
     def adds_no_noise(self) -> bool:
-        """Tell whether this chooses among the best alone."""
         return self.epsilon is INFINITE
 
     def __call__(self, scores: Scores, multiplicities: Counts | None = None) -> int:
@@ -347,7 +335,6 @@ class _Scores(NamedTuple):
 
 
 def _read(scores_by_group: Any) -> _Scores:
-    """Return the scores of every group as integers in one unit."""
     if not isinstance(scores_by_group, (Sequence, np.ndarray)):
         raise InvalidData(
             "scores_by_group must be a list, with the scores of one group in each "

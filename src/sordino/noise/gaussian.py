@@ -134,7 +134,6 @@ class DiscreteGaussianLoss(Loss):
     variance: Exact
 
     def __init__(self, shift: Any, variance: Any) -> None:
-        """Read the distance of the answers and the variance parameter exactly."""
         steps = arguments.integer(shift=shift, least=0)
         fill(self, shift=steps, variance=positive(variance=variance))
 
@@ -152,13 +151,11 @@ class DiscreteGaussianLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return rho; a discrete Gaussian is not mu-GDP for mu = sqrt(2 rho)."""
         nothing = Fraction(0) if self.shift == 0 else INFINITE
         return Guarantees(nothing, Fraction(0), self.rho, nothing)
 
     @cached_property
     def tradeoff(self) -> LawCurve:
-        """Return the curve of the lattice of losses."""
         source = partial(discrete_gaussian_laws, self.shift, self.variance)
         return LawCurve(source, self.guarantees.end)
 
@@ -198,48 +195,38 @@ class ContinuousGaussianLaw(AbstractLaw):
 
     @cached_property
     def deviation(self) -> float:
-        """Return the square root of the variance."""
         return up(sqrt(self.variance))
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Gaussian noises."""
         return GaussianBlend()
 
     @property
     def spread(self) -> float:
-        """Return the deviation."""
         return self.deviation
 
     @property
     def slip(self) -> float:
-        """Return zero."""
         return 0.0
 
     def log_at_least(self, x: Floats) -> Floats:
-        """Return the logarithm of the tail."""
         return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
-        """Return erfc(x / sqrt(2 variance)) / 2."""
         return (ball(x) / (2 * ball(self.variance)).sqrt()).erfc() / 2
 
     def chance_above(self, x: Exact) -> arb:
-        """Return P[Z >= x]: a point has no mass."""
         return self.at_least(x)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return sqrt(2 variance) erfc^-1(2 tail)."""
         if tail == Fraction(1, 2):
             return Fraction(0)
         return fraction(self._point(tail).upper())
 
     def _lower_quantile(self, p: Fraction) -> Exact:
-        """Return the mirror image of the upper quantile, rounded up."""
         return fraction((-self._point(p)).upper())
 
     def _point(self, tail: Fraction) -> arb:
-        """Enclose the point beyond which the mass is `tail`."""
         return (2 * ball(self.variance)).sqrt() * ball(2 * tail).erfcinv()
 
 
@@ -274,12 +261,10 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Gaussian noises."""
         return GaussianBlend()
 
     @property
     def spread(self) -> float:
-        """Return the root of the variance parameter."""
         return up(sqrt(self.variance))
 
     @property
@@ -288,7 +273,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         return up(self.unit)
 
     def log_at_least(self, x: Floats) -> Floats:
-        """Return the logarithm of each of the different tails, as balls."""
         places, back = np.unique(x, return_inverse=True)
         with precision(PRECISION):
             logarithms = [
@@ -301,7 +285,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         return self._height(k) / _total(self._sigma_squared, ctx.prec)
 
     def tail(self, k: int) -> arb:
-        """Return P[K >= k] for k >= 1."""
         total = _total(self._sigma_squared, ctx.prec)
         if self._sigma_squared >= _WIDE:
             return self._integral(k) / total
@@ -312,7 +295,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         return self._sum_from(k) / total
 
     def near_quantile(self, tail: float) -> int:
-        """Take the continuous quantile."""
         with precision(64):
             point = arb(max(2 * min(tail, 0.5), 1e-300)).erfcinv()
         return int(float(point.mid()) * math.sqrt(2) * up(sqrt(self._sigma_squared)))
@@ -426,15 +408,12 @@ class GaussianShape(AbstractShape):
     def rise(
         self, start: NDArray[np.float64], rho: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return rho (2 start + rho) / (2 variance)."""
         return rho * (2.0 * start + rho) * (0.5 / up(self.variance))
 
     def exponent(self, distance: arb) -> arb:
-        """Return distance**2 / (2 variance)."""
         return distance * distance / (2 * ball(self.variance))
 
     def slope(self, distance: int) -> arb:
-        """Return the tangent distance / variance: the exponent is convex."""
         return distance / ball(self.variance)
 
 
@@ -447,11 +426,9 @@ class GaussianFamily(AbstractFamily):
 
     @property
     def spread(self) -> Exact:
-        """Return the standard deviation of the continuous law."""
         return sqrt(self.variance)
 
     def shape(self, exponent: int) -> GaussianShape:
-        """Return the density in blocks of width 2**exponent."""
         return GaussianShape(self.variance / Fraction(4) ** exponent)
 
 
@@ -464,25 +441,20 @@ class GaussianNoise(AbstractNoise):
 
     @property
     def is_silent(self) -> bool:
-        """Return False."""
         return False
 
     def integers(self) -> AbstractSampler:
-        """Return the sampler on the integers."""
         return integer_sampler(GaussianFamily(self.variance))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        """Return the sampler on the reals, or on the multiples of 2**grid."""
         return float_sampler(GaussianFamily(self.variance), grid, target)
 
     def law(self, grid: int | None) -> AbstractLaw:
-        """Return the continuous or the discrete Gaussian."""
         if grid is None:
             return ContinuousGaussianLaw(self.variance)
         return DiscreteGaussianLaw(self.variance, Fraction(2) ** grid)
 
     def tail(self, level: Fraction) -> Tail | None:
-        """Return exp(-(level + x)**2 / (2 variance)) as a function of x."""
         return Tail(level / self.variance, self.variance)
 
 
@@ -519,7 +491,6 @@ class Gaussian(AbstractFloatMechanism):
         granularity: int | None = None,
         values: int | None = None,
     ) -> None:
-        """Read the variance exactly."""
         fill(
             self,
             variance=variance_of(variance, scale),
@@ -545,12 +516,10 @@ class Gaussian(AbstractFloatMechanism):
 
     @property
     def output_measure(self) -> "type[GaussianDP | ZCDP]":
-        """Return Gaussian differential privacy, zero-concentrated on a grid."""
         return GaussianDP if self.granularity is None else ZCDP
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
     def map(self, d_in: Distance) -> "GaussianDP | ZCDP":
@@ -608,7 +577,6 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         scale: Number | None = None,
         dtype: str = "i64",
     ) -> None:
-        """Read the variance exactly."""
         fill(
             self,
             variance=variance_of(variance, scale),
@@ -627,7 +595,6 @@ class DiscreteGaussian(AbstractIntegerMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
     @overload

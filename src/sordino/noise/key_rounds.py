@@ -96,7 +96,6 @@ class TopKeys:
     """What all choices together are within."""
 
     def __repr__(self) -> str:
-        """Show how many are chosen, and how far scores err."""
         end = "" if self.end is None else f", down to about {float(self.least):.4g}"
         return f"first {self.scores.most}, chosen (scale {self.scale:.4g}{end})"
 
@@ -272,7 +271,6 @@ class KeyRounds:
     thresholds: tuple[Fraction, ...]
 
     def __repr__(self) -> str:
-        """Show the deviation of the noise on weights, and the threshold, of each."""
         rounds = (
             f"{up(sqrt(variance)):.4g} and {float(threshold):.4g}"
             for variance, threshold in zip(self.variances, self.thresholds, strict=True)
@@ -428,7 +426,6 @@ def _least_level(variance: Fraction, keys: int, delta: Fraction) -> Fraction:
 
 
 def _shares(rounds: int) -> tuple[Fraction, ...]:
-    """Return how the rounds share what noise may spend."""
     return _SHARES if rounds == len(_SHARES) else (Fraction(1),)
 
 
@@ -439,7 +436,6 @@ class _Search:
     def __init__(
         self, epsilon: float, delta: float, keys: int, beside: float, rounds: int
     ) -> None:
-        """Lay out the cases."""
         self.epsilon, self.delta = epsilon, delta
         self.beside, self.parts = beside, [float(share) for share in _shares(rounds)]
         blocks = _blocks(keys)
@@ -481,7 +477,6 @@ class _Search:
     def _exceeds(
         self, mu: Floats, scales: list[Floats], levels: list[Floats]
     ) -> NDArray[np.bool_]:
-        """Return where delta is beyond what it may be."""
         hidden = np.zeros((len(mu), len(self.own)))
         for scale, level in zip(scales, levels, strict=True):
             hidden += self.own * log_normal_chance((level - self.weight) / scale)
@@ -493,7 +488,6 @@ class _Search:
         return np.asarray(worst > self.delta)
 
     def _largest_mu(self) -> float:
-        """Return the mu at which noise alone has all of delta."""
         low, high = 0.0, 40.0 + 2 * math.sqrt(2 * self.epsilon)
         for _ in range(_SECTIONS):
             mu = np.linspace(low, high, _SECTION + 1)

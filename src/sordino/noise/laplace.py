@@ -109,18 +109,15 @@ class LaplaceCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return that no loss is greater than the ratio."""
         return End(self.ratio, Fraction(0), self.ratio is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law with atoms at both ends and an exponential between."""
         ratio = up(self.ratio)
         if ratio == 0 or is_revealing(self.ratio):
             return (response_law(self.ratio),)
         return (LaplaceLaw(ratio),)
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return 1 - exp((e - ratio) / 2) below the ratio."""
         ratio = up(self.ratio)
         if math.isinf(ratio):
             return np.ones_like(epsilon)
@@ -128,7 +125,6 @@ class LaplaceCurve(AbstractCurve):
         return -np.expm1(gap) * (1 + ELEMENTARY)
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return ratio + 2 ln(1 - delta)."""
         ratio = up(self.ratio)
         if math.isinf(ratio):
             return np.full_like(delta, math.inf)
@@ -171,7 +167,6 @@ class LaplaceLoss(Loss):
     epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
-        """Read the ratio of shift and scale exactly."""
         fill(self, epsilon=distance(epsilon=epsilon))
 
     @property
@@ -186,13 +181,11 @@ class LaplaceLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, its own rho, and the mu of its epsilon."""
         mu = conversion.pure_to_mu(self.epsilon)
         return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of Laplace noise."""
         return LaplaceCurve(self.epsilon)
 
 
@@ -205,7 +198,6 @@ class GeometricLoss(Loss):
     scale: Exact
 
     def __init__(self, shift: Any, scale: Any) -> None:
-        """Read the distance of the answers and the scale of the noise exactly."""
         steps = arguments.integer(shift=shift, least=0)
         fill(self, shift=steps, scale=positive(scale=scale))
 
@@ -221,14 +213,12 @@ class GeometricLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, its own rho, and the mu of its epsilon."""
         rho = conversion.geometric_to_rho(self.shift, self.scale)
         mu = conversion.pure_to_mu(self.epsilon)
         return Guarantees(self.epsilon, Fraction(0), rho, mu)
 
     @cached_property
     def tradeoff(self) -> LawCurve:
-        """Return the curve of losses two steps of 1 / scale apart."""
         source = partial(geometric_laws, self.shift, self.scale)
         return LawCurve(source, self.guarantees.end)
 
@@ -266,46 +256,37 @@ class ContinuousLaplaceLaw(AbstractLaw):
 
     @cached_property
     def deviation(self) -> float:
-        """Return sqrt(2) scale."""
         return up(self.scale * sqrt(Fraction(2)))
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Laplace noises."""
         return LaplaceBlend()
 
     @property
     def spread(self) -> float:
-        """Return the scale."""
         return up(self.scale)
 
     @property
     def slip(self) -> float:
-        """Return zero."""
         return 0.0
 
     def log_at_least(self, x: Floats_from_sums) -> Floats_from_sums:
-        """Return the logarithm of the tail."""
         return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
-        """Return exp(-x / scale) / 2, or one minus its mirror image."""
         size = abs(x) if isinstance(x, Fraction) else x
         tail = (-ball(size) / ball(self.scale)).exp() / 2
         return tail if x >= 0 else 1 - tail
 
     def chance_above(self, x: Exact) -> arb:
-        """Return P[Z >= x]: a point has no mass."""
         return self.at_least(x)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return -scale log(2 tail)."""
         if tail == Fraction(1, 2):
             return Fraction(0)
         return fraction((-ball(self.scale) * ball(2 * tail).log()).upper())
 
     def _lower_quantile(self, p: Fraction) -> Exact:
-        """Return scale log(2 p)."""
         return fraction((ball(self.scale) * ball(2 * p).log()).upper())
 
 
@@ -329,12 +310,10 @@ class DiscreteLaplaceLaw(AbstractLatticeLaw):
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Laplace noises."""
         return LaplaceBlend()
 
     @property
     def spread(self) -> float:
-        """Return the scale."""
         return up(self.scale)
 
     @property
@@ -357,12 +336,10 @@ class DiscreteLaplaceLaw(AbstractLatticeLaw):
         return np.asarray(np.where(steps > 0, beyond, np.log1p(-np.exp(beyond))))
 
     def tail(self, k: int) -> arb:
-        """Return q**k / (1 + q) with q = exp(-unit / scale)."""
         rate = ball(self.unit / self.scale)
         return (-k * rate).exp() / (1 + (-rate).exp())
 
     def near_quantile(self, tail: float) -> int:
-        """Invert the tail in doubles."""
         rate = up(self.unit / self.scale)
         log_tail = math.log(tail) if tail > 0 else -745.0
         return int(-(log_tail + math.log1p(math.exp(-rate))) / rate)
@@ -424,16 +401,13 @@ class LaplaceShape(AbstractShape):
     def rise(
         self, start: NDArray[np.float64], rho: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return rho / scale, wherever the block starts."""
         del start
         return rho * (1.0 / up(self.scale))
 
     def exponent(self, distance: arb) -> arb:
-        """Return distance / scale."""
         return distance / ball(self.scale)
 
     def slope(self, distance: int) -> arb:
-        """Return 1 / scale: the exponent is a straight line."""
         del distance
         return 1 / ball(self.scale)
 
@@ -447,11 +421,9 @@ class LaplaceFamily(AbstractFamily):
 
     @property
     def spread(self) -> Exact:
-        """Return the scale."""
         return self.scale
 
     def shape(self, exponent: int) -> LaplaceShape:
-        """Return the density in blocks of width 2**exponent."""
         return LaplaceShape(self.scale / Fraction(2) ** exponent)
 
 
@@ -464,25 +436,20 @@ class LaplaceNoise(AbstractNoise):
 
     @property
     def is_silent(self) -> bool:
-        """Return False."""
         return False
 
     def integers(self) -> AbstractSampler:
-        """Return the sampler on the integers."""
         return integer_sampler(LaplaceFamily(self.scale))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        """Return the sampler on the reals, or on the multiples of 2**grid."""
         return float_sampler(LaplaceFamily(self.scale), grid, target)
 
     def law(self, grid: int | None) -> AbstractLaw:
-        """Return the continuous law, or the two-sided geometric one."""
         if grid is None:
             return ContinuousLaplaceLaw(self.scale)
         return DiscreteLaplaceLaw(self.scale, Fraction(2) ** grid)
 
     def tail(self, level: Fraction) -> Tail | None:
-        """Return an exponential tail, the same beyond every level."""
         del level
         return Tail(Fraction(1) / self.scale, None)
 
@@ -511,7 +478,6 @@ class Geometric(AbstractIntegerMechanism):
     output_measure: ClassVar[type[PureDP]] = PureDP
 
     def __init__(self, scale: Number, *, dtype: str = "i64") -> None:
-        """Read the scale exactly."""
         fill(self, scale=positive(scale=scale), dtype=integer_domain(dtype).dtype)
 
     @classmethod
@@ -521,7 +487,6 @@ class Geometric(AbstractIntegerMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
     @overload
@@ -599,7 +564,6 @@ class Laplace(AbstractFloatMechanism):
         granularity: int | None = None,
         values: int | None = None,
     ) -> None:
-        """Read the scale exactly."""
         fill(
             self,
             scale=positive(scale=scale),
@@ -620,7 +584,6 @@ class Laplace(AbstractFloatMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
     @overload

@@ -114,11 +114,9 @@ class AbstractLatticeLaw(AbstractLaw):
         """Return a first guess of the least k with P[K > k] <= tail."""
 
     def at_least(self, x: Exact) -> arb:
-        """Return P[Z >= x]: the point itself belongs to the tail."""
         return self._chance_from(_round_up(x / self.unit))
 
     def chance_above(self, x: Exact) -> arb:
-        """Return P[Z > x]."""
         return self._chance_from(_floor(x / self.unit) + 1)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
@@ -159,7 +157,6 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _floor(x: Exact) -> int:
-    """Return the greatest integer not above x."""
     if isinstance(x, Fraction):
         return math.floor(x)
     root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0
@@ -180,40 +177,31 @@ class PointMass(AbstractLaw):
 
     @property
     def deviation(self) -> float:
-        """Return zero."""
         return 0.0
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return any: times 0 it adds nothing."""
         return LaplaceBlend()
 
     @property
     def spread(self) -> float:
-        """Return zero."""
         return 0.0
 
     @property
     def slip(self) -> float:
-        """Return zero."""
         return 0.0
 
     def log_at_least(self, x: Floats) -> Floats:
-        """Return 0 up to zero, and no chance beyond."""
         return np.where(x <= 0, 0.0, -np.inf)
 
     def at_least(self, x: Exact) -> arb:
-        """Return 1 up to zero."""
         return arb(int(x <= 0))
 
     def chance_above(self, x: Exact) -> arb:
-        """Return 1 below zero."""
         return arb(int(x < 0))
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return zero, the only point."""
         return Fraction(0 * tail)
 
     def _lower_quantile(self, p: Fraction) -> Exact:
-        """Return zero, the only point."""
         return Fraction(0 * p)

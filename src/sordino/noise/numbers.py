@@ -96,7 +96,6 @@ def _opened_numpy(value: NDArray[Any]) -> OpenedNumbers:
 
 
 def _opened_arrow(value: Any) -> OpenedNumbers:
-    """Open an Arrow array, chunked or not, that has no nulls."""
     import pyarrow as pa  # noqa: PLC0415 imported already, by whoever made the array
 
     if value.null_count:
@@ -113,7 +112,6 @@ def _opened_arrow(value: Any) -> OpenedNumbers:
 
 
 def _opened_pandas(value: Any) -> OpenedNumbers:
-    """Open a pandas series, keeping its index and name."""
     if value.hasnans:
         raise InvalidData("the series has missing values. Fill or drop them first.")
 
@@ -124,7 +122,6 @@ def _opened_pandas(value: Any) -> OpenedNumbers:
 
 
 def _opened_polars(value: Any) -> OpenedNumbers:
-    """Open a Polars series, keeping its name."""
     if value.null_count():
         raise InvalidData("the series has nulls. Fill or drop them first.")
     return OpenedNumbers(
@@ -160,7 +157,6 @@ def exact_float(value: Any) -> float:
 
 
 def _not_exact() -> InvalidData:
-    """Return the refusal of a number that no double equals."""
     return InvalidData(
         "a value is too long for a float. Use an integer mechanism such as Geometric."
     )
@@ -325,7 +321,6 @@ class IntegerCarrier(AbstractCarrier):
     sampler: AbstractSampler
 
     def one(self, value: Any, bits: BitSource) -> Any:
-        """Return one integer with noise."""
         if not isinstance(value, (int, np.integer)):
             raise InvalidData(
                 f"an integer mechanism takes integers, not a {type(value).__name__}. "
@@ -338,7 +333,6 @@ class IntegerCarrier(AbstractCarrier):
         return answer if type(value) is int else self.domain.numpy.type(answer)
 
     def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
-        """Return integers with noise."""
         return self._saturate(self.sampler.add(self._to_signed(values), bits))
 
     def select(
@@ -399,7 +393,6 @@ class FloatCarrier(AbstractCarrier):
     grid: int | None
 
     def one(self, value: Any, bits: BitSource) -> Any:
-        """Return one number with noise."""
         number = value if type(value) is float else exact_float(value)
         if not math.isfinite(number):
             raise _not_finite()
@@ -411,7 +404,6 @@ class FloatCarrier(AbstractCarrier):
         return answer
 
     def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
-        """Return numbers with noise."""
         numbers = _finite(values)
         if self.grid is not None:
             numbers = _on_grid(numbers, self.grid)

@@ -109,7 +109,6 @@ class Quantiles(AbstractMechanism):
 
     @property
     def input_domain(self) -> ChoiceDomain:
-        """Return rows in the bins of a public grid."""
         return ChoiceDomain("bins")
 
     @property
@@ -200,7 +199,6 @@ class _Recursion:
     bits: BitSource
 
     def run(self) -> None:
-        """Choose every quantile."""
         self._choose(0, len(self.quantiles.probabilities), *self.layout.outer())
 
     def _choose(

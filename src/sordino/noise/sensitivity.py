@@ -56,7 +56,6 @@ class Sensitivity:
     def __init__(
         self, *, l0: Any = None, l1: Any = None, l2: Any = None, linf: Any = None
     ) -> None:
-        """Read the given bounds exactly and tighten them."""
         if l0 is l1 is l2 is linf is None:
             raise InvalidParameter(
                 "l1",
@@ -122,7 +121,6 @@ def _whole(d_in: Sensitivity) -> Sensitivity:
 
 
 def _floor(value: Exact) -> int:
-    """Return the greatest integer that is not above a number."""
     if isinstance(value, Fraction):
         return math.floor(value)
     if value < 1:

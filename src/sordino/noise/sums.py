@@ -119,7 +119,6 @@ class LaplaceBlend(AbstractBlend):
     """Laplace noises: standard ones have density exp(-|x|) / 2."""
 
     def reach(self, sizes: Floats, alpha: float) -> Floats:
-        """Bisect the tail, and take the outer end."""
         greatest = np.abs(sizes).max(axis=0)
         if alpha <= 0:
             return np.where(greatest > 0, np.inf, 0.0)
@@ -139,11 +138,9 @@ class LaplaceBlend(AbstractBlend):
         return np.asarray(high * _BLENDS_OUTWARD)
 
     def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
-        """Compare the tail with alpha."""
         return 2 * self._half(np.abs(x), sizes) >= alpha
 
     def log_tail(self, x: Floats, sizes: Floats) -> Floats:
-        """Return the logarithm of the half tail, or of what it leaves."""
         half = np.minimum(self._half(np.abs(x), sizes), 0.5)
         with np.errstate(divide="ignore"):
             return np.where(x > 0, np.log(half), np.log1p(-half))
@@ -162,18 +159,15 @@ class GaussianBlend(AbstractBlend):
     """Gaussian noises: their sum is one, of the root of the sum of squares."""
 
     def reach(self, sizes: Floats, alpha: float) -> Floats:
-        """Return the normal quantile times the spread."""
         spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
         if alpha <= 0:
             return np.where(spread > 0, np.inf, 0.0)
         return np.asarray(spread * _normal_reach(alpha) * _BLENDS_OUTWARD)
 
     def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
-        """Compare with the reach."""
         return np.asarray(np.abs(x) <= self.reach(sizes, alpha))
 
     def log_tail(self, x: Floats, sizes: Floats) -> Floats:
-        """Return the logarithm of the normal tail."""
         spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
         return np.asarray(log_normal_chance(-x / np.maximum(spread, _LEAST)))
 

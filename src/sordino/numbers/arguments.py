@@ -235,7 +235,6 @@ def _parse(name: str, text: str) -> Exact:
 
 
 def _root_of(name: str, raw: str, ratio: str) -> Exact:
-    """Read the "2" of "sqrt(2)", or the "2/3"."""
     above, _, below = ratio.partition("/")
     denominator = Fraction(below or 1)
     if denominator == 0:

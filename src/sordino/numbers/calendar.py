@@ -76,14 +76,12 @@ Try '2026-11'.
         ]
 
     def _refusal(self, name: Any) -> InvalidParameter:
-        """Return the refusal of what is no period."""
         return InvalidParameter(
             "period", name, f"must be a {self.every}", f"Try {self.example!r}."
         )
 
 
 def _week_name(day: date) -> str:
-    """Return the week of ISO 8601."""
     year, week, _ = day.isocalendar()
     return f"{year:04}-W{week:02}"
 

@@ -58,11 +58,9 @@ def hides(*names: str) -> Callable[[Kind], Kind]:
     """
 
     def offered(self: object) -> Iterable[str]:
-        """List what is for users."""
         return [name for name in object.__dir__(self) if name not in names]
 
     def decorated(kind: Kind) -> Kind:
-        """Give a class this list."""
         kind.__dir__ = offered  # type: ignore[assignment]
         return kind
 

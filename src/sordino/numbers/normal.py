@@ -125,7 +125,6 @@ def normal_quantile_of(chance: Doubles) -> Doubles:
 
 
 def _value(coefficients: tuple[float, ...], x: Doubles) -> Doubles:
-    """Return the value of a polynomial, by Horner's rule."""
     first, second, *rest = coefficients
     value = first * x
     value += second

@@ -35,7 +35,6 @@ class Line:
     """
 
     def __init__(self) -> None:
-        """Show nothing yet."""
         self._width = 0
 
     def say(self, text: str) -> None:

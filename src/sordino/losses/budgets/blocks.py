@@ -64,7 +64,6 @@ class Blocks:
         *,
         names: Sequence[str | int] | None = None,
     ) -> None:
-        """Read periods, or names."""
         if names is not None:
             if start is not None or every is not None:
                 raise InvalidParameter(
@@ -167,14 +166,12 @@ class Blocks:
                 )
 
     def __repr__(self) -> str:
-        """Show it as it is written."""
         if self.start is None:
             return f"Blocks(names={list(self.names)!r})"
         return f"Blocks(start={self.start!r}, every={self.every!r})"
 
 
 def _read_names(names: Any) -> tuple[str, ...]:
-    """Return names of blocks, as texts."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise InvalidParameter(
             "names", names, "must be a list of names", 'Try names=["pilot"].'

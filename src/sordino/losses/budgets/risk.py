@@ -52,7 +52,6 @@ class Advantage:
     stated_by: ClassVar[Stated] = "advantage"
 
     def __init__(self, most: Any) -> None:
-        """Read the advantage exactly."""
         fill(self, most=probability(most=most))
 
     @property
@@ -85,11 +84,9 @@ class Advantage:
         return _log(loss.advantage()) - _log(float(self.most))
 
     def __repr__(self) -> str:
-        """Show the call, with a number that can be read."""
         return f"Advantage(most={number_text(self.most)})"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what the risk means, and its bound."""
         shown: str = office.risk_page(repr(self), self.tpr_at)
         return shown
 
@@ -151,12 +148,10 @@ class ErrorRates:
         return _refuse_shares(self, factor)
 
     def __repr__(self) -> str:
-        """Show the call, with numbers that can be read."""
         rates = number_text(self.fpr), number_text(self.tpr)
         return f"ErrorRates(fpr={rates[0]}, tpr={rates[1]})"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what the risk means, and its bound."""
         shown: str = office.risk_page(repr(self), self.tpr_at)
         return shown
 
@@ -173,7 +168,6 @@ def _largest_parameter(risk: Budget, family: Family) -> Allowance:
 
 
 def _refuse_shares(risk: Budget, factor: Fraction) -> NoReturn:
-    """Refuse to share or multiply what does not add up."""
     del factor
     raise InvalidParameter(
         "budget",
@@ -287,7 +281,6 @@ class _Search:
     def __init__(
         self, loss_at: Callable[[float], Loss], target: Budget, tick: Tick
     ) -> None:
-        """Keep the question, and each answer by scale and coarseness."""
         self.loss_at = loss_at
         self.target = target
         self.tick = tick
@@ -296,7 +289,6 @@ class _Search:
         self.values: dict[tuple[float, float], float] = {}
 
     def loss(self, scale: float) -> Loss:
-        """Return the loss at a scale."""
         self.tick(f"calibrating: scale {scale:.6g}")
         loss = self.loss_at(scale)
         if isinstance(loss, Loss):
@@ -309,19 +301,16 @@ class _Search:
         )
 
     def admits(self, scale: float) -> bool:
-        """Say whether the target admits the loss at a scale."""
         question = scale, COARSENESS.get()
         if question not in self.seen:
             self.seen[question] = self.target.admits(self.loss(scale))
         return self.seen[question]
 
     def least(self, near: float, relative: float) -> float:
-        """Return an admitted scale within a tolerance of a refused one."""
         low, high = self.bracket(near + 0.4 * relative, 0.8 * relative)
         return find_least(self.admits, math.exp(low), math.exp(high), relative)
 
     def excess(self, risk: Risk, place: float) -> float:
-        """Return how far the loss at the exponential of a place is beyond a risk."""
         question = place, COARSENESS.get()
         if question not in self.values:
             self.values[question] = risk.excess(self.loss(math.exp(place)))

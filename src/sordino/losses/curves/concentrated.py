@@ -93,7 +93,6 @@ def _log_delta(rho: float, epsilon: Floats, order: Floats) -> Floats:
 
 
 def _delta_ball(rho: Exact, epsilon: float, order: float) -> arb:
-    """Return the bound at one order, enclosed."""
     with precision(_BITS):
         less = arb(float(np.exp(order)))
         a = 1 + less
@@ -178,12 +177,10 @@ class ConcentratedCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return the chance of failing; only a rho of 0 has an epsilon."""
         epsilon = Fraction(0) if self.rho == 0 else INFINITE
         return End(epsilon, self.reserve, self.rho is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law of the tangents, which serves both directions."""
         return (symmetric(concentrated_profile(self.rho, self.reserve)),)
 
     def delta(self, epsilon: Floats) -> Floats:
@@ -214,15 +211,12 @@ class ConcentratedCurve(AbstractCurve):
         return epsilon
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the rates by tangents that touch the curve close by."""
         return self._rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return the rates by tangents that touch the curve close by."""
         return self._rates(alpha)[1]
 
     def _conversion(self, epsilon: Floats) -> Floats:
-        """Return delta by the conversion at the best order, within the advantage."""
         rho, reserve = self.rho, up(self.reserve)
         if rho is INFINITE or rho == 0:
             return np.full_like(epsilon, reserve if rho == 0 else 1.0)

@@ -191,11 +191,9 @@ class ResponseCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return the limit, and the chance of failing."""
         return End(self.limit, self.reserve, self.limit is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law of the truth and of the lie, which serves both directions."""
         return (response_law(self.limit, self.reserve),)
 
     def delta(self, epsilon: Floats) -> Floats:
@@ -220,11 +218,9 @@ class ResponseCurve(AbstractCurve):
         return np.where(delta < reserve, math.inf, np.minimum(epsilon, most))
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the two lines that meet where the rates are alike."""
         return response_profile(self.limit, self.reserve).rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return their mirror image."""
         return response_profile(self.limit, self.reserve).rates(alpha)[1]
 
 
@@ -268,12 +264,10 @@ class GaussianCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return that only a mu of 0 has an epsilon."""
         epsilon = Fraction(0) if self.mu == 0 else INFINITE
         return End(epsilon, Fraction(0), self.mu is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the normal law of the loss."""
         if self.mu == 0:
             return (response_law(Fraction(0)),)
         if is_revealing(self.mu):
@@ -281,23 +275,19 @@ class GaussianCurve(AbstractCurve):
         return (GaussianLaw(up(self.mu)),)
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the normal curve, enclosed."""
         if self.mu is INFINITE or self.mu == 0:
             return np.full_like(epsilon, float(self.mu != 0))
         return normal.gaussian_delta(self.mu, epsilon)
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return where delta is seen to be met."""
         return inverse(self.delta, delta)
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return Phi(mu - z) at the quantile z of alpha, enclosed."""
         if self.mu is INFINITE or self.mu == 0:
             return alpha if self.mu == 0 else np.ones_like(alpha)
         return normal.gaussian_tpr(self.mu, alpha)
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return Phi(z - mu) at the quantile z of alpha, enclosed."""
         if self.mu is INFINITE or self.mu == 0:
             return 1 - alpha if self.mu == 0 else np.zeros_like(alpha)
         return normal.gaussian_beta(self.mu, alpha)

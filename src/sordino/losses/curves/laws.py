@@ -110,30 +110,25 @@ class Atoms(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Return the number of losses and masses."""
         return 3 * len(self.losses)
 
     @property
     def deviation(self) -> float:
-        """Return the standard deviation of the finite losses."""
         total = max(float(self.p.sum()), 1e-300)
         mean = float(self.p @ self.losses) / total
         return math.sqrt(float(self.p @ (self.losses - mean) ** 2) / total)
 
     @property
     def anchor(self) -> float:
-        """Return the step."""
         return self.step
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the least and the greatest loss."""
         if not len(self.losses):
             return 0.0, 0.0
         return float(self.losses[0]), float(self.losses[-1])
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the sums of the atoms in each cell."""
         cell = np.searchsorted(edges, self.losses, side="right")
         p: Floats = np.bincount(cell, self.p, len(edges) + 1).astype(np.float64)
         q: Floats = np.bincount(cell, self.q, len(edges) + 1).astype(np.float64)
@@ -169,12 +164,10 @@ class GeometricLaw(AbstractLossLaw):
 
     @property
     def anchor(self) -> float:
-        """Return the step."""
         return self.step
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range of the loss, attained on both sides."""
         return -self.shift * self.rate, self.shift * self.rate
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
@@ -215,12 +208,10 @@ class GaussianLaw(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        """Return mu."""
         return self.mu
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range that holds nearly all mass of P above and Q below."""
         half = self.mu**2 / 2
         return -half - DEPTH * self.mu, half + REACH * self.mu
 
@@ -450,17 +441,14 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Size of the table of the law beneath."""
         return self.base.table_size
 
     @property
     def margin(self) -> float:
-        """Return the margin of the law, and a step of rounding."""
         return self.base.margin + ELEMENTARY
 
     @property
     def deviation(self) -> float:
-        """Return that of the law."""
         return self.base.deviation
 
     @property
@@ -470,22 +458,18 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the moved range."""
         low, high = self.base.span
         return low + self.shift, high + self.shift
 
     @property
     def step(self) -> float:
-        """Return the step, which only an unmoved law keeps."""
         return self.base.step if self.shift == 0 else 0.0
 
     @property
     def anchor(self) -> float:
-        """Return the anchor of an unmoved law."""
         return self.base.anchor if self.shift == 0 else 0.0
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses of the moved law."""
         p, q = self.base.masses(edges - self.shift)
         p, q = p * (1 - self.breach), q * (1 - self.lost)
         p[np.searchsorted(edges, np.inf, side="left")] += self.breach
@@ -504,17 +488,14 @@ class AbstractSampledLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Size of the table of the law beneath."""
         return self.base.table_size
 
     @property
     def margin(self) -> float:
-        """Return the margin of the law, with the rounding of edges and mixture."""
         return self.base.margin + 4 * ELEMENTARY
 
     @cached_property
     def deviation(self) -> float:
-        """Return the standard deviation on a coarse grid."""
         return _deviation(self)
 
 
@@ -528,7 +509,6 @@ class SampledLaw(AbstractSampledLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range between the transformed ends."""
         low, high = (
             float(np.logaddexp(np.log1p(-self.rate), np.log(self.rate) + x))
             for x in self.base.span
@@ -536,7 +516,6 @@ class SampledLaw(AbstractSampledLaw):
         return low, high
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the mixed masses between the edges of the law before sampling."""
         p, q = self.base.masses(_preimage(edges, self.rate))
         return (1 - self.rate) * q + self.rate * p, q
 
@@ -548,7 +527,6 @@ class SampledAddingLaw(AbstractSampledLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range between the transformed ends."""
         low, high = (
             float(-np.logaddexp(np.log1p(-self.rate), np.log(self.rate) - x))
             for x in self.base.span
@@ -556,7 +534,6 @@ class SampledAddingLaw(AbstractSampledLaw):
         return low, max(high, float(-np.log1p(-self.rate)))
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the mixed masses between the edges of the law before sampling."""
         p, q = self.base.masses(-_preimage(-edges, self.rate))
         return p, (1 - self.rate) * p + self.rate * q
 
@@ -581,27 +558,22 @@ class MixtureLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Sizes of the tables of all parts."""
         return sum(law.table_size for _, law in self.parts)
 
     @property
     def margin(self) -> float:
-        """Return the greatest margin, and a step of rounding."""
         return max(law.margin for _, law in self.parts) + ELEMENTARY
 
     @cached_property
     def deviation(self) -> float:
-        """Return the standard deviation on a coarse grid."""
         return _deviation(self)
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range that covers all parts."""
         spans = [law.span for _, law in self.parts]
         return min(low for low, _ in spans), max(high for _, high in spans)
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the weighted sums of the masses."""
         masses = [(weight, *law.masses(edges)) for weight, law in self.parts]
         p = np.sum([weight * p for weight, p, _ in masses], axis=0)
         q = np.sum([weight * q for weight, _, q in masses], axis=0)
@@ -685,7 +657,6 @@ class AbstractRangeLaw(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        """Return about the ratio, and at most about that of the exponential part."""
         return min(self.ratio, 2.0)
 
     @property
@@ -695,5 +666,4 @@ class AbstractRangeLaw(AbstractLossLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range."""
         return -self.ratio, self.ratio

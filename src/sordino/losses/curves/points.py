@@ -35,7 +35,6 @@ class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
     """
 
     def __init__(self, compute: Callable[[Any], Kept]) -> None:
-        """Take the method, and its docstring."""
         self.compute = compute
         self.name = ""
         self.__doc__ = compute.__doc__
@@ -45,7 +44,6 @@ class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
         self.name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Kept:
-        """The cached value, computed when first asked."""
         if instance is None:  # asked of the class itself
             return self  # type: ignore[return-value]
         coarseness = COARSENESS.get()
@@ -165,7 +163,6 @@ def _one(double: float, towards: Towards) -> Points:
 
 
 def _check_range(name: str, values: Floats, least: float, most: float) -> None:
-    """Refuse values that are outside the limits or no numbers."""
     # a NaN is the minimum of an array that holds one, and is not within anything
     if values.size and not (values.min() >= least and values.max() <= most):
         inside = (values >= least) & (values <= most)
@@ -380,7 +377,6 @@ def _less(value: Floats, before: Floats) -> Floats:
 
 
 def _middle(low: float, high: float) -> float:
-    """Return the middle, geometric for positive ends far apart."""
     if low <= 0 < high and high > 2e-300:
         return min(high / 2, high * 1e-3) if low == 0 else (low + high) / 2
     if low > 0 and high > 4 * low:

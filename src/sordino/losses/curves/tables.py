@@ -68,7 +68,6 @@ class AbstractTableCurve(AbstractCurve):
         return profile.with_end(up(self.end.epsilon), up(self.end.delta))
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the least of the bounds at the depths that serve each point."""
         delta = np.ones_like(epsilon)
 
         def improve(depth: float, at: Mask) -> None:
@@ -98,7 +97,6 @@ class AbstractTableCurve(AbstractCurve):
         return answer
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the greater epsilon of the directions, by the depth of each delta."""
         epsilon = np.full_like(delta, np.inf)
         place = _best_depths(delta, np.full(len(delta), DEPTHS.index(_CENTRE)))
         for index in set(place.tolist()):
@@ -114,11 +112,9 @@ class AbstractTableCurve(AbstractCurve):
         return answer
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the rate by the profiles that are sharp there."""
         return self._rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return the rate by the profiles that are sharp there."""
         return self._rates(alpha)[1]
 
     def _rates(self, alpha: Floats) -> tuple[Floats, Floats]:
@@ -151,7 +147,6 @@ class LawCurve(AbstractTableCurve):
 
     @grid_property
     def convolutions(self) -> tuple[Convolution, ...]:
-        """Return each direction alone."""
         sides = [((law, 1),) for law in self.source()]
         return direction_sums(sides) if len(sides) > 1 else (Convolution(sides[0]),)
 
@@ -168,7 +163,6 @@ class SumCurve(AbstractTableCurve):
 
     @grid_property
     def convolutions(self) -> tuple[Convolution, ...]:
-        """Return the sums of losses, in each direction that differs."""
         laws = outline_laws(curve.laws for curve, _ in self.parts)
         sides = max(len(ways) for ways in laws)
         return direction_sums([

@@ -77,7 +77,6 @@ class PLRVs:
     is_symmetric: bool
 
     def __post_init__(self) -> None:
-        """Check every field and hold the masses as doubles."""
         for name, start in (("y0", self.y0), ("x0", self.x0)):
             fill(self, **{name: arguments.integer(**{name: start})})
         if not isinstance(self.is_symmetric, (bool, np.bool_)):

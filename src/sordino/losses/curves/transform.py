@@ -274,7 +274,6 @@ def convolve_pairs(factors: Sequence[Factor], size: int) -> list[Factor]:
 
 
 def _convolve_each(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
-    """Return the pairwise convolutions, in batches of transforms of one size."""
     pairs = list(zip(left, right, strict=True))
     longest = max(len(a.masses) + len(b.masses) - 1 for a, b in pairs)
     size = transform_size(longest)
@@ -288,7 +287,6 @@ def _convolve_each(left: Sequence[Factor], right: Sequence[Factor]) -> list[Fact
 
 
 def _batch(pairs: Sequence[tuple[Factor, Factor]], size: int) -> list[Factor]:
-    """Return the convolution of each pair, by transforms of `size` points."""
     stacked = np.zeros((2 * len(pairs), size))
     for row, factor in enumerate(chain(*zip(*pairs, strict=True))):
         stacked[row, : len(factor.masses)] = factor.masses
@@ -418,7 +416,6 @@ class GridSums:
         return math.floor(low), max(math.ceil(high), math.floor(low))
 
     def _end(self, tilt: float, there: Moment, unit: float) -> float:
-        """Return the best Chernoff bound on one end of the window, signed as `unit`."""
         best = math.inf
         for rung in _RUNGS:
             other = math.fsum(s.log_moment(tilt + rung * unit) for s in self.stacks)

@@ -48,7 +48,6 @@ class KeyedBits:
     __slots__ = ("_stream",)
 
     def __init__(self, secret: bytes, content: bytes) -> None:
-        """Key the stream."""
         seed = hmac.digest(secret, content, "sha512")
         counter = seed[_KEY_BYTES : _KEY_BYTES + _COUNTER_BYTES]
         cipher = Cipher(algorithms.AES(seed[:_KEY_BYTES]), modes.CTR(counter))

@@ -280,11 +280,9 @@ class BlockTable:
         return Point(-1 - start if left else start, place)
 
     def _curve(self, distance: arb) -> arb:
-        """Return gain * f(distance)."""
         return arb(self.gain) * (-self.shape.exponent(distance)).exp()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the call that builds it."""
         return block_table, (self.shape, self.depth)
 
     def _is_tail(self, outcome: Any) -> Any:

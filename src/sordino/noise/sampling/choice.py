@@ -174,7 +174,6 @@ def _powers() -> NDArray[np.float64]:
 
 
 def _power(n: int) -> arb:
-    """Return exp(-n / 64) at the working precision."""
     return (arb(-n) / _STEPS).exp()
 
 

@@ -184,7 +184,6 @@ class FloatSampler(AbstractSampler):
         return block_table(self.shape, self.depth)
 
     def add(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.floating]:
-        """Return for each value the float nearest to value + noise."""
         sums = np.empty(values.shape, self.target.dtype)
         for begin in range(0, values.size, _CHUNK):
             part = slice(begin, begin + _CHUNK)
@@ -214,7 +213,6 @@ class FloatSampler(AbstractSampler):
         return Compared(sums, reached)
 
     def add_to_one(self, value: float, bits: BitSource) -> float:
-        """Return the float nearest to value + noise."""
         point = self.table.draw_one(bits)
         place = point.place
         if self.target is F64 and self._is_safe and place.known == _WORD:
@@ -328,7 +326,6 @@ class Nearest(AbstractSampler):
     target: FloatFormat
 
     def add(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.floating]:
-        """Return the nearest floats."""
         del bits
         bound = self.target.largest
         return np.clip(values, -bound, bound).astype(self.target.dtype)
@@ -336,12 +333,10 @@ class Nearest(AbstractSampler):
     def compare(
         self, values: NDArray[np.float64], threshold: Threshold, bits: BitSource
     ) -> Compared:
-        """Return the nearest floats, and which values themselves reach the level."""
         level = threshold.level
         if threshold.upward:
             return Compared(self.add(values, bits), values >= up(level))
         return Compared(self.add(values, bits), values <= down(level))
 
     def add_to_one(self, value: float, bits: BitSource) -> float:
-        """Return the nearest float."""
         return float(self.add(np.array([value]), bits)[0])

@@ -182,7 +182,6 @@ class IntegerSampler(AbstractSampler):
         return _compare(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: BitSource) -> int:
-        """Return value + noise, the exact sum."""
         return value + _whole(self.table.draw_one(bits))
 
     def _add_chunk(
@@ -223,7 +222,6 @@ def _compare(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
 
 
 def _nearest(exact_sum: int) -> int:
-    """Return the nearest integer that int64 holds."""
     return max(_LEAST, min(_MOST, exact_sum))
 
 
@@ -240,17 +238,14 @@ class Unchanged(AbstractSampler):
     """No noise: values stay as they are."""
 
     def add(self, values: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
-        """Return a copy of the values."""
         del bits
         return values.copy()
 
     def compare(
         self, values: NDArray[np.int64], threshold: Threshold, bits: BitSource
     ) -> Compared:
-        """Return a copy of the values, and which reach the threshold."""
         return _compare(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: BitSource) -> int:
-        """Return the value."""
         del bits
         return value

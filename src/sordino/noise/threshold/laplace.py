@@ -113,7 +113,6 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         dtype: str = "f64",
         granularity: int | None = None,
     ) -> None:
-        """Read the scale and the threshold exactly."""
         scale = positive(scale=scale)
         frozen.fill(
             self, scale=scale, **read_threshold_options(threshold, dtype, granularity)
@@ -162,11 +161,9 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
     def headline(self, apart: Change) -> ApproxDP:
-        """Return epsilon = l1 / scale and delta, the chance that a new key appears."""
         return ApproxDP(change_ratio(apart.whole, self.scale), self.delta(apart))
 
     def noise_loss(self, apart: Change) -> Loss:
@@ -240,7 +237,6 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
     input_domain: ClassVar[MapDomain] = MapDomain(NumberDomain("f64"))
 
     def __init__(self, scale: Number, threshold: Number, *, numbers: int) -> None:
-        """Read the parameters exactly."""
         level = positive(threshold=threshold)
         if not isinstance(level, Fraction):
             raise InvalidParameter(
@@ -278,12 +274,10 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise."""
         return LaplaceNoise(self.scale)
 
     @property
     def law(self) -> ContinuousLaplaceLaw:
-        """Return the law of the noise on each number."""
         return ContinuousLaplaceLaw(self.scale)
 
     def __call__(self, value: Sequence[Any]) -> ShownRows:

@@ -72,17 +72,14 @@ class ObjectKeys(AbstractMapKeys):
 
     @property
     def count(self) -> int:
-        """Return how many keys there are."""
         return len(self.keys)
 
     def check(self) -> None:
-        """Refuse all but one kind of key, each once."""
         _check_kind(self.keys)
         if not self.unique and len(set(self.keys)) < len(self.keys):
             raise _twice()
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Sort by comparing the objects."""
         keys = [self.keys[row] for row in rows.tolist()]
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.intp)
 
@@ -97,7 +94,6 @@ class ColumnKeys(AbstractMapKeys):
 
     @property
     def count(self) -> int:
-        """Return how many keys there are."""
         return self.columns[0].size
 
     def check(self) -> None:
@@ -116,13 +112,11 @@ class ColumnKeys(AbstractMapKeys):
             raise _twice()
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Sort by the words, as one word where that is enough."""
         words = [column[rows] for column in self.columns]
         packed = _pack(words)
         return np.lexsort(words[::-1]) if packed is None else packed.argsort()
 
     def _repeats(self, rows: NDArray[np.intp]) -> bool:
-        """Tell whether two of some keys agree in every word."""
         words = [column[rows] for column in self.columns]
         order = np.lexsort(words[::-1])
         same = np.ones(max(rows.size - 1, 0), np.bool_)
@@ -132,7 +126,6 @@ class ColumnKeys(AbstractMapKeys):
 
 
 def _ascends(words: Words) -> bool:
-    """Tell whether each word is greater than the one before."""
     return bool((words[1:] > words[:-1]).all())
 
 
@@ -236,7 +229,6 @@ def _unevenly(
     lengths: NDArray[np.int64],
     at: int,
 ) -> Words:
-    """Return the words that begin `at` bytes into texts of different lengths."""
     everywhere = np.ndarray((data.size - 7,), ">u8", data.data, strides=(1,))
     words = everywhere[np.minimum(starts + at, data.size - 8)].astype(np.uint64)
     spare = np.clip(at + 8 - lengths, 0, 8).astype(np.uint64) << np.uint64(3)
@@ -304,7 +296,6 @@ def _check_times(times: Sequence[datetime]) -> None:
 
 
 def _kind(cls: type) -> str:
-    """Return the kind of a key by its type, or refuse it."""
     if issubclass(cls, (bool, np.bool_)):
         raise _no_key(cls.__name__)
     for kind, base in _BASES:
@@ -495,7 +486,6 @@ def _numbers(values: Any) -> NDArray[Any]:
 
 
 def _flat(keys: NDArray[Any]) -> NDArray[Any]:
-    """Refuse keys in more than one dimension, and masked ones."""
     if keys.ndim != 1 or isinstance(keys, np.ma.MaskedArray):
         raise InvalidData(
             "keys must be a plain array of one dimension. Flatten it first."
@@ -524,7 +514,6 @@ def _array_take(keys: NDArray[Any]) -> Take:
 
 
 def _index_take(index: Any, rows: Rows) -> Any:
-    """Return rows of a pandas index, without levels or categories left unused."""
     chosen = index.take(rows)
     match type(index).__name__:
         case "MultiIndex" if rows.size:

@@ -394,12 +394,10 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @property
     def input_domain(self) -> MapDomain:
-        """Return maps from keys to numbers of the dtype."""
         return MapDomain(self.values)
 
     @cached_property
     def law(self) -> AbstractLaw:
-        """Return the law of the noise on the integers, the grid or the reals."""
         return self.noise.law(self._grid)
 
     @cached_property
