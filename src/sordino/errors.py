@@ -293,7 +293,7 @@ class EngineFailure(SordinoError, RuntimeError):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), ()
+        return type(self), ()  # its constructor takes nothing
 
 
 @final
@@ -346,7 +346,9 @@ def _trim(sentence: str) -> str:
     if sentence.isprintable():
         return sentence
     return "".join(
-        letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence
+        # a name with line ends must not forge lines of a log
+        letter if letter.isprintable() else repr(letter)[1:-1]
+        for letter in sentence
     )
 
 
@@ -356,6 +358,7 @@ def show(value: object) -> str:
     >>> show(10**300)
     '10000000000000000000...(301 digits)'
     """
+    # Python refuses to print integers of over 4300 digits
     if isinstance(value, int) and abs(value) >= 10**_SHOWN:
         return _shown_long(value)
     try:
@@ -376,6 +379,7 @@ def _shown_long(value: int) -> str:
 
 
 def _restore(kind: type[SordinoError], message: str, **beside: object) -> SordinoError:
+    # constructors take parts of the message, not the whole
     error = kind.__new__(kind, message)
     error.args = (message,)
     vars(error).update(beside)

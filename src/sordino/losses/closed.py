@@ -87,6 +87,7 @@ class ApproxDP(Loss):
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def allowance(self, family: Family) -> Allowance | None:
+        # Gaussian noise has no epsilon without a delta
         if family == "gaussian" and self.delta == 0:
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon), self.delta)
@@ -125,6 +126,7 @@ class ZCDP(AbstractFoldingLoss):
 
     @property
     def guarantees(self) -> Guarantees:
+        # rho implies no epsilon, and no Gaussian of the same rho
         return zcdp_guarantees(self.rho, Fraction(0))
 
     @property
@@ -150,6 +152,7 @@ class ZCDP(AbstractFoldingLoss):
 
     def admits(self, loss: Loss) -> bool:
         guarantees = loss.guarantees
+        # a reserve, however small, is not zCDP
         return guarantees.delta == 0 and guarantees.rho <= self.rho
 
 
@@ -229,6 +232,7 @@ class GaussianDP(AbstractFoldingLoss):
 
     @property
     def guarantees(self) -> Guarantees:
+        # no epsilon holds without a delta
         pure = Fraction(0) if self.mu == 0 else INFINITE
         return Guarantees(pure, Fraction(0), self.rho, self.mu)
 
@@ -239,6 +243,7 @@ class GaussianDP(AbstractFoldingLoss):
     @classmethod
     def fold(cls, group: Counts) -> "GaussianDP":
         mus = ((part.guarantees.mu, times) for part, times in group.items())
+        # a product of normal pairs is a normal pair
         return cls(root(sum_times(mus, 2)))
 
     @property
@@ -251,8 +256,9 @@ class GaussianDP(AbstractFoldingLoss):
         return Allowance("epsilon", largest_parameter(self, PureDP))
 
     def times(self, factor: Fraction) -> "GaussianDP":
-        return GaussianDP(self.mu * sqrt(factor))
+        return GaussianDP(self.mu * sqrt(factor))  # squares of mu add up
 
     def admits(self, loss: Loss) -> bool:
         guarantees = loss.guarantees
+        # a reserve, however small, is not GDP
         return guarantees.delta == 0 and guarantees.mu <= self.mu

@@ -1,22 +1,15 @@
-"""Loss, PureDP, composition, subsampling, headline numbers.
-
-Privacy loss as a value: exact guarantees beside a curve, and how losses add up.
+"""Privacy loss as a value: exact guarantees beside a curve, and how losses add up.
 
 A loss bounds, for any two neighbouring databases and in both directions, how well an
-attacker can tell them apart (`answers`). Releases together cost the sum of their
-losses: exact parameters add up at once, curves are convolved when they are first asked.
+attacker can tell them apart. Exact parameters add up at once; curves are convolved
+when they are first asked.
 
 >>> tenth = PureDP("0.1") * 10
 >>> tenth.epsilon, tenth.epsilon_at(1e-6) < 1
 (Fraction(1, 1), True)
-
-The headline numbers of a loss, in the terms of the budget it was bought with.
-
 >>> from sordino.losses.closed import ApproxDP, GaussianDP
->>> headline(ApproxDP("1/3", "5e-7")), headline(GaussianDP("0.25"))
-('epsilon = 0.3334, delta = 5e-07', 'mu = 0.25')
->>> headline(GaussianDP("0.25"), ApproxDP(2, "1e-6"))
-'epsilon = 1.061 at delta = 1e-06 (mu = 0.25)'
+>>> headline(GaussianDP("0.25")), headline(GaussianDP("0.25"), ApproxDP(2, "1e-6"))
+('mu = 0.25', 'epsilon = 1.061 at delta = 1e-06 (mu = 0.25)')
 
 Kernel: mathematics.
 """
@@ -193,7 +186,7 @@ class Loss(AbstractAnswers):
         return NotImplemented
 
     def __radd__(self, other: object) -> "Loss":
-        if other == 0:
+        if other == 0:  # where `sum` begins
             return self
         return NotImplemented
 
@@ -253,7 +246,7 @@ class PureDP(Loss):
         return {"epsilon": self.epsilon}
 
     def allowance(self, family: Family) -> Allowance | None:
-        if family == "gaussian":
+        if family == "gaussian":  # Gaussian noise has no epsilon without a delta
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon))
 
@@ -262,6 +255,7 @@ class PureDP(Loss):
 
     def admits(self, loss: Loss) -> bool:
         guarantees = loss.guarantees
+        # a reserve, however small, is not pure
         return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon
 
 
@@ -318,6 +312,7 @@ class ReservedLoss(AbstractHeadline, Loss):
     @cached_property
     def delta(self) -> Fraction:
         """Return the sum of the chances: the exact headline."""
+        # a union bound; the curve has the exact chance of any breach
         return min(sum((d * n for d, n in self.reserves), Fraction(0)), Fraction(1))
 
     @property
@@ -360,10 +355,12 @@ class SubsampledLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
+        # rho and mu of a sample have no formula here: those that epsilon implies hold
         return pure_guarantees(self.epsilon, self.rate * self.base.guarantees.delta)
 
     @cached_property
     def tradeoff(self) -> LawCurve:
+        # upwards: a higher rate only reveals more
         source = partial(sampled_laws, self.base.tradeoff.laws, up(self.rate))
         return LawCurve(source, self.guarantees.end)
 
@@ -394,6 +391,7 @@ def subsample(loss: Loss, q: Any) -> Loss:
 def _sum(losses: Iterable[tuple[Loss, int]]) -> Loss:
     terms = [(loss, times, loss.pieces()) for loss, times in losses if times]
     costly = [term for term in terms if any(term[2])]
+    # one release keeps its own form: ApproxDP does not come apart
     if len(costly) == 1 and costly[0][1] == 1:
         return costly[0][0]
     parts, reserves = add_pieces((times, *pieces) for _, times, pieces in costly)

@@ -150,6 +150,7 @@ class AboveThreshold(AbstractMechanism):
 
     def _walk(self, bins: BinCounts, bits: BitSource) -> Whole:
         sampler = self._sampler
+        # one level for a whole walk: steps are free because it stays
         level = [sampler.add_to_one(self.rows_left, bits) for _ in range(bins.groups)]
         beyond = _rows_beyond(bins)
         if max(map(abs, level)) >= _FAR:
@@ -157,7 +158,7 @@ class AboveThreshold(AbstractMechanism):
             return np.array([self._walked_far(*row, bits) for row in rows], np.int64)
         beyond -= np.array(level, np.int64)[:, None]
         tested = sampler.add(beyond.ravel(), bits).reshape(beyond.shape) <= 0
-        tested[:, -1] = True
+        tested[:, -1] = True  # the grid is public: a walk ends with it
         first: Whole = tested.argmax(axis=1)
         return first
 

@@ -1,7 +1,7 @@
-"""What every noise is, what every mechanism is: map, error, distance, the least noise within a loss.
+"""What every noise is and every mechanism is; the least noise within a loss.
 
 Kernel: mathematics.
-"""  # noqa: E501
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -176,6 +176,7 @@ def _least_scale(within: Callable[[Exact], bool], high: float) -> Exact:
     low = high / 2
     while within(shortest(low)) and low > 1 / _WIDEST:
         low, high = low / 2, low
+    # asked of the very number that is returned
     return shortest(find_least(lambda x: within(shortest(x)), low, high, _CLOSE))
 
 
@@ -238,7 +239,7 @@ def l1(d_in: Any, rounding: Rounding | None = None) -> Extended:
     neighbour, so it adds n steps; a `Sensitivity` brings its own n, l0.
     """
     norm = _norm(d_in, "l1")
-    if rounding is None or norm == 0:
+    if rounding is None or norm == 0:  # equal values round alike
         return norm
     return total(norm, product(_count(d_in, rounding), rounding.step))
 
@@ -326,7 +327,7 @@ class NoNoise(AbstractNoise):
 
 
 COARSEST_GRID = 970
-FINEST_GRID = -1074
+FINEST_GRID = -1074  # every double is a multiple of 2**-1074
 
 
 @final
@@ -405,6 +406,7 @@ class AbstractAdditiveMechanism(AbstractNoiseMechanism):
         if is_number(value):
             return self.carrier.one(value, Bits())
         values, close = open_numbers(value)
+        # bits of this call alone: what is kept could be repeated
         return close(self.carrier.many(values, Bits()))
 
 

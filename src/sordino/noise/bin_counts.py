@@ -1,12 +1,8 @@
-"""Rows counted in bins, their weights, and how well each candidate cuts them.
-
-How much each bin of a public grid weighs as a candidate, before any data is seen.
+"""Rows in bins of a public grid, weights of the bins, and how well candidates cut rows.
 
 People write round numbers. Where a fine grid has a million bins between two of them, a
 choice among bins of equal weight falls between the numbers that there are; so numbers
 of few decimals weigh more (docs/proofs/selection.md, section 4).
-
-Slices of the rows of groups, and how well each candidate would cut them.
 
 bins of rows ── runs of candidates ── pieces on which scores rise or fall evenly
 ── stretches on which they hardly change ── a choice
@@ -149,6 +145,7 @@ def _check(owner: Whole, where: Whole, rows: Whole, most: tuple[int, int]) -> No
         raise InvalidData("a group lies outside 0 to groups - 1.")
     if where.min() < 0 or where.max() >= most[1]:
         raise InvalidData("a position lies outside 0 to size - 1.")
+    # so that no sum wraps around int64
     if rows.min() < 0 or int(rows.max()) * rows.size >= MOST_BINS:
         raise InvalidData("a count is negative, or there are too many rows.")
     if ((np.diff(owner) == 0) & (np.diff(where) == 0)).any():

@@ -1,6 +1,4 @@
-"""A choice that prefers high scores: loss, curve, mechanism.
-
-The loss of a choice by scores: losses of all outcomes lie within a range.
+"""The exponential mechanism, a choice that prefers high scores: loss and curve.
 
 Whichever outcomes are told apart, the odds of a guess change by a factor of at most
 exp(epsilon). That is half of what epsilon-DP alone allows: exp(epsilon) up and
@@ -119,10 +117,10 @@ class RangeCurve(AbstractCurve):
 
     def tpr(self, alpha: Floats) -> Floats:
         least = math.exp(-up(self.ratio))
-        if least == 0:
+        if least == 0:  # exp(-746) is 0: the attacker is taken to win always
             return np.ones_like(alpha)
         missed = shrink(least * (1 - alpha))
-        return grow(alpha / np.maximum(alpha + missed, _SMALLEST))
+        return grow(alpha / np.maximum(alpha + missed, _SMALLEST))  # both may be 0
 
     def beta(self, alpha: Floats) -> Floats:
         missed = shrink(math.exp(-up(self.ratio)) * (1 - alpha))
@@ -159,6 +157,7 @@ class BoundedRangeLoss(Loss):
     @property
     def guarantees(self) -> Guarantees:
         half = product(Fraction(1, 2), self.epsilon)
+        # at alpha = beta the curve meets that of half its epsilon
         mu = conversion.pure_to_mu(half)
         return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
 
@@ -363,6 +362,7 @@ def _read_scores(scores: Any) -> "Whole | list[Fraction]":
             "give a list of integers or fractions, or an array of integers."
         )
     numbers = list(scores)
+    # by type: a bool is an int to isinstance
     if set(map(type, numbers)) == {int} and max(map(abs, numbers)) <= _MOST:
         return np.array(numbers, np.int64)
     if not all(map(_is_exact, numbers)):
@@ -383,6 +383,7 @@ def _whole(scores: "Whole | list[Fraction]", unit: int) -> Whole:
     """Return scores in units of 1 / unit."""
     if isinstance(scores, np.ndarray):
         # an array without a fraction beside it keeps its own unit
+        # in integers of Python: a product in int64 would wrap around
         least, most = int(scores.min()) * unit, int(scores.max()) * unit
     else:
         numerators = [score.numerator * (unit // score.denominator) for score in scores]
@@ -411,6 +412,7 @@ def _counts(multiplicities: Any, sizes: Whole) -> Whole:
             "a multiplicity must be an integer of at least 1. Leave out scores that "
             "stand for no candidate."
         )
+    # in integers of Python: a sum in int64 would wrap around
     if sum(counts.tolist()) >= LARGEST:
         raise InvalidData("there are 2**62 candidates or more. Use a coarser grid.")
     return counts.astype(np.int64, copy=False)

@@ -1,8 +1,4 @@
-"""Gaussian noise: law, sampler, mechanism; Discrete Gaussian with its loss.
-
-Laws of noise on one integer and of answers among categories: finitely many losses.
-
-A law is made when it is asked for, because its table may be large.
+"""Gaussian noise, real and discrete, each from law to mechanism.
 
 Kernel: mathematics.
 """
@@ -76,9 +72,11 @@ def discrete_gaussian_laws(shift: int, variance: Exact) -> Laws:
     if shift == 0:
         return (response_law(Fraction(0)),)
     if up(sqrt(variance)) * (DEPTH + REACH) > _MOST_ATOMS:
+        # rho bounds noise of any width, without a table
         return ConcentratedCurve(Fraction(shift**2, 2) / variance).laws()
     if is_revealing(Fraction(shift**2) / variance):
         return (response_law(INFINITE),)
+    # the margin of the lattice charges this rounding
     return (_normal_lattice(shift, up(variance)),)
 
 
@@ -95,6 +93,7 @@ def _normal_lattice(d: int, variance: float) -> Atoms:
     whole = weight.sum()
     unit = d * (1 if d % 2 else 2) / (2 * variance)
     losses = ((2 * x - d) * d) / (2 * variance)
+    # a bound on the mass of P beyond the table, by sub-Gaussian tails: it is a breach
     beyond = float(
         np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance)))
     )
@@ -151,6 +150,7 @@ class DiscreteGaussianLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
+        # not mu-GDP for mu = sqrt(2 rho): on a lattice the curve is worse
         nothing = Fraction(0) if self.shift == 0 else INFINITE
         return Guarantees(nothing, Fraction(0), self.rho, nothing)
 
@@ -219,8 +219,9 @@ class ContinuousGaussianLaw(AbstractLaw):
         return self.at_least(x)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        if tail == Fraction(1, 2):
+        if tail == Fraction(1, 2):  # exactly 0: a ball around it would end above
             return Fraction(0)
+        # outward: too wide an interval is true, too narrow is not
         return fraction(self._point(tail).upper())
 
     def _lower_quantile(self, p: Fraction) -> Exact:
@@ -362,9 +363,7 @@ def _total(spread: Exact, precision: int) -> arb:
     By Poisson summation it equals sqrt(2 pi spread) times the same sum at the dual
     spread 1 / (4 pi**2 spread); whichever converges faster is summed.
     """
-    del (
-        precision
-    )  # a key of the cache: a ball is as wide as the precision it was made at
+    del precision  # a key of the cache: balls are as wide as where they were made
     value = ball(spread)
     wide = spread >= 1
     rate = 2 * arb.pi() ** 2 * value if wide else 1 / (2 * value)
@@ -414,6 +413,7 @@ class GaussianShape(AbstractShape):
         return distance * distance / (2 * ball(self.variance))
 
     def slope(self, distance: int) -> arb:
+        # the exponent is convex: it stays above its tangent
         return distance / ball(self.variance)
 
 

@@ -1,17 +1,12 @@
-"""Unknown keys shown in rounds; the first few keys by an exact score.
-
-The first few keys by an exact score, chosen one after another.
-
-Each choice is an exponential mechanism among the keys that are left. Where keys are
-not known, an end sign of a public score is among them, and ends the list
-(docs/proofs/first-few.md).
-
-Keys shown in rounds by noisy weights, and the least thresholds within a loss.
+"""Unknown keys shown in rounds by noisy weights; the first few keys by an exact score.
 
 An id adds about 1 / sqrt(s) to each of its s groups, of which it has at most `keys`:
 all together that moves the weights by 1, however many they are. What passed a round is
 taken away, and the ids share their whole weight among the groups that are left: small
 groups of ids with large ones get a second chance (docs/proofs/keys.md).
+
+The first few keys are exponential mechanisms among the keys that are left. Where keys
+are not known, an end sign of a public score ends the list (docs/proofs/first-few.md).
 
 Kernel: mathematics.
 """
@@ -320,6 +315,7 @@ class KeyRounds:
         share = Fraction(common, self.keys)
         shift = sum((share / variance for variance in self.variances), Fraction(0))
         shift += sum((column.of(common) for column in columns), Fraction(0))
+        # upwards, as a short decimal that float gives back whole
         breach = shortest(up(1 - hidden)) if hidden < 1 else Fraction(0)
         loss = GaussianDP(sqrt(shift)) if shift else PureDP(0)
         return min(breach, Fraction(1)), loss
@@ -354,6 +350,7 @@ def weight_steps(keys: int) -> list[tuple[int, int]]:
     ends = list(range(1, min(keys, _LADDER) + 1))
     while ends[-1] < keys:
         ends.append(min(keys, ends[-1] * 17 // 16 + 1))
+    # downwards: the squares of the weights of an id add up to 1 at most
     return [(end, math.isqrt((1 << 2 * FRACTION_BITS) // end)) for end in ends]
 
 

@@ -1,6 +1,4 @@
-"""Laplace noise: law, sampler, loss, curve, mechanism; Geometric.
-
-Losses of noise, each with its own tight curve beside an exact headline.
+"""Laplace noise and its two-sided geometric twin, each from law to mechanism.
 
 >>> LaplaceLoss("0.1").epsilon, LaplaceLoss("0.1").advantage() < 0.04878
 (Fraction(1, 10), True)
@@ -75,6 +73,7 @@ def geometric_laws(shift: int, scale: Exact) -> Laws:
         return (response_law(Fraction(0)),)
     if is_revealing(Fraction(shift) / scale):
         return (response_law(INFINITE),)
+    # upwards: less noise only reveals more
     return (GeometricLaw(shift, up(1 / scale)),)
 
 
@@ -91,6 +90,7 @@ class LaplaceLaw(AbstractRangeLaw):
         inside = np.clip(edges, -self.ratio, self.ratio)
         above = np.exp((-self.ratio - inside) / 2) / 2
         below = np.exp((inside - self.ratio) / 2) / 2
+        # strict: an edge at `ratio` has its atom above it
         low, high = edges <= -self.ratio, edges > self.ratio
         p_below = np.where(low, 0.0, np.where(high, 1.0, below))
         q_above = np.where(low, 1.0, np.where(high, 0.0, above))
@@ -242,6 +242,7 @@ def geometric_vector(d_in: Sensitivity, scale: Any) -> Loss:
     copies, step, rest = _worst(_whole(d_in))
     if step is INFINITE or rest is INFINITE:
         return PureDP(INFINITE)
+    # floors are safe: integers cannot change by a part of a step
     return GeometricLoss(_floor(step), width) * copies + GeometricLoss(
         _floor(rest), width
     )
@@ -282,8 +283,9 @@ class ContinuousLaplaceLaw(AbstractLaw):
         return self.at_least(x)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        if tail == Fraction(1, 2):
+        if tail == Fraction(1, 2):  # exactly 0: a ball around it would end above
             return Fraction(0)
+        # outward: too wide an interval is true, too narrow is not
         return fraction((-ball(self.scale) * ball(2 * tail).log()).upper())
 
     def _lower_quantile(self, p: Fraction) -> Exact:
@@ -341,6 +343,7 @@ class DiscreteLaplaceLaw(AbstractLatticeLaw):
 
     def near_quantile(self, tail: float) -> int:
         rate = up(self.unit / self.scale)
+        # a tail may vanish in doubles; a guess is enough
         log_tail = math.log(tail) if tail > 0 else -745.0
         return int(-(log_tail + math.log1p(math.exp(-rate))) / rate)
 
@@ -451,7 +454,7 @@ class LaplaceNoise(AbstractNoise):
 
     def tail(self, level: Fraction) -> Tail | None:
         del level
-        return Tail(Fraction(1) / self.scale, None)
+        return Tail(Fraction(1) / self.scale, None)  # it goes on alike beyond any level
 
 
 @final
@@ -506,6 +509,8 @@ class Geometric(AbstractIntegerMechanism):
             return geometric_vector(d_in, self.scale)
         change = l1(d_in)
         epsilon = change_ratio(change, self.scale)
+        # only whole shifts have the geometric curve; any other is priced by epsilon
+        # alone
         if isinstance(change, Fraction) and change.denominator == 1 and self.scale:
             return GeometricLoss(change.numerator, self.scale)
         return PureDP(epsilon)

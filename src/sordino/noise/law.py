@@ -122,12 +122,14 @@ class AbstractLatticeLaw(AbstractLaw):
     def upper_quantile(self, tail: Fraction) -> Exact:
         """Return the least multiple that is certainly enough."""
         guess = max(0, self.near_quantile(float(tail)))
+        # of balls a comparison is true only where it is certain: the step is enough
         steps = _least(lambda k: bool(self._chance_from(k + 1) <= ball(tail)), guess)
         return steps * self.unit
 
     def _lower_quantile(self, p: Fraction) -> Exact:
         """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the last such k."""
         guess = max(0, self.near_quantile(float(p)))
+        # where balls do not decide, the quantile nearer to 0: upwards
         steps = _least(lambda k: not self._chance_from(k + 1) >= ball(p), guess)
         return -steps * self.unit
 
@@ -160,7 +162,7 @@ def _floor(x: Exact) -> int:
     if isinstance(x, Fraction):
         return math.floor(x)
     root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0
-    while root + 1 <= x:
+    while root + 1 <= x:  # compared exactly: a double may lie on the other side
         root += 1
     return root
 
@@ -181,7 +183,7 @@ class PointMass(AbstractLaw):
 
     @property
     def blend(self) -> AbstractBlend:
-        return LaplaceBlend()
+        return LaplaceBlend()  # any will do: its factor is 0
 
     @property
     def spread(self) -> float:

@@ -151,6 +151,7 @@ def exact_float(value: Any) -> float:
     except OverflowError:
         raise _not_exact() from None
     exact = int(value) if isinstance(value, (int, np.integer)) else value
+    # rounding before the noise would move answers apart by more than d_in
     if exact != double and not math.isnan(double):
         raise _not_exact()
     return double
@@ -329,6 +330,7 @@ class IntegerCarrier(AbstractCarrier):
         least, most = self.domain.bounds
         if not least <= value <= most:
             raise self._outside()
+        # the exact sum is clamped: what it is clamped to costs nothing
         answer = min(max(self.sampler.add_to_one(int(value), bits), least), most)
         return answer if type(value) is int else self.domain.numpy.type(answer)
 
@@ -343,6 +345,7 @@ class IntegerCarrier(AbstractCarrier):
         rows = _present(values)
         present = signed if rows is None else signed[rows]
         if self.domain.dtype == "u64":
+            # values of u64 are shifted, and the level with them
             threshold = replace(threshold, level=threshold.level - (1 << 63))
         compared = self.sampler.compare(present, threshold, bits)
         places = np.flatnonzero(compared.reached)

@@ -176,6 +176,7 @@ class Quantiles(AbstractMechanism):
         as well. Bins may differ in weight.
         """
         candidates = EvenWeights(bins.size) if weights is None else weights
+        # positions count weights times parts, within int64
         parts = max(min(self.parts, MOST_BINS // candidates.total), 1)
         answers = np.empty((bins.groups, len(self.probabilities)), np.int64)
         first = 0

@@ -98,7 +98,7 @@ class RandomizedResponseLoss(Loss):
 
 
 _WORD = 64
-_MOST_CATEGORIES = 1 << 62
+_MOST_CATEGORIES = 1 << 62  # a category and an offset add up within int64
 
 
 @final
@@ -173,6 +173,7 @@ class RandomizedResponse(AbstractMechanism):
         answers = self._check_categories(values)
         lied = np.flatnonzero(~self._truthful(answers.size, bits))
         others = np.full(lied.size, self.categories - 1, np.int64)
+        # an offset of at least 1: no lie is the truth, and all are alike
         answers[lied] += 1 + uniform_below(others, bits)
         answers[answers >= self.categories] -= self.categories
         fits = self.categories - 1 <= np.iinfo(values.dtype).max

@@ -1,15 +1,10 @@
-"""How far two exact answers can lie apart; the worst change within it.
-
-How far two exact answers can lie apart when one privacy unit changes.
+"""How far two exact answers can lie apart when one privacy unit changes.
 
 >>> Sensitivity(l0=3, linf=1)
 Sensitivity(l0=3, l1=Fraction(3, 1), l2=sqrt(3), linf=Fraction(1, 1))
 
-Losses of noise on several numbers at once, by their worst change.
-
 For Laplace and geometric noise the change (linf, ..., linf, rest) is the worst of all
-with the given bounds, for every epsilon at once (docs/proofs/losses.md, section 5). An
-answer may change in at most `l0` numbers, each by `linf`, and by `l1` in all.
+with the given bounds, for every epsilon at once (docs/proofs/losses.md, section 5).
 
 Kernel: mathematics.
 """
@@ -67,6 +62,7 @@ class Sensitivity:
         whole = INFINITE if l1 is None else distance(l1=l1)
         length = INFINITE if l2 is None else distance(l2=l2)
         largest = INFINITE if linf is None else distance(linf=linf)
+        # one bound of 0 says that nothing changes
         if 0 in (count, whole, length, largest):
             count, whole, length, largest = 0, Fraction(0), Fraction(0), Fraction(0)
         many = INFINITE if count is INFINITE else Fraction(count)
@@ -97,7 +93,7 @@ class Sensitivity:
 
 
 def _worst(d_in: Sensitivity) -> tuple[int, Extended, Extended]:
-    """Return how many numbers change most, by how much, and the rest for one more."""
+    """Split an l1 change into copies of size linf and one remainder."""
     if d_in.linf is INFINITE or d_in.linf == 0:
         return 0, d_in.linf, d_in.l1
     if d_in.l1 is INFINITE:

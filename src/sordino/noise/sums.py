@@ -1,18 +1,12 @@
-"""Sums of independent noises.
+"""Sums of independent noises of one kind, each times a factor, in doubles.
 
-Sums of many Laplace noises of one scale: how far they go.
-
-A sum of n standard ones is G - G', each a sum of n exponentials. Given G' = g the tail
-of G at x + g is that of a Poisson law, which averages over g to terms that are all
-positive, so nothing cancels (docs/proofs/over-time.md, lemma 2).
-
-Sums of independent noises of one kind, each times a factor, in doubles.
-
-The noises have the scales `sizes`: an array whose first axis runs over the noises, the
-others over cases. For Laplace noise with different scales u_j the tail of the sum is
-twice the sum of w_j exp(-x / u_j) / 2, w_j the product of u_j**2 / (u_j**2 - u_i**2)
-over the others; scales that are nearly equal are moved apart upwards, which makes the
-tail larger, never smaller (docs/proofs/intervals.md, lemma 1).
+`sizes` holds the scales: its first axis runs over the noises, the others over cases.
+A sum of n equal Laplace noises is G - G', each a sum of n exponentials; its tail is an
+average of Poisson tails, all positive, so nothing cancels (docs/proofs/over-time.md,
+lemma 2). With different scales u_j the tail is twice the sum of w_j exp(-x / u_j) / 2,
+w_j the product of u_j**2 / (u_j**2 - u_i**2) over the others; scales that are nearly
+equal are moved apart upwards, which only makes the tail larger (docs/proofs/
+intervals.md, lemma 1).
 
 >>> blend = LaplaceBlend()
 >>> one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
@@ -37,6 +31,7 @@ from sordino.numbers.rounding import precision
 Floats: TypeAlias = NDArray[np.float64]
 
 _STEPS: Final = 60
+"""Bisections of a reach: as many as a double has digits."""
 _OUTWARD: Final = 1 + 1e-9
 """Far more than doubles err in positive terms."""
 
@@ -48,6 +43,7 @@ def reach_of_equal(number: int, alpha: float) -> float:
     >>> round(reach_of_equal(1, 0.05), 6) == round(-math.log(0.05), 6)
     True
     """
+    # each noise stays within log(number / alpha), but for alpha in all
     low, high = 0.0, number * math.log(number / alpha) + 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -88,7 +84,6 @@ _FAINT: Final = 1e-3
 """A scale that is less than this share of the greatest is taken for it."""
 _FEW: Final = 4
 """Terms of unequal scales cancel the more, the more of them there are."""
-"""Bisections of a reach: as many as a double has digits."""
 _BLENDS_OUTWARD: Final = 1 + 2.0**-30
 _DIGITS: Final = 64
 _LEAST: Final = 2.0**-1000
@@ -135,6 +130,7 @@ class LaplaceBlend(AbstractBlend):
             half = reduce(np.add, weights * np.exp(-middle / scales))
             inside = 2 * half >= alpha
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        # the upper end: too wide an interval is true, too narrow is not
         return np.asarray(high * _BLENDS_OUTWARD)
 
     def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:

@@ -59,6 +59,7 @@ def _arrow_of(values: NDArray[Any], there: NDArray[np.bool_] | None) -> "pa.Arra
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     kind = pa.from_numpy_dtype(values.dtype)
+    # a buffer has no strides
     cells = _bits(values) if kind == pa.bool_() else np.ascontiguousarray(values)
     mask = None if there is None else pa.py_buffer(_bits(there))
     return pa.Array.from_buffers(kind, values.size, [mask, pa.py_buffer(cells)])

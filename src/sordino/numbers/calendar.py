@@ -49,6 +49,7 @@ Try '2026-11'.
             day = self._start(text)
         except ValueError:
             raise self._refusal(name) from None
+        # one name for each period: Python reads "20261122" as well
         if self.name_of(day) != text or day.year > _LAST_YEAR:
             raise self._refusal(name)
         return day

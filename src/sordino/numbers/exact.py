@@ -123,6 +123,7 @@ def sqrt(value: "Exact") -> Exact:
 def _root(radicand: Fraction, index: int) -> Exact:
     while index > 1:
         above, below = math.isqrt(radicand.numerator), math.isqrt(radicand.denominator)
+        # isqrt rounds down: only perfect squares come back whole
         if above**2 != radicand.numerator or below**2 != radicand.denominator:
             return Radical(radicand, index)
         radicand, index = Fraction(above, below), index // 2

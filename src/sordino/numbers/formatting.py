@@ -157,7 +157,7 @@ def _exponent(size: float) -> int:
 
 
 def _decimal(value: float) -> Decimal:
-    return Decimal(repr(float(value)))
+    return Decimal(repr(float(value)))  # Decimal(0.1) would show 55 digits
 
 
 def _round_by_error(
@@ -178,6 +178,7 @@ def _round_to_place(value: float, place: int, rounding: str) -> str:
         return f"{value:,}"
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{value:g}"
+    # a double knows no digit further down
     place = max(place, _exponent(value) - _DOUBLE) if value else place
     with decimals(_PRECISION):
         rounded = _decimal(value).quantize(Decimal((0, (1,), place)), rounding)

@@ -1,6 +1,4 @@
-"""Fill the fields of a frozen value once; what completion hides.
-
-Fields of frozen values: set once, from what a reader of arguments made of them.
+"""Fields of frozen values, set once by the readers of arguments; hidden names.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True, init=False)

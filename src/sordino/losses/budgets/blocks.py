@@ -1,16 +1,9 @@
-"""Budgets for each block of a table.
-
-Blocks of a table: periods or names, each with a budget of its own.
+"""Blocks of a table, periods or names, each with a budget of its own; blocks in words.
 
 >>> Blocks(start="2026-01", every="month").due(datetime(2026, 3, 1, tzinfo=UTC), None)
 ('2026-01', '2026-02')
-
-Blocks in words: which a release touches, and what each of them is charged.
-
 >>> touched_text(("2026-10", "2026-11"), "mu = 0.05")
 'touches 2026-10 and 2026-11: mu = 0.05 in each; who is in both loses it once'
->>> touched_text(("2026-10",), "mu = 0.05")
-'touches 2026-10: mu = 0.05'
 """
 
 import re

@@ -1,21 +1,16 @@
-"""What releases are charged, coordinate by coordinate; what a budget leaves for a family.
-
-What a budget may spend on a family of noise, in the parameter that family counts.
+"""Exact charges by coordinate, and what of a budget a family of noise may spend.
 
 Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu, or rho.
 
 >>> from sordino.losses.closed import ApproxZCDP
 >>> ApproxZCDP("1/8", "1e-6").allowance("gaussian")
 Allowance(parameter='rho', amount=Fraction(1, 8), delta=Fraction(1, 1000000))
-
-What releases are charged: exact amounts by coordinate, and their sums.
-
 >>> third = Charge(("epsilon",), (Fraction(1, 3),))
 >>> third.plus(third).plus(third).texts()
 {'epsilon': '1/1'}
 
 Kernel: mathematics.
-"""  # noqa: E501
+"""
 
 import math
 from collections.abc import Callable, Mapping
@@ -77,7 +72,7 @@ def largest_parameter(
         raise InvalidParameter(
             "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."
         )
-    return shortest(1 / inverse)
+    return shortest(1 / inverse)  # the very parameter that was seen to be admitted
 
 
 Amount: TypeAlias = Fraction | Infinity
@@ -166,4 +161,5 @@ def _shorten_sum(amount: Amount, spent: Amount) -> Amount:
         return amount
     if exact.denominator.bit_length() <= LONGEST:
         return amount
+    # upwards: sums rounded down would pass the limit
     return Fraction(math.ceil(amount * GRID), GRID)

@@ -1,25 +1,14 @@
-"""Advantage, ErrorRates, weak budgets; calibrate: the least noise within a target.
-
-Budgets stated as risk: what an attacker may achieve, instead of an epsilon.
+"""Budgets stated as risk, the least noise within a target, and weak budgets.
 
 >>> from sordino.losses.closed import GaussianDP
 >>> tenth = Advantage("0.1")
 >>> tenth.admits(GaussianDP("0.25")), tenth.admits(GaussianDP("0.26"))
 (True, False)
-
-The least noise within a target: one search for the whole library.
-
->>> from fractions import Fraction
->>> from sordino.losses.closed import GaussianDP
->>> from sordino.losses.budgets.risk import Advantage
->>> scale = calibrate(lambda s: GaussianDP(1 / Fraction(s)), target=Advantage("0.1"))
->>> 3.97894 < scale < 3.97900
+>>> 3.97894 < calibrate(lambda s: GaussianDP(1 / Fraction(s)), target=tenth) < 3.97900
 True
 
-Budgets that protect nobody: they are accepted, and said in odds.
-
-A promise that fails for more than 1 person in 1000, or beyond an epsilon of 10, says
-little about anybody.
+A budget that fails for more than 1 person in 1000, or beyond an epsilon of 10, says
+little about anybody: it is accepted with a warning, in odds.
 """
 
 import math
@@ -61,6 +50,7 @@ class Advantage:
 
     def admits(self, loss: Loss) -> bool:
         """Say whether the advantage of a loss is certainly within this."""
+        # a bound is compared as it is written (ADR 92)
         return shortest(loss.advantage()) <= self.most
 
     def allowance(self, family: Family) -> Allowance | None:
@@ -323,6 +313,7 @@ class _Search:
         """
         value = self.excess(risk, place)
         for _ in range(_ROUNDS):
+            # a secant of a flat stretch would run away
             step = min(max(-value / self.slope, -4.0), 4.0)
             place, before = place + step, value
             if abs(step) < close or abs(place) > _FURTHEST:

@@ -1,6 +1,4 @@
-"""The curve of rho-zCDP.
-
-What rho-zCDP alone implies: the conversion to delta, and the trade-off curve.
+"""The curve of rho-zCDP: the conversion to delta, and the trade-off that rho implies.
 
 Delta (Canonne, Kamath and Steinke 2020): for any a > 1,
 
@@ -12,8 +10,7 @@ Trade-off: the test with rates (alpha, t) is a function of the output, so for an
                 <= exp((a - 1) a rho).
 
 g is convex, so its tangent plane at any point (alpha, t), on the boundary or not, is a
-line above every attainable test: a bound on delta at the slope of that line. Choosing a
-and the point badly costs tightness only; the enclosure is computed at the choice.
+line above every attainable test. Choosing a and the point badly costs tightness only.
 
 Kernel: mathematics.
 """
@@ -49,6 +46,7 @@ def converted_delta(rho: Exact, epsilon: Floats) -> Floats:
     order = _best(lambda u: _log_delta(up(rho), epsilon, u), len(epsilon))
     if len(epsilon) > FEW:
         value, size = _log_delta_sized(up(rho), epsilon, order)
+        # exp may underflow to 0, which is no bound
         return np.exp(np.minimum(value + size * ELEMENTARY, 0.0)) + _LEAST
     pairs = dict(zip(epsilon.tolist(), order.tolist(), strict=True))
     return each(lambda e: min(1.0, up(_delta_ball(rho, e, pairs[e]))), epsilon)
@@ -130,6 +128,7 @@ def _line(rho: Exact, alpha: float, rate: float, order: float) -> tuple[float, f
         slope = -by_alpha / by_t
         steeper = up(slope.log())
         height = t - slope * x + slack / by_t
+        # of balls a comparison is true only where it is certain
         certain = by_t > 0 and height.is_finite() and steeper < 1e300
         keeps = certain and steeper >= 0
         return (steeper, min(1.0, up(height))) if keeps else _NO_LINE
@@ -221,6 +220,7 @@ class ConcentratedCurve(AbstractCurve):
         if rho is INFINITE or rho == 0:
             return np.full_like(epsilon, reserve if rho == 0 else 1.0)
         converted = converted_delta(rho, epsilon)
+        # delta falls from the advantage at 0
         inner = np.minimum(converted, concentrated_advantage(rho))
         return (reserve + (1 - reserve) * inner) * (1 + ELEMENTARY)
 
@@ -295,6 +295,7 @@ class Tangents:
 
 @lru_cache(maxsize=256)
 def _tangents(rho: Exact) -> Tangents:
+    # exp(-708) is the least normal double
     deepest = max(math.log(_LEAST_DELTA) - _reach(rho), -690.0)
     fixed = math.log(max((1 - concentrated_advantage(rho)) / 2, 1e-290))
     alpha = np.exp(fixed + (deepest - fixed) * np.linspace(1, 0, _POINTS) ** 2)

@@ -1,6 +1,4 @@
-"""The four views of a curve; randomized response; the Gaussian curve.
-
-A curve: how well an attacker can tell two worlds apart, by four views of one fact.
+"""Curves: how well an attacker can tell two worlds apart, by four views of one fact.
 
 - `delta(epsilon)`: the least delta for which a release is (epsilon, delta)-DP;
 - `epsilon(delta)`: the least epsilon for a delta;
@@ -11,10 +9,6 @@ tpr(alpha) is the least of delta(e) + exp(e) alpha over all e. Every answer errs
 the attacker: delta, epsilon, tpr and advantage are upper bounds, beta and the Bayes
 risk are lower bounds, rounding included. Numbers enter and leave by the methods that
 end in `_at` (docs/proofs/losses.md, section 6).
-
-Randomized response that may fail: the worst of all (epsilon, delta)-DP releases.
-
-(Kairouz, Oh and Viswanath 2015.)
 
 Kernel: mathematics.
 """
@@ -108,6 +102,7 @@ class AbstractCurve(ABC):
         question = points.read(-1, least=-np.inf, epsilon=epsilon)
         size, end = np.abs(question.values), self.end
         delta = self._raised_delta(size)
+        # what was written decides, not the double that stands for it
         at_end = question.reaches(end.epsilon) | (np.isinf(size) & end.is_bounded)
         least = points.double_of_bound(end.delta)
         delta = np.where(at_end, np.minimum(delta, least), delta)
@@ -138,6 +133,7 @@ class AbstractCurve(ABC):
         if end.is_start:
             return question.answer(values)
         with np.errstate(all="ignore"):
+            # blind guessing attains alpha
             tpr = np.maximum(points.raise_bounds(self.tpr(values)), values)
         surely = points.double_of_bound(end.delta) if end.is_bounded else 1.0
         return question.answer(np.where(values == 0, np.minimum(tpr, surely), tpr))
@@ -149,6 +145,7 @@ class AbstractCurve(ABC):
         if end.is_start:
             return question.answer(guess)
         with np.errstate(all="ignore"):
+            # blind guessing misses no more
             beta = np.minimum(points.lower_bounds(self.beta(question.values)), guess)
         surely = down(1 - end.delta) if end.is_bounded else 0.0
         return question.answer(
@@ -203,6 +200,7 @@ class ResponseCurve(AbstractCurve):
             return np.ones_like(epsilon)
         below = np.minimum(epsilon - most, 0.0)
         inner = -np.expm1(below) / (1 + math.exp(-most))
+        # epsilon - most is off by ulps of most
         slack = ELEMENTARY * most * np.exp(below)
         mixed = reserve + (1 - reserve) * grow(inner + slack)
         return np.where(
@@ -272,7 +270,7 @@ class GaussianCurve(AbstractCurve):
             return (response_law(Fraction(0)),)
         if is_revealing(self.mu):
             return (response_law(INFINITE),)
-        return (GaussianLaw(up(self.mu)),)
+        return (GaussianLaw(up(self.mu)),)  # upwards: a larger mu only reveals more
 
     def delta(self, epsilon: Floats) -> Floats:
         if self.mu is INFINITE or self.mu == 0:

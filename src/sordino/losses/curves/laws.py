@@ -1,25 +1,14 @@
-"""Laws of a privacy loss: cells, atoms, laws made of laws; profiles at points.
-
-The law of a privacy loss: how much probability lies in each cell of losses.
+"""Laws of a privacy loss, as masses in cells; privacy profiles known at points.
 
 A law stands for a pair (P, Q) of output laws that dominates a release in one
-direction. The loss of an outcome is ln(P/Q). What every law can answer is the mass of
-P and of Q in cells of losses, and that is all the discretisation needs.
+direction; the loss of an outcome is ln(P/Q). Proof obligation: the pair of cell masses,
+P grown and Q shrunk by the law's margin, dominates the release for every threshold test
+at the edges of the cells.
 
-Proof obligation: the pair of cell masses, P grown and Q shrunk by the law's margin,
-dominates the release for every threshold test at the edges of the cells.
-
-A privacy profile known at points: upper bounds on delta at epsilons from 0 upwards.
-
-In t = exp(epsilon) the true profile is convex and decreasing, so chords between bounds
-bound it, and every point is a line tpr <= delta + t alpha, with the mirror image
-beta >= (1 - alpha - delta) / t. Which point is used decides tightness, never validity.
-
-Laws of very many losses: of most only an outline is held, and the table made again.
-
-A table of masses is needed twice: for the step of a grid that serves all laws, and when
-the law is put on that grid. Up to a limit tables are kept in between; beyond it each is
-dropped and made again, so that no number of losses needs more memory than a few.
+A profile bounds delta from above at some epsilons. In t = exp(epsilon) the true one is
+convex and decreasing, so chords between bounds bound it, and every point is a line
+tpr <= delta + t alpha, with the mirror image beta >= (1 - alpha - delta) / t. Which
+point is used decides tightness, never validity.
 
 Kernel: mathematics.
 """
@@ -114,7 +103,7 @@ class Atoms(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        total = max(float(self.p.sum()), 1e-300)
+        total = max(float(self.p.sum()), 1e-300)  # all of P may be a breach
         mean = float(self.p @ self.losses) / total
         return math.sqrt(float(self.p @ (self.losses - mean) ** 2) / total)
 
@@ -132,7 +121,9 @@ class Atoms(AbstractLossLaw):
         cell = np.searchsorted(edges, self.losses, side="right")
         p: Floats = np.bincount(cell, self.p, len(edges) + 1).astype(np.float64)
         q: Floats = np.bincount(cell, self.q, len(edges) + 1).astype(np.float64)
+        # a breach is an infinite loss, never dropped
         p[np.searchsorted(edges, np.inf, side="left")] += self.infinity
+        # Q where P has nothing: a loss of minus infinity
         rest = max(0.0, 1 - float(self.q.sum()))
         q[np.searchsorted(edges, -np.inf, side="right")] += rest
         return p, q
@@ -185,6 +176,7 @@ class GeometricLaw(AbstractLossLaw):
         """Return how many atoms lie at or above each edge."""
         with np.errstate(invalid="ignore"):
             place = (self.shift - edges / self.rate) / 2
+        # an atom a rounding below the edge counts above it, where losses are larger
         answer: Floats = np.clip(np.floor(place + 1e-9) + 1, 0, self.shift + 1)
         return answer
 
@@ -252,6 +244,7 @@ def cells(above: Floats, below: Floats) -> Floats:
     inner = np.where(
         above[:-1] <= below[:-1], right, np.where(below[1:] <= above[1:], left, middle)
     )
+    # rounded tails may cross by an ulp
     return np.concatenate((below[:1], np.maximum(inner, 0.0), above[-1:]))
 
 
@@ -287,6 +280,7 @@ class Profile:
         order = np.lexsort((delta, epsilon))
         first = np.append(True, np.diff(epsilon[order]) > 0)
         points, bounds = epsilon[order][first], delta[order][first]
+        # delta falls with epsilon: an earlier bound holds later, too
         bounds = np.minimum.accumulate(np.clip(bounds, 0.0, 1.0))
         corners = _hull(points, bounds)
         return Profile(points[corners], bounds[corners])
@@ -329,6 +323,7 @@ class Profile:
         fall = -np.diff(self.delta)
         with np.errstate(under="ignore"):
             alphas = fall * np.exp(-self.epsilon[1:]) / -np.expm1(-gap)
+        # searchsorted needs the order that rounding may break
         return np.maximum.accumulate(alphas[::-1])
 
     def delta_at(self, epsilon: Floats) -> Floats:
@@ -341,6 +336,7 @@ class Profile:
         past = np.clip(epsilon - self.epsilon[left], 0.0, width)
         with np.errstate(over="ignore", invalid="ignore"):
             share = np.exp(past - width) * -np.expm1(-past) / -np.expm1(-width)
+        # a share too small keeps the chord too high
         chord = high - share * (high - low) * (1 - ELEMENTARY)
         beyond = epsilon >= self.epsilon[last]
         on_point = past == 0.0
@@ -362,6 +358,7 @@ class Profile:
         left, end = self.epsilon[safe - 1], self.epsilon[safe]
         with np.errstate(over="ignore"):
             inner = left + np.log1p(share * np.expm1(end - left))
+        # never beyond the point that is known to meet delta
         epsilon = np.minimum(inner * (1 + ELEMENTARY) + ELEMENTARY * (end - left), end)
         return np.where(within == 0, np.inf, np.where(right == 0, 0.0, epsilon))
 
@@ -463,6 +460,7 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def step(self) -> float:
+        # a moved lattice misses the multiples
         return self.base.step if self.shift == 0 else 0.0
 
     @property
@@ -531,6 +529,7 @@ class SampledAddingLaw(AbstractSampledLaw):
             float(-np.logaddexp(np.log1p(-self.rate), np.log(self.rate) - x))
             for x in self.base.span
         )
+        # where Q has nothing the loss is -ln(1 - rate), no longer infinite
         return low, max(high, float(-np.log1p(-self.rate)))
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
@@ -599,7 +598,8 @@ def _preimage(edges: Floats, rate: float) -> Floats:
         return edges
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         inner = np.expm1(np.minimum(edges, 500.0)) / rate
-        losses = np.log1p(np.maximum(inner, -1.0))
+        losses = np.log1p(np.maximum(inner, -1.0))  # no loss lies below ln(1 - rate)
+        # exp(709) overflows; from 500 on the two agree to all digits
         return np.where(edges > 500.0, edges - np.log(rate), losses)
 
 

@@ -1,6 +1,4 @@
-"""Where a curve is asked, rounding towards the attacker, the one search.
-
-Where a curve is asked, and how its answers leave: towards the attacker.
+"""Where a curve is asked, and how its answers are rounded; the one root search.
 
 A number is what was written, so 0.1 is a tenth, which lies between two doubles. The
 curve is asked at the double on the attacker's side; where an exact parameter decides,
@@ -48,6 +46,7 @@ class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
             return self  # type: ignore[return-value]
         coarseness = COARSENESS.get()
         name = self.name if coarseness == 1 else f"{self.name} at {coarseness}"
+        # the fine value takes the plain name, which Python finds before this descriptor
         cached = vars(instance)
         if name not in cached:
             cached[name] = self.compute(instance)
@@ -143,6 +142,7 @@ def read(
         array = _array(name, value)
         flat = array.ravel()
         _check_range(name, flat, least, most)
+        # a probability rounded up stays one
         moved = np.minimum(_outward(flat, towards), most) if towards else flat
         return Points(moved, flat, array.shape)
     if isinstance(value, float) and least <= value <= most:
@@ -320,6 +320,7 @@ def find_crossing(
         if high - low <= relative * abs(high):
             break
         guess = (low + high) / 2
+        # every fourth step halves: a secant alone may creep
         if step % 4 != 3 and below < above < math.inf:
             straight = high - below * (high - low) / (below - above)
             guess = straight if low < straight < high else guess
@@ -349,7 +350,7 @@ def find_crossings(
     for step in range(_STEPS):
         width, close = high - low, relative * high
         guess = low + width / 2
-        if step % 8 != 7:
+        if step % 8 != 7:  # every eighth step halves: a secant alone may creep
             with np.errstate(all="ignore"):
                 straight = high - below * width / (below - above)
             straight += np.where(2 * straight < low + high, close, -close) / 2

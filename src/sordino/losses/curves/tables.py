@@ -181,6 +181,7 @@ class SumCurve(AbstractTableCurve):
         """
         once = copy(self)
         plain = once.profile(0.0).epsilon
+        # the last point stays: its bound holds for all beyond
         points = np.append(plain[:: len(plain) // _LAW_POINTS + 1], plain[-1])
         bounds = [once.profile(depth).delta_at(points) for depth in DEPTHS]
         return (symmetric(Profile.of(points, np.min(bounds, axis=0))),)

@@ -222,6 +222,7 @@ def uniform_below(limits: NDArray[np.int64], bits: BitSource) -> NDArray[np.int6
     digits = np.frexp((limits - 1).astype(np.float64))[1].astype(np.uint64)
     masks = (np.uint64(1) << digits) - np.uint64(1)
     draws = (bits.words(limits.size) & masks).view(np.int64)
+    # drawn anew, not reduced: a remainder would favor small numbers
     open_ = np.flatnonzero(draws >= limits)
     while open_.size:
         again = (bits.words(open_.size) & masks[open_]).view(np.int64)

@@ -136,12 +136,13 @@ def _weigh(runs: Runs, rate: Extended) -> _Weights:
     scaled = _falls(runs.gaps, rate)
     scaled *= runs.numbers
     starts = np.append(0, runs.ends[:-1])
+    # the weights of all groups are cumulated in one int64
     room = _ROOM - (runs.ends.size - 1).bit_length()
     shift = room - np.frexp(np.add.reduceat(scaled, starts))[1].astype(np.int64)
     unit = np.ldexp(1.0, shift)
     scaled *= np.repeat(unit, runs.ends - starts)
     whole = (scaled * (1 + _MARGIN)).astype(np.int64)
-    whole += scaled > 0
+    whole += scaled > 0  # truncated weights must dominate the true ones
     return _Weights(whole, unit)
 
 

@@ -1,6 +1,4 @@
-"""What a sampler is; a float plus real noise, rounded once.
-
-A float plus real noise, rounded once: the nearest float to the exact sum.
+"""What a sampler is; a float plus real noise, rounded once to the nearest float.
 
 Noise is 2**exponent * (block + place), the place known by as many digits as it takes.
 Doubles enclose the sum; where both ends round to the same float, so does the sum,
@@ -237,7 +235,7 @@ class FloatSampler(AbstractSampler):
         for i in {*undecided, *draws.exact}:
             point = draws.exact.get(i) or self._point(draws, i, bits)
             sums[i] = self._round(float(values[i]), point)
-            draws.exact[i] = point
+            draws.exact[i] = point  # kept: a comparison must read the same draw
         return draws
 
     def _point(self, draws: Draws, i: int, bits: BitSource) -> Point:
@@ -335,6 +333,7 @@ class Nearest(AbstractSampler):
     ) -> Compared:
         level = threshold.level
         if threshold.upward:
+            # the value itself decides, before it is rounded
             return Compared(self.add(values, bits), values >= up(level))
         return Compared(self.add(values, bits), values <= down(level))
 

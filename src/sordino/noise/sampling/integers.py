@@ -1,12 +1,9 @@
-"""Integers plus exact noise; draws beyond a threshold.
-
-Draws of what passes a threshold, without drawing what does not.
+"""Integers plus exact noise; draws of only those values that pass a level.
 
 Of many values of 0 with noise only few reach a far level. Which of them do is a
 sequence of independent trials of one chance, so the gaps between passes are geometric;
 and by how much a pass exceeds the level is the tail of the noise, drawn on its own.
-Every decision is settled in ball arithmetic, so the law is exact: see
-docs/proofs/thresholds.md.
+Every decision is settled in ball arithmetic (docs/proofs/thresholds.md, section 6).
 
 Kernel: mathematics.
 """
@@ -189,6 +186,7 @@ class IntegerSampler(AbstractSampler):
     ) -> None:
         draws = self.table.draw(values.size, bits)
         furthest = (self.table.reach + 1) << self.depth
+        # else a sum may wrap around, and each is looked at
         fits = values.max() <= _MOST - furthest and values.min() >= _LEAST + furthest
         for begin in range(0, values.size, SLICE):
             part = slice(begin, begin + SLICE)
@@ -212,6 +210,7 @@ class IntegerSampler(AbstractSampler):
 def _clamp(
     values: NDArray[np.int64], noise: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> None:
+    # a sum on the wrong side wrapped around
     sums[(noise > 0) & (sums < values)] = _MOST
     sums[(noise < 0) & (sums > values)] = _LEAST
 

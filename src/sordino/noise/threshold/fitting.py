@@ -113,8 +113,10 @@ def least_threshold(
     unit = mechanism.unit
     needed = mechanism.law.quantile(1 - chance)
     farthest = rational_above(finite(apart.linf))
+    # one step more on a lattice: a sum at the level passes
     reach = rational_above(needed) + farthest + (unit or 0)
     level = _representable(reach, unit)
+    # the quantile was rounded: the very delta decides
     while mechanism.delta_of(apart, level) > delta:
         level = _next(level, unit)
     return level

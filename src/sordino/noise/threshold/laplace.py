@@ -1,4 +1,4 @@
-"""LaplaceThreshold; Laplace on several numbers shown by their sum.
+"""Laplace noise above a threshold: one number for each key, or several by their sum.
 
 Kernel: mathematics.
 """
@@ -175,6 +175,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         if self.scale == 0 or apart.whole is INFINITE or apart.linf is INFINITE:
             return PureDP(change_ratio(apart.whole, self.scale))
         whole, each = rational_above(apart.whole), rational_above(apart.linf)
+        # as many keys as can change by the most, and one for the rest
         copies = min(int(apart.l0), math.floor(whole / each))
         rest = whole - copies * each if copies < apart.l0 else Fraction(0)
         return compose([self._one(each) * copies, self._one(rest)])
@@ -300,6 +301,7 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         present = np.flatnonzero(np.any(exact_numbers, axis=0))
         noise = Laplace(self.scale).carrier
         noisy = [noise.many(column[present], bits) for column in exact_numbers]
+        # a sum of doubles: the margin in delta charges its rounding
         above = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
         return ShownRows(present[above], tuple(column[above] for column in noisy))
 

@@ -1,16 +1,8 @@
-"""Maps from keys to numbers, opened and closed in the kind of the caller.
-
-Keys of a map: what is not a key, or occurs twice, is refused; the rest is ordered.
+"""Maps from keys to numbers: opened, checked, ordered, and closed in the same kind.
 
 The order is that of the keys alone, whatever order they came in: text by code point,
 bytes by byte, numbers and dates by size, tuples by their first difference. Columns of
 keys are compared as 64-bit words, so that nothing loops over Python objects.
-
-Opening a map from keys to numbers, and closing the answer in the same kind.
-
-A dict is answered by a dict, an Arrow table by an Arrow table, a pair of arrays by a
-pair of arrays, a pandas series by a series with the same kind of index, a Polars frame
-by a frame: the keys that passed, in their canonical order.
 
 Nothing of an answer may tell of keys that did not pass. Containers remember more than
 they show: the width of the longest text, the categories of a column, the levels of an
@@ -461,7 +453,7 @@ def _open_frame(frame: Any) -> OpenedMap:
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
         values = type(frame)({names[-1]: answers}).get_column(names[-1])
         chosen = frame.select(names[:-1])[rows[order]]
-        texts = {
+        texts = {  # categories list keys that did not pass
             name: str for name in names[:-1] if "Categorical" in str(chosen[name].dtype)
         }
         return chosen.cast(texts).with_columns(values)
@@ -500,6 +492,7 @@ def _arrow_take(column: "pa.Array | pa.ChunkedArray") -> Take:
 
     def take(rows: Rows, order: Rows) -> Any:
         chosen = column.take(pa.array(rows)).take(pa.array(order))
+        # made anew: the old dictionary lists keys that did not pass
         return chosen.cast(column.type.value_type).dictionary_encode().cast(column.type)
 
     return take
@@ -510,6 +503,7 @@ def _array_take(keys: NDArray[Any]) -> Take:
     if keys.dtype.kind not in "US":
         return lambda rows, order: keys[rows[order]]
     kind = keys.dtype.kind
+    # the old width would tell of the longest key
     return lambda rows, order: np.array(keys[rows[order]].tolist(), kind)
 
 
@@ -517,6 +511,7 @@ def _index_take(index: Any, rows: Rows) -> Any:
     chosen = index.take(rows)
     match type(index).__name__:
         case "MultiIndex" if rows.size:
+            # the old levels list keys that did not pass
             return type(index).from_tuples(chosen.tolist(), names=index.names)
         case "MultiIndex":
             return chosen.remove_unused_levels()
