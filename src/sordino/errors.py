@@ -339,7 +339,6 @@ class MissingDependency(SordinoError, ImportError):
 
 
 def _trim(sentence: str) -> str:
-    """Return a sentence that can be read: what is too long has no middle."""
     if len(sentence) > _SENTENCE:
         half = _SENTENCE // 2
         sentence = f"{sentence[:half]}...{sentence[-half:]}"

@@ -311,7 +311,6 @@ class ReservedLoss(AbstractHeadline, Loss):
 
     @cached_property
     def delta(self) -> Fraction:
-        """Return the sum of the chances: the exact headline."""
         # a union bound; the curve has the exact chance of any breach
         return min(sum((d * n for d, n in self.reserves), Fraction(0)), Fraction(1))
 

@@ -178,7 +178,6 @@ _NONE = np.zeros(0, np.int64)
 
 
 def _rows_beyond(bins: BinCounts) -> NDArray[np.int64]:
-    """Return for each group and each bin how many rows lie beyond it."""
     cells = np.zeros((bins.groups, bins.size), np.int64)
     owner = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
     cells[owner, bins.positions] = bins.counts

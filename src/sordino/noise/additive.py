@@ -225,13 +225,6 @@ class Rounding(NamedTuple):
     values: int
 
 
-def rounding_of(granularity: int | None, values: int | None) -> Rounding | None:
-    """Return the rounding of a mechanism; one value is meant where nothing is said."""
-    if granularity is None:
-        return None
-    return Rounding(Fraction(2) ** granularity, 1 if values is None else values)
-
-
 def l1(d_in: Any, rounding: Rounding | None = None) -> Extended:
     """Return an l1 distance, after rounding to a grid if there is one.
 
@@ -437,7 +430,10 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
     @property
     def rounding(self) -> Rounding | None:
         """Return the step of the grid and how many values of a call can change."""
-        return rounding_of(self.granularity, self.values)
+        if self.granularity is None:
+            return None
+        values = 1 if self.values is None else self.values
+        return Rounding(Fraction(2) ** self.granularity, values)
 
     @overload
     def __call__(self, value: float) -> float: ...

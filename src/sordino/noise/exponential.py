@@ -353,7 +353,6 @@ def _read(scores_by_group: Any) -> _Scores:
 
 
 def _read_scores(scores: Any) -> "Whole | list[Fraction]":
-    """Return the scores of one group: an array of integers, or exact numbers."""
     if isinstance(scores, np.ndarray) and scores.ndim == 1 and scores.dtype.kind == "i":
         return scores.astype(np.int64, copy=False)
     if not isinstance(scores, (list, tuple, np.ndarray)):
@@ -380,7 +379,6 @@ def _is_exact(score: Any) -> bool:
 
 
 def _whole(scores: "Whole | list[Fraction]", unit: int) -> Whole:
-    """Return scores in units of 1 / unit."""
     if isinstance(scores, np.ndarray):
         # an array without a fraction beside it keeps its own unit
         # in integers of Python: a product in int64 would wrap around
@@ -397,7 +395,6 @@ def _whole(scores: "Whole | list[Fraction]", unit: int) -> Whole:
 
 
 def _counts(multiplicities: Any, sizes: Whole) -> Whole:
-    """Return how many candidates each score stands for: 1 where nothing is said."""
     if multiplicities is None:
         return np.ones(int(sizes.sum()), np.int64)
     listed = [np.asarray(part) for part in multiplicities]

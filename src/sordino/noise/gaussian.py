@@ -42,7 +42,7 @@ from sordino.noise.numbers import Metric, integer_domain
 from sordino.noise.sampling.blocks import AbstractFamily, AbstractShape
 from sordino.noise.sampling.floats import AbstractSampler, FloatFormat, float_sampler
 from sordino.noise.sampling.integers import Tail, integer_sampler
-from sordino.noise.sensitivity import Sensitivity, _floor, _whole
+from sordino.noise.sensitivity import Sensitivity, _whole
 from sordino.noise.sums import AbstractBlend, Floats, GaussianBlend
 from sordino.numbers import (
     INFINITE,
@@ -58,6 +58,7 @@ from sordino.numbers import (
     up,
 )
 from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
 
@@ -171,9 +172,9 @@ def discrete_gaussian_vector(d_in: Sensitivity, variance: Any) -> Loss:
     if whole.l2 is INFINITE or whole.linf is INFINITE:
         return PureDP(INFINITE)
     if whole.l0 == 1:
-        return DiscreteGaussianLoss(_floor(whole.linf), spread)
+        return DiscreteGaussianLoss(floor_exact(whole.linf), spread)
     if whole.linf == 1:
-        return DiscreteGaussianLoss(1, spread) * _floor(whole.l2**2)
+        return DiscreteGaussianLoss(1, spread) * floor_exact(whole.l2**2)
     return ZCDP(whole.l2**2 / (2 * spread))
 
 
@@ -301,7 +302,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         return int(float(point.mid()) * math.sqrt(2) * up(sqrt(self._sigma_squared)))
 
     def _height(self, x: int) -> arb:
-        """Return exp(-x**2 / (2 spread))."""
         return (-(x * x) / (2 * ball(self._sigma_squared))).exp()
 
     def _sum_from(self, k: int) -> arb:

@@ -304,7 +304,6 @@ class KeyRounds:
     def _case(
         self, block: "_Block", columns: tuple[ToldNumbers, ...]
     ) -> tuple[Fraction, Loss]:
-        """Return the chance that an own key is seen, and the loss of the others."""
         hidden = Fraction(1)
         if block.most:
             weight = exact_weight(block.least)
@@ -371,13 +370,14 @@ def fit_key_rounds(
     """
     target = float(budget.delta * SPARE)
     search = _Search(down(budget.epsilon), target, keys, float(beside), rounds)
+    refusal = InvalidParameter(
+        "budget",
+        budget,
+        "is too small for groups whose keys are unknown",
+        "Ask for a larger budget, or group by a key set.",
+    )
     if (best := search.best()) is None:
-        raise InvalidParameter(
-            "budget",
-            budget,
-            "is too small for groups whose keys are unknown",
-            "Ask for a larger budget, or group by a key set.",
-        )
+        raise refusal
     mu, levels = best
     share = (1 - beside) * shortest(mu) ** 2
     variances = tuple(1 / (share * part) for part in _shares(rounds))
@@ -389,12 +389,7 @@ def fit_key_rounds(
         if budget.admits(candidate.loss(left)):
             return candidate
         factor *= _NUDGE
-    raise InvalidParameter(
-        "budget",
-        budget,
-        "is too small for groups whose keys are unknown",
-        "Ask for a larger budget, or group by a key set.",
-    )
+    raise refusal
 
 
 @lru_cache(maxsize=64)

@@ -45,7 +45,7 @@ from sordino.noise.numbers import Metric, integer_domain
 from sordino.noise.sampling.blocks import AbstractFamily, AbstractShape
 from sordino.noise.sampling.floats import AbstractSampler, FloatFormat, float_sampler
 from sordino.noise.sampling.integers import Tail, integer_sampler
-from sordino.noise.sensitivity import Sensitivity, _floor, _whole, _worst
+from sordino.noise.sensitivity import Sensitivity, _whole, _worst
 from sordino.noise.sums import AbstractBlend, LaplaceBlend
 from sordino.noise.sums import Floats as Floats_from_sums
 from sordino.numbers import (
@@ -63,6 +63,7 @@ from sordino.numbers import (
     up,
 )
 from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
 
@@ -243,8 +244,8 @@ def geometric_vector(d_in: Sensitivity, scale: Any) -> Loss:
     if step is INFINITE or rest is INFINITE:
         return PureDP(INFINITE)
     # floors are safe: integers cannot change by a part of a step
-    return GeometricLoss(_floor(step), width) * copies + GeometricLoss(
-        _floor(rest), width
+    return GeometricLoss(floor_exact(step), width) * copies + GeometricLoss(
+        floor_exact(rest), width
     )
 
 

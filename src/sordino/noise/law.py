@@ -18,6 +18,7 @@ from flint import arb
 
 from sordino.noise.sums import AbstractBlend, Floats, LaplaceBlend
 from sordino.numbers import Exact, ball
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.rounding import precision
 
 PRECISION = 128
@@ -117,7 +118,7 @@ class AbstractLatticeLaw(AbstractLaw):
         return self._chance_from(_round_up(x / self.unit))
 
     def chance_above(self, x: Exact) -> arb:
-        return self._chance_from(_floor(x / self.unit) + 1)
+        return self._chance_from(floor_exact(x / self.unit) + 1)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
         """Return the least multiple that is certainly enough."""
@@ -158,18 +159,9 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
     return high
 
 
-def _floor(x: Exact) -> int:
-    if isinstance(x, Fraction):
-        return math.floor(x)
-    root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0
-    while root + 1 <= x:  # compared exactly: a double may lie on the other side
-        root += 1
-    return root
-
-
 def _round_up(x: Exact) -> int:
     """Return the least integer not below x; a root is irrational."""
-    return math.ceil(x) if isinstance(x, Fraction) else _floor(x) + 1
+    return math.ceil(x) if isinstance(x, Fraction) else floor_exact(x) + 1
 
 
 @final

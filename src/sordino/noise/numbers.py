@@ -340,7 +340,6 @@ class IntegerCarrier(AbstractCarrier):
     def select(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
-        """Return the integers that pass; sums saturate after the comparison."""
         signed = self._to_signed(values)
         rows = _present(values)
         present = signed if rows is None else signed[rows]
@@ -415,7 +414,6 @@ class FloatCarrier(AbstractCarrier):
     def select(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
-        """Return the numbers that pass; sums are rounded after the comparison."""
         numbers = _finite(values)
         rows = _present(numbers)
         present = numbers if rows is None else numbers[rows]
@@ -452,7 +450,6 @@ def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:
 
 
 def _finite(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers as the doubles they equal, none of them NaN or infinite."""
     numbers = _as_floats(values)
     if not np.isfinite(numbers).all():
         raise _not_finite()

@@ -205,7 +205,6 @@ class _Recursion:
     def _choose(
         self, first: int, last: int, low: QuantileCut, high: QuantileCut
     ) -> None:
-        """Choose the quantiles from `first` up to `last`, which lie between two."""
         if first == last:
             return
         middle = (first + last) // 2
@@ -217,7 +216,6 @@ class _Recursion:
     def _choose_cut(
         self, probability: Fraction, low: QuantileCut, high: QuantileCut
     ) -> QuantileCut:
-        """Choose the candidates of one quantile, in the slice between two cuts."""
         share = (probability - low.probability) / (high.probability - low.probability)
         rate = self._rate(share)
         pieces = Pieces.of(self.layout, low, high, share).stretch(rate)

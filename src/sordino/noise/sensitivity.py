@@ -9,7 +9,6 @@ with the given bounds, for every epsilon at once (docs/proofs/losses.md, section
 Kernel: mathematics.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -23,10 +22,10 @@ from sordino.numbers import (
     arguments,
     distance,
     down,
-    floor_log2,
     product,
     root,
 )
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 
 
@@ -98,7 +97,7 @@ def _worst(d_in: Sensitivity) -> tuple[int, Extended, Extended]:
         return 0, d_in.linf, d_in.l1
     if d_in.l1 is INFINITE:
         return 0, d_in.linf, INFINITE
-    full = _floor(d_in.l1 / d_in.linf)
+    full = floor_exact(d_in.l1 / d_in.linf)
     if full >= d_in.l0:  # l0 binds first: as many as may change, each by the most
         return int(d_in.l0), d_in.linf, Fraction(0)
     rest = _difference(d_in.l1, d_in.linf * Fraction(full))
@@ -112,21 +111,8 @@ def _whole(d_in: Sensitivity) -> Sensitivity:
         "l2": d_in.l2,
     }
     for name, value in (("l1", d_in.l1), ("linf", d_in.linf)):
-        sizes[name] = value if value is INFINITE else _floor(value)
+        sizes[name] = value if value is INFINITE else floor_exact(value)
     return Sensitivity(**sizes)
-
-
-def _floor(value: Exact) -> int:
-    if isinstance(value, Fraction):
-        return math.floor(value)
-    if value < 1:
-        return 0
-    # a root lies within a factor of two of a power of two: halve the interval
-    low, high = 1 << floor_log2(value), 2 << floor_log2(value)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if value >= middle else (low, middle)
-    return low
 
 
 def _difference(whole: Exact, part: Exact) -> Exact:

@@ -53,7 +53,6 @@ def reach_of_equal(number: int, alpha: float) -> float:
 
 
 def _half_tail(number: int, x: float) -> float:
-    """Return P[sum > x] for x >= 0."""
     places = np.arange(number)
     logarithms = places * math.log(x) - x - _log_factorials(number)
     within = np.cumsum(np.exp(logarithms))[::-1]
@@ -169,7 +168,6 @@ class GaussianBlend(AbstractBlend):
 
 
 def _terms(sizes: Floats) -> tuple[Floats, Floats]:
-    """Return the scales, and the factors of their exponentials in the half tail."""
     scales = _distinct(np.abs(np.asarray(sizes, np.float64)))
     squares = (scales / scales[-1]) ** 2
     weights = np.full_like(scales, 0.5)

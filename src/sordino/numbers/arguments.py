@@ -160,7 +160,6 @@ def probability(**argument: Any) -> Fraction:
 
 
 def _read(name: str, raw: Any) -> Extended:
-    """Return the exact value of a number as it was written, or infinity."""
     match raw:
         # first: a bool is an int, a timedelta64 an np.number
         case bool() | np.bool_() | np.timedelta64():
@@ -208,7 +207,6 @@ def _keep_decimal(name: str, raw: object, decimal: Decimal) -> "Fraction | Infin
 
 
 def _printable(name: str, raw: object, value: Exact) -> None:
-    """Refuse a number of more digits than Python prints."""
     rational = value.radicand if isinstance(value, Radical) else value
     if max(abs(rational.numerator), rational.denominator).bit_length() > _LARGEST_BITS:
         raise InvalidParameter(name, raw, "must have at most about 4000 digits", FORMS)

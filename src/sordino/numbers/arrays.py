@@ -55,7 +55,6 @@ def as_numpy(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
 
 
 def _arrow_of(values: NDArray[Any], there: NDArray[np.bool_] | None) -> "pa.Array":
-    """Return numbers, and which of them are there, as buffers."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     kind = pa.from_numpy_dtype(values.dtype)
@@ -66,5 +65,4 @@ def _arrow_of(values: NDArray[Any], there: NDArray[np.bool_] | None) -> "pa.Arra
 
 
 def _bits(truths: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return truths, eight to a byte."""
     return np.packbits(truths, bitorder="little")

@@ -120,6 +120,20 @@ def sqrt(value: "Exact") -> Exact:
     return _root(value, 2)
 
 
+def floor_exact(value: "Exact") -> int:
+    """Return the greatest integer not above a number.
+
+    >>> floor_exact(Fraction(-1, 2)), floor_exact(sqrt(Fraction(8)))
+    (-1, 2)
+    """
+    if isinstance(value, Fraction):
+        return math.floor(value)
+    count, index = math.floor(value.radicand), value.index
+    while index > 1:  # the floor of a root is that of the root of the floor
+        count, index = math.isqrt(count), index // 2
+    return count
+
+
 def _root(radicand: Fraction, index: int) -> Exact:
     while index > 1:
         above, below = math.isqrt(radicand.numerator), math.isqrt(radicand.denominator)

@@ -163,7 +163,6 @@ def _decimal(value: float) -> Decimal:
 def _round_by_error(
     value: float, sd: float | None, rounding: str, place: int | None = None
 ) -> str:
-    """Return a number rounded as its deviation allows, unless the place is given."""
     text = _round_to_place(
         value, _place(value, sd) if place is None else place, rounding
     )
@@ -173,7 +172,6 @@ def _round_by_error(
 
 
 def _round_to_place(value: float, place: int, rounding: str) -> str:
-    """Return a number rounded to a power of ten, with separators or an exponent."""
     if isinstance(value, int):
         return f"{value:,}"
     if not math.isfinite(value):

@@ -47,8 +47,6 @@ _BLOCK: Final = 8192
 
 
 def _by_blocks(function: Callable[[Doubles], Doubles]) -> Callable[[Doubles], Doubles]:
-    """Let a function see few numbers at a time, which is faster for many."""
-
     @wraps(function)
     def blocked(values: Doubles) -> Doubles:
         if values.size <= _BLOCK:

@@ -319,7 +319,6 @@ def number_text(value: object) -> str:
 
 
 def _long(value: Exact) -> str:
-    """Return a value too long to write out, to ten digits."""
     if isinstance(value, Fraction):
         with decimals(10):
             return f"'~{Decimal(value.numerator) / Decimal(value.denominator)}'"

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, final
 
 from sordino.errors import InvalidParameter
 from sordino.numbers import arguments
-from sordino.numbers.calendar import CALENDARS
+from sordino.numbers.calendar import CALENDARS, LAST_YEAR
 from sordino.numbers.frozen import fill, make
 
 Period = Literal["year", "quarter", "month", "week", "day"]
@@ -26,8 +26,6 @@ WHOLE: Final = "*"
 """The block of all rows of tables without blocks: it never renews."""
 _LONGEST: Final = 200
 _NAMED: Final = "name"
-_LAST_YEAR: Final = 9998
-"""After the year 9999 there are no dates, and each period needs a next one."""
 
 
 @final
@@ -229,7 +227,7 @@ def _periods(first: str, every: str) -> Iterator[tuple[str, date]]:
     """Yield the periods from one on, each with the first day behind it."""
     calendar = CALENDARS[every]
     day = calendar.first_day(first)
-    while day.year <= _LAST_YEAR:
+    while day.year <= LAST_YEAR:
         end = calendar.next_start(day)
         yield calendar.name_of(day), end
         day = end

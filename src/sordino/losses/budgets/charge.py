@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal, Protocol, Self, TypeAlias, final
+from typing import Any, Final, Literal, Self, TypeAlias, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.curves.points import find_least
@@ -28,13 +28,6 @@ Family: TypeAlias = Literal["laplace", "gaussian"]
 _CLOSE: Final = 2.0**-30
 _WIDEST: Final = 2.0**40
 """A parameter beyond this protects nobody, and is not searched for."""
-
-
-class AdmittingBudget(Protocol):
-    """What says of a loss whether it is covered."""
-
-    def admits(self, loss: Any) -> bool:
-        """Say whether this certainly covers a loss."""
 
 
 @final
@@ -59,9 +52,7 @@ def finite_parameter(budget: object, parameter: Exact | float) -> Exact:
     return parameter
 
 
-def largest_parameter(
-    budget: AdmittingBudget, family: Callable[[Any], Any]
-) -> Fraction:
+def largest_parameter(budget: Any, family: Callable[[Any], Any]) -> Fraction:
     """Return nearly the largest parameter whose loss a budget admits."""
 
     def within(smallness: float) -> bool:
@@ -123,7 +114,8 @@ class Charge:
         >>> Charge.read({"rho": "1/8", "delta": "0/1"}).amounts
         (Fraction(1, 8), Fraction(0, 1))
         """
-        return cls(tuple(texts), tuple(map(read_amount, texts.values())))
+        amounts = (INFINITE if t == "inf" else Fraction(t) for t in texts.values())
+        return cls(tuple(texts), tuple(amounts))
 
     @classmethod
     def zero(cls, coordinates: tuple[str, ...]) -> Self:
@@ -142,11 +134,6 @@ def amount_text(amount: Amount) -> str:
     return f"{amount.numerator}/{amount.denominator}"
 
 
-def read_amount(text: str) -> Amount:
-    """Return the amount that was written."""
-    return INFINITE if text == "inf" else Fraction(text)
-
-
 def add_amounts(first: Amount, second: Amount) -> Amount:
     """Return the sum, infinite where either is."""
     if first is INFINITE or second is INFINITE:
@@ -155,7 +142,6 @@ def add_amounts(first: Amount, second: Amount) -> Amount:
 
 
 def _shorten_sum(amount: Amount, spent: Amount) -> Amount:
-    """Return an amount whose sum with `spent` is not long."""
     exact = add_amounts(amount, spent)
     if amount is INFINITE or exact is INFINITE:
         return amount

@@ -390,7 +390,6 @@ class PureOrConcentrated(AbstractFilter):
         return delta <= self.reserve and (epsilon <= self.epsilon or rho <= self.rho)
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return rho and delta, or epsilon and delta where no rho is known."""
         epsilon, rho, delta = spent.amounts
         chance = min(delta, Fraction(1))
         if rho is INFINITE:
@@ -398,7 +397,6 @@ class PureOrConcentrated(AbstractFilter):
         return ApproxZCDP(rho, chance)
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the rho that is left, or the epsilon where no rho is."""
         epsilon, rho, delta = spent.amounts
         if rho < self.rho:
             return ApproxZCDP(self.rho - rho, self.reserve - delta)

@@ -185,7 +185,6 @@ def _limit(budget: Budget, value: Any) -> Fraction:
 
 
 def _summed_gaussian(budget: GaussianDP) -> AbstractFilter:
-    """Return the filter of mu, whose square is rational."""
     square = budget.mu if budget.mu is INFINITE else budget.mu**2
     return GaussianSum(_limit(budget, square))
 

@@ -168,7 +168,6 @@ def _refuse_shares(risk: Budget, factor: Fraction) -> NoReturn:
 
 
 def _log(value: float) -> float:
-    """Return the logarithm of a number that may be 0."""
     return math.log(max(value, 1e-300))
 
 
@@ -217,7 +216,6 @@ def calibrate(
 
 
 def _search_scale(search: "_Search", place: float, relative: float) -> float:
-    """Return the scale: found on rough grids, then bracketed on those that decide."""
     if isinstance(search.target, Risk):
         return _follow_excess(search, search.target, place, relative)
     near = place
@@ -355,7 +353,6 @@ def warn_of_weak(budget: Any, level: int) -> None:
 
 
 def _is_weak(budget: Any) -> bool:
-    """Tell whether a budget promises little; other values are refused elsewhere."""
     match budget:
         case Advantage() | ErrorRates():
             return budget.tpr_at(Fraction(1, _OUT_OF)) > LIKELY

@@ -68,7 +68,6 @@ class BreachCurve(AbstractCurve):
         return (self.breach + (1 - self.breach) * inner) * (1 + ELEMENTARY)
 
     def _inner_rate(self, alpha: Floats) -> Floats:
-        """Return the false positive rate among the runs without a breach."""
         # a certain breach leaves no run to divide by
         whole = max(1 - self.breach, 1e-300)
         return np.minimum(alpha / whole * (1 + ELEMENTARY), 1.0)

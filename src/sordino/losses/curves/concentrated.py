@@ -43,9 +43,9 @@ _ORDERS = (-14.0, 16.0)
 
 def converted_delta(rho: Exact, epsilon: Floats) -> Floats:
     """Return upper bounds on delta for epsilon >= 0, at nearly the best order each."""
-    order = _best(lambda u: _log_delta(up(rho), epsilon, u), len(epsilon))
+    order = _best(lambda u: _log_delta(up(rho), epsilon, u)[0], len(epsilon))
     if len(epsilon) > FEW:
-        value, size = _log_delta_sized(up(rho), epsilon, order)
+        value, size = _log_delta(up(rho), epsilon, order)
         # exp may underflow to 0, which is no bound
         return np.exp(np.minimum(value + size * ELEMENTARY, 0.0)) + _LEAST
     pairs = dict(zip(epsilon.tolist(), order.tolist(), strict=True))
@@ -71,9 +71,7 @@ def lines(rho: Exact, alpha: Floats, order: Floats) -> tuple[Floats, Floats]:
     return np.array([e for e, _ in touching]), np.array([d for _, d in touching])
 
 
-def _log_delta_sized(
-    rho: float, epsilon: Floats, order: Floats
-) -> tuple[Floats, Floats]:
+def _log_delta(rho: float, epsilon: Floats, order: Floats) -> tuple[Floats, Floats]:
     less = np.exp(order)
     a = 1 + less
     terms = (
@@ -84,10 +82,6 @@ def _log_delta_sized(
     )
     sizes = np.sum(np.abs(terms), axis=0) + less * np.abs(order) + 1
     return np.sum(terms, axis=0), sizes
-
-
-def _log_delta(rho: float, epsilon: Floats, order: Floats) -> Floats:
-    return _log_delta_sized(rho, epsilon, order)[0]
 
 
 def _delta_ball(rho: Exact, epsilon: float, order: float) -> arb:
@@ -202,7 +196,6 @@ class ConcentratedCurve(AbstractCurve):
         return delta
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the same curve; small targets are met without the chord."""
         small = delta <= up(self.reserve) + _GAINED
         epsilon = np.empty_like(delta)
         epsilon[small] = inverse(self._conversion, delta[small])
@@ -236,7 +229,6 @@ class ConcentratedCurve(AbstractCurve):
         return upper, lower
 
     def _closely(self, touch: Floats) -> Iterator[tuple[NDArray[np.intp], Profile]]:
-        """Give profiles with many tangents around rates, and where those rates are."""
         if self.rho is INFINITE or self.rho == 0:
             return
         with np.errstate(divide="ignore"):

@@ -113,7 +113,6 @@ class AbstractCurve(ABC):
         )
 
     def _raised_delta(self, epsilon: Floats) -> Floats:
-        """Return bounds on delta for epsilon >= 0 that are finite and rounded up."""
         with np.errstate(all="ignore"):
             return points.raise_bounds(self.delta(epsilon))
 
@@ -208,7 +207,6 @@ class ResponseCurve(AbstractCurve):
         )
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the epsilon of the same curve, or the limit where that is less."""
         most, reserve = up(self.limit), up(self.reserve)
         if math.isinf(most):
             return np.full_like(delta, math.inf)

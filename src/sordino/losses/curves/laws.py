@@ -208,7 +208,6 @@ class GaussianLaw(AbstractLossLaw):
         return -half - DEPTH * self.mu, half + REACH * self.mu
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses from both tails of the two normal laws."""
         x, half = edges / self.mu, self.mu / 2
         # of the two tails beside a point only the shorter is computed
         return (
@@ -580,7 +579,6 @@ class MixtureLaw(AbstractLossLaw):
 
 
 def _deviation(law: AbstractLossLaw) -> float:
-    """Return the standard deviation on two grids, the second around the bulk."""
     low, high = law.span
     for _ in range(2):
         edges = np.linspace(low, max(high, low + 1e-9), _COARSE)
@@ -622,7 +620,6 @@ class Outline(AbstractLossLaw):
     table_size: int = 0
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses of the law, made for this once."""
         return self.source()[self.side].masses(edges)
 
 

@@ -122,7 +122,6 @@ def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
 
 
 def _by_tangents(mu: float, alpha: Floats) -> tuple[Floats, Floats]:
-    """Return tpr from above and beta from below, each from one tangent."""
     with np.errstate(over="ignore", invalid="ignore"):
         touch = -mu * normal_quantile_of(alpha) - mu * mu / 2
         # exp(709) overflows; any epsilon gives a true line

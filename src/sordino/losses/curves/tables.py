@@ -54,18 +54,16 @@ class AbstractTableCurve(AbstractCurve):
         """Return bounds on the greater delta of the directions and the end."""
         if depth not in self.tables:
             sides = [sums.profile(depth) for sums in self.convolutions]
-            self.tables[depth] = self._with_end(_greater(sides))
+            bounds, end = _greater(sides), self.end
+            if end.epsilon is not INFINITE:
+                bounds = bounds.with_end(up(end.epsilon), up(end.delta))
+            self.tables[depth] = bounds
         return self.tables[depth]
 
     def least_delta(self, epsilon: Floats) -> Floats:
         """Return lower bounds on delta, to show how far apart the two sides are."""
         sides = [sums.least_delta(epsilon) for sums in self.convolutions]
         return np.max(sides, axis=0)  # type: ignore[no-any-return]
-
-    def _with_end(self, profile: Profile) -> Profile:
-        if self.end.epsilon is INFINITE:
-            return profile
-        return profile.with_end(up(self.end.epsilon), up(self.end.delta))
 
     def delta(self, epsilon: Floats) -> Floats:
         delta = np.ones_like(epsilon)

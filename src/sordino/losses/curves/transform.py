@@ -188,7 +188,6 @@ def stack_rows(grids: Sequence[tuple[Grid, int]]) -> list[Stack]:
 
 
 def _stack(grids: Sequence[tuple[Grid, int]], group: Sequence[int]) -> Stack:
-    """Return one stack, short rows padded with nothing."""
     width = len(grids[group[-1]][0].masses)
     masses = np.zeros((len(group), width))
     for row, place in enumerate(group):

@@ -91,7 +91,6 @@ class Bits:
     __slots__ = ("_stream",)
 
     def __init__(self) -> None:
-        """Start without a key; the first long request draws one."""
         # keyed at the first use: one key before and after a fork draws one noise twice
         self._stream: CipherContext | None = None
 

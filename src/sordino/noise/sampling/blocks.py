@@ -232,7 +232,8 @@ class BlockTable:
         """Decide one residual draw exactly; None is a rejection."""
         if outcome > 2 * self.reach + 1:  # the slack of the weights: rejected
             return None
-        weight = fmpq(int(self.weights[outcome]) * self._residue, _UNITS)
+        residue = _ENTRIES - self.core_count
+        weight = fmpq(int(self.weights[outcome]) * residue, _UNITS)
         if outcome >= 2 * self.reach:
             return self._tail(outcome, weight, place, v, bits)
         floor, turn = int(self.floor[outcome]), int(self.turn[outcome])
@@ -280,12 +281,7 @@ class BlockTable:
         return block_table, (self.shape, self.depth)
 
     def _is_tail(self, outcome: Any) -> Any:
-        """Tell, for one or many outcomes, whether they are one of the two tails."""
         return outcome // 2 == self.reach
-
-    @property
-    def _residue(self) -> int:
-        return _ENTRIES - self.core_count
 
 
 @lru_cache(maxsize=64)

@@ -207,7 +207,6 @@ class _Trial:
         return accepted
 
     def _settle(self, index: int, v: Uniform) -> bool:
-        """Decide V * whole < number * exp(-rate * gap) * unit exactly."""
         gap, number = int(self.gaps[index]), int(self.numbers[index])
         exponent: Exact = Fraction(0)
         if gap:

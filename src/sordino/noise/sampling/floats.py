@@ -223,7 +223,6 @@ class FloatSampler(AbstractSampler):
     def _add_chunk(
         self, values: NDArray[np.float64], bits: BitSource, sums: NDArray[np.floating]
     ) -> Draws:
-        """Round one chunk where doubles suffice, the rest exactly; return its draws."""
         draws = self.table.draw(values.size, bits)
         undecided = list(range(values.size)) if not self._is_safe else []
         for begin in range(0, values.size if self._is_safe else 0, SLICE):
@@ -282,7 +281,6 @@ class FloatSampler(AbstractSampler):
         return -_SAFE_EXPONENT <= self.exponent <= _SAFE_EXPONENT
 
     def _round(self, value: float, point: Point) -> float:
-        """Draw digits until both ends of the sum round to one float."""
         while True:
             low, width, unit = self._bracket(value, point)
             nearest = self.target.nearest(low, unit)
@@ -291,7 +289,6 @@ class FloatSampler(AbstractSampler):
             point.place.extend()
 
     def _reaches(self, value: float, point: Point, threshold: Threshold) -> bool:
-        """Draw digits until both ends of the sum lie on one side of the level."""
         while True:
             low, width, unit = self._bracket(value, point)
             scaled = threshold.level / Fraction(2) ** unit

@@ -108,7 +108,6 @@ class Tail:
                 return settle(rounded, u)
 
     def _accepts(self, excess: Ball, bits: BitSource, *uniforms: Uniform) -> bool:
-        """Accept a proposal with the chance exp(-excess**2 / (2 variance))."""
         variance = self.variance
         if variance is None:
             return True
@@ -122,7 +121,6 @@ class Tail:
 
 
 def _uniform(bits: BitSource) -> Uniform:
-    """Return a fresh uniform number, one word of which is known."""
     return Uniform(bits, bits.word(_BYTES), _WORD)
 
 
@@ -225,7 +223,6 @@ def _nearest(exact_sum: int) -> int:
 
 
 def _whole(point: Point) -> int:
-    """Return a draw as an integer, all digits of its place drawn."""
     while not point.place.complete:
         point.place.extend()
     return point.block << point.place.known | point.place.prefix

@@ -199,7 +199,6 @@ class GaussianThreshold(AbstractThresholdMechanism):
 def _by_curve(
     apart: Change, epsilon: Exact, delta: Fraction, *, on_lattice: bool
 ) -> Fraction:
-    """Return the least variance by epsilon and delta, a short decimal."""
     # downwards: a lesser epsilon only asks for more noise
     ratio = gaussian_ratio(apart, down(epsilon), delta, on_lattice=on_lattice)
     return rounded_up(finite(apart.whole) ** 2 / Fraction(ratio) ** 2)

@@ -332,7 +332,6 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         return self._chance(apart, int(apart.l0))
 
     def _chance(self, apart: Change, keys: int) -> Fraction:
-        """Return the chance that one of some new keys shows, rounding allowed for."""
         gap = self.threshold - _largest(apart) - _margin(self.scale, apart)
         law = LaplaceSumLaw(self.numbers, self.scale)
         return min(any_passes(law, gap, keys) * _BEYOND, Fraction(1))

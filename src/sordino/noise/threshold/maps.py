@@ -163,7 +163,6 @@ def _arrow_words(column: "pa.Array | pa.ChunkedArray") -> list[Words]:
 
 
 def _number_words(column: NDArray[Any]) -> list[Words]:
-    """Return one word for each integer or date, in the same order."""
     if column.dtype.kind == "u":
         return [column.astype(np.uint64)]
     if column.dtype.kind in "mM":
@@ -378,7 +377,6 @@ def _open_dict(source: dict[Any, Any]) -> OpenedMap:
 
 
 def _open_pair(source: tuple[Any, ...]) -> OpenedMap:
-    """Open a pair of keys and values; keys may be a list, a NumPy or an Arrow array."""
     if len(source) != 2:
         raise InvalidData(
             f"a tuple of {len(source)} is not a map: give a pair (keys, values)."
@@ -446,7 +444,6 @@ def _open_series(series: Any) -> OpenedMap:
 
 
 def _open_frame(frame: Any) -> OpenedMap:
-    """Open a Polars frame whose last column holds the values, the others the keys."""
     names = _names(frame.columns)
     keys = column_keys(frame.select(names[:-1]).to_arrow().columns)
 

@@ -71,6 +71,7 @@ from sordino.numbers import (
     sqrt,
     total,
 )
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.rounding import precision
 
 _PRECISION = 96
@@ -259,13 +260,7 @@ def floor_to(value: Extended, unit: Fraction) -> Fraction | Infinity:
     """
     if value is INFINITE:
         return INFINITE
-    steps = value / unit
-    if isinstance(steps, Fraction):
-        return math.floor(steps) * unit
-    count, index = math.floor(steps.radicand), steps.index
-    while index > 1:  # the floor of a root is that of the root of the floor
-        count, index = math.isqrt(count), index // 2
-    return count * unit
+    return floor_exact(value / unit) * unit
 
 
 DrawKeys = Callable[[NDArray[np.int64]], Any]
@@ -322,7 +317,6 @@ class AbsentKeys:
         return keys, np.array(answers, self.values.numpy)
 
     def _chance(self) -> arb:
-        """Return the chance that a value of 0 passes, at the working precision."""
         # inclusive: a sum at the level passes
         return self.noise.law(self.grid).at_least(self.level)
 
@@ -499,7 +493,6 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @cached_property
     def _grid(self) -> int | None:
-        """Return the exponent of the grid of the noise, None for the reals."""
         return 0 if self.values.is_integer else self.granularity
 
     @cached_property
@@ -529,7 +522,6 @@ class KeptKeys:
     apart: Change
 
     def __call__(self, keys: int) -> Loss:
-        """Return the loss when `keys` keys are kept and the others are new."""
         mechanism = self.mechanism
         least = Fraction(1 if mechanism.values.is_integer else 0)
         left = self.apart.keep(keys, mechanism.norm, least)
