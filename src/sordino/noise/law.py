@@ -121,7 +121,6 @@ class AbstractLatticeLaw(AbstractLaw):
         return self._chance_from(floor_exact(x / self.unit) + 1)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return the least multiple that is certainly enough."""
         guess = max(0, self.near_quantile(float(tail)))
         # of balls a comparison is true only where it is certain: the step is enough
         steps = _least(lambda k: bool(self._chance_from(k + 1) <= ball(tail)), guess)
