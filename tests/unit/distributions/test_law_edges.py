@@ -8,6 +8,7 @@ from sordino.noise.law import _least
 from sordino.noise.sums import GaussianBlend
 from sordino.numbers import sqrt
 from sordino.numbers.exact import floor_exact
+from tests.batches import for_each
 
 
 @for_each("guess", [0, 4, 5, 6, 100, 10**9])

@@ -56,7 +56,7 @@ def largest_parameter(budget: Any, family: Callable[[Any], Any]) -> Fraction:
     """Return nearly the largest parameter whose loss a budget admits."""
 
     def within(smallness: float) -> bool:
-        return budget.admits(family(shortest(1 / smallness)))
+        return bool(budget.admits(family(shortest(1 / smallness))))
 
     inverse = find_least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
     if inverse in {1 / _WIDEST, math.inf}:
