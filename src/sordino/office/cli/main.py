@@ -184,12 +184,10 @@ def flag(name: str, what: str) -> CommandOption:
 
 
 def word_option(
-    name: str, choices: Sequence[str], what: str, default: str | None = None
+    name: str, words: Sequence[str], what: str, default: str | None = None
 ) -> CommandOption:
     """An argument that is one of a few words."""
-    return CommandOption(
-        (name,), {"choices": choices, "help": what, "default": default}
-    )
+    return CommandOption((name,), {"choices": words, "help": what, "default": default})
 
 
 def list_option(
@@ -318,7 +316,7 @@ def _run(arguments: Namespace) -> int:
     code = 0
     try:
         code = arguments.run(arguments) or code
-        sys.stdout.flush()
+        sys.stdout.flush()  # a full disk shows here: at exit it would be a traceback
     except SordinoError as error:
         note(f"sordino: {error}")
         return exit_code(error)

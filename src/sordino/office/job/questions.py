@@ -144,6 +144,7 @@ class BlockReading:
         except InvalidParameter as error:
             raise InvalidJob("--key", f"is refused: {error}", "") from None
         end = self.schedule.next_start(start) - _DAY
+        # blocks that end with the period may begin before it
         begin = self.first if self.last else max(self.first, start)
         names = tuple(self.blocks.names(begin, end))
         if not names:
@@ -153,7 +154,7 @@ class BlockReading:
                 f"names {period}, before the first block, {first}",
                 f"Name {self.schedule.name_of(self.first)}, or a later one.",
             )
-        return names[-self.last :]
+        return names[-self.last :]  # 0 takes them all
 
 
 def read_block_reading(
