@@ -38,6 +38,10 @@ class PostgresDialect(AbstractDialect):
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.int64()
     entries: ClassVar = ENTRIES
+    absent: ClassVar = {
+        "modulo of f64": "it has no remainder of doubles; a - (a // b) * b is that, "
+        "but for rounding",
+    }
     unheld = frozenset({NUL})
 
     def placeholder(self, number: int) -> Sql:

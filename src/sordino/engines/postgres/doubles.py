@@ -441,15 +441,6 @@ _PLACES: Final = 11  # bits of the greatest difference of two exponents
 _HALF_PLACES: Final = 10  # bits of half of it
 
 
-def rest_of_doubles(dividend: Sql, divisor: Sql) -> Sql:
-    """Return Python's remainder, which has the sign of the divisor."""
-
-    def rest(a: Sql, b: Sql) -> Sql:
-        return let((_remainder(a, b), b.copy()), _on_side_of)
-
-    return let((dividend, divisor), rest)
-
-
 def doubles_rounded_down(dividend: Sql, divisor: Sql) -> Sql:
     """Return Python's quotient rounded down; that of an infinity is NaN."""
 
@@ -457,12 +448,6 @@ def doubles_rounded_down(dividend: Sql, divisor: Sql) -> Sql:
         return let((_remainder(a, b), a.copy(), b.copy()), _rounded_down)
 
     return let((dividend, divisor), quotient)
-
-
-def _on_side_of(rest: Sql, divisor: Sql) -> Sql:
-    moved = double_sum(rest.copy(), divisor.copy())
-    unlike = templates.case([(_are_unlike(rest, divisor), moved)], rest.copy())
-    return zero_is_zero(unlike)
 
 
 def _rounded_down(rest: Sql, dividend: Sql, divisor: Sql) -> Sql:

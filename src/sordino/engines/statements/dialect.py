@@ -104,7 +104,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
     """Whether it is asked for sums and counts, which are put together outside of it."""
 
     absent: ClassVar[Mapping[str, str]] = {}
-    """Types and operations, by name, that the database cannot hold or say, and why."""
+    """Types and operations (`modulo`, `modulo of f64`) that it lacks, and why."""
 
     unheld: ClassVar[frozenset[str]] = frozenset()
     """Characters that no text of the database can have."""
@@ -139,10 +139,11 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
             )
             raise refusal(self.name, f"a text with {marks}", "it holds no such text")
 
-    def entry(self, operation: Operation) -> Entry:
-        """Return how an operation is written."""
-        if operation not in self.entries:
-            raise refusal(self.name, operation.name, self.absent[operation.name])
+    def entry(self, operation: Operation, kind: str) -> Entry:
+        """Return how an operation is written whose result has a type."""
+        for name in (operation.name, f"{operation.name} of {kind}"):
+            if name in self.absent:
+                raise refusal(self.name, name, self.absent[name])
         return self.entries[operation]
 
     def text(self, tree: exp.Select) -> str:
@@ -423,4 +424,5 @@ def _render_call(
     facts = call.operation.facts(*known, **call.options)
     written = Written(nodes, known, call.options, parameters.bind)
     parameters.dialect.refuse_absent(facts.type)
-    return parameters.dialect.entry(call.operation)(written), Argument(facts)
+    entry = parameters.dialect.entry(call.operation, facts.type)
+    return entry(written), Argument(facts)
