@@ -314,10 +314,7 @@ def _trial_of(pickled: bytes) -> _Work:
 
 
 def _work_on_part(task: PartTask, secret: Any, schema: pa.Schema) -> _Work:
-    """Return what a worker does with the batches of a part.
-
-    A machine that would draw other bits than the driver draws none.
-    """
+    # a machine that would draw other bits than the driver draws none
     expected = task.trial()
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,4 @@
-"""Rows that are kept, and answers in several runs.
-
-Answers in several runs, each for some of the ids: for when memory is short.
+"""Rows that an engine keeps, and answers in several runs where memory is short.
 
 A bound keeps rows by those of its own id. So the rows of a plan can be answered for one
 part of the ids after the other and the totals added, exactly. That holds when
@@ -83,7 +81,7 @@ def rows_in_buckets(
 ) -> tuple[AbstractNode, ...]:
     """Return rows in parts whose totals add up, or none where that is not sound."""
     chain = list(_chain(rows))
-    if not chain or len(chain) < _bounds(rows):
+    if not chain or len(chain) < _bounds(rows):  # a bound beside another, as by a join
         return ()
     lowest = chain[-1]
     ids = _shared_ids(chain)
@@ -197,7 +195,7 @@ class KeptTables:
         """Tell whether a table has its rows; it is then the last to make room."""
         if not self._there.get(name, False):
             return False
-        self._there[name] = self._there.pop(name)
+        self._there[name] = self._there.pop(name)  # to the end: the last to make room
         return True
 
     def begin(self, name: str) -> None:

@@ -187,7 +187,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def same(self, left: Sql, right: Sql) -> Sql:
-        """Return whether two values are the same, null like null; never null."""
+        """Condition: two values are the same, null like null; never null itself."""
 
     @abstractmethod
     def first(self, value: Sql, kind: str) -> Sql:
@@ -215,7 +215,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def stores(self, *, shared: bool) -> bool | None:
-        """Return whether a named subquery is to be stored; None leaves it unsaid.
+        """Decide whether a named subquery is stored; None leaves it to the database.
 
         Shared is one that several others read.
         """

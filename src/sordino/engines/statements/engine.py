@@ -333,7 +333,7 @@ class SQLEngine(AbstractEngine):
             )
 
     def _alone(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, with nothing handed over before or after it.
+        """Do work with nothing handed over before or after it.
 
         Where its moment has passed before a row was read, another is tried, once.
         """

@@ -336,7 +336,7 @@ def _keys_agree(
 
 
 def _keep_near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
-    """Return what may be kept; further: keys, and whether these are unclear.
+    """Add the rows that may be kept; further: keys, and whether these are unclear.
 
     Each row has the digest of a row numbered 1. Rows that share their keys are unclear
     if two of them have one digest, so that a place and a rank differ, or if they are of

@@ -1,20 +1,17 @@
-"""The last select: totals for each group, and answers in one form.
+"""The last select of a question: totals for each group, and answers in one form.
 
-Totals that are put together outside of the database, of sums and counts.
+With keys there is a row for each key that has rows, and instead of the key its place
+among the keys; the engine puts the zeros in between. Where public keys are all the
+integers of a box, a place is a number:
+
+    keys (2, 0), (2, 1), (3, 0), (3, 1)    ->    place of (g, h) = 2 (g - 2) + (h - 0)
+
+Totals may be put together outside of the database, of sums and counts:
 
     sum of factor * x + shift  =  factor * (sum of x) + shift * (number of x)
 
-The database is asked for each sum and each count once, as an i64 that is null where a
-faster form does not hold it; then the question is asked in its wide form.
-
-The last select of a question: totals for each group.
-
-With keys there is a row for each key that has rows, and instead of the key its place
-among the keys; the engine puts the zeros in between.
-
-Public keys that are all the integers of a box: a place among them is a number.
-
-keys (2, 0), (2, 1), (3, 0), (3, 1)    ->    place of (g, h) = 2 (g - 2) + (h - 0)
+Each sum and each count is asked for once, as an i64 that is null where a faster form
+does not hold it; then the question is asked in its wide form.
 
 Kernel: totals.
 """
@@ -98,7 +95,7 @@ class Measures:
             added, reach = np.zeros(rows.num_rows, np.int64), 0
             for term in terms:
                 reach += abs(term.times) * sizes[term.mark]
-                if reach > _FIT:
+                if reach > _FIT:  # by the greatest sizes: no int64 below can wrap
                     return None
                 added += term.times * numbers[term.mark]
             totals.append(as_arrow(np.clip(added, -MOST, MOST)))
@@ -292,7 +289,7 @@ def box_of(keys: pa.Table) -> tuple[Side, ...] | None:
     columns = list(map(as_numpy, keys.columns))
     ends = [(int(column.min()), int(column.max())) for column in columns]
     sizes = [greatest - least + 1 for least, greatest in ends]
-    if math.prod(sizes) != keys.num_rows:
+    if math.prod(sizes) != keys.num_rows:  # in Python: it may be beyond 64 bits
         return None
     sides = tuple(
         Side(*both, math.prod(sizes[place + 1 :])) for place, both in enumerate(ends)
@@ -332,7 +329,7 @@ def with_places(keys: pa.Table) -> pa.Table:
 
 
 def _spread_totals(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
-    # zeros elsewhere
+    # zeros elsewhere: a key without rows is in the answer, too
     spread = np.zeros(count, np.int64)
     spread[as_numpy(places)] = as_numpy(totals)
     return as_arrow(spread)
