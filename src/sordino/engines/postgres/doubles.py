@@ -509,8 +509,12 @@ def _of_parts(m_a: Sql, e_a: Sql, m_b: Sql, e_b: Sql) -> Sql:
 
 def _of_whole(m_a: Sql, m_b: Sql, up_a: Sql, up_b: Sql, least: Sql) -> Sql:
     """Return the remainder of integers of any length, as the double it is."""
+
+    def whole_power(exponent: int) -> Sql:
+        return numeric(letters(str(1 << exponent)))
+
     dividend, divisor = (
-        multiplied_by(numeric(m), _remainder_power(up, _PLACES, _whole_constant))
+        multiplied_by(numeric(m), _remainder_power(up, _PLACES, whole_power))
         for m, up in ((m_a, up_a), (m_b, up_b))
     )
     rest = as_bigint(function("mod", dividend, divisor))
@@ -522,7 +526,7 @@ def _remainder_scaled(rest: Sql, low: Sql, high: Sql) -> Sql:
     # neither power leaves the range
     scaled = as_type(rest, "DOUBLE")
     for power in (low, high):
-        moved = _remainder_power(power, _HALF_PLACES, _double_constant)
+        moved = _remainder_power(power, _HALF_PLACES, lambda n: real(math.ldexp(1, n)))
         scaled = multiplied_by(
             scaled, multiplied_by(moved, real(math.ldexp(1, _REMAINDER_LEAST // 2)))
         )
@@ -531,21 +535,9 @@ def _remainder_scaled(rest: Sql, low: Sql, high: Sql) -> Sql:
 
 def _remainder_power(exponent: Sql, places: int, constant: Callable[[int], Sql]) -> Sql:
     """Return 2^exponent as a product of constants, one for each bit that is set."""
-    factors = (
-        case([(_has_bit(exponent, place), constant(1 << place))], constant(0))
-        for place in range(places)
-    )
+    factors = []
+    for place in range(places):
+        bit = in_parentheses(infix(exp.BitwiseAnd, exponent.copy(), bigint(1 << place)))
+        is_set = exp.NEQ(this=bit, expression=bigint(0))
+        factors.append(case([(is_set, constant(1 << place))], constant(0)))
     return reduce(multiplied_by, factors)
-
-
-def _has_bit(number: Sql, place: int) -> Sql:
-    bit = infix(exp.BitwiseAnd, number.copy(), bigint(1 << place))
-    return exp.NEQ(this=in_parentheses(bit), expression=bigint(0))
-
-
-def _whole_constant(power: int) -> Sql:
-    return numeric(letters(str(1 << power)))
-
-
-def _double_constant(power: int) -> Sql:
-    return real(math.ldexp(1, power))

@@ -113,7 +113,9 @@ def measure_files(session: Any, folder: str, task: PartTask) -> Exactness:
 
     columns = [sql.count(sql.lit(1))]
     for name in task.names:
-        columns += _columns_of(name, is_number=_is_number(task.schema.field(name).type))
+        kind = task.schema.field(name).type
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        columns += _columns_of(name, is_number=is_number)
     (row,) = session.read.parquet(folder).agg(*columns).collect()
     groups, *figures = row
     pieces = list(_fours(figures))
@@ -126,10 +128,6 @@ def measure_files(session: Any, folder: str, task: PartTask) -> Exactness:
             for name, (*_, least, most) in zip(task.names, pieces, strict=True)
         ),
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _columns_of(name: str, *, is_number: bool) -> list[Any]:

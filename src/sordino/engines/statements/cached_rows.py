@@ -85,7 +85,8 @@ def rows_in_buckets(
         return ()
     lowest = chain[-1]
     ids = _shared_ids(chain)
-    if not ids or not all(_adds(total, rows.schema, ids) for total in totals):
+    add_up = (_ADDS[type(total)](total, rows.schema, ids) for total in totals)
+    if not ids or not all(add_up):
         return ()
     schema, names = _columns_counted(lowest)
     per = tuple(name for name in names if schema[name].version in ids)
@@ -146,10 +147,6 @@ def _is_bound(node: AbstractNode) -> bool:
 
 def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
     return frozenset(schema[name].version for name in names)
-
-
-def _adds(total: AbstractTotal, schema: Schema, ids: frozenset[Version]) -> bool:
-    return _ADDS[type(total)](total, schema, ids)
 
 
 _Rule: TypeAlias = Callable[[Any, Schema, frozenset[Version]], bool]

@@ -293,7 +293,9 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
         _keys_agree(work, _keys(node, again), unclear),
     )
     others = work.part(rows, columns_named(again, schema), schema)
-    numbered = _keep_in_order(work, node, others)
+    copies = number_copies(work, node, others)
+    by = [*copies.further, *(copies.columns[name] for name in node.order)]
+    numbered = _keep_within(work, node, copies, exp.RowNumber(), by)
     clear = work.dialect.anti_join(
         select_from(near), table_named(unclear.name), _keys_agree(work, keys, unclear)
     )
@@ -376,12 +378,6 @@ def _first_or_unclear(
         unclear = templates.infix(exp.Or, unclear, differs.copy())
     near = exp.or_(place <= exp.Literal.number(node.limit), unclear.copy())
     return work.select(ranked, node.child.schema, [*keys, unclear], near)
-
-
-def _keep_in_order(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
-    digested = number_copies(work, node, rows)
-    by = [*digested.further, *(digested.columns[name] for name in node.order)]
-    return _keep_within(work, node, digested, exp.RowNumber(), by)
 
 
 def number_copies(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:

@@ -54,12 +54,6 @@ class Term:
     write: Write
 
 
-def terms_of(total: AbstractTotal, schema: Schema) -> list[Term]:
-    """Terms whose sum is a total."""
-    terms: list[Term] = _TERMS[type(total)](total, schema)
-    return [term for term in terms if term.times]
-
-
 @final
 @dataclass(frozen=True)
 class Measures:
@@ -72,7 +66,10 @@ class Measures:
     def of(cls, question: Question) -> "Measures":
         """Sums and counts of which the totals of a question are made."""
         schema = question.rows.schema
-        terms = tuple(terms_of(total, schema) for total in question.totals)
+        terms = tuple(
+            [term for term in _TERMS[type(total)](total, schema) if term.times]
+            for total in question.totals
+        )
         return cls(terms, {term.mark: term.write for each in terms for term in each})
 
     def write(
@@ -314,10 +311,12 @@ def answer_table(question: Question, rows: pa.Table) -> pa.Table:
     if keys is None:
         groups = rows.columns[:width]
     else:
-        groups = keys.columns
-        totals = [
-            _spread_totals(rows.column(0), total, keys.num_rows) for total in totals
-        ]
+        groups, places = keys.columns, as_numpy(rows.column(0))
+        # zeros elsewhere: a key without rows is in the answer, too
+        spread = np.zeros((len(totals), keys.num_rows), np.int64)
+        for row, total in zip(spread, totals, strict=True):
+            row[places] = as_numpy(total)
+        totals = [as_arrow(row) for row in spread]
     return pa.Table.from_arrays([*groups, *totals], schema=answer_schema(question))
 
 
@@ -326,13 +325,6 @@ def with_places(keys: pa.Table) -> pa.Table:
     names = [f"c{place}" for place in range(keys.num_columns)]
     places = as_arrow(np.arange(keys.num_rows))
     return keys.rename_columns(names).append_column(PLACE, places)
-
-
-def _spread_totals(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
-    # zeros elsewhere: a key without rows is in the answer, too
-    spread = np.zeros(count, np.int64)
-    spread[as_numpy(places)] = as_numpy(totals)
-    return as_arrow(spread)
 
 
 def answer_schema(question: Question) -> pa.Schema:
