@@ -20,13 +20,7 @@ from sordino.aggregations.measurement import (
     Total,
 )
 from sordino.data.arrow import freeze_source, table_in_memory, without_rows
-from sordino.data.source import (
-    Opened,
-    lookup,
-    refuse_changed,
-    sort_values,
-    values_of,
-)
+from sordino.data.source import Opened, lookup, refuse_changed, sort_values, values_of
 from sordino.engines.doors import Settings, open_source
 from sordino.engines.engine import AbstractEngine, flat_mapped, mapped_row
 from sordino.engines.failures import CLOSED, run_guarded, run_uncharged

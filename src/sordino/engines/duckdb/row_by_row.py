@@ -64,7 +64,6 @@ _CHOICES: Final = "if nullif typeof"
 ROW_FUNCTIONS: Final = frozenset(
     f"{_OPERATORS} {_NUMBERS} {_TEXTS} {_DATES} {_NESTED} {_CHOICES}".split()
 )
-"""Functions and operators by their names."""
 
 
 _NAMED: Final = """

@@ -40,7 +40,7 @@ class PostgresDialect(AbstractDialect):
     entries: ClassVar = ENTRIES
     absent: ClassVar = {
         "modulo of f64": "it has no remainder of doubles; a - (a // b) * b is that, "
-        "but for rounding",
+        "but for rounding"
     }
     unheld = frozenset({NUL})
 

@@ -51,7 +51,6 @@ class AbstractDatabase(ABC):
     """
 
     dialect: AbstractDialect
-
     remote: ClassVar[bool] = False
     """Whether what is handed over leaves this machine, and others may log it."""
 

@@ -84,28 +84,19 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     name: ClassVar[str]
     """What sqlglot calls it: names, literals and operators are written by it."""
-
     types: ClassVar[Mapping[str, str]]  # the SQL type of each type of ours
-
     entries: ClassVar[Mapping[Operation, Entry]]  # the SQL form of each operation
-
     wide_type: ClassVar[pa.DataType]
     """In which type of Arrow a wide total leaves the database."""
-
     digest_type: ClassVar[pa.DataType]  # in which type of Arrow a digest does
-
     key_hash: ClassVar[str] = ""
     """A function of values to one integer, null like no value, if that is fast."""
-
     rules: ClassVar[Mapping[type[Any], Any]] = {}
     """Nodes that are written in a way of its own, by rules as in `plan_rows`."""
-
     tells_sums: ClassVar[bool] = False
     """Whether it is asked for sums and counts, which are put together outside of it."""
-
     absent: ClassVar[Mapping[str, str]] = {}
     """Types and operations (`modulo`, `modulo of f64`) that it lacks, and why."""
-
     unheld: ClassVar[frozenset[str]] = frozenset()
     """Characters that no text of the database can have."""
 
@@ -301,9 +292,9 @@ class _RenderedCall:
     """A call that several expressions share, rendered once."""
 
     call: Call
-    columns: Mapping[str, exp.Expression]
+    columns: Mapping[str, Sql]
     """Both are held, so that no other object has their identity."""
-    node: exp.Expression
+    node: Sql
     argument: Argument
 
 
@@ -322,12 +313,12 @@ class Parameters:
         self.calls: dict[tuple[int, int], _RenderedCall] = {}
         """What was rendered of calls, by the call and the columns that it reads."""
 
-    def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
+    def bind(self, value: Value, type: str) -> Sql:  # noqa: A002 it is one
         """Return a placeholder of a type for a value."""
         self.dialect.refuse_unheld(value)
         return exp.Cast(this=self._place(value), to=self.dialect.type_of(type))
 
-    def _place(self, value: Value) -> exp.Expression:
+    def _place(self, value: Value) -> Sql:
         match value:
             case None:
                 return exp.null()
@@ -345,15 +336,13 @@ class Parameters:
                 return self.dialect.placeholder(known)
 
 
-def with_type(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one
+def with_type(column: Sql, type: str) -> Sql:  # noqa: A002 it is one
     """Return a SQL tree that says which type of ours its values have."""
     column.meta[_TYPE] = type
     return column
 
 
-def typed_columns(
-    schema: Schema, table: str | None = None
-) -> dict[str, exp.Expression]:
+def typed_columns(schema: Schema, table: str | None = None) -> dict[str, Sql]:
     """Return the columns of a schema as SQL trees for `render`.
 
     >>> schema = Schema.of([('a"b', Column("text"))])
@@ -367,19 +356,15 @@ def typed_columns(
 
 
 def render(
-    expression: AbstractExpression,
-    columns: Mapping[str, exp.Expression],
-    parameters: Parameters,
-) -> exp.Expression:
+    expression: AbstractExpression, columns: Mapping[str, Sql], parameters: Parameters
+) -> Sql:
     """Return the SQL tree of an expression; its columns say their types."""
     return _render(expression, columns, parameters)[0]
 
 
 def _render(
-    expression: AbstractExpression,
-    columns: Mapping[str, exp.Expression],
-    parameters: Parameters,
-) -> tuple[exp.Expression, Argument]:
+    expression: AbstractExpression, columns: Mapping[str, Sql], parameters: Parameters
+) -> tuple[Sql, Argument]:
     match expression:
         case AbstractFluent():
             return _render(expression.tree, columns, parameters)
@@ -402,9 +387,7 @@ def _render(
             )
 
 
-def _read(
-    name: str, columns: Mapping[str, exp.Expression]
-) -> tuple[exp.Expression, Argument]:
+def _read(name: str, columns: Mapping[str, Sql]) -> tuple[Sql, Argument]:
     if name not in columns:
         raise unknown("column", name, columns)
     node = columns[name].copy()
@@ -417,8 +400,8 @@ def _read(
 
 
 def _render_call(
-    call: Call, columns: Mapping[str, exp.Expression], parameters: Parameters
-) -> tuple[exp.Expression, Argument]:
+    call: Call, columns: Mapping[str, Sql], parameters: Parameters
+) -> tuple[Sql, Argument]:
     pairs = [_render(argument, columns, parameters) for argument in call.arguments]
     nodes, known = zip(*pairs, strict=True)
     facts = call.operation.facts(*known, **call.options)

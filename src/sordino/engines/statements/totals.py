@@ -35,13 +35,14 @@ from sordino.engines.statements.plans import (
     select_groups,
     table_named,
 )
+from sordino.engines.statements.templates import Sql
 from sordino.expressions.schema import Schema, arrow_type
 from sordino.expressions.tree import AbstractExpression
 from sordino.numbers.arrays import as_arrow, as_numpy
 from sordino.query.nodes import Question, by_kind
 
 _FIT: Final = 2**62  # integers up to here are added and multiplied in 64 bits
-Write: TypeAlias = Callable[[Writer, Subquery], exp.Expression]
+Write: TypeAlias = Callable[[Writer, Subquery], Sql]
 
 
 @final
@@ -72,9 +73,7 @@ class Measures:
         )
         return cls(terms, {term.mark: term.write for each in terms for term in each})
 
-    def write(
-        self, work: Writer, question: Question, rows: Subquery
-    ) -> list[exp.Expression]:
+    def write(self, work: Writer, question: Question, rows: Subquery) -> list[Sql]:
         """Return the sums and counts, of the rows of a group."""
         del question
         return [write(work, rows) for write in self.writes.values()]
@@ -127,7 +126,7 @@ def _terms_of_sum(total: Total, schema: Schema) -> list[Term]:
 def _terms_of_distinct(total: Distinct, schema: Schema) -> list[Term]:
     del schema
 
-    def write(work: Writer, rows: Subquery) -> exp.Expression:
+    def write(work: Writer, rows: Subquery) -> Sql:
         columns = [rows.columns[name] for name in total.columns]
         return work.dialect.narrow_total(work.dialect.distinct(columns))
 
@@ -135,18 +134,17 @@ def _terms_of_distinct(total: Distinct, schema: Schema) -> list[Term]:
 
 
 def _write_over(
-    expression: AbstractExpression,
-    form: Callable[[Writer, exp.Expression], exp.Expression],
+    expression: AbstractExpression, form: Callable[[Writer, Sql], Sql]
 ) -> Write:
     return lambda work, rows: form(work, work.render(expression, rows.columns))
 
 
-def _values(work: Writer, value: exp.Expression) -> exp.Expression:
+def _values(work: Writer, value: Sql) -> Sql:
     del work
     return exp.Count(this=value)
 
 
-def _rows(work: Writer, rows: Subquery) -> exp.Expression:
+def _rows(work: Writer, rows: Subquery) -> Sql:
     del work, rows
     return exp.Count(this=exp.Star())
 
@@ -162,21 +160,17 @@ PLACE: Final = "place"
 PARTS: Final = "parts"
 
 
-Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[exp.Expression]]
+Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[Sql]]
 """What is told of each group: `wide_totals`, `narrow_totals`, or measures."""
 
 
-def wide_totals(
-    work: Writer, question: Question, rows: Subquery
-) -> Sequence[exp.Expression]:
+def wide_totals(work: Writer, question: Question, rows: Subquery) -> Sequence[Sql]:
     """Return totals that are not held within their limits: they can be added."""
     schema = question.rows.schema
     return [total_of(work, total, rows, schema) for total in question.totals]
 
 
-def narrow_totals(
-    work: Writer, question: Question, rows: Subquery
-) -> Sequence[exp.Expression]:
+def narrow_totals(work: Writer, question: Question, rows: Subquery) -> Sequence[Sql]:
     """Return totals held within their limits."""
     return list(map(work.dialect.narrow_total, wide_totals(work, question, rows)))
 
@@ -224,21 +218,17 @@ def added_totals(dialect: AbstractDialect, question: Question) -> exp.Select:
     return _select(rows, [*by, *totals]).group_by(*by, copy=False)
 
 
-def total_of(
-    work: Writer, total: AbstractTotal, rows: Subquery, schema: Schema
-) -> exp.Expression:
+def total_of(work: Writer, total: AbstractTotal, rows: Subquery, schema: Schema) -> Sql:
     """Return a total of the rows of a group, in a type that holds it."""
     return _TOTALS[type(total)](work, total, rows, schema)
 
 
-def _select(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:
+def _select(rows: Subquery, columns: list[Sql]) -> exp.Select:
     listed = [alias_as(column, f"a{place}") for place, column in enumerate(columns)]
     return select_from(rows).select(*listed, copy=False)
 
 
-def _total(
-    work: Writer, asked_for: Total, rows: Subquery, schema: Schema
-) -> exp.Expression:
+def _total(work: Writer, asked_for: Total, rows: Subquery, schema: Schema) -> Sql:
     expression = asked_for.expression
     if expression.names():
         value = work.render(expression, rows.columns)
@@ -251,14 +241,12 @@ def _total(
     return work.dialect.row_count(added)
 
 
-def _distinct(
-    work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema
-) -> exp.Expression:
+def _distinct(work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema) -> Sql:
     del schema
     return work.dialect.distinct([rows.columns[name] for name in asked_for.columns])
 
 
-_Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], exp.Expression]
+_Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], Sql]
 _TOTALS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
     AbstractTotal, {Total: _total, Distinct: _distinct}
 )
