@@ -146,7 +146,7 @@ class PostgresDialect(AbstractDialect):
         )
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
-        # count(distinct) skips a null, but not a row of nulls: that is made null first
+        # count(distinct) skips a null, but not a row that has one: that is made null
         if len(values) == 1:
             counted = values[0].copy()
         else:

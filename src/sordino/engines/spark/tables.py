@@ -322,7 +322,7 @@ class AbstractFrameSource(AbstractSource):
         return int(self._columns_by_place().where(f"{name} IS NULL").count())
 
     def cells(self, place: int) -> pa.Table:
-        # cells of another thousand are not fetched
+        # the most frequent ones alone: a column may have as many as rows
         name = internal([place])[0]
         counted = (
             self
