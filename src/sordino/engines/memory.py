@@ -201,7 +201,10 @@ class MemoryEngine(AbstractEngine):
         opened = lookup(self._tables, table)
         columns = [opened.stored[name] for name in names]
         cells = opened.source.read([column.place for column in columns])
-        natural = [values_of(column.combine_chunks()) for column in cells.columns]
+        # of no columns a source has one that stands for none: it is not read
+        natural = [
+            values_of(cells.column(n).combine_chunks()) for n in range(len(columns))
+        ]
         lists = [
             values
             if column.reading is None
