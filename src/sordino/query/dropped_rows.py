@@ -83,7 +83,6 @@ class Origin(AbstractPassage):
     """What lets rows of open blocks pass, where a table has blocks."""
 
     def counts(self, read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
-        """Yield a count for each column that is read."""
         ids = () if self.ids is None else (self.ids,)
         change = Sensitivity(l0=1, linf=self.most)
         for name in self.lossy:

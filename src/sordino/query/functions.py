@@ -159,7 +159,6 @@ def _compile(source: str, flags: int) -> tuple[ast.Module, tuple[CodeType, ...]]
 
 
 def _functions(module: ast.Module) -> Iterator[Function]:
-    """Yield every function of a module."""
     for node in ast.walk(module):
         if isinstance(node, Function):
             yield node

@@ -39,7 +39,6 @@ class MapStep(AbstractStep):
     function: Udf
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the function and its columns."""
         del catalog
         return call(
             "with_columns",
@@ -92,7 +91,6 @@ class ExplodeStep(AbstractStep):
     limit: int | None
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the column and how many rows are kept."""
         del catalog
         return call("flat_map", column=self.name, max_rows=self.limit)
 

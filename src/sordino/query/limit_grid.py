@@ -1,7 +1,5 @@
 """A grid of limits and bounds, each a request of its own.
 
-A grid of limits and bounds for a request: each choice is a request of its own.
-
 limits to try ── choices ── the request with each of them
 
 The request that tells what each choice of limits and bounds would lose.

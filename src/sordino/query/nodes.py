@@ -77,7 +77,6 @@ class Source(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return nothing."""
         return ()
 
     def describe(self) -> str:
@@ -99,7 +98,6 @@ class Unreadable(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return nothing."""
         return ()
 
     def describe(self) -> str:
@@ -118,11 +116,9 @@ class Project(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the columns that are not merely carried along."""
         shown = [
             name if str(expression) == f"col({name!r})" else f"{name} = {expression}"
             for name, expression in self.columns
@@ -141,11 +137,9 @@ class Filter(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the condition."""
         return f"filter {self.condition}"
 
 
@@ -169,11 +163,9 @@ class KeepRows(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the bound."""
         return f"keep {self.limit} rows per {', '.join(self.per)}"
 
 
@@ -194,11 +186,9 @@ class KeepGroups(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the bound."""
         groups = ", ".join(self.groups)
         return f"keep {self.limit} values of {groups} per {', '.join(self.per)}"
 
@@ -214,11 +204,9 @@ class KeepUnique(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the columns."""
         return f"keep rows that are alone with their {', '.join(self.per)}"
 
 
@@ -239,11 +227,9 @@ class Crowded(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the limit."""
         counted = ", ".join(self.groups) or "rows"
         return f"each {', '.join(self.per)} with more than {self.limit} {counted}"
 
@@ -266,11 +252,9 @@ class Join(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return both sides."""
         return (self.left, self.right)
 
     def describe(self) -> str:
-        """Show how the sides meet."""
         return f"{'left' if self.outer else 'inner'} join on {', '.join(self.on)}"
 
 
@@ -290,11 +274,9 @@ class Explode(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show the column and the cap."""
         cap = "" if self.limit is None else f", at most {self.limit} rows each"
         return f"explode {self.column}{cap}"
 
@@ -316,7 +298,6 @@ class MapRows(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
@@ -342,7 +323,6 @@ class FlatMap(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
@@ -361,7 +341,6 @@ class PublicRows(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return nothing."""
         return ()
 
     def describe(self) -> str:
@@ -388,7 +367,6 @@ class Without(AbstractNode):
         return (self.left, self.right)
 
     def describe(self) -> str:
-        """Show the columns."""
         return f"without those that agree in {', '.join(self.on)}"
 
 
@@ -409,11 +387,9 @@ class Memberships(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show what is counted for whom."""
         groups, per = ", ".join(self.groups), ", ".join(self.per)
         return f"each {groups} of each {per}, with their number"
 
@@ -498,11 +474,9 @@ class Gathered(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the child."""
         return (self.child,)
 
     def describe(self) -> str:
-        """Show whose rows become one."""
         return f"one row per {', '.join(self.per)}"
 
 
@@ -521,11 +495,9 @@ class Kept(AbstractNode):
 
     @property
     def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return nothing."""
         return ()
 
     def describe(self) -> str:
-        """Say which rows were the last to be kept."""
         return f"rows kept as {self.name}: {self.rows.describe()}"
 
 

@@ -313,7 +313,6 @@ class ShowAnswers(AbstractProcess):
         return f"select({', '.join(map(repr, self.names))})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        """Return the keys and some of the answers."""
         for name in self.names:
             _refuse_unknown(answer, name)
         shown = [name for name in self.names if name not in answer.keys]
@@ -334,7 +333,6 @@ class RenameAnswers(AbstractProcess):
         return f"rename({dict(self.names)!r})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        """Return the same numbers under other names."""
         renamed = dict(self.names)
         for old in renamed:
             _refuse_unknown(answer, old)
@@ -367,7 +365,6 @@ class RenameAnswers(AbstractProcess):
 
 
 def _refuse_unknown(answer: NoisyRows, name: str) -> None:
-    """Refuse a name that no column has."""
     if name not in answer.table.column_names:
         raise unknown("column of the answer", name, answer.table.column_names)
 

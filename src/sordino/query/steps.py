@@ -186,7 +186,6 @@ class Select(AbstractStep):
     names: tuple[str, ...]
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the columns."""
         del catalog
         return call("select", columns=list(self.names))
 
@@ -208,7 +207,6 @@ class Rename(AbstractStep):
     """(old, new)"""
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the old names and the new ones."""
         del catalog
         return call("rename", columns=worded_pairs(self.names))
 
@@ -232,7 +230,6 @@ class Where(AbstractStep):
     condition: AbstractExpression
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the condition."""
         del catalog
         return call("filter", condition=self.condition.words)
 
@@ -258,7 +255,6 @@ class WithColumns(AbstractStep):
     columns: tuple[tuple[str, AbstractExpression], ...]
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the columns in their order."""
         del catalog
         return call(
             "with_columns",
@@ -342,7 +338,6 @@ class FillNull(AbstractStep):
     values: tuple[tuple[str, Any], ...]
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the values."""
         del catalog
         return call(
             "fill_null",
@@ -352,7 +347,6 @@ class FillNull(AbstractStep):
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the rows with the columns written anew."""
         clamps = []
         for name, value in self.values:
             whole = isinstance(value, int) and not isinstance(value, bool)
@@ -370,7 +364,6 @@ class Enforce(AbstractStep):
     constraints: tuple[AbstractConstraint, ...]
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the bounds in their order."""
         del catalog
         return call(
             "enforce", constraints=[constraint.words for constraint in self.constraints]

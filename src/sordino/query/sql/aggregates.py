@@ -187,7 +187,6 @@ class Asking:
 
 
 def _fresh(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken."""
     number, fresh = 1, name
     while fresh in taken:
         number += 1

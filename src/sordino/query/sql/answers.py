@@ -48,11 +48,9 @@ class AnswerScope(AbstractScope):
 
     @property
     def tables_by_name(self) -> AbstractCatalog:
-        """Return the tables of the session."""
         return self.rows.catalog
 
     def facts(self) -> Schema:
-        """Return keys and answers as expressions see them."""
         keys = [(key.name, Column(key.value.type)) for key in self.keys]
         answers = [
             (name, Column(aggregate.type)) for name, aggregate in self.asked.items()

@@ -84,7 +84,6 @@ def _refuse_behind(clause: Clause, ways: list[list[Set]]) -> None:
 
 
 def _refuse_many(group: Clause, ways: list[list[Set]]) -> None:
-    """Refuse more groupings than one release should have."""
     number = 1
     for way in ways:
         number *= len(way)

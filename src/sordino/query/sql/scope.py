@@ -137,11 +137,9 @@ class RowScope(AbstractScope):
 
     @property
     def tables_by_name(self) -> AbstractCatalog:
-        """Return the tables of the session."""
         return self.catalog
 
     def facts(self) -> Schema:
-        """Return the columns of the query."""
         return self.schema
 
     def with_query(self, query: Query) -> "RowScope":
@@ -155,7 +153,6 @@ class RowScope(AbstractScope):
         return is_weighed(Expression(tree), weighed, self.schema)
 
     def column(self, clause: Clause) -> Value:
-        """Return a column."""
         return self.value_of(col(self.column_name(clause)))
 
     def column_name(self, clause: Clause) -> str:
