@@ -19,8 +19,8 @@ Kernel: sensitivity.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
@@ -52,7 +52,7 @@ class AbstractNode(ABC):
     @cached_property
     def inputs(self) -> "tuple[AbstractNode, ...]":
         """Nodes whose rows this one takes, from its fields."""
-        return tuple(getattr(self, name) for name in _input_names(self))
+        return tuple(map(partial(getattr, self), _input_names(type(self))))
 
     @abstractmethod
     def describe(self) -> str:
@@ -360,13 +360,14 @@ class Kept(AbstractNode):
 
 def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
     """Return a node that takes its rows from other nodes."""
-    given = dict(zip(_input_names(node), inputs, strict=True))
-    copy: AbstractNode = replace(node, **given)
+    sources = dict(zip(_input_names(node.__class__), inputs, strict=True))
+    copy: AbstractNode = replace(node, **sources)
     return copy
 
 
-def _input_names(node: AbstractNode) -> tuple[str, ...]:
-    return tuple(name for name in _INPUTS if hasattr(node, name))
+@cache
+def _input_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name in _INPUTS)
 
 
 def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
