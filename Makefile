@@ -27,7 +27,7 @@ check fast test coverage: export PYTHONDONTWRITEBYTECODE :=
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help venv demo test lint check fast bench coverage audit night mutants wheel \
+.PHONY: help venv demo test lint check fast bench coverage audit evening night mutants wheel \
 	pythons picture format clean
 
 help:  ## list the targets
@@ -78,6 +78,9 @@ night: $(READY)  ## ask the newest engines about files and tables that lie; name
 	@$(NEWEST_PIP) --no-build-isolation --no-deps -e .
 	@SORDINO_PROFILE=night $(NEWEST)/bin/python -m pytest --quiet $(LIARS)
 	@$(NEWEST)/bin/python -m tests.plan_names
+
+evening: $(READY) $(BROWSER)  ## ask a sample of the night, drawn by the date; MINUTES=60 SEED=20261123
+	@$(BIN)/python -m tests.evening --minutes $(MINUTES) $(and $(filter-out 1,$(SEED)),--seed $(SEED))
 
 mutants: $(READY)  ## plant errors in a copy, print what no test notices; MINUTES=60 SEED=1
 	@nice $(BIN)/python -m tests.mutants --minutes $(MINUTES) --seed $(SEED) $(MORE)

@@ -5,7 +5,6 @@ says is in no failure of ours.
 """
 
 import hashlib
-import os
 import sys
 from collections import defaultdict
 from collections.abc import Generator
@@ -13,13 +12,16 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
+from tests.effort import EXAMPLES, PROFILE
+
 SPARK = "frame of Spark"
 """Cases of this name start Spark, which takes seconds."""
 
-settings.register_profile("dev", max_examples=10, deadline=None)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
-settings.register_profile("night", max_examples=5_000, deadline=None)
-settings.load_profile(os.environ.get("SORDINO_PROFILE", "dev"))
+for name, examples in EXAMPLES.items():
+    settings.register_profile(
+        name, max_examples=examples, deadline=None, derandomize=name in {"trial", "ci"}
+    )
+settings.load_profile(PROFILE)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is slow

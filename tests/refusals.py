@@ -10,6 +10,7 @@ import pytest
 import sordino as sd
 from sordino.errors import SordinoError, show
 from sordino.query.builder import Query
+from tests.batches import Batched, for_each
 
 PRIVATE: Final = "Ursula-4711"
 """A private text; a private number is made of it."""
@@ -127,6 +128,6 @@ def assert_silent(error: BaseException) -> None:
             assert_silent(one)
 
 
-def refusals(*cases: Refused) -> pytest.MarkDecorator:
-    """Run a test once for each case."""
-    return pytest.mark.parametrize("case", cases, ids=[one.name for one in cases])
+def refusals(*cases: Refused) -> Batched:
+    """Ask a test all cases, as one."""
+    return for_each("case", cases, ids=[one.name for one in cases])

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import sordino
+from tests.batches import for_each
 from tests.decisions import FOLDER, index
+from tests.mutants.planted import PLANTED
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "sordino"
@@ -51,7 +53,7 @@ UNCALLED = {
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
+@for_each("page", PAGES, ids=[str(p.relative_to(ROOT)) for p in PAGES])
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Python blocks of a page run from top to bottom and print what they show.
 
@@ -65,7 +67,7 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
 
 
-@pytest.mark.parametrize("name", dir(sordino))
+@for_each("name", dir(sordino))
 def test_public_name_is_documented(name: str) -> None:
     """A public name exists, says what it is, and stands in the reference."""
     public = getattr(sordino, name)
@@ -74,7 +76,7 @@ def test_public_name_is_documented(name: str) -> None:
     assert f"`{name}`" in (ROOT / "docs/reference.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", dir(sordino))
+@for_each("name", dir(sordino))
 def test_signatures_are_true(name: str) -> None:
     """A signature in the reference names the parameters that there are, in order."""
     reference = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
@@ -129,8 +131,8 @@ def test_every_decision_is_in_the_index() -> None:
 def test_every_room_has_its_law() -> None:
     """A page in the law book, which the room and the book's first page link."""
     rooms = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
-    pages = sorted(path.stem for path in (ROOT / "docs/law").glob("[a-z]*.md"))
-    assert pages == rooms
+    pages = {path.stem for path in (ROOT / "docs/law").glob("[a-z]*.md")}
+    assert pages - {"tests"} == set(rooms)
     book = (ROOT / "docs/law/README.md").read_text(encoding="utf-8")
     for room in rooms:
         assert f"docs/law/{room}.md" in (SOURCE / room / "__init__.py").read_text()
@@ -143,3 +145,41 @@ def test_the_law_names_tests_that_are_there() -> None:
     for page in (ROOT / "docs/law").glob("*.md"):
         named = set(re.findall(r"\btest_\w+\.py", page.read_text(encoding="utf-8")))
         assert named <= there, page.name
+
+
+def lemmas_held() -> dict[str, set[str]]:
+    """Return the lemmas and theorems of each proof that a law is named for."""
+    held: dict[str, set[str]] = {}
+    page = (ROOT / "docs/law/tests.md").read_text(encoding="utf-8")
+    for row in re.findall(r"^\| ([a-z-]+ [^|]*) \|", page, re.MULTILINE):
+        proof, words = row.split(",")[0].split(" ", 1)
+        names = re.findall(r"\d+", words)
+        held.setdefault(proof, set()).update(
+            names, ["theorem"] if "theorem" in words else []
+        )
+    return held
+
+
+def test_every_lemma_has_a_law() -> None:
+    """What is proved on paper is asked of the code, by a test that is named."""
+    lacking = {}
+    held = lemmas_held()
+    for path in sorted((ROOT / "docs/proofs").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        stated = set(re.findall(r"^(?:\*\*|## )Lemma (\d+)", text, re.MULTILINE))
+        if re.search(r"^(?:\*\*|## )Theorem", text, re.MULTILINE):
+            stated.add("theorem")
+        if missing := stated - held.get(path.stem, set()):
+            lacking[path.stem] = missing
+    assert lacking == {}
+
+
+def test_the_law_names_errors_that_are_planted() -> None:
+    """A law that is said to bite has its error among those that must die."""
+    page = (ROOT / "docs/law/tests.md").read_text(encoding="utf-8")
+    named = {
+        error.strip()
+        for row in re.findall(r"^\| [a-z-]+ .*\| ([^|]*) \|$", page, re.MULTILINE)
+        for error in row.split(";")
+    }
+    assert named - {error.says for error in PLANTED} == {"-", "planted error"}

@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
+from tests.batches import for_each
 from tests.test_imports import imports, module_of, trees
 
 ROOT: Final = Path(__file__).parent.parent
@@ -54,13 +53,13 @@ def test_rings_are_those_that_are_known() -> None:
     }
 
 
-@pytest.mark.parametrize("ring", RINGS)
+@for_each("ring", RINGS)
 def test_a_ring_reaches_no_further(ring: str) -> None:
     """What it imports from outside is listed, and the list only shrinks."""
     assert sorted(reached(ring)) == RINGS[ring]["reaches"]
 
 
-@pytest.mark.parametrize("ring", RINGS)
+@for_each("ring", RINGS)
 def test_the_size_of_a_ring_is_told(ring: str) -> None:
     """CONTRIBUTING says how much must be read, true to a twentieth."""
     told = (ROOT / "CONTRIBUTING.md").read_text()

@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.batches import for_each
 from tests.test_names import SOURCE, syntax
 
 VAGUE: Final = frozenset({
@@ -96,7 +95,7 @@ def test_the_list_of_variables_shrinks() -> None:
     assert {where: names for where, names in gone.items() if names} == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "code",
     [
         "found = price(query)",

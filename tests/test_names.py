@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple, final
 
-import pytest
+from tests.batches import for_each
 
 SOURCE: Final = Path(__file__).parent.parent / "src" / "sordino"
 
@@ -181,13 +181,13 @@ def test_every_exception_is_one() -> None:
     assert {("function", name) for name in VERBS_ALL_THE_SAME} <= names
 
 
-@pytest.mark.parametrize("name", ["opened", "made", "beside", "watching", "told"])
+@for_each("name", ["opened", "made", "beside", "watching", "told"])
 def test_a_bare_participle_is_caught(name: str) -> None:
     """The rule sees those that the first version was full of."""
     assert is_bare(name)
 
 
-@pytest.mark.parametrize("name", ["open_table", "price", "seed", "is_bounded", "read"])
+@for_each("name", ["open_table", "price", "seed", "is_bounded", "read"])
 def test_verbs_and_nouns_are_let_through(name: str) -> None:
     """What a reader expects is not refused."""
     assert not is_bare(name)

@@ -17,6 +17,7 @@ from sordino.expressions.logic import AT_LEAST, AT_MOST
 from sordino.losses.budgets.blocks import Blocks
 from sordino.query import blocks_read
 from sordino.query.blocks_read import admissible_blocks
+from tests.batches import for_each
 from tests.dice import Dice, rolled
 
 _SEED: Final = 20_261_123
@@ -92,7 +93,7 @@ def complaints(kinds: tuple[Blocks, str], seed: int) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("kinds", KINDS.values(), ids=list(KINDS))
+@for_each("kinds", KINDS.values(), ids=list(KINDS))
 def test_a_block_with_a_row_that_passes_is_admitted(
     kinds: tuple[Blocks, str],
 ) -> None:
@@ -120,7 +121,7 @@ def test_blocks_without_such_a_row_are_left_out() -> None:
     assert not admissible_blocks((day > dt.date(2027, 1, 1)).tree, "day", ends)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rule",
     [
         (AT_LEAST, lambda low, _, values: low >= values[0]),

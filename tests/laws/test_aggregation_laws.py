@@ -19,6 +19,7 @@ from sordino.plan.purchase import best_purchase, plan_text
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.tables import open_catalog
+from tests.batches import for_each, sampled
 from tests.cases import AGGREGATIONS, ENGINES
 
 QUIET: Final = sd.PureDP(10**9)
@@ -80,9 +81,9 @@ def released(name: str, engine: AbstractEngine) -> Release:
     return Release.of(purchase, answer, plan_text(purchase))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", AGGREGATIONS)
-@pytest.mark.sampled(5)
+@sampled(5)
+@for_each("engine", ENGINES)
+@for_each("name", AGGREGATIONS)
 def test_without_noise_an_answer_is_what_its_name_says(name: str, engine: str) -> None:
     """For every engine, answers are those of plain Python, but for the grid.
 

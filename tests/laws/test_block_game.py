@@ -16,8 +16,7 @@ from functools import cache
 from itertools import combinations, product
 from typing import Final, final
 
-import pytest
-
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled
 
 SEED: Final = 20_261_122
@@ -139,8 +138,8 @@ def test_the_best_analyst_reaches_the_largest_limits_and_no_more() -> None:
         assert advantage(*game, HONEST) == promise(*game)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("name", MUTANTS)
 def test_a_ledger_that_charges_less_is_beaten(name: str) -> None:
     """Each way to charge less than every block of the cover breaks the promise."""
     beaten = [

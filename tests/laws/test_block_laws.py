@@ -8,13 +8,12 @@ for every filter that adds up, and the pricings that are wrong let it beyond.
 from collections.abc import Callable
 from typing import Final
 
-import pytest
-
 from sordino.losses.budgets.filters import AbstractFilter
 from sordino.losses.budgets.limits import FILTERS, filter_for
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import PureDP
 from tests.adversary import response, reveal
+from tests.batches import for_each
 from tests.block_adversary import Pricing, part, root, worst_in_blocks
 
 LIMITS: Final[dict[str, Callable[[], AbstractFilter]]] = {
@@ -33,7 +32,7 @@ SHAPES: Final = ((2, 1), (2, 2), (3, 2))
 """How many blocks there are, and into how many a person may come."""
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "shape"),
     [
         (name, shape)
@@ -50,7 +49,7 @@ def test_nobody_gets_beyond_so_many_limits(name: str, shape: tuple[int, int]) ->
         assert reached <= float(promise.delta_at(epsilon)) * (1 + 1e-9) + 1e-12
 
 
-@pytest.mark.parametrize(("shape", "epsilon"), [((2, 1), "0.8"), ((2, 2), "1.6")])
+@for_each(("shape", "epsilon"), [((2, 1), "0.8"), ((2, 2), "1.6")])
 def test_an_analyst_comes_close_to_the_promise(
     shape: tuple[int, int], epsilon: str
 ) -> None:
@@ -60,7 +59,7 @@ def test_an_analyst_comes_close_to_the_promise(
     assert reached >= 0.99 * float(limit.times(shape[1]).promise.delta_at(epsilon))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "pricing"),
     [
         *((name, part) for name in LIMITS),

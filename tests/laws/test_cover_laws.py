@@ -24,6 +24,7 @@ from sordino.query.node_rules import Cover, Covers, covers_of
 from sordino.query.nodes import AbstractNode, Gathered, Join, Project
 from sordino.session import tables as open_blocks
 from sordino.session.tables import Catalog, keep_open_blocks
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import (
     JOINS_PRIVATE,
@@ -332,7 +333,9 @@ MUTANTS: Final[dict[str, tuple[Callable[[Patch], None], tuple[Step, ...]]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("mutant", "steps"), MUTANTS.values(), ids=list(MUTANTS))
+@sampled(1, 4)
+@sampled(1, 2)
+@for_each(("mutant", "steps"), MUTANTS.values(), ids=list(MUTANTS))
 def test_a_broken_rule_is_caught(
     mutant: Callable[[Patch], None], steps: tuple[Step, ...], monkeypatch: Patch
 ) -> None:

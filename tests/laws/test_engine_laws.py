@@ -15,6 +15,7 @@ from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.query.nodes import Question
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import Claim, claim
 from tests.doors import DOORS
@@ -78,8 +79,9 @@ def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
     assert not list(disagreements(shrinking(data)))
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.sampled(1)
+@sampled(1, 8)
+@sampled(1, 5)
+@for_each("door", DOORS)
 def test_every_door_leads_to_the_same_answers(door: str) -> None:
     """For any database and any question, whatever holds the private rows."""
 

@@ -3,16 +3,15 @@
 import inspect
 from typing import Any
 
-import pytest
-
 import sordino.losses
 import sordino.noise
 from sordino.losses.loss import Loss
 from sordino.noise.additive import AbstractMechanism
+from tests.batches import for_each
 from tests.cases import LOSSES, MECHANISMS, SELECTIONS, SUMS, THRESHOLDS
 from tests.shipped import shipped
 
-every_mechanism = pytest.mark.parametrize(
+every_mechanism = for_each(
     "kind",
     shipped(AbstractMechanism, sordino.noise),
     ids=lambda kind: kind.__name__,
@@ -42,9 +41,7 @@ def test_every_map_says_why_it_holds(kind: type[Any]) -> None:
     assert any(words in reason for words in reasons)
 
 
-@pytest.mark.parametrize(
-    "kind", shipped(Loss, sordino.losses), ids=lambda kind: kind.__name__
-)
+@for_each("kind", shipped(Loss, sordino.losses), ids=lambda kind: kind.__name__)
 def test_every_loss_is_a_case(kind: type[Any]) -> None:
     """Each form of loss stands in tests/cases.py, and so under the laws."""
     assert kind in {type(loss) for loss in LOSSES.values()}

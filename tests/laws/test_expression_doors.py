@@ -3,7 +3,6 @@
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 import sordino as sd
 from sordino.engines.conformance import plans
@@ -15,6 +14,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.expressions.language import col
 from sordino.expressions.schema import arrow_type
 from sordino.session.tables import open_catalog
+from tests.batches import for_each, sampled
 from tests.doors import DOORS, across
 
 ROWS = 30
@@ -39,8 +39,8 @@ def answer(engine: AbstractEngine, form: Form, door: str) -> Any:
     return comparable_answer(asked, engine.answer(asked))
 
 
-@pytest.mark.parametrize(("form", "door"), across(FORMS), ids=str)
-@pytest.mark.sampled(7)
+@sampled(7, 160)
+@for_each(("form", "door"), across(FORMS), ids=str)
 def test_operations_agree_by_every_door(form: Form, door: str) -> None:
     """A database gives what Python gives, for each operation and each door."""
     plain = "arrow" if DOORS[door].nan and DOORS[door].nul else door

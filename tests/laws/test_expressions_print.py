@@ -4,10 +4,9 @@ import datetime as dt
 import math
 from typing import Any, Final
 
-import pytest
-
 from sordino.engines.conformance.operations import FORMS, Form
 from sordino.expressions.language import Expression, col, lit, when
+from tests.batches import for_each
 
 NAMES: Final[dict[str, Any]] = {
     "col": col,
@@ -28,7 +27,7 @@ def printed(form: Form) -> Expression:
     return made
 
 
-@pytest.mark.parametrize("form", PUBLIC, ids=str)
+@for_each("form", PUBLIC, ids=str)
 def test_an_expression_is_read_back_as_it_is_shown(form: Form) -> None:
     """For any operation: its text, evaluated, is the same expression."""
     assert printed(form).same(form.on_columns())

@@ -19,6 +19,7 @@ from sordino.noise.key_rounds import TopKeys, TopScores, fit_top_keys
 from sordino.plan.candidates import plans
 from sordino.query.request import Request
 from sordino.session.tables import open_catalog
+from tests.batches import for_each, sampled
 
 Scores = Mapping[int, int]
 Law = dict[tuple[int, ...], float]
@@ -107,8 +108,8 @@ def fitted(case: Asked) -> TopKeys:
     return fit_top_keys(*case)
 
 
-@pytest.mark.parametrize("case", KNOWN + UNKNOWN, ids=repr)
-@pytest.mark.sampled(4)
+@sampled(4)
+@for_each("case", KNOWN + UNKNOWN, ids=repr)
 def test_no_law_is_beyond_its_price(case: Asked) -> None:
     """For drawn neighbours of either kind of keys the price is an upper bound."""
     dice, top = random.Random(5), fitted(case)
@@ -148,8 +149,8 @@ def test_the_end_hides_new_keys_and_no_more() -> None:
     assert seen(top.end) <= float(top.seen) < seen(top.end - 1)
 
 
-@pytest.mark.parametrize("case", [KNOWN[3], UNKNOWN[2]], ids=repr)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("case", [KNOWN[3], UNKNOWN[2]], ids=repr)
 def test_draws_follow_the_law(case: Asked) -> None:
     """Chi-squared of 4,000 lists; a false alarm once in ten million runs."""
     scores, top = [4, 1, 1, 0, 3], fitted(case)
@@ -197,12 +198,13 @@ ASKED: Final = (
     sd.count_ids(),
     sd.sum("x", 0, 5),
     sd.sum("x", -3, 5),
+    sd.sum("x", -5, 5),
 )
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-@pytest.mark.parametrize("by", ASKED, ids=repr)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("engine", ["memory", "duckdb"])
+@for_each("by", ASKED, ids=repr)
 def test_scores_move_within_their_width(by: Any, engine: str) -> None:
     """Of drawn tables that differ by an id, of which one group holds two rows."""
     dice = random.Random(3)
@@ -243,6 +245,21 @@ def test_rows_that_come_and_go_are_twice_as_wide() -> None:
     _, second = scores_of(request, table_of(after), unit, "memory")
     assert plan.scores.width == 2
     assert second["V"] - first["V"] - (0 - first["U"]) == 2
+
+
+def test_sums_of_both_signs_are_twice_as_wide() -> None:
+    """An id may raise one group by all that it has, and lower another by as much."""
+    query = sd.table("t").enforce(
+        sd.MaxGroupsPerID("g", 2), sd.MaxRowsPerGroupPerID("g", 1)
+    )
+    request = query.group_by("g").top(2, by=sd.sum("x", -5, 5))
+    rest = [("b", "U", 1), ("b", "V", 1)]
+    rows, unit = [*rest, ("a", "U", 9), ("a", "V", -9)], sd.AddRowsWithID("p")
+    plan, after = scores_of(request, table_of(rows), unit, "memory")
+    _, before = scores_of(request, table_of(rest), unit, "memory")
+    moved = {group: after[group] - before[group] for group in "UV"}
+    assert moved == {"U": 5, "V": -5}
+    assert plan.scores.width == moved["U"] - moved["V"]
 
 
 def test_a_replaced_row_is_twice_as_wide() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import sordino as sd
+from tests.batches import for_each, sampled
 from tests.cases import THRESHOLDS
 
 BUDGETS: dict[str, Any] = {
@@ -27,11 +28,11 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize(
+@sampled(14)
+@for_each(
     ("kind", "name"), PAIRS, ids=[f"{kind.__name__} {name}" for kind, name in PAIRS]
 )
-@pytest.mark.parametrize("d_in", [1, Fraction(7, 2)], ids=str)
-@pytest.mark.sampled(14)
+@for_each("d_in", [1, Fraction(7, 2)], ids=str)
 def test_the_least_noise_within_a_loss(kind: Any, name: str, d_in: Any) -> None:
     """The answer's own map is within the loss, and with 0.1 % less noise it is not."""
     budget = BUDGETS[name]
@@ -76,9 +77,9 @@ def fits(case: int) -> tuple[sd.ApproxDP, tuple[int, Any, int]]:
     return sd.ApproxDP(epsilon, delta), (keys, rng.randint(each, keys * each), each)
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("case", range(5))
-@pytest.mark.parametrize("name", THRESHOLDS)
+@sampled(5)
+@for_each("case", range(5))
+@for_each("name", THRESHOLDS)
 def test_a_fitted_threshold_is_within_its_loss(name: str, case: int) -> None:
     """For any budget and distance the map of what was fitted is within the budget.
 

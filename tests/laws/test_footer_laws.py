@@ -8,7 +8,6 @@ file. "All values of this chunk are missing" may be taken as content; then it is
 of every question.
 """
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import nan
@@ -38,12 +37,14 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
 from sordino.expressions.language import col, lit, when
 from sordino.query.nodes import AbstractNode, Question, Source
+from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT, in_duckdb_order
+from tests.effort import by_night, often
 from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write_honest
 
 GROUPS: Final = 6
 SOME: Final = (0, 2, 5)
-PARTS: Final = 1 if os.environ.get("SORDINO_PROFILE") == "night" else 4
+PARTS: Final = often(12, 1)
 """Of the slow law each lie is asked a part of the questions; by night, all."""
 MOST: Final = 100
 """More questions than there are."""
@@ -237,7 +238,8 @@ def moved(
     return wrong
 
 
-@pytest.mark.parametrize("way", WAYS)
+@sampled(1, 2)
+@for_each("way", WAYS)
 def test_no_footer_is_believed(way: str, tmp_path: Path) -> None:
     """For some lies, whoever reads: only what is decoded decides about an answer."""
     assert moved(WAYS[way], tmp_path, [(lie, None) for lie in FEW], 6) == {}
@@ -274,6 +276,7 @@ LARGE: Final = 70 * 122_880
 """Rows of a size at which passes wake up that split rows, in kilobytes."""
 
 
+@by_night
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_no_footer_of_a_file_of_millions_is_believed(tmp_path: Path) -> None:
@@ -304,7 +307,8 @@ def large_questions(rows: AbstractNode) -> Iterator[Question]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
+@sampled(1, 2)
+@for_each("way", WAYS)
 def test_no_footer_at_all_is_believed(way: str, tmp_path: Path) -> None:
     """The same for every lie, told of all row groups and of some."""
     every = [(lie, None) for lie in LIES]

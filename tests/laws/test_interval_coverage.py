@@ -5,7 +5,6 @@ own. Each check lets pass what has the stated coverage but once in 1e9 runs
 (`FALSE_ALARM`); there are fewer than 200 of them.
 """
 
-import os
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,9 +15,11 @@ import pytest
 from numpy.typing import NDArray
 
 import sordino as sd
+from tests.batches import for_each, sampled
+from tests.effort import often
 from tests.statistics import is_at_least, is_at_most
 
-REPETITIONS = {"night": 20_000}.get(os.environ.get("SORDINO_PROFILE", ""), 2_000)
+REPETITIONS = often(2_000, 20_000)
 BUDGET = sd.ApproxDP(1, "1e-6")
 LOW, HIGH = 0.0, 100.0
 FACTS = {"x": sd.Column("f64", nullable=False, nan=False)}
@@ -104,9 +105,10 @@ def held(release: Any, exact: Any, name: str) -> NDArray[np.bool_]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("per_id", [0, 5])
-@pytest.mark.parametrize("size", [1, 10, 100, 1000])
-@pytest.mark.parametrize("asked", ["n", "m", "ntmv", "nms"])
+@sampled(1, 8)
+@for_each("per_id", [0, 5])
+@for_each("size", [1, 10, 100, 1000])
+@for_each("asked", ["n", "m", "ntmv", "nms"])
 def test_known_groups_of_every_size_are_held(
     asked: str, size: int, per_id: int
 ) -> None:
@@ -129,9 +131,10 @@ def threshold(asked: str, per_id: int) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("per_id", [0, 5])
-@pytest.mark.parametrize("asked", ["n", "m", "ntmv"])
-@pytest.mark.parametrize("share", [0.8, 1.0, 1.25, 3.0])
+@sampled(1, 6)
+@for_each("per_id", [0, 5])
+@for_each("asked", ["n", "m", "ntmv"])
+@for_each("share", [0.8, 1.0, 1.25, 3.0])
 def test_groups_that_show_are_held_given_that_they_show(
     asked: str, share: float, per_id: int
 ) -> None:
@@ -149,7 +152,7 @@ def test_groups_that_show_are_held_given_that_they_show(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("per_id", [0, 5])
+@for_each("per_id", [0, 5])
 def test_intervals_over_all_groups_are_caught(per_id: int) -> None:
     """The intervals of before, for all groups, shown or not, are too often wrong."""
     size = round(threshold("n", per_id) * 0.8)
@@ -171,8 +174,8 @@ CHOICES: dict[str, Any] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("name", CHOICES)
+@for_each("known", [True, False])
+@for_each("name", CHOICES)
 def test_choices_lie_within_the_ranks_told(name: str, *, known: bool) -> None:
     """Of 2,000 groups that show 95 % of the answers are no more ranks off than told.
 
@@ -197,7 +200,7 @@ def test_choices_lie_within_the_ranks_told(name: str, *, known: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.5, 0.9])
+@for_each("share", [0.5, 0.9])
 def test_shorter_intervals_are_caught(share: float) -> None:
     """Intervals of known groups that are shorter by a share hold too seldom.
 

@@ -12,6 +12,7 @@ import pytest
 
 import sordino as sd
 from sordino.aggregations import sum as sums
+from tests.batches import for_each, sampled
 
 GROUPS: Final = 60
 BUDGETS: Final[dict[str, Any]] = {
@@ -71,10 +72,10 @@ def beyond(name: str, keys: str, noise: Any, *beside: str) -> int:
     return int(((low < least - slack) | (high > most + slack)).sum())
 
 
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("noise", BUDGETS)
-@pytest.mark.parametrize("keys", KEYS)
-@pytest.mark.parametrize("name", RANGES)
+@sampled(8, 24)
+@for_each("noise", BUDGETS)
+@for_each("keys", KEYS)
+@for_each("name", RANGES)
 def test_intervals_stay_where_answers_can_be(name: str, keys: str, noise: str) -> None:
     """Alone, and told by the numbers of a column that count and mean share."""
     assert beyond(name, keys, noise) == 0

@@ -17,6 +17,7 @@ from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.plan.price import Price, price_request
 from sordino.query.joins import _bound_pairs
 from sordino.session.tables import Catalog, open_catalog
+from tests.batches import for_each
 
 BUDGET = sd.ApproxDP(1, "1e-6")
 LEFT: dict[str, list[Any]] = {"id": [], "g": [], "x": []}
@@ -29,6 +30,7 @@ for who, here, copy in itertools.product([1, 2], "abc", range(4)):
 ON_LEFT: dict[str, tuple[Any, ...]] = {
     "rows": (sd.MaxRowsPerID(3),),
     "rows of groups": (sd.MaxRowsPerGroupPerID("g", 2), sd.MaxGroupsPerID("g", 2)),
+    "a row of groups": (sd.MaxRowsPerGroupPerID("g", 1), sd.MaxGroupsPerID("g", 2)),
     "all": (
         sd.MaxRowsPerGroupPerID("g", 2),
         sd.MaxGroupsPerID("g", 2),
@@ -99,8 +101,8 @@ def priced(bounds: Any, by: Any) -> sd.Sensitivity:
 BOUNDS = list(itertools.product(ON_LEFT, ON_RIGHT))
 
 
-@pytest.mark.parametrize("by", [("g",), ("h",), ("g", "h")], ids=str)
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@for_each("by", [("g",), ("h",), ("g", "h")], ids=str)
+@for_each("bounds", BOUNDS, ids=str)
 def test_a_person_moves_pairs_within_the_price(bounds: Any, by: Any) -> None:
     """For each pair of bounds, the groups that move are within the sensitivity."""
     known, moved = priced(bounds, by), moves(bounds, by)
@@ -110,7 +112,7 @@ def test_a_person_moves_pairs_within_the_price(bounds: Any, by: Any) -> None:
     assert max(moved.values()) <= known.linf
 
 
-@pytest.mark.parametrize("right", ON_RIGHT)
+@for_each("right", ON_RIGHT)
 def test_the_price_of_pairs_of_a_group_is_reached(right: str) -> None:
     """Two rows of a group meet every row of the other table: no lesser bound holds."""
     bounds = "rows of groups", right

@@ -16,6 +16,7 @@ import pytest
 import sordino as sd
 from sordino.aggregations.measurement import KeptMeasurements, joint_loss
 from sordino.losses.thresholded import ThresholdedLoss, threshold_loss
+from tests.batches import for_each, sampled
 from tests.oracles import Worlds, breach, gaussian, mp, mpf, real, response, worst
 
 SEED = 7
@@ -82,8 +83,8 @@ def shortest(loss: Any, case: Drawn) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("case", range(14))
-@pytest.mark.sampled(4)
+@sampled(4)
+@for_each("case", range(14))
 def test_no_case_costs_more_than_the_joint_loss(case: int) -> None:
     """Never below, and above by at most what new keys and blocks of cases bring."""
     given = drawn(case)
@@ -102,7 +103,7 @@ def test_keys_that_are_forgotten_are_caught(monkeypatch: pytest.MonkeyPatch) -> 
     assert min(shortest(joint_loss(*given), given)) < -0.2
 
 
-@pytest.mark.parametrize("keys", [3, 9, 40, 200])
+@for_each("keys", [3, 9, 40, 200])
 def test_a_block_of_cases_bounds_each_of_its_cases(keys: int) -> None:
     """For any number of new keys, the block it lies in is priced no lower.
 

@@ -34,6 +34,7 @@ from sordino.query.nodes import (
     Source,
     nodes_below,
 )
+from tests.batches import for_each, sampled
 from tests.dice import Dice, shrinking
 from tests.distances import claim
 from tests.drawn_queries import asked, drawn
@@ -97,8 +98,8 @@ def disagreements(name: str, dice: Dice) -> list[Question]:
     ]
 
 
-@pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("name", ENGINES)
 def test_kept_rows_answer_as_rows_anew(name: str) -> None:
     """For any database and any question, asked first or again, and after forgetting."""
 
@@ -166,8 +167,8 @@ def other_rows(engine: AbstractEngine) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["duckdb", "sqlite", "memory"])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("name", ["duckdb", "sqlite", "memory"])
 def test_all_questions_are_about_the_same_rows(name: str) -> None:
     """Whatever columns a question names, kept or anew, it is about the same rows."""
     assert not other_rows(ENGINES[name]())

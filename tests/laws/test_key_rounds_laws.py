@@ -18,6 +18,7 @@ from scipy.special import log_ndtr, ndtr
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.thresholded import RoundsLoss
+from sordino.noise import key_rounds
 from sordino.noise.key_rounds import (
     FRACTION_BITS,
     KeyRounds,
@@ -26,6 +27,7 @@ from sordino.noise.key_rounds import (
     fit_key_rounds,
     weight_steps,
 )
+from tests.batches import for_each
 
 F = Fraction
 SEED = 20261122
@@ -168,10 +170,8 @@ def test_many_settings_tell_no_more_than_is_priced() -> None:
     assert broken(drawn(2000), priced)[0] == 0
 
 
-@pytest.mark.parametrize("keys", [1, 2, 5, 20, 300])
-@pytest.mark.parametrize(
-    ("epsilon", "delta"), [("1", "1e-6"), ("0.05", "1e-10"), ("4", "0.01")]
-)
+@for_each("keys", [1, 2, 5, 20, 300])
+@for_each(("epsilon", "delta"), [("1", "1e-6"), ("0.05", "1e-10"), ("4", "0.01")])
 def test_what_is_fitted_is_within_the_budget_and_uses_it(
     keys: int, epsilon: str, delta: str
 ) -> None:
@@ -232,6 +232,20 @@ def test_certain_keys_and_no_keys_have_their_losses() -> None:
     assert alone.loss().epsilon_at("1e-3") == pytest.approx(noise, rel=1e-6)
 
 
+def test_a_block_of_cases_costs_what_its_worst_case_costs() -> None:
+    """However many of an id's keys are its own: no case is dearer than its block."""
+    found = KeyRounds(200, (F(2), F(3)), (F(4), F(5)))
+    told = (ToldNumbers(F(1, 3), F(1, 150)),)
+    wrong = []
+    for block in key_rounds._blocks(found.keys):
+        breach, loss = found._case(block, told)
+        for own in range(block.least, block.most + 1):
+            case, alone = found._case(key_rounds._Block(own, own), told)
+            if case > breach or alone.delta_at(1) > loss.delta_at(1):
+                wrong.append(own)
+    assert wrong == []
+
+
 def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:
     """For ids with one key left, and for ids that have all of theirs."""
     for keys in (1, 16, 81):
@@ -240,7 +254,7 @@ def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:
         assert rounds.threshold**4 == 40**4 * keys
 
 
-@pytest.mark.parametrize("epsilon", ["1e-300", "1e-30"])
+@for_each("epsilon", ["1e-300", "1e-30"])
 def test_a_budget_too_small_for_any_noise_is_refused(epsilon: str) -> None:
     """By name, also where what noise may spend is no double."""
     with pytest.raises(InvalidParameter, match="too small for groups"):

@@ -17,6 +17,7 @@ from sordino.errors import SordinoError
 from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase
 from sordino.query.request import Request
+from tests.batches import for_each, sampled
 from tests.statistics import is_at_least
 
 GROUPS: Final = 4
@@ -121,10 +122,8 @@ WAYS: Final[dict[str, Request]] = {
 }
 
 
-@pytest.mark.parametrize("name", WAYS)
-@pytest.mark.parametrize(
-    "budget", [BUDGET, sd.ApproxDP("0.1", "1e-9"), sd.ApproxZCDP("0.1", "1e-6")]
-)
+@for_each("name", WAYS)
+@for_each("budget", [BUDGET, sd.ApproxDP("0.1", "1e-9"), sd.ApproxZCDP("0.1", "1e-6")])
 def test_the_loss_is_within_the_budget(name: str, budget: Any) -> None:
     """All that is asked first and second is within what may be spent, and uses it."""
     try:
@@ -163,9 +162,9 @@ def test_weights_of_keys_move_noise() -> None:
     assert heavy.errors["n"].sd > light.errors["n"].sd
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-@pytest.mark.parametrize("name", [name for name in WAYS if "in part" in name])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("engine", ["memory", "duckdb"])
+@for_each("name", [name for name in WAYS if "in part" in name])
 def test_each_key_that_shows_has_every_public_key(name: str, engine: str) -> None:
     """With hardly any noise: all years of both wards, sorted, and no small ward.
 
@@ -193,7 +192,7 @@ def test_each_key_that_shows_has_every_public_key(name: str, engine: str) -> Non
     )
 
 
-@pytest.mark.parametrize("name", WAYS)
+@for_each("name", WAYS)
 def test_a_small_ward_stays_hidden(name: str) -> None:
     """At delta 1e-12 a key of one patient alone never shows."""
     budget = sd.ApproxDP(8, "1e-12")
@@ -241,8 +240,8 @@ def suppressed(minimum: int, size: int, *, known: bool) -> tuple[Any, Any]:
 _X: Final = {"x": sd.Column("f64", nullable=False, nan=False)}
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("size", [27, 30, 36])
+@for_each("known", [True, False])
+@for_each("size", [27, 30, 36])
 def test_intervals_hold_given_that_a_minimum_was_reached(
     size: int, *, known: bool
 ) -> None:
@@ -276,7 +275,7 @@ def test_intervals_that_know_no_minimum_are_caught(
     assert not is_at_least(held, 0.95)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2.5, "many", True, 10**30])
+@for_each("wrong", [0, -1, 2.5, "many", True, 10**30])
 def test_a_minimum_that_is_none_is_refused(wrong: Any) -> None:
     """Before any charge, by name; and where there are no groups to leave out."""
     with pytest.raises(SordinoError, match="minimum"):
@@ -286,7 +285,7 @@ def test_a_minimum_that_is_none_is_refused(wrong: Any) -> None:
             without.suppress_below(3)
 
 
-@pytest.mark.parametrize("minima", [(20, 3), (3, 20), (20,)])
+@for_each("minima", [(20, 3), (3, 20), (20,)])
 def test_of_several_minima_the_greatest_holds(minima: tuple[int, ...]) -> None:
     """A group that was left out does not come back: it is the same request."""
     strict = request = BOUNDED.group_by("ward").agg(n=sd.count())

@@ -11,6 +11,7 @@ import pytest
 
 from sordino.errors import InvalidParameter
 from sordino.office.html.page import Language, language_codes, read_language
+from tests.batches import for_each
 
 ENGLISH = read_language("en")
 FORMS = ("form.", "date.months", "date.first")
@@ -35,13 +36,13 @@ def differences(language: Language) -> list[str]:
     return sorted(keys)
 
 
-@pytest.mark.parametrize("code", language_codes())
+@for_each("code", language_codes())
 def test_every_language_fills_in_the_same(code: str) -> None:
     """No language misses a key, has one of its own, or loses a value."""
     assert differences(read_language(code)) == []
 
 
-@pytest.mark.parametrize("code", language_codes())
+@for_each("code", language_codes())
 def test_every_text_is_whole(code: str) -> None:
     """Every text is text, its braces and stars are closed, and it has no markup."""
     for key, text in read_language(code).texts.items():
@@ -52,7 +53,7 @@ def test_every_text_is_whole(code: str) -> None:
         assert not set("{}*<>") & set(rest), key
 
 
-@pytest.mark.parametrize("code", language_codes())
+@for_each("code", language_codes())
 def test_months_and_separators_are_there(code: str) -> None:
     """Twelve months, and two separators that cannot be taken for each other."""
     language = read_language(code)

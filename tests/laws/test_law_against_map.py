@@ -12,15 +12,15 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 
 import sordino as sd
 from sordino.noise.additive import AbstractAdditiveMechanism
+from tests.batches import for_each, sampled
 from tests.cases import MECHANISMS
 from tests.events import Pair, breaks, descending, limits, noise_cells, together
 from tests.statistics import integers_follow, reals_follow
 
-mechanisms = pytest.mark.parametrize("build", MECHANISMS.values(), ids=list(MECHANISMS))
+mechanisms = for_each("build", MECHANISMS.values(), ids=list(MECHANISMS))
 Build = Callable[[Any], Any]
 EPSILONS = [0.0, 0.03, 0.1, 0.25, 0.5, 0.9, 1.5]
 SCALES = [Fraction(2, 3), 2, 7]
@@ -88,9 +88,9 @@ def broken(build: Build, scale: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.sampled(16)
+@sampled(16)
 @mechanisms
-@pytest.mark.parametrize("scale", SCALES, ids=str)
+@for_each("scale", SCALES, ids=str)
 def test_no_event_beats_the_map(build: Build, scale: Any) -> None:
     """For every event made of cells, both directions and a value that moves by d.
 
@@ -100,7 +100,7 @@ def test_no_event_beats_the_map(build: Build, scale: Any) -> None:
 
 
 @mechanisms
-@pytest.mark.parametrize("shifts", SEVERAL, ids=lambda shifts: str(shifts.bounds))
+@for_each("shifts", SEVERAL, ids=lambda shifts: str(shifts.bounds))
 def test_no_event_on_several_numbers_beats_the_map(
     build: Build, shifts: Shifts
 ) -> None:
@@ -143,7 +143,7 @@ def drawn(mechanism: Any, count: int) -> Any:
 
 
 @mechanisms
-@pytest.mark.parametrize("scale", SCALES[1:], ids=str)
+@for_each("scale", SCALES[1:], ids=str)
 def test_draws_have_the_stated_law(build: Build, scale: Any) -> None:
     """Chi-square or Kolmogorov-Smirnov, false alarm 1e-9 for each mechanism."""
     mechanism = build(scale)
@@ -194,7 +194,7 @@ def test_a_map_of_half_the_noise_is_caught(build: Build) -> None:
     assert all(broken(weak(build, Fraction(1, 2)), scale) for scale in SCALES[1:])
 
 
-@pytest.mark.parametrize("name", [name for name in MECHANISMS if "grid" not in name])
+@for_each("name", [name for name in MECHANISMS if "grid" not in name])
 def test_a_map_of_hardly_less_noise_is_caught(name: str) -> None:
     """Where the map is exact, 3 % less noise than it prices breaks the law.
 
@@ -204,7 +204,7 @@ def test_a_map_of_hardly_less_noise_is_caught(name: str) -> None:
     assert all(broken(mutant, scale) for scale in SCALES[1:])
 
 
-@pytest.mark.sampled(6)
+@sampled(6)
 @mechanisms
 def test_draws_of_less_noise_are_caught(build: Build) -> None:
     """A mechanism that draws a tenth less than its law says does not follow it.

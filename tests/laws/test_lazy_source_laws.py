@@ -21,6 +21,7 @@ from sordino.engines.doors import open_source
 from sordino.engines.duckdb.row_by_row import ROW_FUNCTIONS
 from sordino.engines.duckdb.tables import of_relation
 from sordino.errors import EngineUnavailable, InvalidParameter
+from tests.batches import for_each
 from tests.lazy_sources import BUDGET, count, nan_files, rows_of
 
 Holds: TypeAlias = Callable[[Any], Any]
@@ -56,7 +57,7 @@ def _ways(path: Path, connection: Any, condition: str) -> Mapping[str, Any]:
     }
 
 
-@pytest.mark.parametrize("named", ["honest", "honest, one row more", "lying"])
+@for_each("named", ["honest", "honest, one row more", "lying"])
 def test_conditions_see_values(named: str, tmp_path: Path) -> None:
     """Relations, views, views of views and lazy frames have what the cells say."""
     path, cells = nan_files(tmp_path)[named]
@@ -261,7 +262,7 @@ def test_one_row_never_decides_whether_there_is_an_answer() -> None:
     assert not other
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         "CREATE OR REPLACE VIEW v AS SELECT * FROM r WHERE x < 2",

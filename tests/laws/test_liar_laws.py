@@ -33,8 +33,10 @@ from sordino.errors import SordinoError
 from sordino.expressions.schema import NUMBERS
 from sordino.query.request import Request
 from sordino.session.tables import open_catalog
+from tests.batches import for_each, sampled
 from tests.distances import claim
 from tests.duckdb_order import SALT, in_duckdb_order
+from tests.effort import by_night
 from tests.liars import Lie, bloom_filters, lied
 
 ROWS: Final = 2_500
@@ -221,13 +223,11 @@ def duck() -> SQLEngine:
     return duckdb_engine(salt=SALT, threads=2)
 
 
-@pytest.mark.parametrize(
-    "lie",
-    [*(pytest.param(one, marks=pytest.mark.slow) for one in LIES[:-1]), LIES[-1]],
-)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(3)
+@sampled(2, 28)
+@sampled(1, 18)
+@for_each("lie", LIES)
+@for_each("kind", KINDS)
+@for_each("writer", WRITERS)
 def test_no_footer_is_believed(
     writer: str, kind: str, lie: str, tmp_path: Path
 ) -> None:
@@ -239,9 +239,9 @@ def test_no_footer_is_believed(
 NAN_ROWS: Final = [nan if place % 3 else float(place % 10) for place in range(ROWS)]
 
 
-@pytest.mark.parametrize("kind", ["f64", "f32"])
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("kind", ["f64", "f32"])
+@for_each("writer", WRITERS)
 def test_nan_is_counted(writer: str, kind: str, tmp_path: Path) -> None:
     """Honest writers leave NaN out of the bounds, and it is there all the same."""
     path = tmp_path / "t.parquet"
@@ -285,18 +285,18 @@ def believing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("believing")
-@pytest.mark.parametrize("kind", BELIEVED)
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("kind", BELIEVED)
+@for_each("writer", WRITERS)
 def test_a_planted_belief_is_found_out(writer: str, kind: str, tmp_path: Path) -> None:
     """Of a false bound, for every writer and type, some answer is wrong."""
     path = told(tmp_path / "t.parquet", kind, writer, "high")
     assert answers(duck(), KINDS[kind], path) != right(kind)
 
 
-@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("believing")
-@pytest.mark.parametrize("writer", ["pyarrow", "polars"])
+@sampled(1)
+@for_each("writer", ["pyarrow", "polars"])
 def test_a_planted_belief_in_honest_bounds_is_found_out(
     writer: str, tmp_path: Path
 ) -> None:
@@ -306,8 +306,8 @@ def test_a_planted_belief_in_honest_bounds_is_found_out(
     assert answers(duck(), KINDS["f64"], path) != right("f64", "nan")
 
 
-@pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("writer", WRITERS)
 def test_values_read_by_arrow_are_the_same(
     writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,6 +348,7 @@ def bounded_count(path: Path) -> Any:
     return count
 
 
+@by_night
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_no_footer_of_a_large_file_is_believed(

@@ -11,6 +11,7 @@ import pytest
 import sordino as sd
 from sordino.query.limit_grid import ABOVE, UNITS, clamped_name, kept_name
 from sordino.session.suggestion import suggest
+from tests.batches import for_each, sampled
 
 Row = tuple[str, str, int]
 PAIRS: Final = tuple(product((1, 2), (1, 3)))
@@ -76,8 +77,8 @@ def most_moved(told: Callable[[list[Row]], dict[str, float]], rows: list[Row]) -
     )
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("seed", range(40))
+@sampled(4)
+@for_each("seed", range(40))
 def test_effects_are_those_of_the_limits(seed: int) -> None:
     """They are what limits keep on average, and a person moves each by its bound."""
     rows = [*drawn(seed), ("b", "U", 1)]

@@ -9,6 +9,7 @@ from sordino.losses.curves.composition import Convolution
 from sordino.losses.guarantees import NOTHING
 from sordino.losses.loss import Loss, PureDP
 from sordino.numbers import up
+from tests.batches import for_each, sampled
 from tests.cases import LOSSES
 
 ALPHAS = np.concatenate(([0.0], np.logspace(-12, -2, 60), np.linspace(0.011, 1, 140)))
@@ -16,10 +17,10 @@ EPSILONS = np.concatenate(([0.0], np.logspace(-3, 1.5, 90)))
 ROUNDING = 2e-9
 """What one tilt or one rounding may differ from the next by, relatively."""
 
-every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+every_loss = for_each("loss", LOSSES.values(), ids=LOSSES)
 
 
-@pytest.mark.sampled(6)
+@sampled(6)
 @every_loss
 def test_beta_is_convex_decreasing_and_below_blind_guessing(loss: Loss) -> None:
     """A trade-off curve: beta(0) <= 1, beta(1) = 0, and no bump between."""
@@ -72,8 +73,8 @@ def test_delta_and_beta_are_dual(loss: Loss) -> None:
     assert (tpr >= best * (1 - 6e-3) - 1e-6).all()
 
 
+@sampled(2)
 @every_loss
-@pytest.mark.sampled(2)
 def test_epsilon_answers_delta(loss: Loss) -> None:
     """The epsilon returned for a delta has that delta or less, and hardly less."""
     for delta in (0.3, 1e-2, 1e-6, 1e-9):
@@ -95,8 +96,8 @@ def test_advantage_and_bayes_risk_agree(loss: Loss) -> None:
     assert mirrored[0] == pytest.approx(mirrored[1], rel=1e-9)
 
 
+@sampled(11)
 @every_loss
-@pytest.mark.sampled(11)
 def test_shapes_are_kept(loss: Loss) -> None:
     """A number gives a float; an array gives an array of its shape, in its order."""
     asked = np.array([[0.5, 1e-3], [0.9, 0.0]])
@@ -115,7 +116,7 @@ def test_shapes_are_kept(loss: Loss) -> None:
         assert ask(np.array(0.5)).shape == ()
 
 
-@pytest.mark.sampled(6)
+@sampled(6)
 @every_loss
 def test_composing_commutes_and_never_shrinks(loss: Loss) -> None:
     """Two releases cost the same in either order, and no less than one."""
@@ -138,7 +139,7 @@ def test_composing_counts(loss: Loss) -> None:
     assert 2 * loss == loss * 2
 
 
-@pytest.mark.sampled(7)
+@sampled(7)
 @every_loss
 def test_the_curve_is_within_the_headline(loss: Loss) -> None:
     """The curve never says worse than the exact parameters do."""
@@ -191,7 +192,7 @@ def test_every_loss_explains_itself(loss: Loss) -> None:
     assert "nan" not in text
 
 
-@pytest.mark.sampled(19)
+@sampled(19)
 @every_loss
 def test_its_own_delta_has_its_own_epsilon(loss: Loss) -> None:
     """Asked for the delta of its headline, a loss tells the headline's epsilon."""
@@ -201,7 +202,7 @@ def test_its_own_delta_has_its_own_epsilon(loss: Loss) -> None:
         assert known.epsilon <= told <= np.nextafter(up(known.epsilon), np.inf)
 
 
-@pytest.mark.sampled(9)
+@sampled(9)
 @every_loss
 def test_what_was_told_is_admitted(loss: Loss) -> None:
     """A number that a curve gave as its upper bound, read back, covers the loss."""

@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
 from sordino.losses.loss import PureDP
 from sordino.noise.laplace import GeometricLoss, LaplaceLoss
 from tests import oracles
+from tests.batches import for_each, sampled
 from tests.loss_families import FAINT, FAMILIES, LAST, SEED, Delta, drawn, size
 from tests.oracles import Worlds, mp, mpf
 
@@ -38,9 +38,9 @@ def excesses(name: str, case: int, share: float = 1.0) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("case", range(CASES))
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.sampled(23)
+@sampled(23)
+@for_each("case", range(CASES))
+@for_each("name", FAMILIES)
 def test_delta_is_above_the_truth_and_close(name: str, case: int) -> None:
     """A number and an array are answered: never below, and hardly above."""
     found = excesses(name, case)
@@ -48,15 +48,15 @@ def test_delta_is_above_the_truth_and_close(name: str, case: int) -> None:
     assert max(found) <= FAMILIES[name].looseness
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@for_each("name", FAMILIES)
 def test_a_thousandth_less_is_caught(name: str) -> None:
     """The planted mutant: curves that are 0.1 % too low fall below the truth."""
     assert any(min(excesses(name, case, 0.999)) < 0 for case in range(CASES))
 
 
-@pytest.mark.parametrize("case", range(CASES))
-@pytest.mark.parametrize("name", FAMILIES)
-@pytest.mark.sampled(13)
+@sampled(13)
+@for_each("case", range(CASES))
+@for_each("name", FAMILIES)
 def test_epsilon_meets_its_delta(name: str, case: int) -> None:
     """The true delta at the epsilon that is told for a delta is that delta or less."""
     loss, truth, epsilons = drawn(name, case)
@@ -84,8 +84,8 @@ CLOSED = [
 ]
 
 
-@pytest.mark.parametrize("name", CLOSED)
-@pytest.mark.sampled(2)
+@sampled(2)
+@for_each("name", CLOSED)
 def test_error_rates_are_within_the_truth(name: str) -> None:
     """For no alpha does an attacker find more people, or miss fewer, than is told."""
     loss, truth, _ = drawn(name, 0)
@@ -95,7 +95,7 @@ def test_error_rates_are_within_the_truth(name: str) -> None:
         assert 1 - rate >= loss.beta_at(alpha) >= (1 - rate) * (1 - mpf("1e-2"))
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@for_each("name", FAMILIES)
 def test_a_budget_admits_what_the_curve_allows(name: str) -> None:
     """A billionth above the delta that is told is enough, a thousandth less is not."""
     loss, _, epsilons = drawn(name, 0)
@@ -121,7 +121,7 @@ def conversion(rho: Fraction, epsilon: float) -> Any:
     return mp.exp(log_delta(low))
 
 
-@pytest.mark.parametrize("case", range(8))
+@for_each("case", range(8))
 def test_concentrated_losses_convert_at_the_best_order(case: int) -> None:
     """Beyond rho the delta is that of the best order or less, beside a reserve too.
 
@@ -140,7 +140,7 @@ def test_concentrated_losses_convert_at_the_best_order(case: int) -> None:
             assert lost + (1 - lost) * least <= kept
 
 
-@pytest.mark.parametrize("case", range(8))
+@for_each("case", range(8))
 def test_a_rho_is_the_divergence_of_its_pair(case: int) -> None:
     """The rho that is told for a pure form is its divergence, and of no order less.
 

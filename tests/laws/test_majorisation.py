@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-import pytest
+from tests.batches import for_each
 
 Change: TypeAlias = tuple[int, ...]
 Weights: TypeAlias = dict[int, Fraction]
@@ -79,8 +79,8 @@ def deltas(change: Change, q: Fraction) -> list[Fraction]:
     ]
 
 
-@pytest.mark.parametrize("q", RATES, ids=str)
-@pytest.mark.parametrize("whole", range(2, MOST))
+@for_each("q", RATES, ids=str)
+@for_each("whole", range(2, MOST))
 def test_what_majorises_costs_more(whole: int, q: Fraction) -> None:
     """For any two changes in the order, at every loss value and between them."""
     found = {change: deltas(change, q) for change in changes(whole, whole)}
@@ -89,7 +89,7 @@ def test_what_majorises_costs_more(whole: int, q: Fraction) -> None:
             assert all(a >= b for a, b in zip(found[one], found[other], strict=True))
 
 
-@pytest.mark.parametrize("q", RATES, ids=str)
+@for_each("q", RATES, ids=str)
 def test_the_converse_is_refuted(q: Fraction) -> None:
     """The planted mutant: the order turned round, or changes of another sum, fails."""
     whole, shared = deltas((3,), q), deltas((2, 1), q)
@@ -99,7 +99,7 @@ def test_the_converse_is_refuted(q: Fraction) -> None:
     assert not majorises((2, 1), (1, 1, 1, 1))
 
 
-@pytest.mark.parametrize("q", RATES, ids=str)
+@for_each("q", RATES, ids=str)
 def test_a_transfer_adds_what_the_proof_says(q: Fraction) -> None:
     """U(a+1) U(b-1) - U(a) U(b) is the product of step 2, as polynomials."""
     for b, extra in itertools.product(range(1, 5), range(4)):

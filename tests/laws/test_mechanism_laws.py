@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 import sordino as sd
 from sordino.noise.additive import AbstractAdditiveMechanism
 from sordino.numbers import up
+from tests.batches import for_each, sampled
 from tests.cases import MECHANISMS
 
-mechanisms = pytest.mark.parametrize("build", MECHANISMS.values(), ids=list(MECHANISMS))
+mechanisms = for_each("build", MECHANISMS.values(), ids=list(MECHANISMS))
 Build = Callable[[Any], AbstractAdditiveMechanism]
 scales = st.fractions(Fraction(1, 1000), 1000)
 distances = st.fractions(0, 1000)
@@ -36,9 +37,9 @@ def test_no_distance_costs_nothing(build: Build, scale: Fraction) -> None:
     assert headline(mechanism.map(sd.Sensitivity(l0=0))) == 0
 
 
+@sampled(1)
 @mechanisms
 @given(scale=scales, pair=st.tuples(distances, distances))
-@pytest.mark.sampled(1)
 def test_more_distance_never_costs_less(
     build: Build, scale: Fraction, pair: tuple[Fraction, Fraction]
 ) -> None:
@@ -122,7 +123,7 @@ def test_the_answer_has_the_type_of_the_question(build: Build) -> None:
 
 
 @mechanisms
-@pytest.mark.parametrize("library", ["pandas", "polars"])
+@for_each("library", ["pandas", "polars"])
 def test_series_keep_their_names(build: Build, library: str) -> None:
     """A series of another library comes back as one, index and name kept."""
     module = pytest.importorskip(library)
@@ -184,7 +185,7 @@ def test_mechanisms_are_values(build: Build) -> None:
         mechanism.dtype = "f64"  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "silent",
     [
         sd.Laplace.no_noise(),
@@ -206,7 +207,7 @@ def test_no_noise_is_explicit_and_costs_everything(
     assert (silent.error("0.99"), silent.cdf(0), silent.cdf("-0.1")) == (0, 1, 0)
 
 
-@pytest.mark.parametrize("kind", ["Laplace", "Geometric", "DiscreteGaussian"])
+@for_each("kind", ["Laplace", "Geometric", "DiscreteGaussian"])
 @given(scale=st.integers(1, 40), l0=st.integers(1, 6), linf=st.integers(1, 3))
 def test_bounds_on_each_value_never_cost_more(
     kind: str, scale: int, l0: int, linf: int

@@ -28,6 +28,7 @@ from sordino.expressions.schema import Column, Schema
 from sordino.noise.laplace import LaplaceSumLaw
 from sordino.noise.sensitivity import Sensitivity
 from sordino.plan.candidates import best_shares
+from tests.batches import for_each
 
 Portions = tuple[int, int, int]
 HALF: Final = Fraction(1, 2)
@@ -105,7 +106,7 @@ def numbers(moments: Moments, values: Sequence[int | None]) -> list[Fraction]:
     return found
 
 
-@pytest.mark.parametrize("name", WAYS)
+@for_each("name", WAYS)
 def test_moments_are_those_of_the_values(name: str) -> None:
     """Without noise the forms give the numbers of rows and values, and their sums."""
     way, degree, nullable = WAYS[name]
@@ -127,7 +128,7 @@ def test_moments_are_those_of_the_values(name: str) -> None:
         assert 0 <= square - of(moments.second) <= moments.rounding * len(held)
 
 
-@pytest.mark.parametrize("name", WAYS)
+@for_each("name", WAYS)
 def test_a_row_adds_no_more_than_its_measurements_say(name: str) -> None:
     """Lemma 2, for every row: sizes and their squares over all numbers of each part."""
     way, degree, nullable = WAYS[name]
@@ -365,9 +366,7 @@ def test_centred_counts_are_the_counts() -> None:
     assert told == [0, 5, 4000]
 
 
-@pytest.mark.parametrize(
-    ("groups", "most"), [(1, 1), (100, 1), (7, 7)], ids=["one", "apart", "few"]
-)
+@for_each(("groups", "most"), [(1, 1), (100, 1), (7, 7)], ids=["one", "apart", "few"])
 def test_counts_are_not_centred_without_gain(groups: int, most: int) -> None:
     """An id in one group moves one count; of few groups all moved are few."""
     setting = known_groups(groups, most, 1)

@@ -36,6 +36,7 @@ from sordino.query.groups import Marginals
 from sordino.query.nodes import AbstractNode, Question
 from sordino.session.tables import Catalog, open_catalog
 from tests import worded
+from tests.batches import for_each
 from tests.distances import claim
 from tests.doors import DOORS
 from tests.laws import test_postgres_laws as of_server
@@ -52,7 +53,7 @@ ENGINES: Final[Mapping[str, tuple[str, Callable[[], SQLEngine]]]] = {
 """Through which door tables are opened, and who is asked."""
 ROW: Final = Total(literal(1))
 slow = pytest.mark.slow
-each_engine = pytest.mark.parametrize("name", ENGINES)
+each_engine = for_each("name", ENGINES)
 
 
 def stays(count: int) -> dict[str, list[Any]]:

@@ -20,6 +20,7 @@ from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.tables import Catalog, open_catalog
+from tests.batches import for_each, sampled
 from tests.cases import AGGREGATIONS
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, across
@@ -122,7 +123,8 @@ def test_a_release_looks_the_same(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "door"), across(list(EXTREMES)))
+@sampled(1, 8)
+@for_each(("name", "door"), across(list(EXTREMES)))
 def test_a_release_looks_the_same_by_every_door(
     name: str, door: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
@@ -156,9 +158,9 @@ def _looks_the_same(
             assert keys == sorted(keys, key=lambda one: (one is not None, one))
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-@pytest.mark.parametrize("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("engine", ["memory", "duckdb"])
+@for_each("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
 def test_empty_tables_have_answers(
     engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
@@ -185,8 +187,8 @@ def asked(step: str) -> Iterator[Request]:
     yield query.group_by("g").agg(n=sd.count(), ids=sd.count_ids())
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.sampled(1)
+@sampled(1, 10)
+@for_each("step", STEPS)
 def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     """With every extreme row no step fails, and engines give the same answers."""
     rows = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -201,11 +203,11 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
             assert told[0] == told[1]
 
 
-@pytest.mark.parametrize(
+@sampled(1, 8)
+@for_each(
     ("step", "door"),
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
 )
-@pytest.mark.sampled(1)
 def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
     """The same, whatever holds the rows."""
     every = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
@@ -229,8 +231,8 @@ NUMERIC: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("odd", "door"), across(ODD))
-@pytest.mark.sampled(1)
+@sampled(1, 8)
+@for_each(("odd", "door"), across(ODD))
 def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
     """Where a column is said to hold no NaN and nothing missing, and does.
 
@@ -275,8 +277,8 @@ LOSING: Final = ("bounds", "a join with itself", "a list")
 """Steps in which some rows are kept and others are not."""
 
 
-@pytest.mark.parametrize("step", LOSING)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("step", LOSING)
 def test_the_order_of_rows_changes_no_answer(step: str) -> None:
     """For rows in any order, and 1 thread or 8, the exact answers are the same."""
     rows = many_rows(20_000)

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
-import pytest
 
 import sordino as sd
 from sordino.losses.curves.laws import Atoms
@@ -24,6 +23,7 @@ from sordino.noise.gaussian import DiscreteGaussianLoss
 from sordino.noise.laplace import GeometricLoss, LaplaceLoss
 from sordino.noise.randomized_response import RandomizedResponseLoss
 from tests import oracles
+from tests.batches import for_each, sampled
 from tests.oracles import Worlds, breach, mp, mpf, real
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def rounds() -> Form:
     return Form(loss, ways, ways)
 
 
-def sampled() -> Form:
+def of_a_sample() -> Form:
     """Return a response on a Poisson sample: its directions differ."""
     removing, adding = oracles.sampled(oracles.response("1.1"), "0.3")
     return Form(sd.PureDP("1.1").subsampled("0.3"), [removing], [adding])
@@ -145,7 +145,7 @@ FORMS: Final[dict[str, Callable[[], Form]]] = {
     "table": table,
     "concentrated": concentrated,
     "rounds": rounds,
-    "sampled": sampled,
+    "sampled": of_a_sample,
     "above a threshold": above_a_threshold,
 }
 PAIRS: Final = list(itertools.combinations_with_replacement(FORMS, 2))
@@ -192,16 +192,16 @@ def held(
     return True
 
 
-@pytest.mark.parametrize("names", PAIRS, ids=" beside ".join)
-@pytest.mark.sampled(6)
+@sampled(6, 24)
+@for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
     """For every two forms: never below the truth, and hardly above."""
     form = pair_of(*names)
     assert held(form.loss, form.ways, form.most, looseness(names))
 
 
-@pytest.mark.parametrize("names", PAIRS, ids=" beside ".join)
-@pytest.mark.sampled(8)
+@sampled(8)
+@for_each("names", PAIRS, ids=" beside ".join)
 def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None:
     """The planted mutant: curves too low by what is allowed and a thousandth more."""
     form = pair_of(*names)
@@ -210,8 +210,8 @@ def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None
     assert not held(form.loss, form.ways, form.most, loose, share)
 
 
-@pytest.mark.parametrize("names", PAIRS, ids=" beside ".join)
-@pytest.mark.sampled(8)
+@sampled(8, 24)
+@for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_beside_a_reserve(names: tuple[str, str]) -> None:
     """A chance of total breach is independent of all else."""
     lost = breach(real("0.003"), real("0.003"))
@@ -219,8 +219,8 @@ def test_a_pair_beside_a_reserve(names: tuple[str, str]) -> None:
     assert held(form.loss, form.ways, form.most, looseness(names))
 
 
-@pytest.mark.parametrize("names", PAIRS, ids=" beside ".join)
-@pytest.mark.sampled(3)
+@sampled(3, 24)
+@for_each("names", PAIRS, ids=" beside ".join)
 def test_a_pair_on_a_sample(names: tuple[str, str]) -> None:
     """Removing mixes the first world with the second, adding the second with it."""
     plain = pair_of(*names)

@@ -21,8 +21,10 @@ from sordino.plan import candidates, plan, purchase
 from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase, purchase_of
 from sordino.session.tables import Catalog, open_catalog, partition_of
+from tests.batches import for_each
 from tests.dice import Dice, rolled
 from tests.distances import Claim, broken, claim, exact
+from tests.effort import often
 
 SEED: Final = 20_261_122
 ROWS: Final = 4
@@ -140,7 +142,9 @@ def scaled(one: Any, share: Fraction) -> Any:
 
 
 @pytest.mark.parametrize(
-    "seeds", [60, pytest.param(4_000, marks=pytest.mark.slow)], ids=["few", "many"]
+    "seeds",
+    [60, pytest.param(often(600, 4_000), marks=pytest.mark.slow)],
+    ids=["few", "many"],
 )
 def test_some_rows_move_numbers_by_their_share_of_the_change(seeds: int) -> None:
     """For drawn tables, rows, steps and questions, coverage among them."""
@@ -159,7 +163,7 @@ def _coverage_as_a_whole(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(plan, "_by_row", lambda count, _: count)
 
 
-@pytest.mark.parametrize("mutate", [_as_a_whole, _coverage_as_a_whole])
+@for_each("mutate", [_as_a_whole, _coverage_as_a_whole])
 def test_every_mutant_is_caught(mutate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The law fails soon where a rule of the rows is broken."""
     mutate(monkeypatch)
@@ -199,8 +203,8 @@ def beyond(budget: Any, one: Purchase) -> Iterator[int]:
             yield rows
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("budget", BUDGETS)
+@for_each("noise", ["laplace", "gaussian"])
+@for_each("budget", BUDGETS)
 def test_some_rows_cost_their_share_of_the_budget(budget: str, noise: str) -> None:
     """In the terms of each budget, for each family of noise that it buys."""
     for one in bought(BUDGETS[budget], noise):
@@ -216,7 +220,7 @@ def test_much_delta_without_a_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -
     assert list(beyond(BUDGETS["much delta"], one))
 
 
-@pytest.mark.parametrize("by", ["days", KEYS])
+@for_each("by", ["days", KEYS])
 def test_what_is_not_charged_by_the_row_has_its_share(by: Any) -> None:
     """Unknown keys, and pairs of rows of one unit, have 1 / m of what is charged."""
     catalog = database(None, [(1, "A", 2)], UNITS["ids"])

@@ -22,6 +22,7 @@ from sordino.expressions.language import col
 from sordino.query.nodes import AbstractNode, Filter
 from sordino.query.steps import Relation
 from sordino.session import tables
+from tests.batches import for_each
 from tests.dice import Dice, rolled, shrinking
 from tests.drawn_queries import bounded, drawn
 from tests.worlds import neighbour, world
@@ -183,7 +184,7 @@ MUTANTS: Final[list[Callable[[Patch], None]]] = [
 ]
 
 
-@pytest.mark.parametrize("mutate", MUTANTS, ids=[one.__name__ for one in MUTANTS])
+@for_each("mutate", MUTANTS, ids=[one.__name__ for one in MUTANTS])
 def test_every_mutant_is_caught(
     mutate: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

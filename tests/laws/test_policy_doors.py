@@ -18,6 +18,7 @@ from sordino.ledger.record_kinds import Claim
 from sordino.office.job.job import read_job
 from sordino.office.job.running import open_to_release
 from sordino.session.session import Session
+from tests.batches import for_each, sampled
 from tests.jobs import fill_folder
 from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of, signed
 
@@ -128,8 +129,8 @@ def charges(ledger: Ledger) -> list[Any]:
     return [record for record in ledger.records() if record.kind == "charged"]
 
 
-@pytest.mark.sampled(7)
-@pytest.mark.parametrize("door", [*DOORS, *FAR, *LOOKS])
+@sampled(7)
+@for_each("door", [*DOORS, *FAR, *LOOKS])
 def test_a_forbidden_release_is_refused_at_every_door(
     door: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,8 +145,8 @@ def test_a_forbidden_release_is_refused_at_every_door(
     assert after == before
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("door", list(DOORS))
+@sampled(5)
+@for_each("door", list(DOORS))
 def test_a_charge_names_the_policy_that_allowed_it(door: str) -> None:
     """For any verb: each charge has its digest and is counted; the ledger verifies."""
     ledger = ledger_under(ANYBODY)
@@ -157,7 +158,7 @@ def test_a_charge_names_the_policy_that_allowed_it(door: str) -> None:
     ledger.verify()
 
 
-@pytest.mark.parametrize("door", list(LOOKS))
+@for_each("door", list(LOOKS))
 def test_looking_is_allowed_where_asking_is(door: str) -> None:
     """What is not forbidden has a price, and nothing is charged for it."""
     ledger = ledger_under(ANYBODY)
@@ -238,9 +239,9 @@ def two_parts(ledger: Ledger) -> tuple[Session, Session]:
     return part, part.partition("own", "age", [30], sd.ApproxDP(2, "1e-5"))[30]
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("serial", [1, 2])
-@pytest.mark.parametrize("door", list(AT_A_PART))
+@sampled(6)
+@for_each("serial", [1, 2])
+@for_each("door", list(AT_A_PART))
 def test_parts_answer_no_more_under_a_newer_policy(
     door: str, serial: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

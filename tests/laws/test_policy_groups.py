@@ -11,6 +11,7 @@ import pytest
 import sordino as sd
 from sordino.errors import PolicyRefusal
 from sordino.session.session import Session
+from tests.batches import for_each, sampled
 from tests.policies import HALF, WARDS, clinic, ledger_under
 
 LEAST: Final = "serial = 1\n[groups]\nleast = 20\n"
@@ -192,28 +193,28 @@ ONLY: Final[dict[str, Callable[[Session], Any]]] = {
 """Answers about the rows that have a value, where the question says which have one."""
 
 
-@pytest.mark.parametrize("way", list(ONLY))
+@for_each("way", list(ONLY))
 def test_a_value_that_few_rows_have_makes_no_group(way: str) -> None:
     """For any wording: the rows with a value are a group that nothing counts."""
     with pytest.raises(PolicyRefusal, match=r"groups\.least = 20, .* have a value"):
         ONLY[way](clinic(ledger_under(LEAST)))
 
 
-@pytest.mark.sampled(7)
-@pytest.mark.parametrize("way", list(REFUSED))
+@sampled(7)
+@for_each("way", list(REFUSED))
 def test_what_may_show_less_is_refused(way: str) -> None:
     """By the price alone."""
     with pytest.raises(PolicyRefusal, match=r"groups\.least = 20"):
         REFUSED[way](clinic(ledger_under(LEAST)))
 
 
-@pytest.mark.parametrize("way", list(ALLOWED))
+@for_each("way", list(ALLOWED))
 def test_what_shows_no_less_is_allowed(way: str) -> None:
     """The rule refuses no more than it says."""
     ALLOWED[way](clinic(ledger_under(LEAST)))
 
 
-@pytest.mark.parametrize("is_known", [True, False])
+@for_each("is_known", [True, False])
 def test_no_smaller_noisy_count_is_shown(*, is_known: bool) -> None:
     """For any draw: what passes the policy shows no count below it."""
     names = [f"g{size}" for size in SIZES]

@@ -11,6 +11,7 @@ import pytest
 import sordino as sd
 from sordino.errors import PolicyRefusal
 from sordino.session.session import Session
+from tests.batches import for_each, sampled
 from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of
 
 RULES: Final = """
@@ -271,16 +272,16 @@ def priced(ask: Callable[[Session], Any]) -> None:
     session.price(ask(session), HALF)
 
 
-@pytest.mark.sampled(10)
-@pytest.mark.parametrize("way", list(MADE))
+@sampled(10)
+@for_each("way", list(MADE))
 def test_no_disguise_makes_a_column_a_key(way: str) -> None:
     """For any way: the rule of its table is cited."""
     with pytest.raises(PolicyRefusal, match=r"tables\.(visits|people)\.(keys|filters)"):
         priced(MADE[way])
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("way", list(CHOSEN))
+@sampled(5)
+@for_each("way", list(CHOSEN))
 def test_no_disguise_lets_a_column_choose_rows(way: str) -> None:
     """For any way: the rule of its table is cited."""
     rules = r"tables\.(visits|people)\.(filters|keys|values)"
@@ -288,22 +289,22 @@ def test_no_disguise_lets_a_column_choose_rows(way: str) -> None:
         priced(CHOSEN[way])
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("way", list(AGGREGATED))
+@sampled(5)
+@for_each("way", list(AGGREGATED))
 def test_no_disguise_aggregates_a_column(way: str) -> None:
     """For any way: the rule of its table is cited."""
     with pytest.raises(PolicyRefusal, match=r"tables\.visits\.(values|filters|keys)"):
         priced(AGGREGATED[way])
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("way", list(ALLOWED))
+@sampled(5)
+@for_each("way", list(ALLOWED))
 def test_what_is_listed_is_allowed(way: str) -> None:
     """A rule refuses no more than it says."""
     priced(ALLOWED[way])
 
 
-@pytest.mark.parametrize("by", ["ward", "age"])
+@for_each("by", ["ward", "age"])
 def test_parts_are_groups(by: str) -> None:
     """A table is parted by what may mark groups, and its parts are no filters."""
     session = clinic(ledger_under(RULES.replace('filters = ["ward"]', "filters = []")))

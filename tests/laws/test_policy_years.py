@@ -19,6 +19,7 @@ from sordino.ledger.file_format import World
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.policy_rules import Usage
 from sordino.ledger.record_kinds import Claim
+from tests.batches import for_each
 from tests.policies import Clock, policy_of
 
 USAGE: Final = Usage(tables=frozenset())
@@ -139,7 +140,7 @@ COUNTED: Final = {
 }
 
 
-@pytest.mark.parametrize("name", list(COUNTED))
+@for_each("name", list(COUNTED))
 def test_a_release_counts_as_it_was_asked_or_costs(name: str) -> None:
     """In epsilon and delta, whichever terms it was asked for in."""
     budget, loss, epsilon, delta = COUNTED[name]
@@ -150,7 +151,7 @@ def test_a_release_counts_as_it_was_asked_or_costs(name: str) -> None:
     assert part["counted"] == part["sum"] == {"epsilon": epsilon, "delta": delta}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "limit"),
     [
         (sd.GaussianDP("1/4"), sd.GaussianDP(10)),

@@ -16,6 +16,7 @@ from sordino.engines.duckdb.session import DuckDB, duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.query.nodes import Source
 from tests.duckdb_order import SALT, in_duckdb_order
+from tests.effort import by_night
 
 BOUNDS: Final = (("id",), ("name",), ("name", "id"), ("id", "days"))
 SHAPES: Final = ("light", "heavy", "even")
@@ -117,6 +118,8 @@ def test_one_row_too_many_is_found_out(
     assert is_found_out()
 
 
+@by_night
+@pytest.mark.slow
 def test_twins_that_are_not_looked_for_are_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
@@ -126,6 +129,8 @@ def test_twins_that_are_not_looked_for_are_found_out(
     assert is_found_out()
 
 
+@by_night
+@pytest.mark.slow
 def test_ids_of_too_few_early_rows_are_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
@@ -141,6 +146,8 @@ def test_ids_of_too_few_early_rows_are_found_out(
     assert is_found_out()
 
 
+@by_night
+@pytest.mark.slow
 def test_ids_that_are_kept_twice_are_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:

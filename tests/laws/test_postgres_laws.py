@@ -18,6 +18,7 @@ from sordino.engines.postgres.doubles import numeric
 from sordino.engines.postgres.session import postgres_engine
 from sordino.engines.statements import templates
 from sordino.engines.statements.engine import SQLEngine
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS, Door
@@ -102,8 +103,8 @@ def test_no_change_in_a_server_moves_an_answer_further(data: st.DataObject) -> N
     assert not list(complaints(shrinking(data)))
 
 
-@pytest.mark.parametrize("step", [one for one in STEPS if one != "a list"])
-@pytest.mark.sampled(1)
+@sampled(1, 6)
+@for_each("step", [one for one in STEPS if one != "a list"])
 def test_extreme_rows_in_a_server_move_no_answer_further(step: str) -> None:
     """With every extreme row the answers are those that are meant, and move as priced.
 

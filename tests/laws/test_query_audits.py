@@ -16,6 +16,7 @@ import sordino as sd
 from sordino.losses.loss import Budget
 from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from tests.audits import is_broken, lower
+from tests.batches import for_each, sampled
 
 pytestmark = pytest.mark.slow
 GROUPS: Final = 20_000
@@ -77,7 +78,8 @@ def answers(attack: Attack, added: tuple[int, ...]) -> Any:
     return release["a"].to_numpy(zero_copy_only=False).astype(float), release.loss
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@sampled(1, 6)
+@for_each("name", ATTACKS)
 def test_no_event_tells_neighbours_apart_better_than_the_loss(name: str) -> None:
     """With the protected row or without it, answers differ as the curve allows."""
     attack = ATTACKS[name]
@@ -86,7 +88,8 @@ def test_no_event_tells_neighbours_apart_better_than_the_loss(name: str) -> None
     assert not is_broken(loss, without, with_)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@sampled(1, 5)
+@for_each("name", ATTACKS)
 def test_a_change_of_more_rows_is_seen(name: str) -> None:
     """The same audit accuses a release that protects one row of hiding several.
 
@@ -124,7 +127,7 @@ KINDS: Final[Mapping[str, tuple[Mapping[str, Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_a_group_of_one_person_shows_no_oftener_than_delta(kind: str) -> None:
     """Of 20,000 groups that one person each is in, at most a share of delta shows.
 

@@ -31,6 +31,7 @@ from sordino.query.dropped_rows import tally_measurement
 from sordino.query.nodes import AbstractNode, KeepGroups
 from sordino.query.steps import Relation
 from tests import drawn_queries
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import broken, claim, exact
 from tests.drawn_queries import Step, asked, drawn
@@ -288,7 +289,9 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
 """Rules broken on purpose, and the steps that show it."""
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.__name__.strip("_"))
+@sampled(1, 6)
+@sampled(1, 3)
+@for_each("mutant", MUTANTS, ids=lambda one: one.__name__.strip("_"))
 @pytest.mark.slow
 def test_a_broken_rule_is_caught(
     mutant: Callable[[Patch], None], monkeypatch: Patch

@@ -30,6 +30,7 @@ from sordino.office.report.story import (
     Story,
     Trail,
 )
+from tests.batches import for_each, sampled
 from tests.cases import LOSSES
 from tests.reports import EVIL, KNOWN, hostile_ledger, plain_ledger, read_page
 from tests.shipped import shipped
@@ -106,9 +107,7 @@ def numeric_story() -> Story:
     )
 
 
-@pytest.mark.parametrize(
-    "story", [numeric_story(), replace(numeric_story(), accounts=None)]
-)
+@for_each("story", [numeric_story(), replace(numeric_story(), accounts=None)])
 def test_no_page_has_a_text_from_elsewhere(story: Story) -> None:
     """In a language without words no letter is left but in what is quoted."""
     reading = read_page(report_document(speechless(), story))
@@ -134,9 +133,9 @@ def test_a_text_in_the_code_would_be_noticed() -> None:
                if not {"code", "pre", "style", "bdi"} & set(where.split()))  # fmt: skip
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("code", language_codes())
-@pytest.mark.parametrize("make", [plain_ledger, hostile_ledger])
+@sampled(3)
+@for_each("code", language_codes())
+@for_each("make", [plain_ledger, hostile_ledger])
 def test_a_report_runs_nothing_and_fetches_nothing(
     code: str, make: Callable[[], Ledger]
 ) -> None:
@@ -187,7 +186,7 @@ def test_every_mechanism_has_a_proof() -> None:
             assert re.search(rf"^#+ {re.escape(heading)}$", text, re.MULTILINE), heading
 
 
-@pytest.mark.parametrize(
+@for_each(
     "bound", [PureDP("0.01"), PureDP(1), ZCDP("0.5"), GaussianDP("0.5"), PureDP(12)]
 )
 def test_odds_of_a_page_are_those_of_the_loss(bound: PureDP) -> None:
@@ -203,8 +202,8 @@ def test_odds_of_a_page_are_those_of_the_loss(bound: PureDP) -> None:
         assert "at most 100 of 100" not in words
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("name", LOSSES)
+@sampled(5)
+@for_each("name", LOSSES)
 def test_a_recorded_loss_is_the_one_that_was_charged(name: str) -> None:
     """Read from its text it is equal or a bound, and never less than what it was."""
     loss = LOSSES[name]
@@ -215,7 +214,7 @@ def test_a_recorded_loss_is_the_one_that_was_charged(name: str) -> None:
         assert read == loss
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "GeometricLoss(shift=1, scale=600)",

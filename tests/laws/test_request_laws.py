@@ -29,6 +29,7 @@ from sordino.query.nodes import AbstractNode
 from sordino.query.request import Request
 from sordino.session.charging import batch_identity, request_identity
 from tests import worded
+from tests.batches import for_each, sampled
 from tests.dice import rolled
 from tests.drawn_queries import asked as asked_of
 from tests.drawn_queries import drawn
@@ -113,7 +114,7 @@ def arguments(kind: str, verb: str) -> set[str]:
     return found - ({"self"} if kind == "query" else set())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "verbs"),
     [
         ("query", worded.QUERIES),
@@ -144,7 +145,7 @@ def test_what_differs_in_anything_has_other_words() -> None:
         assert json.loads(found.words)[1]["form"] == 1
 
 
-@pytest.mark.parametrize("kind", VALUES)
+@for_each("kind", VALUES)
 def test_what_differs_in_a_value_has_other_words(kind: str) -> None:
     """For any two budgets, bounds, truncations or units of the cases."""
     told = [
@@ -199,8 +200,8 @@ def ask_many(seed: int) -> dict[str, set[str]]:
     return plans_by_words(requests, catalog)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("seed", range(4))
 def test_the_same_words_have_the_same_plan(seed: int) -> None:
     """For any two drawn requests with the same words: the planner knows no more."""
     found = ask_many(seed)
@@ -226,7 +227,7 @@ NUMBERS: Final = {
 }
 
 
-@pytest.mark.parametrize("numbers", NUMBERS.values(), ids=NUMBERS)
+@for_each("numbers", NUMBERS.values(), ids=NUMBERS)
 def test_a_number_is_what_was_written(numbers: tuple[Any, ...]) -> None:
     """For any two ways to write a number: the same budget has the same words."""
     told = {canonical_text(sd.PureDP(number).words) for number in numbers}

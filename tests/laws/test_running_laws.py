@@ -11,6 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.aggregations.running import STEPS, Factorisation, each_alone, square_root
+from tests.batches import for_each
 
 SIZES: Final = (2, 3, 5, 8)
 
@@ -39,9 +40,9 @@ def furthest(factors: Factorisation, held: tuple[int, int, int], blocks: int) ->
     return greatest
 
 
-@pytest.mark.parametrize("blocks", [1, 2])
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("of", [square_root, each_alone])
+@for_each("blocks", [1, 2])
+@for_each("size", SIZES)
+@for_each("of", [square_root, each_alone])
 def test_forms_move_within_their_bound(of: Any, size: int, blocks: int) -> None:
     """For drawn changes of every kind; with one block the bound is reached."""
     factors = of(size)
@@ -65,8 +66,8 @@ def test_orthogonal_columns_are_caught() -> None:
     assert found > Fraction(int((last * last).sum()), 4**STEPS)
 
 
-@pytest.mark.parametrize("size", [2, 12, 52, 365])
-@pytest.mark.parametrize("of", [square_root, each_alone])
+@for_each("size", [2, 12, 52, 365])
+@for_each("of", [square_root, each_alone])
 def test_figures_are_unbiased_and_add_up(of: Any, size: int) -> None:
     """Forms in what is measured of any totals are their running sums and windows."""
     factors, dice = of(size), np.random.default_rng(2)
@@ -109,7 +110,7 @@ def test_52_weeks_to_date_err_far_less() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("budget", [sd.GaussianDP(1), sd.PureDP(1)], ids=repr)
+@for_each("budget", [sd.GaussianDP(1), sd.PureDP(1)], ids=repr)
 def test_intervals_hold(budget: Any) -> None:
     """Of 400 releases of 12 periods; a false alarm below one in a million runs.
 

@@ -17,13 +17,14 @@ from sordino.losses.guarantees import NOTHING
 from sordino.losses.loss import Loss, PureDP
 from sordino.noise.exponential import Exponential
 from sordino.noise.sampling.bits import Bits
+from tests.batches import for_each, sampled
 from tests.cases import SELECTIONS
 from tests.choices import Choice, Numbers
 from tests.events import breaks, limits
 from tests.planned_bits import SpreadBits
 from tests.statistics import choices_follow
 
-every_choice = pytest.mark.parametrize("choice", SELECTIONS.values(), ids=SELECTIONS)
+every_choice = for_each("choice", SELECTIONS.values(), ids=SELECTIONS)
 EPSILONS = [0.0, 0.05, 0.1, 0.3, 0.5, 1.0, 1.7]
 PRICES = ["1/3", 1, "2.5"]
 MANY = 20_000
@@ -57,15 +58,15 @@ def strays(choice: Choice, price: Any, patch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @every_choice
-@pytest.mark.parametrize("price", PRICES)
+@for_each("price", PRICES)
 def test_no_event_beats_the_map(choice: Choice, price: Any) -> None:
     """For every set of answers and both directions, the chances are within map."""
     assert overdrawn(choice, price) == []
 
 
+@sampled(1, 5)
 @every_choice
-@pytest.mark.parametrize("price", PRICES)
-@pytest.mark.sampled(1)
+@for_each("price", PRICES)
 def test_answers_have_the_stated_chances(
     choice: Choice, price: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,8 +121,8 @@ PLANTED: dict[str, Choice] = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTED)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("name", PLANTED)
 def test_a_weak_choice_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A choice without privacy breaks a law, whether or not its chances are stated."""
     choice = PLANTED[name]
@@ -151,7 +152,7 @@ def test_check_reads_numbers_losses_and_risks(choice: Choice) -> None:
 
 
 @every_choice
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, True, "x", None])
+@for_each("epsilon", [0, -1, math.nan, math.inf, True, "x", None])
 def test_senseless_epsilon_is_refused(choice: Choice, epsilon: Any) -> None:
     """A price that cannot be is refused by its name."""
     with pytest.raises(InvalidParameter, match="epsilon"):
@@ -179,7 +180,7 @@ def test_public_facts(choice: Choice) -> None:
 
 
 @every_choice
-@pytest.mark.parametrize("loss", [PureDP("0.3"), ZCDP("0.02"), GaussianDP("0.4")])
+@for_each("loss", [PureDP("0.3"), ZCDP("0.02"), GaussianDP("0.4")])
 def test_for_loss_is_within_and_hardly_less(choice: Choice, loss: Loss) -> None:
     """The mechanism fits the budget, and one of 1e-5 more epsilon would not."""
     mechanism: Any = choice.fit(loss, 3)
@@ -196,7 +197,7 @@ def test_for_loss_is_exact_for_pure_budgets(choice: Choice) -> None:
 
 
 @every_choice
-@pytest.mark.parametrize("wrong", [0, -1, math.inf, math.nan, True, None])
+@for_each("wrong", [0, -1, math.inf, math.nan, True, None])
 def test_for_loss_refuses_senseless_distances(choice: Choice, wrong: Any) -> None:
     """A distance that no choice can answer for is refused by its name."""
     with pytest.raises(InvalidParameter, match="d_in"):

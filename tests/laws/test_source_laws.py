@@ -29,6 +29,7 @@ from sordino.errors import EngineFailure
 from sordino.expressions.schema import PLAIN, Column, arrow_type
 from sordino.query.nodes import Source
 from tests import tables
+from tests.batches import for_each, sampled
 from tests.doors import DOORS, Door
 from tests.odd_cells import ARROW, FRAMES, Form
 
@@ -78,9 +79,9 @@ def _agree(door: Door, engine: str, table: pa.Table) -> bool:
     return by_door == told(MemoryEngine(), held, {})
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", DOORS)
-@pytest.mark.sampled(2)
+@sampled(2, 24)
+@for_each("engine", ENGINES)
+@for_each("name", DOORS)
 def test_doors_agree(name: str, engine: str) -> None:
     """For any table: by every door and on every engine the same rows."""
 
@@ -155,8 +156,8 @@ def _complaints(
         yield f"a cell changed others: {before[0]}, {after[0]}"
 
 
-@pytest.mark.parametrize("name", [*ARROW, *FRAMES])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("name", [*ARROW, *FRAMES])
 def test_one_more_cell_changes_no_other(name: str) -> None:
     """For any cells and any odd one: a table, a frame or a dict, on every engine."""
     form = ARROW.get(name) or FRAMES[name]
@@ -176,8 +177,8 @@ WRITTEN: Final = [
 """What Parquet can hold: no negative scale, and no seconds or days of milliseconds."""
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.sampled(1)
+@sampled(1, 14)
+@for_each("name", WRITTEN)
 def test_one_more_cell_of_a_file_changes_no_other(name: str) -> None:
     """The same of Parquet files, whichever way they are read."""
     form = ARROW[name]
@@ -200,8 +201,8 @@ def _tried(cells: Any, kind: str) -> pa.Array:
         return pa.array([coerce(one, kind) for one in listed], arrow_type(kind))
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each(
     ("kind", "cell"),
     [("i64", Decimal(7)), ("date", datetime(2020, 1, 1)), ("i64", 7.0)],  # noqa: DTZ001
 )

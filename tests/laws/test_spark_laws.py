@@ -20,6 +20,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.engines.spark.dialect import SparkDialect
 from sordino.engines.statements import templates
 from sordino.query.nodes import Source
+from tests.batches import for_each
 from tests.dice import Dice, rolled
 from tests.distances import broken, claim, exact
 from tests.doors import DOORS
@@ -80,7 +81,7 @@ def test_no_change_of_a_frame_moves_an_answer_further() -> None:
     assert not [one for seed in range(NEIGHBOURED) for one in complaints(rolled(seed))]
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@for_each("unit", UNITS)
 def test_no_change_of_a_unit_moves_an_answer_further(unit: type[Any]) -> None:
     """A row that takes the place of another, and a person that adds to a sum."""
     seed = UNITS[unit]
@@ -113,7 +114,7 @@ def test_extreme_rows_of_a_frame_move_no_answer_further() -> None:
 FORMS: Final = ("texts", "f64", "lists of texts", "decimals decimal128(38, 0)")
 
 
-@pytest.mark.parametrize("name", FORMS)
+@for_each("name", FORMS)
 def test_one_more_cell_of_a_frame_changes_no_other(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from sordino.engines.statements import totals as measures
 from sordino.expressions.bins import FARTHEST, STEEPEST, steps
 from sordino.expressions.language import col, lit
 from sordino.query.nodes import Question, Source
+from tests.batches import for_each
 
 Patch: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 WIDE: Final = (-FARTHEST, FARTHEST - 1, 0)
@@ -88,8 +89,8 @@ def evenly() -> dict[str, Any]:
     return {"g": np.zeros(9_000, int), "x": np.full(9_000, FARTHEST - 2.0)}
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
-@pytest.mark.parametrize("rows", [far_and_back, evenly, few_and_missing])
+@for_each("shuffled", [False, True])
+@for_each("rows", [far_and_back, evenly, few_and_missing])
 def test_no_row_is_lost_in_a_sum(
     rows: Callable[[], dict[str, Any]], *, shuffled: bool
 ) -> None:
@@ -191,7 +192,7 @@ def _sums_of_doubles_alone(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DuckDBDialect, "brief_sum", brief_sum)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mutant",
     [
         _any_number_of_rows,
@@ -213,7 +214,7 @@ def test_a_sum_that_rounds_is_noticed(
     )
 
 
-@pytest.mark.parametrize("bits", [53, 60, 1000])
+@for_each("bits", [53, 60, 1000])
 def test_a_form_used_too_far_out_is_noticed(
     bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

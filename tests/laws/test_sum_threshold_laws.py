@@ -17,12 +17,13 @@ from sordino.errors import InvalidParameter
 from sordino.noise.laplace import LaplaceSumLaw
 from sordino.noise.threshold.laplace import LaplaceSumThreshold
 from tests.audits import is_broken
+from tests.batches import for_each
 from tests.cases import SUMS
 
 KEYS: Final = 100_000
 ALARM: Final = 1e-9
 Build = Callable[[Any, Any], LaplaceSumThreshold]
-mechanisms = pytest.mark.parametrize("build", SUMS.values(), ids=list(SUMS))
+mechanisms = for_each("build", SUMS.values(), ids=list(SUMS))
 
 
 @mechanisms
@@ -114,7 +115,7 @@ def test_a_key_without_anything_never_shows() -> None:
     assert set(found.rows.tolist()) <= {7}
 
 
-@pytest.mark.parametrize("given", [0, -1, "sqrt(2)", np.nan, True])
+@for_each("given", [0, -1, "sqrt(2)", np.nan, True])
 def test_a_senseless_threshold_is_refused(given: Any) -> None:
     """It must be a positive rational number."""
     with pytest.raises(InvalidParameter, match="threshold"):
@@ -129,7 +130,7 @@ def test_the_numbers_must_be_as_many_as_were_said() -> None:
         LaplaceSumThreshold(1, 9, numbers=5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("numbers", "threshold"), [(1, 14.1224), (2, 16.2787), (3, 17.9870), (4, 19.4635)]
 )
 def test_thresholds_are_those_of_the_tails(numbers: int, threshold: float) -> None:

@@ -14,10 +14,11 @@ from scipy import stats
 
 import sordino as sd
 from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
+from tests.batches import for_each, sampled
 from tests.cases import THRESHOLDS
 from tests.events import Pair, breaks, descending, limits, together
 
-mechanisms = pytest.mark.parametrize("build", THRESHOLDS.values(), ids=list(THRESHOLDS))
+mechanisms = for_each("build", THRESHOLDS.values(), ids=list(THRESHOLDS))
 Build = Callable[[Any, Any], AbstractThresholdMechanism]
 
 
@@ -147,10 +148,10 @@ def priced(mechanism: Any, bounds: tuple[int, Any, Any]) -> Any:
     ))
 
 
+@sampled(6, 20)
 @mechanisms
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
-@pytest.mark.parametrize("level", [2, -4])
-@pytest.mark.sampled(6)
+@for_each("bounds", BOUNDS, ids=str)
+@for_each("level", [2, -4])
 def test_no_event_beats_the_map(build: Build, bounds: Any, level: int) -> None:
     """For any keys that are new, gone or changed, and events of all of them at once."""
     mechanism = build("3/2", level)
@@ -158,7 +159,7 @@ def test_no_event_beats_the_map(build: Build, bounds: Any, level: int) -> None:
 
 
 @mechanisms
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+@for_each("bounds", BOUNDS, ids=str)
 def test_no_event_on_kept_keys_beats_the_map(build: Build, bounds: Any) -> None:
     """Where hardly any key can appear, the noise on keys of both maps is all there is.
 
@@ -204,7 +205,7 @@ def off(mechanism: Any, noisy: Any, value: int) -> list[Any]:
 
 
 @mechanisms
-@pytest.mark.parametrize("value", [1, 3])
+@for_each("value", [1, 3])
 def test_keys_pass_as_often_as_the_law_says(build: Build, value: int) -> None:
     """The threshold itself is passed, and what passes has the law of the noise."""
     mechanism = build("3/2", 4)

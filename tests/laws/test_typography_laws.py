@@ -3,9 +3,8 @@
 import re
 from typing import Final
 
-import pytest
-
 from sordino.office.html.page import language_codes, read_language
+from tests.batches import for_each
 
 WRONG: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "de": (
@@ -44,7 +43,7 @@ def test_every_language_has_rules() -> None:
     assert set(WRONG) == set(language_codes())
 
 
-@pytest.mark.parametrize("code", language_codes())
+@for_each("code", language_codes())
 def test_texts_are_written_as_their_readers_write(code: str) -> None:
     """No text has the quotes, the spaces or the apostrophes of another language."""
     texts = read_language(code).texts
@@ -56,7 +55,7 @@ def test_texts_are_written_as_their_readers_write(code: str) -> None:
     assert {key: says for key, says in stumbles.items() if says} == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("code", "text"),
     [
         ("de", "Die “Tabelle“ ist öffentlich."),

@@ -27,6 +27,7 @@ from sordino.plan.candidates import plans
 from sordino.query.request import Request
 from sordino.query.steps import Relation
 from sordino.session import tables
+from tests.batches import for_each
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import Claim, broken, claim, exact
 from tests.drawn_queries import ENDS, STEPS, Scene
@@ -188,7 +189,7 @@ KINDS: Final = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_no_neighbour_moves_an_answer_further(kind: str) -> None:
     """For any two neighbours of the unit, what the price says."""
 
@@ -202,7 +203,7 @@ def test_no_neighbour_moves_an_answer_further(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_no_neighbour_moves_an_answer_in_many_pairs(kind: str) -> None:
     """The same for 600 pairs or more; all kinds of questions are among them."""
     tried, seed, seen = 0, _SEED, set[Any]()
@@ -303,7 +304,7 @@ MUTANTS: Final[tuple[tuple[str, Callable[[Patch], None], tuple[Ask, ...]], ...]]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "mutant", "ways"), MUTANTS)
+@for_each(("kind", "mutant", "ways"), MUTANTS)
 def test_a_mutant_is_caught(
     kind: str,
     mutant: Callable[[Patch], None],

@@ -17,6 +17,7 @@ from tests.mutants.planted_pictures import PLANTED_PICTURES
 from tests.mutants.planted_plans import PLANTED_PLANS
 from tests.mutants.planted_policy import PLANTED_POLICY
 from tests.mutants.planted_reports import PLANTED_REPORTS
+from tests.mutants.planted_reviewed import PLANTED_REVIEWED
 from tests.mutants.planted_server import PLANTED_SERVER
 from tests.mutants.planted_statistics import PLANTED_STATISTICS
 from tests.mutants.planted_units import PLANTED_UNITS
@@ -379,6 +380,7 @@ PLANTED: Final[tuple[Planted, ...]] = (
     *PLANTED_PICTURES,
     *PLANTED_PLANS,
     *PLANTED_POLICY,
+    *PLANTED_REVIEWED,
     *PLANTED_UNITS,
     *PLANTED_WAITING,
     *PLANTED_CLOCKS,

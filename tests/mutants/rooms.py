@@ -123,6 +123,7 @@ ROOMS: Final[dict[str, Room]] = {
             "tests/unit/test_units.py",
             "tests/unit/test_added_totals.py",
             "tests/unit/test_sensitivity.py",
+            "tests/unit/session/test_partition.py",
             "tests/laws/test_unit_laws.py",
             *_QUERIES,
         ),
@@ -459,6 +460,7 @@ ROOMS: Final[dict[str, Room]] = {
         ),
         (
             "tests/unit/budgets/test_filters.py",
+            "tests/unit/budgets/test_budget_edges.py",
             "tests/unit/budgets/test_calibration.py",
             "tests/unit/ledger",
         ),

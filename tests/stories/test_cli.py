@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.office.cli.ledgers import LEDGER_COMMANDS, LedgerCommand
-from sordino.office.cli.main import COMMANDS, command_parser, main
+from sordino.office.cli.ledgers import LEDGER_COMMANDS
+from sordino.office.cli.main import COMMANDS, Command, command_parser, main
+from tests.batches import for_each
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 ROOT = Path(__file__).parent.parent.parent
@@ -100,9 +101,9 @@ def test_every_command_is_documented() -> None:
             command_parser().parse_args(["ledger", command.name, "--help"])
 
 
-@pytest.mark.parametrize("command", LEDGER_COMMANDS, ids=lambda one: one.name)
+@for_each("command", LEDGER_COMMANDS, ids=lambda one: one.name)
 def test_every_option_is_documented(
-    command: LedgerCommand, capsys: pytest.CaptureFixture[str]
+    command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What `--help` lists stands on the page, and there is an example."""
     with pytest.raises(SystemExit):
@@ -116,7 +117,7 @@ def test_every_option_is_documented(
         assert option in common + section
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"ledger"}))
+@for_each("name", sorted(set(COMMANDS) - {"ledger"}))
 def test_every_command_beside_the_ledger_is_documented(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -352,7 +353,7 @@ NOT_UNDERSTOOD = (
 )
 
 
-@pytest.mark.parametrize("words", NOT_UNDERSTOOD)
+@for_each("words", NOT_UNDERSTOOD)
 def test_what_is_not_understood_ends_with_2(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

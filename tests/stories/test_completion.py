@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import jedi
-import pytest
 
 import sordino
 from sordino.numbers.frozen import make
+from tests.batches import for_each, sampled
 
 PROJECT = jedi.Project(Path(sordino.__file__).parents[1])
 DOCS = Path(__file__).parents[2] / "docs"
@@ -23,8 +23,8 @@ CLASSES = {
 LOSS = {"delta_at", "epsilon_at", "beta_at", "advantage", "explain", "curve"}
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each(
     ("code", "wanted"),
     [
         ("sd.Laplace(10).map(1).", LOSS | {"epsilon"}),
@@ -45,7 +45,7 @@ def test_what_is_offered(code: str, wanted: set[str]) -> None:
     assert wanted <= offered
 
 
-@pytest.mark.parametrize("kind", CLASSES.values(), ids=CLASSES)
+@for_each("kind", CLASSES.values(), ids=CLASSES)
 def test_what_completes_is_written_about(kind: Any) -> None:
     """A value offers after a dot what the documents name, and nothing that serves."""
     if getattr(kind, "_is_protocol", False):

@@ -13,6 +13,7 @@ from sordino.engines.conformance.plans import TABLES
 from sordino.engines.conformance.verdicts import Verdict
 from sordino.office.cli import tools
 from sordino.office.cli.main import main
+from tests.effort import by_night
 from tests.postgres_server import cluster
 from tests.spark_here import users_session
 
@@ -27,6 +28,7 @@ def test_it_is_documented() -> None:
         assert told in PAGE
 
 
+@by_night
 @pytest.mark.slow
 def test_a_server_conforms(capsys: pytest.CaptureFixture[str]) -> None:
     """By its address: plans, operations at extremes, multiplicities, frozen tables."""

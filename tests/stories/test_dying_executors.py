@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.batches import for_each
 from tests.spark_here import refuse_missing
 
 pytestmark = pytest.mark.slow
@@ -67,7 +68,7 @@ def test_who_dies_changes_no_answer_of_several() -> None:
     assert killed["answer"]["people"]["rows"] == [4000]
 
 
-@pytest.mark.parametrize("mutant", MUTANTS)
+@for_each("mutant", MUTANTS)
 def test_what_changes_with_the_attempt_is_found_out(mutant: str) -> None:
     """Two planted errors answer alike undisturbed, and otherwise where a worker dies.
 
@@ -83,7 +84,7 @@ def test_what_changes_with_the_attempt_is_found_out(mutant: str) -> None:
         assert sum(undisturbed["answer"]["n"]) == sum(killed["answer"]["n"])
 
 
-@pytest.mark.parametrize("end", ["killed each time", "stopped"])
+@for_each("end", ["killed each time", "stopped"])
 def test_a_cluster_that_is_gone_is_told(end: str) -> None:
     """After the charge, for rows may have been read; nothing is told of the cause."""
     name, told, is_bare = outcomes()[end]["answer"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.batches import for_each
 from tests.spark_here import refuse_missing
 
 pytestmark = pytest.mark.slow
@@ -35,7 +36,7 @@ def attempts(name: str) -> list[list[str]]:
     return [each for each in drew if len(each) > 1]
 
 
-@pytest.mark.parametrize("how", ["killed while rows are read", "killed with noise"])
+@for_each("how", ["killed while rows are read", "killed with noise"])
 def test_who_dies_changes_no_file(how: str) -> None:
     """Rows, noise and price are those of an undisturbed run with the same secret."""
     undisturbed, killed = outcomes()["undisturbed"], outcomes()[how]

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import pytest
+from tests.batches import for_each
 
 HEAVY = (
     "cryptography",
@@ -18,7 +18,7 @@ HEAVY = (
 NEVER_FOR_NOISE = ("matplotlib", "pandas", "rich", "scipy")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("work", "absent"),
     [
         ("import sordino", HEAVY),

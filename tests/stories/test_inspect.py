@@ -17,8 +17,9 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.office.cli.main import main
-from sordino.office.cli.sql import INSPECT_EXAMPLE as EXAMPLE
+from sordino.office.cli.sql import INSPECT
 from sordino.session.inspection import PRIVATE
+from tests.batches import for_each, sampled
 
 PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
 PERSON: Final = sd.AddRowsWithID("person")
@@ -59,8 +60,8 @@ SOURCES: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("source", SOURCES)
+@sampled(3)
+@for_each("source", SOURCES)
 def test_every_source(source: str, tmp_path: Path) -> None:
     """Missing cells, unreadable ones by their shape, rows of ids and what is cut."""
     limits = [sd.MaxRowsPerID(2), sd.MaxGroupsPerID("ward", 1)]
@@ -124,7 +125,7 @@ def test_it_is_marked_as_private() -> None:
     assert next(iter(found.to_dict())) == "private"
 
 
-@pytest.mark.parametrize("ids", [[], [None]])
+@for_each("ids", [[], [None]])
 def test_empty_tables(ids: list[None]) -> None:
     """A table without rows or ids has no quantiles, and nothing is divided by 0."""
     limits = [sd.MaxRowsPerID(1)]
@@ -151,7 +152,7 @@ def test_the_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
         main(["inspect", "--help"])
     told = capsys.readouterr().out
     section = PAGE.partition("## `sordino inspect`")[2]
-    assert f"$ {EXAMPLE}" in section
+    assert f"$ {INSPECT.example}" in section
     options = set(re.findall(r"--[a-z-]+", told.partition("example:")[0])) - {"--help"}
     assert options <= set(re.findall(r"--[a-z-]+", section))
 
@@ -175,7 +176,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [one["rows_cut"] for one in found["limits"]] == [1, 1, 0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "says"),
     [
         (["no such file.csv"], "matches no file"),

@@ -9,7 +9,7 @@ import pytest
 
 import sordino as sd
 from sordino.office.job import outputs
-from sordino.office.job.outputs import SCHEDULES
+from sordino.office.job.outputs import SCHEDULES, starts
 from sordino.office.job.running import today
 from tests.jobs import JOB, PROGRAM, charged, fill_folder, logged, ran
 
@@ -131,10 +131,9 @@ def test_missed_periods_are_told_and_not_made_up_for(folder: Path) -> None:
     logged("wards")
     with sd.Ledger.at("clinic.ledger") as ledger:
         (entry,) = ledger.entries()
-    starts = SCHEDULES["monthly"].starts(
-        entry.when.date(), entry.when.date() + timedelta(100)
-    )
-    _, *months = (day for day, _ in zip(starts, range(4), strict=False))
+    day = entry.when.date()
+    following = starts(SCHEDULES["monthly"], day, day + timedelta(100))
+    _, *months = (day for day, _ in zip(following, range(4), strict=False))
     code, out, err = ran("release", "--due", "--on", f"{months[-1]}")
     assert (code, "catch_up must be said" in err) == (1, True)
     assert len(charged()) == 1
@@ -178,8 +177,8 @@ def test_a_year_ends_where_it_was_told(folder: Path) -> None:
     name, period = year["refused"]
     assert name == "wards"
     ran("release", "ages", "--yes")
-    starts = SCHEDULES["monthly"].starts(today(), today() + timedelta(100))
-    days = [day for day, _ in zip(starts, range(4), strict=False)]
+    months = starts(SCHEDULES["monthly"], today(), today() + timedelta(100))
+    days = [day for day, _ in zip(months, range(4), strict=False)]
     codes = [ran("release", "wards", "--on", f"{day}")[0] for day in days]
     assert codes == [0, 0, 0, 3]
     assert period == f"{days[3]:%Y-%m}"

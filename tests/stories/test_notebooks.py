@@ -9,6 +9,7 @@ import nbclient
 import nbformat
 import pytest
 
+from tests.effort import by_night
 from tests.test_docs import ELSEWHERE
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -133,6 +134,7 @@ def test_the_example_runs() -> None:
     assert "text/html" in kinds(outputs[0])
 
 
+@by_night
 @pytest.mark.slow
 def test_guides_run_in_a_kernel() -> None:
     """Every example of the README and the guides runs, or fails as it says."""

@@ -2,9 +2,8 @@
 
 from typing import Any, Literal
 
-import pytest
-
 import sordino as sd
+from tests.batches import for_each, sampled
 
 ROWS: dict[str, list[Any]] = {
     "person": [1, 1, 2, 3, None, 4],
@@ -58,10 +57,10 @@ def asked(question: Any, groups: Any) -> Any:
     return rows.group_by(groups).agg(answer=question)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("groups", GROUPS)
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.sampled(8)
+@sampled(8)
+@for_each("engine", ["duckdb", "memory"])
+@for_each("groups", GROUPS)
+@for_each("question", QUESTIONS)
 def test_every_question_has_an_answer(
     question: str, groups: str, engine: Engine
 ) -> None:
@@ -78,7 +77,7 @@ def test_every_question_has_an_answer(
     assert "price: epsilon = " in str(release)
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
+@for_each("budget", BUDGETS)
 def test_every_budget_pays_for_several_answers(budget: str) -> None:
     """The price is within the budget; with one row of each id two counts are one."""
     limit: Any = BUDGETS[budget]

@@ -10,6 +10,7 @@ import pytest
 import sordino as sd
 from sordino.ledger.ledger import Ledger
 from sordino.office.report.document import ledger_report
+from tests.batches import for_each, sampled
 from tests.browser.sight import look_at
 from tests.reports import EVIL, hostile_ledger, plain_ledger
 
@@ -21,8 +22,9 @@ def weak_ledger() -> Ledger:
     return Ledger.in_memory(sd.PureDP(40))
 
 
-@pytest.mark.parametrize("code", ["en", "de", "fr"])
-@pytest.mark.parametrize("make", [plain_ledger, hostile_ledger, weak_ledger])
+@sampled(1, 3)
+@for_each("code", ["en", "de", "fr"])
+@for_each("make", [plain_ledger, hostile_ledger, weak_ledger])
 def test_nothing_is_wrong_with_a_report(make: Callable[[], Ledger], code: str) -> None:
     """No console, no request, no overlap, no cut word, no rule of accessibility."""
     sight = look_at(ledger_report(make(), EVIL, code))

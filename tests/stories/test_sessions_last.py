@@ -23,6 +23,7 @@ from sordino.errors import (
     SessionMoved,
     UnknownName,
 )
+from tests.batches import for_each, sampled
 from tests.ledgers import FRESH, POINTS, UNKEYED, run
 from tests.sessions import (
     KINDS,
@@ -43,12 +44,17 @@ from tests.sessions import (
 COUNT = QUESTIONS["count"]
 
 
+def unspent(folder: Path) -> Path:
+    """Return a ledger of which nothing is spent."""
+    made = folder / "clinic.ledger"
+    session(made, LIMIT).ledger.close()
+    return made
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """Return a ledger of which nothing is spent."""
-    made = tmp_path / "clinic.ledger"
-    session(made, LIMIT).ledger.close()
-    return made
+    return unspent(tmp_path)
 
 
 @pytest.mark.slow
@@ -177,20 +183,21 @@ def test_processes_never_overspend(path: Path, tmp_path: Path, racers: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@sampled(1, 24)
+@for_each(
     ("key", "point"),
     [("k", point) for point in POINTS] + [(None, point) for point in UNKEYED],
 )
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_a_process_may_die_anywhere(
-    path: Path, tmp_path: Path, kind: str, key: str | None, point: str
+    tmp_path: Path, kind: str, key: str | None, point: str
 ) -> None:
     """Killed at a point of the protocol, then asked again by another process.
 
     Every answer that was seen had been charged; a key is charged once and has one
     answer; without a key the retry is a new charge.
     """
-    shown = tmp_path / "shown"
+    path, shown = unspent(tmp_path), tmp_path / "shown"
     assert run(dying, path, shown, kind, key, point) == -signal.SIGKILL
     charged = len(session(path).history())
     assert charged == int(POINTS.index(point) >= POINTS.index("charged: written"))

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from tests.batches import for_each
 from tests.stories.published_queries import LINES, STORIES
 
 _WORDS: Final = pa.array(["a"], pa.string())
@@ -51,7 +52,7 @@ def library() -> sd.Session:
     )
 
 
-@pytest.mark.parametrize("story", STORIES)
+@for_each("story", STORIES)
 def test_sql_and_python_are_one_request(library: sd.Session, story: str) -> None:
     """Both doors give the same words, the same price, the same plan."""
     text, given, wanted = STORIES[story]
@@ -79,7 +80,7 @@ def lines_of_python(request: sd.Request) -> int:
     return len(re.findall(rf"[)]\.({_VERBS})\(", repr(request)))
 
 
-@pytest.mark.parametrize("story", LINES)
+@for_each("story", LINES)
 def test_each_takes_the_lines_that_are_told(story: str) -> None:
     """In both doors: no more than as published, or very few."""
     text, _, wanted = STORIES[story]

@@ -9,6 +9,7 @@ import sordino as sd
 from sordino.errors import InvalidQuery, InvalidSQL
 from sordino.plan.margins import buy_margins
 from sordino.query.builder import Query
+from tests.batches import for_each
 from tests.unit.test_units import ALL, PAGES, VIEWS, T, numbered, session
 
 
@@ -43,7 +44,7 @@ UNSOUND: Final[dict[str, Query]] = {
 }
 
 
-@pytest.mark.parametrize("name", UNSOUND)
+@for_each("name", UNSOUND)
 def test_sums_need_bounds_once_a_number_was_read(name: str) -> None:
     """One view less may take a row of many views away."""
     known = session(VIEWS, sd.AddMaxTotal("views", 30))
@@ -51,7 +52,7 @@ def test_sums_need_bounds_once_a_number_was_read(name: str) -> None:
         known.price(UNSOUND[name].agg(v=sd.sum("views")), sd.PureDP(1))
 
 
-@pytest.mark.parametrize(("twice", "on"), [(True, "page"), (False, "views")])
+@for_each(("twice", "on"), [(True, "page"), (False, "views")])
 def test_joins_keep_sums_that_they_do_not_multiply(*, twice: bool, on: str) -> None:
     """With one partner a row, by another column, the sum is what it was."""
     pages = pa.table({"page": ["home", "help"], "views": [57, 2], "kind": ["a", "b"]})
@@ -115,7 +116,7 @@ MOVED: Final[dict[str, tuple[Any, pa.Table, Query, tuple[int, int]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", MOVED)
+@for_each("name", MOVED)
 def test_how_far_margins_move(name: str) -> None:
     """By hand: the counts of all combinations of keys, together and squared."""
     unit, rows, query, (whole, squares) = MOVED[name]

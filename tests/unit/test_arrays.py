@@ -12,6 +12,7 @@ import pytest
 
 from sordino.engines.duckdb.session import DuckDB
 from sordino.numbers.arrays import as_arrow, as_numpy, with_gaps
+from tests.batches import for_each
 
 KINDS: Final = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 SIZES: Final = (0, 1, 7, 8, 9, 65, 1000)
@@ -26,7 +27,7 @@ def numbers(kind: str, size: int) -> np.ndarray[Any, Any]:
     return drawn
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_numbers_are_those_of_arrow(kind: str) -> None:
     """Of any type and size, with gaps between them in memory, and bit for bit."""
     for size in SIZES:
@@ -41,7 +42,7 @@ def test_numbers_are_those_of_arrow(kind: str) -> None:
             assert again.tobytes() == view.tobytes()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_columns_are_those_of_arrow(kind: str) -> None:
     """Of a slice and of any chunks, which a change of what is returned leaves alone."""
     for size in SIZES:
@@ -59,7 +60,7 @@ def test_columns_are_those_of_arrow(kind: str) -> None:
     assert as_numpy(pa.chunked_array([], pa.int64())).size == 0
 
 
-@pytest.mark.parametrize("size", SIZES)
+@for_each("size", SIZES)
 def test_nan_is_missing_where_it_stands_for_that(size: int) -> None:
     """And nothing else is, an infinity neither."""
     values = numbers("f8", size)

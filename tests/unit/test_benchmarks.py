@@ -12,6 +12,7 @@ from benchmarks.frame import Action, Figure, Measured, Race
 from benchmarks.page import PAGE, rewrite_page, row_of_page
 from benchmarks.reached import Accuracy, reached
 from benchmarks.utility import Error
+from tests.batches import for_each
 
 
 class Clock:
@@ -123,7 +124,7 @@ def test_every_accuracy_has_what_was_reached() -> None:
         assert re.fullmatch(r"[0-9a-f]{7,}", one["commit"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("better", "found", "verdict"),
     [
         ("less", 1.05, "floor"),

@@ -1,15 +1,14 @@
 """The benchmarks of keys, of few ids."""
 
-import pytest
-
 from benchmarks import keys
 from benchmarks.reached import reached
+from tests.batches import for_each, sampled
 
 FEW = 8000
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("power", [1.1, 1.4])
+@sampled(1)
+@for_each("power", [1.1, 1.4])
 def test_more_keys_show_by_weights_than_by_counts(power: float) -> None:
     """Of few ids as well, and never none."""
     assert keys.shown(power, FEW) > keys.counted(power, FEW) > 0

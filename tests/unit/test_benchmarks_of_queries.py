@@ -7,6 +7,7 @@ import pytest
 import sordino as sd
 from benchmarks import data, queries, ranks, utility, volume
 from benchmarks.__main__ import rows
+from tests.batches import for_each, sampled
 
 pytestmark = pytest.mark.usefixtures("small")
 
@@ -90,8 +91,8 @@ def test_errors_of_releases() -> None:
     assert utility.off(none, SIZE)[0] == 1.0
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("way", [utility.new_way, utility.old_way])
+@sampled(1)
+@for_each("way", [utility.new_way, utility.old_way])
 def test_ways_of_utility(way: utility.Way) -> None:
     """Both ways answer with groups, counts and means."""
     found = way(utility.opened(ENOUGH))

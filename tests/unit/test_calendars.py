@@ -7,11 +7,12 @@ import pytest
 
 from sordino.errors import InvalidParameter
 from sordino.numbers.calendar import CALENDARS
+from tests.batches import for_each
 
 DAYS = range(date(2024, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
 
 
-@pytest.mark.parametrize("every", CALENDARS)
+@for_each("every", CALENDARS)
 def test_periods_follow_each_other(every: str) -> None:
     """For any day of four years: the next start is the first day of another period."""
     calendar = CALENDARS[every]
@@ -23,7 +24,7 @@ def test_periods_follow_each_other(every: str) -> None:
         assert calendar.name_of(calendar.first_day(name)) == name
 
 
-@pytest.mark.parametrize("every", CALENDARS)
+@for_each("every", CALENDARS)
 def test_a_period_is_over_from_the_next_one_on(every: str) -> None:
     """Of the periods up to a day all but the present one are over."""
     calendar = CALENDARS[every]
@@ -43,7 +44,7 @@ NO_PERIODS: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("every", CALENDARS)
+@for_each("every", CALENDARS)
 def test_what_is_no_name_of_a_period_is_refused(every: str) -> None:
     """The refusal says what a name looks like."""
     calendar = CALENDARS[every]

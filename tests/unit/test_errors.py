@@ -4,12 +4,12 @@ import copy
 import inspect
 import pickle
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino import errors
 from sordino.errors import InvalidParameter, SordinoError, show
+from tests.batches import for_each
 
 TREE = [
     kind
@@ -18,7 +18,7 @@ TREE = [
 ]
 
 
-@pytest.mark.parametrize("kind", TREE)
+@for_each("kind", TREE)
 def test_every_exception_stands_in_the_tree(kind: type[Exception]) -> None:
     """One root catches all but the warning, and the module's docstring names each."""
     assert issubclass(kind, SordinoError) != issubclass(kind, UserWarning)
@@ -33,7 +33,7 @@ def test_a_refusal_names_shows_and_helps() -> None:
     assert isinstance(refusal, ValueError)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+@for_each("copied", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
 def test_a_refusal_crosses_a_process(copied: object) -> None:
     """Its message and name survive; the value, which may not pickle, stays behind."""
     assert callable(copied)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.batches import for_each, sampled
 from tests.mutants.__main__ import TREE, drawn
 from tests.mutants.changes import Change, changes
 from tests.mutants.planted import PLANTED, Planted
@@ -64,15 +65,15 @@ def test_the_order_depends_on_the_seed_and_the_line_alone() -> None:
     assert moved.rank(3) != moved.rank(4)
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("room", ROOMS)
+@sampled(3)
+@for_each("room", ROOMS)
 def test_every_room_has_files_and_tests(room: str) -> None:
     """Patterns match files, named tests are there, and there is enough to change."""
     assert all((TREE / test).exists() for test in ROOMS[room].tests)
     assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20
 
 
-@pytest.mark.parametrize("error", PLANTED, ids=lambda error: error.says)
+@for_each("error", PLANTED, ids=lambda error: error.says)
 def test_every_planted_error_can_be_planted(error: Planted) -> None:
     """Its room exists, and its text stands once in its file: else write it anew."""
     assert error.room in ROOMS

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sordino.errors import InvalidParameter
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import Exact, sqrt
+from tests.batches import for_each
 
 CHANGES = st.lists(st.fractions(-100, 100), min_size=1, max_size=6)
 NORMS = ("l0", "l1", "l2", "linf")
@@ -60,7 +61,7 @@ def test_tightening_twice_changes_nothing(
     assert Sensitivity(**bounds(once)) == once
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given_bounds", "filled_in"),
     [
         ({"l1": 3}, (math.inf, 3, 3, 3)),
@@ -86,7 +87,7 @@ def test_what_follows_is_filled_in(
     assert (found.l0, found.l1, found.l2, found.linf) == filled_in
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bad", "message"),
     [
         ({}, "l1 must be given.*Give at least one of"),

@@ -7,6 +7,7 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 
 from sordino.expressions.schema import PLAIN, Column
+from tests.batches import for_each, sampled
 from tests.tables import (
     POOLS,
     Table,
@@ -62,8 +63,8 @@ def test_neighbours_by_id_differ_in_one_id(data: st.DataObject) -> None:
         assert rest.counted() == (table.counted() & other.counted())
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("kind", PLAIN)
+@sampled(2)
+@for_each("kind", PLAIN)
 def test_every_hard_value_is_drawn(kind: str) -> None:
     """Each value of the pool, NaN and None can be found."""
     column = Column(kind)

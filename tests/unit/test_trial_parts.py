@@ -7,9 +7,8 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
-import pytest
-
 import sordino as sd
+from tests.batches import for_each
 from tests.laws import test_law_against_map as events
 from tests.laws import test_loss_laws as curves
 from tests.trial.count_missing import count_missing
@@ -50,7 +49,7 @@ def test_an_aggregation_is_one_file() -> None:
     assert session.release(query, sd.PureDP(10**4))["n"].to_pylist() == [1, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     sorted(
         set(

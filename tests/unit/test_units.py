@@ -17,6 +17,8 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.numbers import sqrt
+from tests.batches import for_each, sampled
+from tests.effort import by_night
 from tests.postgres_server import stored_table
 
 ALL: Final = sd.PureDP(10**9)
@@ -81,7 +83,7 @@ REPLACED: Final[dict[str, tuple[sd.Request, dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REPLACED)
+@for_each("name", REPLACED)
 def test_how_far_a_row_in_the_place_of_another_moves(name: str) -> None:
     """By hand, for any two tables of as many rows."""
     request, moved = REPLACED[name]
@@ -114,7 +116,7 @@ ADDED: Final[dict[str, tuple[sd.Request, dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ADDED)
+@for_each("name", ADDED)
 def test_how_far_what_is_added_moves(name: str) -> None:
     """By hand, for any two tables whose numbers differ by 30 in all."""
     request, moved = ADDED[name]
@@ -123,8 +125,8 @@ def test_how_far_what_is_added_moves(name: str) -> None:
     assert {norm: getattr(change, norm) for norm in moved} == moved
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory", "postgres"])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("engine", ["duckdb", "memory", "postgres"])
 def test_every_engine_answers(engine: str) -> None:
     """Numbers of rows that are public, and sums; rows of no weight are none."""
     asked = T.agg(
@@ -222,7 +224,7 @@ def test_what_tells_whom_it_protects() -> None:
         assert any(note in one for one in release.notes)
 
 
-@pytest.mark.parametrize("most", [0, -1, 2.5, True, None, "3", 2**60])
+@for_each("most", [0, -1, 2.5, True, None, "3", 2**60])
 def test_totals_that_protect_nothing_are_refused(most: Any) -> None:
     """A limit is a whole number of 1 or more."""
     with pytest.raises(InvalidParameter, match="max_total"):
@@ -257,7 +259,7 @@ WRONG: Final[dict[str, tuple[Callable[[], Any], type[SordinoError], str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@for_each("name", WRONG)
 def test_what_makes_no_sense_is_refused(name: str) -> None:
     """With what to do next."""
     work, kind, match = WRONG[name]
@@ -265,6 +267,7 @@ def test_what_makes_no_sense_is_refused(name: str) -> None:
         work()
 
 
+@by_night
 @pytest.mark.slow
 def test_intervals_hold_beside_a_number_that_is_public() -> None:
     """Of 400 releases each, 95 % of the intervals hold the exact answer.

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter
 from sordino.numbers import arguments
+from tests.batches import for_each
 
 
 @given(st.integers(), st.integers(), st.integers())
@@ -24,16 +25,14 @@ def test_a_numpy_integer_becomes_a_python_one() -> None:
     assert type(arguments.integer(rows=np.int8(3))) is int
 
 
-@pytest.mark.parametrize(
-    "bad", [True, np.True_, 1.0, 1.5, "1", None, [1], np.array([1])]
-)
+@for_each("bad", [True, np.True_, 1.0, 1.5, "1", None, [1], np.array([1])])
 def test_what_is_no_integer_is_refused(bad: object) -> None:
     """A bool is not a number, and nothing is truncated."""
     with pytest.raises(InvalidParameter, match=r"^rows must be an integer.*Try rows=1"):
         arguments.integer(rows=bad)
 
 
-@pytest.mark.parametrize("bad", ["f16", "", None, 64, ["f64"]])
+@for_each("bad", ["f16", "", None, 64, ["f64"]])
 def test_an_unknown_word_is_refused_with_the_known_ones(bad: object) -> None:
     """The refusal lists the choices."""
     assert arguments.choice(("f32", "f64"), dtype="f32") == "f32"

@@ -5,7 +5,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from sordino.losses.closed import ZCDP
 from sordino.losses.loss import Loss, PureDP, compose
@@ -17,6 +16,7 @@ from sordino.noise.laplace import (
     laplace_vector,
 )
 from sordino.noise.sensitivity import Sensitivity
+from tests.batches import for_each
 
 EPSILONS = np.array([0.0, 0.1, 0.4, 1.0, 2.0])
 
@@ -33,7 +33,7 @@ def test_the_worst_geometric_change_is_the_worst() -> None:
             ).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bounds", "loss"),
     [
         (Sensitivity(l1=1), LaplaceLoss("0.1")),

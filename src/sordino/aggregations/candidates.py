@@ -135,12 +135,10 @@ class AbstractNumbers(AbstractCandidates):
 
     @property
     def last(self) -> int:
-        """Return the number of steps between the bounds."""
         return self.grid.width
 
     @property
     def origin(self) -> int:
-        """Return the candidate of zero."""
         return min(max(-self.grid.low, 0), self.last)
 
     @property
@@ -158,12 +156,10 @@ class AbstractMoments(AbstractCandidates):
 
     @property
     def origin(self) -> int:
-        """Return the first one."""
         return 0
 
     @property
     def weights(self) -> AbstractWeights:
-        """Return equal weights."""
         return EvenWeights(self.last + 1)
 
 
@@ -223,7 +219,6 @@ class DayCandidates(AbstractMoments):
 
     @property
     def last(self) -> int:
-        """Return the number of days after the first."""
         return (self.high - self.low).days
 
     def position(self, values: Expression) -> AbstractExpression:
@@ -232,7 +227,6 @@ class DayCandidates(AbstractMoments):
         return height(days.tree, Lattice(0, self.last, 0))
 
     def values(self, first: Integers, last: Integers) -> "pa.Array":
-        """Return the days in the middle of each range."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         middle = (first + (last - first) // 2).tolist()
@@ -250,7 +244,6 @@ class SecondCandidates(AbstractMoments):
 
     @property
     def last(self) -> int:
-        """Return the number of whole seconds after the first."""
         return (self.high - self.low) // timedelta(seconds=1)
 
     def position(self, values: Expression) -> AbstractExpression:
@@ -259,7 +252,6 @@ class SecondCandidates(AbstractMoments):
         return height(seconds.tree, Lattice(0, self.last, 0))
 
     def values(self, first: Integers, last: Integers) -> "pa.Array":
-        """Return the seconds in the middle of each range."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         middle = (first + (last - first) // 2).tolist()
@@ -315,7 +307,6 @@ class ClampedMoments(AbstractClamped):
         return f"{self.column} to [{self.low}, {self.high}]"
 
     def key(self, setting: Setting) -> Hashable:
-        """Return the values and the bounds."""
         return (self._values(setting).key, self.low, self.high)
 
     def outside(self, setting: Setting) -> AbstractExpression:

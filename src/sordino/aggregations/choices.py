@@ -117,7 +117,6 @@ class QuantileChoice(AbstractChoice):
 
     @property
     def size(self) -> int:
-        """Return how many candidates there are."""
         return self.weights.size
 
     def mechanism(self, share: AbstractShare) -> Quantiles:
@@ -127,7 +126,6 @@ class QuantileChoice(AbstractChoice):
         return Quantiles(self.probabilities, rate)
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
-        """Return the bin of each quantile."""
         return tuple(mechanism.release_groups(bins, Bits(), self.weights).T)
 
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
@@ -161,7 +159,6 @@ class ExtremeChoice(AbstractChoice):
 
     @property
     def size(self) -> int:
-        """Return how many candidates there are."""
         return int(self.lasts[-1]) + 1
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
@@ -170,7 +167,6 @@ class ExtremeChoice(AbstractChoice):
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
-        """Return the stretch where the walk towards the extreme stops."""
         joined = bins.join(self.lasts)
         if self.greatest:
             return (mechanism.find_groups(joined, Bits()),)
@@ -178,12 +174,10 @@ class ExtremeChoice(AbstractChoice):
         return (joined.size - 1 - stops,)
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
-        """Return the ends of a stretch."""
         firsts = np.append(0, self.lasts[:-1] + 1)
         return firsts[chosen], self.lasts[chosen]
 
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
-        """Return how many rows may lie beyond the answer."""
         return _rows_beyond(mechanism, self.lasts.size, confidence)
 
 
@@ -199,7 +193,6 @@ class BoundChoice(AbstractChoice):
 
     @property
     def size(self) -> int:
-        """Return how many sizes there are."""
         return self.bins
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
@@ -207,11 +200,9 @@ class BoundChoice(AbstractChoice):
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
-        """Return the bound."""
         return (mechanism.find_groups(bins, Bits()),)
 
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
-        """Return how many rows may lie beyond the bound."""
         return _rows_beyond(mechanism, self.size, confidence)
 
 
@@ -254,7 +245,6 @@ class Bounds(AbstractAggregation):
         return f"bounds({self.column!r}, up_to={self.up_to!r}{rule})"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return a column for each end."""
         return (f"{name}_low", f"{name}_high")
 
     @cached_property
@@ -265,7 +255,6 @@ class Bounds(AbstractAggregation):
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return call(
             "bounds",
             column=column_words(self.column),
@@ -278,7 +267,6 @@ class Bounds(AbstractAggregation):
         """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the walk over the sizes."""
         values = column_values(setting, self.column, self.nulls)
         position = size_bins(values.dsl, self.sizes)
         part = BoundChoice(

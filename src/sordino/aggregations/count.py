@@ -1,7 +1,5 @@
 """Count, count_distinct, count_ids, histogram; counts of known groups less a share.
 
-Counts of many known groups, released less a share of all ids.
-
 An id that lies in many groups moves each of their counts; told less a share c of the
 number of ids n, it moves those where it is by 1 - c and the others by c, which is less
 in all. One number for the whole table, n, then serves every group. For Gaussian noise
@@ -103,12 +101,10 @@ class Histogram(AbstractAggregation):
         return f"histogram({self.column!r}, {list(self.bins.edges)!r})"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return a column for each bin."""
         return tuple(f"{name} {label}" for label in self.bins.labels)
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return call("histogram", column=self.column, bins=self.bins.words)
 
     @property
@@ -174,19 +170,15 @@ class WholeMeasurement(AbstractMeasurement):
     change: Sensitivity = field(default=Sensitivity(l0=1, linf=1), init=False)
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return noise for real numbers."""
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return the number as a double."""
         return exact.astype(np.float64)
 
     def finish(self, noisy: Numbers) -> Numbers:
-        """Return the double."""
         return noisy
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        """Return the noise."""
         return Noise(mechanism)
 
 
@@ -212,19 +204,15 @@ class CentredMeasurement(AbstractMeasurement):
         return [(counts << _STEP) - self.steps * ids for counts in exact]
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return noise for real numbers."""
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return the numbers in rows."""
         return np.ldexp(exact.astype(np.float64), -_STEP)
 
     def finish(self, noisy: Numbers) -> Numbers:
-        """Return the doubles."""
         return noisy
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        """Return the noise."""
         return Noise(mechanism)
 
 
@@ -317,12 +305,10 @@ class Count(AbstractAggregation):
         return "count()"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the one column."""
         return (name,)
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return call("count")
 
     @property
@@ -336,7 +322,6 @@ class Count(AbstractAggregation):
         return Summary((Total(literal(1)),), bounds=bounds)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the row counts with noise."""
         return row_estimators(setting)
 
 
@@ -365,12 +350,10 @@ class CountIds(AbstractAggregation):
         return "count_ids()"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the one column."""
         return (name,)
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return call("count_ids")
 
     @property
@@ -378,7 +361,6 @@ class CountIds(AbstractAggregation):
         """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the counts of ids with noise."""
         return ids_estimators(setting)
 
 
@@ -429,12 +411,10 @@ class CountDistinct(AbstractAggregation):
         return f"count_distinct({', '.join(map(repr, self.names))})"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the one column."""
         return (name,)
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return call("count_distinct", columns=list(self.names))
 
     @property

@@ -1,7 +1,5 @@
 """Answers made of noisy numbers: as they are, in linear forms, as quotients.
 
-Answers made of noisy numbers: forms in them, their quotients, and variances.
-
 How far the noise moves an answer depends, for means and variances, on where the values
 lie in their range, which is private. What a price tells is true of a skewed column, as
 most are; beside it stands between what it lies for any data.
@@ -54,14 +52,12 @@ class SingleEstimator(AbstractEstimator):
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the noise."""
         noise = self.measurements[0].noise(mechanisms[0])
         return Expected(noise.sd, noise.reach(confidence))
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the numbers as they are."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         (numbers,) = noisy
@@ -199,20 +195,17 @@ class LinearEstimator(AbstractFormEstimator):
 
     @cached_property
     def steepness(self) -> Factors:
-        """Return the form."""
         return _floats(self.form)
 
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the noise in the form."""
         noises = self.noises(mechanisms)
         return self.typical_error(noises, confidence, remark=self.remark)
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the form of the noisy numbers."""
         form, ends = self.steepness, (self.least, self.most)
 
         def answers_of(sums: Sums) -> tuple[Any, ...]:
@@ -234,7 +227,6 @@ class MeanEstimator(AbstractFormEstimator):
 
     @cached_property
     def steepness(self) -> Factors:
-        """Return the factors times the number of values."""
         return tuple(self._steepness(np.array(TYPICAL[0])).tolist())
 
     def expected_error(
@@ -283,7 +275,6 @@ class VarianceEstimator(AbstractFormEstimator):
 
     @cached_property
     def steepness(self) -> Factors:
-        """Return the factors times the number of values."""
         mean, variance = map(np.array, TYPICAL)
         return tuple(self._steepness(mean, variance).tolist())
 
@@ -400,7 +391,6 @@ class KnownCount(AbstractEstimator):
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return none."""
         del mechanisms, confidence
         return Expected(0.0, 0.0)
 

@@ -1,7 +1,5 @@
 """A numeric column on its way to a sum: missing values, bounds, the lattice of its steps.
 
-A numeric column on its way to a sum: its rule for missing values, and its lattice.
-
 Values are clamped to public bounds and rounded to multiples of 2**exponent; the bounds
 are first moved outwards to such multiples, and the sensitivity is priced from those.
 
@@ -412,7 +410,6 @@ class AbstractBounded(AbstractAggregation):
 
     @property
     def lacks_bounds(self) -> bool:
-        """Tell whether no bounds were given."""
         return self.low is None
 
 

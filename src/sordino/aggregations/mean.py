@@ -49,17 +49,14 @@ class Mean(AbstractBounded):
         return call_text("mean", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the one column."""
         return (name,)
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return range_words("mean", self.column, (self.low, self.high), self.nulls)
 
     @cached_property
     def clamp(self) -> Clamped:
-        """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def summary(self, setting: Setting) -> Summary:
@@ -128,19 +125,16 @@ class Variance(AbstractBounded):
         return f"{text[:-1]}, ddof={self.ddof})" if self.ddof else text
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the one column."""
         return (name,)
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         divisor = {"ddof": self.ddof} if self.ddof else {}
         ends = (self.low, self.high)
         return range_words(self.name, self.column, ends, self.nulls, **divisor)
 
     @cached_property
     def clamp(self) -> Clamped:
-        """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=2)
 
     def summary(self, setting: Setting) -> Summary:

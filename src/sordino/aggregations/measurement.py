@@ -93,7 +93,6 @@ class Total(AbstractTotal):
     shift: int = 0
 
     def names(self) -> frozenset[str]:
-        """Return the columns of the expression."""
         return self.expression.names()
 
 
@@ -105,7 +104,6 @@ class Distinct(AbstractTotal):
     columns: tuple[str, ...]
 
     def names(self) -> frozenset[str]:
-        """Return the columns."""
         return frozenset(self.columns)
 
 
@@ -299,7 +297,6 @@ class LaplaceShare(AbstractShare):
     epsilon: Exact
 
     def times(self, factor: Fraction) -> "LaplaceShare":
-        """Return so much of epsilon."""
         return LaplaceShare(self.epsilon * factor)
 
     def integers(self, change: Sensitivity) -> Geometric:
@@ -320,7 +317,6 @@ class LaplaceShare(AbstractShare):
     def loss_of(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
-        """Return the composition of all of them."""
         keys = [] if selection is None else [selection.map(presence)]
         return compose([*keys, *(mechanism.map(change) for mechanism, change in noise)])
 
@@ -331,7 +327,6 @@ class LaplaceShare(AbstractShare):
 
     @property
     def loss(self) -> PureDP:
-        """Return epsilon."""
         return PureDP(self.epsilon)
 
 
@@ -379,12 +374,10 @@ class GaussianShare(AbstractGaussianShare):
     mu_squared: Exact
 
     def times(self, factor: Fraction) -> "GaussianShare":
-        """Return so much of the square."""
         return GaussianShare(self.mu_squared * factor)
 
     @property
     def loss(self) -> PureDP:
-        """Return the largest epsilon within mu."""
         return PureDP(self._epsilon)
 
     @cached_property
@@ -392,7 +385,6 @@ class GaussianShare(AbstractGaussianShare):
         return largest_parameter(GaussianDP(sqrt(self.mu_squared)), PureDP)
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return the rate that this epsilon buys."""
         return LaplaceShare(self._epsilon).rate(change, curvature)
 
 
@@ -404,7 +396,6 @@ class ConcentratedShare(AbstractGaussianShare):
     mu_squared: Exact
 
     def times(self, factor: Fraction) -> "ConcentratedShare":
-        """Return so much of it."""
         return ConcentratedShare(self.mu_squared * factor)
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
@@ -413,7 +404,6 @@ class ConcentratedShare(AbstractGaussianShare):
 
     @property
     def loss(self) -> ZCDP:
-        """Return rho."""
         return ZCDP(self.mu_squared / 2)
 
 
@@ -489,11 +479,9 @@ class IntegerMeasurement(AbstractPresence):
     size: Fraction = field(default=Fraction(1), init=False)
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return noise for integers."""
         return share.integers(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return the totals as they are."""
         return exact
 
     def finish(self, noisy: Numbers) -> Integers:
@@ -517,12 +505,10 @@ class IntegerMeasurement(AbstractPresence):
     def select(
         self, selection: Any, exact: Sequence[Integers], bits: BitSource
     ) -> tuple[Integers, tuple[Numbers, ...]]:
-        """Return the groups whose noisy count reaches the threshold."""
         passing = selection.select(exact[0], bits)
         return passing.rows, (self.finish(passing.answers),)
 
     def level(self, selection: Any) -> Fraction:
-        """Return the threshold."""
         threshold: Fraction = selection.threshold
         return threshold
 
@@ -538,7 +524,6 @@ class LatticeMeasurement(AbstractMeasurement):
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return noise for real numbers."""
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
@@ -546,11 +531,9 @@ class LatticeMeasurement(AbstractMeasurement):
         return np.ldexp(exact.astype(np.float64), self.exponent)
 
     def finish(self, noisy: Numbers) -> Numbers:
-        """Return the doubles."""
         return noisy
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
-        """Return the noise."""
         return Noise_from_intervals(mechanism)
 
 
@@ -577,7 +560,6 @@ class DividedMeasurement(AbstractPresence):
         return replace(change, l0=change.l0 // len(self.totals))
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return noise for real numbers."""
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
@@ -585,11 +567,9 @@ class DividedMeasurement(AbstractPresence):
         return np.ldexp(exact.astype(np.float64), self.exponent)
 
     def finish(self, noisy: Numbers) -> Numbers:
-        """Return the doubles."""
         return noisy
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
-        """Return the noise."""
         return Noise_from_intervals(mechanism)
 
     def selection(self, share: AbstractShare, delta: Fraction) -> LaplaceSumThreshold:
@@ -601,7 +581,6 @@ class DividedMeasurement(AbstractPresence):
     def select(
         self, selection: Any, exact: Sequence[Integers], bits: BitSource
     ) -> tuple[Integers, tuple[Numbers, ...]]:
-        """Return the groups whose noisy numbers reach the threshold together."""
         passing = selection.select([self.scale_totals(total) for total in exact], bits)
         return passing.rows, passing.answers
 

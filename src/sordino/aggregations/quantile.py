@@ -176,7 +176,6 @@ class Quantile(AbstractBounded):
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return call(
             self.word,
             column=column_words(self.column),
@@ -187,7 +186,6 @@ class Quantile(AbstractBounded):
 
     @property
     def clamp(self) -> AbstractClamped:
-        """Return the bounds."""
         return clamp_moments(self.column, self.low, self.high, self.nulls)
 
     def summary(self, setting: Setting) -> Summary:

@@ -210,7 +210,6 @@ class Running(AbstractAggregation):
 
     @property
     def clamp(self) -> AbstractClamped | None:
-        """Return the bounds of what is added up."""
         return self.each.clamp
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
@@ -219,7 +218,6 @@ class Running(AbstractAggregation):
 
     @property
     def lacks_bounds(self) -> bool:
-        """Tell whether nothing bounds what is added up."""
         return self.each.lacks_bounds
 
     def with_known_bounds(self, schema: Schema) -> "Running":
@@ -280,7 +278,6 @@ class RunningMeasurement(AbstractMeasurement):
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return noise for real numbers."""
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
@@ -289,11 +286,9 @@ class RunningMeasurement(AbstractMeasurement):
         return np.ldexp(self.factors.measure(ordered), self.exponent).reshape(-1)
 
     def finish(self, noisy: Numbers) -> Numbers:
-        """Return the doubles."""
         return noisy
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        """Return the noise of one form."""
         return Noise(mechanism)
 
 
@@ -358,7 +353,6 @@ class RunningEstimator(AbstractEstimator):
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the figures as they are sorted by key."""
         (numbers,) = noisy
         noise = self.measurements[0].noise(numbers.mechanism)
         (values,) = numbers.values

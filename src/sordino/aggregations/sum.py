@@ -165,17 +165,14 @@ class Sum(AbstractBounded):
         return call_text("sum", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the one column."""
         return (name,)
 
     @property
     def words(self) -> Words:
-        """Return the name of the question and its arguments."""
         return range_words("sum", self.column, (self.low, self.high), self.nulls)
 
     @cached_property
     def clamp(self) -> Clamped:
-        """Return the bounds."""
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:

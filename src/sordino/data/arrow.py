@@ -1,7 +1,5 @@
 """Arrow tables and data sets; columns of Arrow as our types; frozen public tables.
 
-Columns of Arrow as our types: what a database is handed.
-
 Each value is read by itself, by one rule for its type (`Schema`): no other
 value of its column, and no statement about the column, can change what it becomes. Fast
 ways are taken by looking whether the rule changes nothing; where it does, each value
@@ -243,16 +241,13 @@ class TableSource(AbstractSource):
         self.unsaid = unsaid or {}
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns."""
         batches = self.read(places).to_batches(max_chunksize=ROWS)
         return handed_columns(batches, self.fields, places)
 
     def size(self) -> int:
-        """Return the number of rows."""
         return int(self._table.num_rows)
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return or_nothing(self._table, places)
 
 
@@ -277,12 +272,10 @@ class DatasetSource(AbstractSource):
             )
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns."""
         batches = self._scanner(places).to_batches()
         return handed_columns(batches, self.fields, places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return self._scanner(places).to_table()
 
     def _scanner(self, places: Sequence[int]) -> Any:

@@ -362,13 +362,11 @@ class CSVSource(AbstractSource):
         )
 
     def check(self) -> None:
-        """Refuse files that are not those that were looked at."""
         for path, stamp in self._stamps.items():
             if _stamp(path) != stamp:
                 raise EngineFailure
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns at some places."""
         return self.hand_over(places).read_all()
 
     def _look(self, path: str, declared: Mapping[str, Column]) -> None:

@@ -90,7 +90,6 @@ class ListedKeys(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return nothing."""
         return ()
 
     @cached_property
@@ -105,16 +104,13 @@ class ListedKeys(AbstractKeys):
 
     @property
     def at_most(self) -> int:
-        """Return the number of rows."""
         return int(self.rows.num_rows)
 
     @property
     def exact(self) -> bool:
-        """Return True."""
         return True
 
     def list_keys(self) -> pa.Table:
-        """Return the rows."""
         return self.rows
 
 
@@ -128,17 +124,14 @@ class Projected(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return the child."""
         return (self.child,)
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the columns that are left."""
         return Schema.of((name, self.child.schema[name]) for name in self.names)
 
     @cached_property
     def at_most(self) -> int:
-        """Return the bound of the child."""
         return self.child.at_most
 
     @property
@@ -162,12 +155,10 @@ class Renamed(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return the child."""
         return (self.child,)
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the columns with their new names."""
         return Schema.of(
             (self.names.get(name, name), column)
             for name, column in self.child.schema.columns
@@ -175,12 +166,10 @@ class Renamed(AbstractKeys):
 
     @cached_property
     def at_most(self) -> int:
-        """Return the bound of the child."""
         return self.child.at_most
 
     @cached_property
     def exact(self) -> bool:
-        """Tell whether the child knows its number."""
         return self.child.exact
 
     def list_keys(self) -> pa.Table:
@@ -198,22 +187,18 @@ class Filtered(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return the child."""
         return (self.child,)
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the columns of the child."""
         return self.child.schema
 
     @cached_property
     def at_most(self) -> int:
-        """Return the bound of the child."""
         return self.child.at_most
 
     @property
     def exact(self) -> bool:
-        """Tell whether there was nothing to begin with."""
         return self.child.exact and self.at_most == 0
 
     def list_keys(self) -> pa.Table:
@@ -242,7 +227,6 @@ class Union(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return both sets."""
         return (self.left, self.right)
 
     @cached_property
@@ -260,12 +244,10 @@ class Union(AbstractKeys):
 
     @cached_property
     def at_most(self) -> int:
-        """Return the sum of the bounds."""
         return self.left.at_most + self.right.at_most
 
     @property
     def exact(self) -> bool:
-        """Tell whether there is nothing on both sides."""
         return self.at_most == 0
 
     def list_keys(self) -> pa.Table:
@@ -283,22 +265,18 @@ class Difference(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return both sets."""
         return (self.left, self.right)
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the columns of the left set."""
         return self.left.schema
 
     @cached_property
     def at_most(self) -> int:
-        """Return the bound of the left set."""
         return self.left.at_most
 
     @property
     def exact(self) -> bool:
-        """Tell whether there was nothing to begin with."""
         return self.at_most == 0
 
     def list_keys(self) -> pa.Table:
@@ -323,7 +301,6 @@ class Joined(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return both sets."""
         return (self.left, self.right)
 
     @property
@@ -333,7 +310,6 @@ class Joined(AbstractKeys):
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the columns of both."""
         others = ((name, self.right.schema[name]) for name in self._others)
         return Schema.of((*self.left.schema.columns, *others))
 
@@ -348,7 +324,6 @@ class Joined(AbstractKeys):
 
     @property
     def exact(self) -> bool:
-        """Tell whether a side has nothing."""
         return self.at_most == 0
 
     def list_keys(self) -> pa.Table:
@@ -413,7 +388,6 @@ class Product(AbstractKeys):
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the columns of all factors."""
         columns = dict(
             pair for factor in self.factors for pair in factor.schema.columns
         )
@@ -421,13 +395,11 @@ class Product(AbstractKeys):
 
     @cached_property
     def at_most(self) -> int:
-        """Return the product of the bounds."""
         possible = all(guard.at_most for guard in self.guards)
         return math.prod(factor.at_most for factor in self.factors) if possible else 0
 
     @cached_property
     def exact(self) -> bool:
-        """Tell whether every factor knows its number."""
         return all(factor.exact for factor in self.inputs)
 
     @cached_property
@@ -522,7 +494,6 @@ class Product(AbstractKeys):
 
 
 def _none(schema: Schema) -> pa.Table:
-    """Return no keys of some columns."""
     return pa.table({
         name: pa.array([], column.arrow) for name, column in schema.columns
     })

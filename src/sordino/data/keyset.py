@@ -136,7 +136,6 @@ def checked_names(names: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _is_unicode(text: str) -> bool:
-    """Tell whether text has no lone surrogates."""
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
@@ -218,7 +217,6 @@ def _column(name: str, cells: Any, declared: str | None) -> pa.Array:
 
 
 def _empty(name: str, cells: object) -> InvalidParameter:
-    """Return the refusal of no keys."""
     return InvalidParameter(
         name,
         cells,

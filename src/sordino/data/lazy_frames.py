@@ -103,15 +103,12 @@ class LazyFrameSource(AbstractSource):
             raise TypeError
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns."""
         return self._rows.hand_over(places)
 
     def size(self) -> int:
-        """Return the number of rows."""
         return self._rows.size()
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return self._rows.read(places)
 
 

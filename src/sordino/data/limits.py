@@ -71,13 +71,11 @@ class MaxRowsPerID(AbstractConstraint):
 
     @property
     def words(self) -> Words:
-        """Return its name and what it keeps."""
         return call("MaxRowsPerID", limit=self.limit)
 
     def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
-        """Return a bound on rows."""
         del versions
         return known.with_rows(self.limit)
 
@@ -101,18 +99,15 @@ class MaxGroupsPerID(AbstractConstraint):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Return the columns whose values are counted."""
         return tuple(self.columns)
 
     @property
     def words(self) -> Words:
-        """Return its name and what it keeps."""
         return call("MaxGroupsPerID", columns=list(self.columns), limit=self.limit)
 
     def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
-        """Return a bound on groups."""
         return known.with_groups(versions(self.values), self.limit)
 
 
@@ -135,12 +130,10 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Return the columns of the groups."""
         return tuple(self.columns)
 
     @property
     def words(self) -> Words:
-        """Return its name and what it keeps."""
         return call(
             "MaxRowsPerGroupPerID", columns=list(self.columns), limit=self.limit
         )
@@ -148,7 +141,6 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
     def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
     ) -> Contribution:
-        """Return a bound on the rows of a group."""
         return known.with_group_rows(versions(self.marks), self.limit)
 
 
@@ -196,12 +188,10 @@ class DropExcess(AbstractTruncation):
 
     @property
     def words(self) -> Words:
-        """Return its name and what it keeps."""
         return call("DropExcess", limit=self.limit)
 
     @property
     def drops_all(self) -> bool:
-        """Return False."""
         return False
 
 
@@ -222,12 +212,10 @@ class DropNonUnique(AbstractTruncation):
 
     @property
     def words(self) -> Words:
-        """Return its name and what it keeps."""
         return call("DropNonUnique")
 
     @property
     def drops_all(self) -> bool:
-        """Return True."""
         return True
 
 

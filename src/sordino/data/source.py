@@ -5,8 +5,6 @@ What every source of rows is, whatever holds them: columns by their places.
 Names of columns are free text of users and never reach a database: the n-th column of
 a source is called cn.
 
-Values in Python: what Arrow holds, as our types or None.
-
 This is the plain meaning of the rules by which a table is opened (`Schema`);
 SQL engines say the same in their own words.
 

@@ -152,19 +152,15 @@ class ParquetSource(AbstractSource):
         self.paths = paths
 
     def check(self) -> None:
-        """Refuse files of another form."""
         self._files.check()
 
     def size(self) -> int:
-        """Return the number of rows that the footers state."""
         return sum(pq.read_metadata(path).num_rows for path in self.paths)
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return the columns."""
         return self._values().hand_over(places)
 
     def read(self, places: Sequence[int]) -> pa.Table:
-        """Return the columns."""
         return self._values().read(places)
 
     def _values(self) -> DatasetSource:

@@ -72,11 +72,9 @@ class AddOneRow(AbstractUnit):
 
     @property
     def words(self) -> Verb:
-        """Return the unit."""
         return call("AddOneRow")
 
     def contribution(self, schema: Schema) -> Contribution:
-        """Return one row."""
         del schema
         return Contribution(rows=1)
 
@@ -100,16 +98,13 @@ class AddMaxRows(AbstractUnit):
 
     @property
     def whom(self) -> str:
-        """Return it in words."""
         return f"any {self.max_rows} rows"
 
     @property
     def words(self) -> Verb:
-        """Return the unit."""
         return call("AddMaxRows", max_rows=self.max_rows)
 
     def contribution(self, schema: Schema) -> Contribution:
-        """Return that many rows."""
         del schema
         return Contribution(rows=self.max_rows)
 
@@ -136,7 +131,6 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
 
     @property
     def whom(self) -> str:
-        """Return it in words."""
         return (
             f"any {self.max_rows_per_group} rows in each of any {self.max_groups} "
             f"values of {self.column!r}"
@@ -144,7 +138,6 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
 
     @property
     def words(self) -> Verb:
-        """Return the unit."""
         return call(
             "AddMaxRowsInMaxGroups",
             column=self.column,
@@ -180,7 +173,6 @@ class ChangeOneRow(AbstractUnit):
 
     @property
     def words(self) -> Verb:
-        """Return the unit."""
         return call("ChangeOneRow")
 
     def contribution(self, schema: Schema) -> Contribution:
@@ -219,16 +211,13 @@ class AddMaxTotal(AbstractUnit):
 
     @property
     def whom(self) -> str:
-        """Return it in words."""
         return f"whatever adds at most {self.max_total} to the sum of {self.column!r}"
 
     @property
     def words(self) -> Verb:
-        """Return the unit."""
         return call("AddMaxTotal", column=self.column, max_total=self.max_total)
 
     def weigh(self, schema: Schema) -> Weighed:
-        """Return the column."""
         return Weighed(schema[self.column].version, self.max_total)
 
     def contribution(self, schema: Schema) -> Contribution:
@@ -268,17 +257,14 @@ class AddRowsWithID(AbstractUnit):
 
     @property
     def whom(self) -> str:
-        """Return it in words."""
         return f"any one value of {self.column!r}, with all its rows"
 
     @property
     def id_column(self) -> str:
-        """Return the column of ids."""
         return self.column
 
     @property
     def words(self) -> Verb:
-        """Return the unit."""
         return call("AddRowsWithID", column=self.column, id_space=self.id_space)
 
     def contribution(self, schema: Schema) -> Contribution:

@@ -1,7 +1,5 @@
 """Sums, products, quotients, roundings, clamps.
 
-Sums, products and quotients of numbers.
-
 Integers stay integers as long as they fit into 64 bits, and are missing beyond. With an
 f64 in the operation all is f64: IEEE doubles, an i64 being taken as the nearest one,
 and -0.0 as 0.0. `/` always gives f64. Nothing divided by zero has an answer. `//` and

@@ -1,7 +1,5 @@
 """Bins: ranges with names; numbers as whole steps of a public lattice.
 
-Numbers as whole steps of a public lattice: what sums are made of.
-
 steps(x) = floor(min(max(x, low * 2^e), high * 2^e) / 2^e + 1/2) - origin
 
 And the three nonnegative integers into which a number is divided for its square (see
@@ -154,7 +152,6 @@ def _kind(edges: Any, read: list[Literal]) -> str:
 
 
 def _names(names: Any, count: int) -> tuple[str, ...]:
-    """Return a different name for each range."""
     listed = () if isinstance(names, str) else tuple(names)
     read = tuple(literal(name).constant for name in listed)
     texts = all(isinstance(name, str) for name in read)

@@ -216,7 +216,6 @@ _REMEDY: Final = "Cast the column, or write values of its type."
 
 
 def _member_facts(argument: Argument, *values: Argument) -> Column:
-    """Return the facts of a comparison with each."""
     tree.comparable("is_in", (argument, *values), _REMEDY)
     return tree.result("bool", (argument,))
 

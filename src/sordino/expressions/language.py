@@ -67,11 +67,9 @@ class Expression(AbstractFluent):
     def call(
         self, operation: Operation, *arguments: Any, **options: Any
     ) -> "Expression":
-        """Return an operation on expressions and values."""
         return _built(operation, *arguments, **options)
 
     def names(self) -> frozenset[str]:
-        """Return the columns that are read."""
         return self.tree.names()
 
     def column(self, schema: Schema) -> Column:
@@ -80,11 +78,9 @@ class Expression(AbstractFluent):
 
     @property
     def words(self) -> Words:
-        """Return those of the tree."""
         return self.tree.words
 
     def value(self, row: Mapping[str, Value]) -> Value:
-        """Return the value for one row."""
         return self.tree.value(row)
 
     def same(self, other: AbstractExpression) -> bool:

@@ -72,7 +72,6 @@ def _is_null(value: Value) -> Value:
 
 
 def _first(*values: Value) -> Value:
-    """Return the first value that is not missing."""
     return next((value for value in values if value is not None), None)
 
 

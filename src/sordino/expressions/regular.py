@@ -178,7 +178,6 @@ class _Reader:
         return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
     def _repetitions(self) -> Iterator[Node]:
-        """Yield parts with how often each is there."""
         while self.next and self.next not in "|)":
             part = self._atom()
             times = self._times()
@@ -344,7 +343,6 @@ class Automaton:
         return Part(empty=False, first=here, last=here)
 
     def _row(self, nodes: Sequence[Node]) -> Part:
-        """Return parts one after the other."""
         row = _NOTHING
         for node in nodes:
             row = self._chain(row, self.place(node))

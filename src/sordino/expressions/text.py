@@ -142,7 +142,6 @@ def _find(text: Value, part: Value) -> Value:
 
 
 def _concat(*values: Value) -> Value:
-    """Return texts one after the other."""
     return "".join(values) if sum(map(size, values)) <= LONGEST else None
 
 

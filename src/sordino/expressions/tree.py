@@ -1,7 +1,5 @@
 """Columns and literals at the leaves, calls above; what an operation declares; facts of results.
 
-The tree that an expression is: columns and literals at its leaves, calls above.
-
 An `Operation` is a definition: what follows for the facts of the result, and what the
 values mean in Python. Engines have a table with an entry for each; nothing else here
 knows which operations there are.
@@ -146,7 +144,6 @@ class Col(AbstractTree):
     weight: int = field(default=1, init=False)
 
     def names(self) -> frozenset[str]:
-        """Return the name."""
         return frozenset((self.name,))
 
     def column(self, schema: Schema) -> Column:
@@ -155,7 +152,6 @@ class Col(AbstractTree):
 
     @property
     def words(self) -> Words:
-        """Return the name."""
         return call("col", name=self.name)
 
     def value(self, row: Mapping[str, Value]) -> Value:
@@ -163,7 +159,6 @@ class Col(AbstractTree):
         return row[self.name]
 
     def same(self, other: AbstractExpression) -> bool:
-        """Tell whether the other is the same column."""
         return isinstance(other, Col) and other.name == self.name
 
     def __str__(self) -> str:
@@ -183,7 +178,6 @@ class Literal(AbstractTree):
     weight: int = field(default=0, init=False)
 
     def names(self) -> frozenset[str]:
-        """Return nothing."""
         return frozenset()
 
     def column(self, schema: Schema) -> Column:  # noqa: ARG002 the same for any
@@ -201,7 +195,6 @@ class Literal(AbstractTree):
         return call("lit", type=self.type, value=value)
 
     def value(self, row: Mapping[str, Value]) -> Value:  # noqa: ARG002 the same for any
-        """Return the value."""
         return self.constant
 
     def same(self, other: AbstractExpression) -> bool:
@@ -245,7 +238,6 @@ class Call(AbstractTree):
         fill(self, depth=depth, weight=weight)
 
     def names(self) -> frozenset[str]:
-        """Return the columns of the arguments."""
         return self._names
 
     @cached_property
@@ -253,7 +245,6 @@ class Call(AbstractTree):
         return frozenset().union(*(argument.names() for argument in self.arguments))
 
     def column(self, schema: Schema) -> Column:
-        """Return the facts that follow from those of the arguments."""
         known = (
             Argument(argument.column(schema), argument.constant)
             for argument in self.arguments
@@ -277,7 +268,6 @@ class Call(AbstractTree):
         return self.operation.meaning(*values, **self.options)
 
     def same(self, other: AbstractExpression) -> bool:
-        """Tell whether the other does the same to the same."""
         return (
             isinstance(other, Call)
             and other.operation is self.operation

@@ -4,8 +4,6 @@ What a release was made by, and which files were made of it.
 
 described (the text of a job) ── charged (names its hash) ── published (a file's hash)
 
-Paid answers, read from the ledger alone: no table, no request, in any version.
-
 What a charge says of its answer is public; the bytes are those that were given back.
 """
 

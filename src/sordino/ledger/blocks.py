@@ -5,8 +5,6 @@ Blocks in a ledger: which are open, in what order, and what each was charged.
 A charge has one amount, for each of its blocks. They are named by their places in the
 order of opening, in runs of neighbours with the same sum after it.
 
-What was charged to the people of some blocks, and what holds for them.
-
 Each release that read one of their blocks counts once; people of few blocks lost no
 more than these were charged (docs/proofs/filters.md, section 9).
 
@@ -96,6 +94,7 @@ def open_blocks(
             f"must be at most {MOST:,}",
             "Make blocks of longer periods, or fewer names, in another ledger.",
         )
+    # a closed budget opens no block, which would be a budget anew
     if due and not log.is_closed(DATASET):
         log.add(
             "block",
@@ -173,6 +172,7 @@ def block_fields(log: Log, claim: Claim) -> dict[str, Any]:
     whole = limit.rule.charge_for(claim.asked, claim.loss)
     each = _shorten_for_all(whole, spent.values())
     after = {place: charge.plus(each) for place, charge in spent.items()}
+    # of every block before any is charged: all of them pay, or none
     lacking = [place for place, total in after.items() if not limit.rule.holds(total)]
     if lacking:
         _refuse(log, limit, each, {place: spent[place] for place in lacking})
@@ -186,6 +186,7 @@ def _shorten_for_all(charge: Charge, sums: Iterable[Charge]) -> Charge:
     for spent in sums:
         fitted = charge.shorten(spent)
         pairs = zip(each.amounts, fitted.amounts, strict=True)
+        # the largest: one charge for all must be too small for none
         each = Charge(charge.coordinates, tuple(max(pair) for pair in pairs))
     return each
 
@@ -209,6 +210,7 @@ def _refuse(log: Log, limit: Limit, each: Charge, lacking: Sums) -> None:
 def runs_of(sums: Sums) -> Iterator[tuple[tuple[int, int], Charge]]:
     """Yield runs of neighbours with one sum: their first and last place."""
     numbered = enumerate(sorted(sums.items()))
+    # place less rank: alike sums make one run only where their places are neighbours
     for (_, charge), run in groupby(
         numbered, lambda pair: (pair[1][0] - pair[0], pair[1][1])
     ):

@@ -1,7 +1,5 @@
 """Claims and the bodies of records: charge once, answer once.
 
-What a ledger does with a claim: charge it once, answer it once.
-
 Each function is one transaction, and adds one record at most.
 
 Kernel: charge.
@@ -29,6 +27,7 @@ _MOST_WORDS: Final = 2**20
 
 def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
     """Return the body of a charge, or refuse it: each budget as it stands now."""
+    # the policy is read under the same lock as the budget: none comes in between
     obeyed = policy_enforcement.counted_part(log, claim, when)
     charges: dict[str, dict[str, str]] = {}
     sums: dict[str, dict[str, str]] = {}
@@ -175,9 +174,11 @@ def _charge_of(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
     """
     limit = log.chargeable(name)
     spent = log.sum_of_charges(name, limit)
+    # shortened upwards: a sum stays short and is never below what was charged
     charge = limit.rule.charge_for(claim.asked, claim.loss).shorten(spent)
     aside = earmarks.sum_earmarks(log, name, limit, without=claim.earmark)
     try:
+        # earmarks count as spent: what is promised to one is not sold to another
         limit.rule.accept(spent.plus(aside), charge)
     except BudgetExceeded as error:
         if name == DATASET:
@@ -202,6 +203,7 @@ def allot(log: Log, name: str, limit: Limit, when: str) -> None:
 
 def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     """Charge a claim, or return what its key has."""
+    # looked up in the transaction that charges: two processes make one charge of a key
     charged = None if claim.key is None else log.newest_about(f"key {claim.key}")
     if charged is not None:
         return _again(log, identity, (charged, claim), when)
@@ -219,9 +221,11 @@ def begin(log: Log, claimed: tuple[str, Ticket], when: str) -> None:
     _refuse_foreign(log, identity, ticket)
     if log.newest_about(f"answer {ticket.number}") is not None:
         raise _answered_refusal(ticket)
+    # without a key nobody else can come; the second attempt is leased already
     if not ticket.keyed or ticket.fence > 1:
         return
     charged = log.record(ticket.number).fields
+    # two attempts at one charge could tell two noisy answers for the price of one
     if log.newest_about(f"lease {ticket.number}") is not None:
         raise AnswerLost(str(charged.get("key")))
     leased = {"charge": ticket.number, "fence": 2, "who": charged["who"], "when": when}
@@ -235,6 +239,7 @@ def store(log: Log, identity: str, answered: tuple[Ticket, bytes], when: str) ->
     stored = log.newest_about(f"answer {ticket.number}")
     if stored is not None and not ticket.keyed:
         return _once(stored, ticket, answer)
+    # first come, first kept: a second answer to one charge is never told
     committed = log.answer(ticket.number)
     if committed is not None:
         return committed
@@ -294,6 +299,7 @@ def _again(
 ) -> Ticket:
     """Return the answer that a key has, or the right to compute it once more."""
     charged, claim = charge_and_claim
+    # another request under a paid key would be answered for nothing
     same = charged.fields["request"] == claim.request
     if not same and _form(charged) != _form_of(claim):
         raise InvalidQuery(
@@ -309,6 +315,7 @@ def _again(
     answer = log.answer(charged.number)
     if answer is not None:
         return Ticket(identity, charged.number, 1, True, answer, **_mark(charged))
+    # recomputed later, it would read blocks that nobody was charged for
     _refuse_other_blocks(log, charged, claim)
     if log.newest_about(f"lease {charged.number}") is not None:
         raise AnswerLost(str(claim.key))

@@ -59,6 +59,7 @@ def newest_time(log: Log) -> datetime:
 
 def time_after(log: Log, now: datetime) -> datetime:
     """Return the time of a next record: no clock makes it earlier than the newest."""
+    # a clock that goes back must not write a history that goes back
     return max(now, newest_time(log))
 
 
@@ -71,6 +72,7 @@ def days_ahead(log: Log, now: datetime) -> int:
 def trusted_time(log: Log, now: datetime, word: SaidDay, every: str) -> datetime:
     """Return the time by which periods are over, or refuse a clock that is in doubt."""
     newest = newest_time(log)
+    # a wrong clock would open blocks, and with them budgets, before their time
     if word.on is None and days_ahead(log, now):
         raise InvalidParameter(
             "on",

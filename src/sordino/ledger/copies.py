@@ -7,8 +7,6 @@ A ledger as lines of JSON, which outlive every program.
 ...     [json.loads(line)["kind"] for line in json_lines(ledger)]
 ['opened', 'budget']
 
-A ledger as an entry of the public registry of DP deployments, in YAML.
-
 The registry's file is one record of fields in sections. What the ledger knows is filled
 in; what only a person knows is asked for. What is stated as the loss is the limit: that
 is what holds of everything together. What was spent of it stands in the details.

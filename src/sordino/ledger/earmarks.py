@@ -1,12 +1,8 @@
 """Parts of a budget set aside; budgets closed or lowered.
 
-Parts of a budget that are set aside for planned reports.
-
 What is set aside counts as if it were spent, except for the releases that it is for. So
 for any history, what was charged and what is set aside are together within the limit,
 and what was charged is (docs/proofs/filters.md, section 8).
-
-Budgets that are closed or lowered, and never raised.
 
 Both refuse more than before, so what the first limit promises holds all the same. A
 lower limit promises no more: it was chosen after answers were seen.
@@ -105,6 +101,7 @@ def sum_earmarks(
     total = limit.rule.zero
     for record in _newest(log):
         fields = record.fields
+        # of a name's earmark the dataset's part counts as well: both budgets hold it
         counted = fields["earmark"] != without and budget in fields["rest"]
         if counted and not log.is_closed(fields["budget"]):
             total = total.plus(log.read_charge(limit, fields["rest"][budget]))
@@ -155,6 +152,8 @@ def list_earmarks(log: Log) -> tuple[Earmark, ...]:
 
 def _take_from(limit: Limit, rest: Charge, charge: Charge) -> Charge:
     pairs = list(zip(rest.amounts, charge.amounts, strict=True))
+    # every coordinate: one that passes its part would be taken from what is left for
+    # others
     if any(amount > left for left, amount in pairs):
         stated = limit.rule.loss_of
         raise BudgetExceeded(
@@ -200,6 +199,7 @@ def _less(left: Amount, amount: Amount) -> Amount:
     rest = left - Fraction(amount)
     if rest.denominator.bit_length() <= LONGEST:
         return rest
+    # down: what is left may be told too small, never too large
     return Fraction(math.floor(rest * GRID), GRID)
 
 
@@ -225,6 +225,7 @@ def lower_limit(log: Log, name: str, limit: Limit, remark: Remark, when: str) ->
     total = blocks.spent_at_most(log, name, recorded).plus(
         sum_earmarks(log, name, recorded)
     )
+    # below what is spent, a limit would promise what was broken already
     if not limit.rule.holds(total):
         raise InvalidParameter(
             "limit",
@@ -243,4 +244,5 @@ def is_below(lower: Limit, upper: Limit) -> bool:
     if lower.rule.rule != upper.rule.rule:
         return False
     ours, theirs = lower.rule.limits, upper.rule.limits
+    # coordinate by coordinate: a larger delta for a smaller epsilon is no lower limit
     return all(ours[name] <= theirs[name] for name in theirs)

@@ -92,14 +92,17 @@ class Record:
     @classmethod
     def successor(cls, head: Head, kind: str, fields: Mapping[str, Any]) -> Self:
         """Return the record after a head."""
+        # one text for the same fields: the hash is of the text
         body = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         number = head.number + 1
+        # covers the record before it: none can be left out or exchanged unseen
         sealed = seal(head.hash, number, kind, body)
         return cls(number, kind, body, head.hash, sealed)
 
     @classmethod
     def read(cls, line: bytes) -> "Self | None":
         """Return the record of a line, None if the line is not a record."""
+        # latin-1 decodes any byte, and the pattern lets ASCII alone through
         match = _LINE.fullmatch(line.decode("latin-1"))
         if match is None:
             return None
@@ -221,6 +224,7 @@ def _truncate(handle: int, size: int) -> None:
 
 def _lock(handle: int) -> None:
     """Lock the file for this descriptor, or raise BlockingIOError."""
+    # not blocking: a wait inside the kernel could not end with the patience
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -279,11 +283,14 @@ class LockedFile:
         """Open a file that exists; who only reads shares the lock with readers."""
         self.path = path
         self.disk = world.disk
+        # never O_CREAT: a missing ledger would come back unspent
         self.handle = os.open(path, os.O_RDONLY if reading else os.O_RDWR)
         self._lock = self.disk.share if reading else self.disk.lock
         self._status = os.fstat(self.handle)
         self._patience = world.patience
         self._waited = -math.inf
+        # by process: a child that exits would close a number that is another file by
+        # then
         self._end = weakref.finalize(self, _close, self.handle, os.getpid())
         _OPEN.add(self)
 
@@ -333,6 +340,7 @@ class LockedFile:
             status = self.path.stat() if handle is None else os.fstat(handle)
         except FileNotFoundError:
             status = None
+        # by device and inode: a name says nothing about which file it is
         if status is None or not os.path.samestat(status, self._status):
             raise LedgerDamaged(self.path, MOVED)
 
@@ -343,6 +351,8 @@ class LockedFile:
 
     def abandon(self) -> None:
         """Let go of the file in a forked child, where the lock is the parent's."""
+        # closed without unlocking: flock is shared with the parent, and would end for
+        # both
         handle, self.handle = self.handle, -1
         self._end.detach()
         if handle >= 0:
@@ -451,6 +461,7 @@ class Mark:
             return None
         mark = cls(**fields)
         right = type(mark.end) is int and type(mark.number) is int
+        # a mark that was half written fails its own sum, and the older one counts
         return mark if right and claimed == mark._sum else None
 
     @property
@@ -486,6 +497,7 @@ def is_piece(line: bytes) -> bool:
 def read_piece(line: bytes, number: int) -> bytes:
     """Return the bytes of a piece that belongs to a record; b"" if it does not."""
     fields = _object(line)
+    # a piece of another record would complete an answer that was never stored
     if fields.get("piece") != number or not isinstance(fields.get("bytes"), str):
         return b""
     try:
@@ -583,11 +595,11 @@ def _fill(handle: int, world: World, role: Role, contents: Contents) -> None:
         head = record.head
     if head is not None:
         _write_new(handle, world, Mark(size, *head).block, header.begins)
+    # durable before it has its name: whoever finds the name finds all of it
     world.disk.sync(handle)
 
 
 def _write_new(handle: int, world: World, data: bytes, at: int) -> None:
-    """Write all of some bytes."""
     while data:
         written = world.disk.write(handle, data, at)
         data, at = data[written:], at + written
@@ -595,11 +607,12 @@ def _write_new(handle: int, world: World, data: bytes, at: int) -> None:
 
 def _name_file(hidden: Path, path: Path, world: World, role: Role) -> bool:
     """Give a file its name, which must be free; then make the name durable."""
+    # fails where the name is taken, in one step: no other ledger is written over
     os.link(hidden, path)
     world.reached(f"create {role}: named")
     folder = os.open(path.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(folder)  # the name, too, has to outlive a crash
     finally:
         os.close(folder)
     world.reached(f"create {role}: durable")

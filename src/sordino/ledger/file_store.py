@@ -154,12 +154,10 @@ class FileStore(AbstractStore):
 
     @property
     def title(self) -> str:
-        """Return the name of the store for messages."""
         return str(self._file.path)
 
     @property
     def durable(self) -> bool:
-        """Say that it outlives the process."""
         return True
 
     @property
@@ -169,7 +167,6 @@ class FileStore(AbstractStore):
 
     @property
     def head(self) -> Head:
-        """Return the head of what is known."""
         return self._whole_lines.index.head
 
     def transact(self, act: Callable[[], Result]) -> Result:
@@ -187,6 +184,8 @@ class FileStore(AbstractStore):
             return result
         finally:
             if file.handle >= 0:
+                # one call in the frame that locked: an interruption cannot leave it
+                # locked
                 fcntl.flock(file.handle, fcntl.LOCK_UN)
 
     def append(
@@ -215,6 +214,7 @@ class FileStore(AbstractStore):
         if lasting:
             self._file.disk.sync(self._file.handle)
             reached(f"{point}: durable")
+        # a disk may say yes and keep another line: what is charged is what can be read
         self._read_back(record)
         if lasting:
             self._advance()
@@ -235,7 +235,6 @@ class FileStore(AbstractStore):
         return self._whole_lines.index.numbers(kind)
 
     def answer(self, number: int) -> bytes:
-        """Return the bytes that were appended with a record."""
         return self._whole_lines.answer(self._file.read, number)
 
     def verify(self) -> None:
@@ -263,7 +262,6 @@ class FileStore(AbstractStore):
         return fresh
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
     @property
@@ -287,9 +285,12 @@ class FileStore(AbstractStore):
         While lines are read on, they are kept by nobody: if that is interrupted, they
         are read from the first on the next time.
         """
+        # the path may lead to another file by now, with another budget
         self._file.refuse_replaced()
+        # kept by nobody while read on: an interruption reads from the first line again
         lines, self._lines = self._lines or self._before_lines(), None
         mark, size = self._newest_mark(), self._file.size()
+        # a shorter file has lost charges that were told
         if size < max(lines.end, mark.end):
             raise lines.damage("its end is missing")
         lines.read_on(self._file.read, size)
@@ -299,6 +300,7 @@ class FileStore(AbstractStore):
         if mark != self._mark and self._hash_of(lines, mark.number) != mark.hash:
             raise lines.damage(f"record {mark.number} is not the one that was written")
         known = self._known
+        # an older copy put back would sell the same budget twice
         if known is not None and self._hash_of(lines, known.number) != known.hash:
             raise lines.damage(f"it was put back: record {known.number} is gone")
         self._known = None
@@ -339,6 +341,7 @@ class FileStore(AbstractStore):
         """Mark the end as durable, in the block that the newest mark is not in."""
         lines = self._whole_lines
         mark = Mark(lines.end, *lines.index.head)
+        # never over the newest mark: a write cut short leaves that one whole
         slot = (self._slot + 1) % MARKS
         begins = lines.first - MARKS * BLOCK
         self._file.write([mark.block], begins + slot * BLOCK)
@@ -357,13 +360,14 @@ class FileStore(AbstractStore):
         }
         if not marks:
             raise LedgerDamaged(self.title, "its marks were changed")
-        newest = max(marks)
+        newest = max(marks)  # by the end it marks: a mark is never moved back
         self._slot = newest[1]
         return marks[newest]
 
     def _read_back(self, record: Record) -> None:
         """Read the new lines through the path; refuse what is not the record's."""
         lines, self._lines = self._whole_lines, None
+        # through the path, not the handle: what others will find is what counts
         handle = os.open(self._file.path, os.O_RDONLY)
         try:
             self._file.refuse_replaced(handle)

@@ -266,6 +266,7 @@ class Log:
     def read_charge(self, limit: Limit, texts: Mapping[str, str]) -> Charge:
         """Return amounts in the order of the filter: JSON sorts its names."""
         names = limit.rule.coordinates
+        # a missing coordinate would be read as nothing spent
         if set(names) != set(texts):
             raise self.damage("a sum does not fit its limit")
         return Charge.read({name: texts[name] for name in names})
@@ -287,6 +288,7 @@ class Log:
                 f"must be written in at most {LONGEST} letters",
                 "Ask for less at once, or with shorter names.",
             )
+        # a line that cannot be read would end the ledger for ever
         if not _can_be_read_back(record):
             raise InvalidParameter(
                 "claim",
@@ -304,6 +306,7 @@ class Log:
         if record is None:
             return None
         answer = self.store.answer(record.number)
+        # an answer that was changed is not the one that was paid for
         if hash_bytes(answer) == record.fields["sha256"]:
             return answer
         if not answer and self.is_left_behind(record.number):
@@ -447,6 +450,7 @@ class Handle:
             self.refuse_strangers()
         added = bool(self._added)
         self._reopen()
+        # nothing was written by this act, so it may be asked again; a charge may not
         if not added:
             return act()
         self._store.transact(self._log)
@@ -478,6 +482,7 @@ class Handle:
                 "Open it with sd.Ledger.at(path, witness=...).",
             )
         log = Log(self._store, self._seals, self._added)
+        # only what is new is checked: a signature costs more than a charge
         if log.head != self._signed:
             log.refuse_unsigned(log.record(log.head.number))
             self._signed = log.head

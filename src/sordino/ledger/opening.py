@@ -152,6 +152,8 @@ def _contents_without_charges(place: Path, witness: Path, world: World) -> Conte
         closing(FileStore(witness, world, "witness")) as seen,
     ):
         seen.transact(lambda: None)
+        # a witness that saw charges proves that a ledger was lost: an unspent one would
+        # sell them again
         if seen.numbers("charged"):
             raise LedgerDamaged(
                 place, f"it is gone, and its witness {witness} is there"
@@ -267,6 +269,7 @@ def _add_witness(place: Path, witness: Path, world: World) -> None:
 def seals_of(store: AbstractStore, terms: LedgerTerms) -> Seals:
     """Return who signs a ledger, refusing the key of another one."""
     public = Log(store, Seals()).first_record().fields.get("signed_by") or ""
+    # another's key would let a forged history pass as this one
     if terms.seals.public and terms.seals.public != public:
         raise InvalidParameter(
             "signer",
@@ -279,6 +282,7 @@ def seals_of(store: AbstractStore, terms: LedgerTerms) -> Seals:
 
 def _check(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that is not whole, or not the one that is meant."""
+    # sums are added up anew: a lower one that somebody wrote down is found
     refuse_overspent(log)
     _refuse_other(log, terms)
     has_new_witness = terms.witness is not None and not terms.reading
@@ -296,6 +300,7 @@ def _first_records(terms: LedgerTerms) -> list[Record]:
     opened = {
         "about": terms.about,
         "format": FORMAT,
+        # from the system's generator: two ledgers must never share a ticket
         "identity": f"{Bits().word(_IDENTITY_BYTES):032x}",
         "library": f"sordino {version('sordino')}",
         "signed_by": terms.seals.public or None,
@@ -321,6 +326,7 @@ def _first_records(terms: LedgerTerms) -> list[Record]:
 def _refuse_other(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that was made with another limit, or for other data."""
     recorded = log.first_limit(DATASET)
+    # a larger limit at an opening would raise the budget in silence
     if terms.limit is not None and terms.limit.stated != recorded.stated:
         raise InvalidParameter(
             "limit",
@@ -426,10 +432,12 @@ def _restore(
 ) -> Contents:
     after = store.head
     common = min(after.number, witness.head.number)
+    # another history of the same length would hide charges of this one
     if next(store.read(common)) != next(witness.read(common)):
         raise LedgerDamaged(
             store.title, "it does not belong to the history of its witness"
         )
+    # charged after the copy was made: their answers are lost, their price is not
     missing = [(record, b"") for record in witness.read(after.number + 1)]
     newest = missing[-1][0] if missing else next(store.read(after.number))
     seals = seals_of(store, terms)

@@ -30,17 +30,14 @@ class WitnessedStore(AbstractStore):
 
     @property
     def title(self) -> str:
-        """Return the name of the store for messages."""
         return self._store.title
 
     @property
     def durable(self) -> bool:
-        """Say whether it outlives the process."""
         return self._store.durable
 
     @property
     def head(self) -> Head:
-        """Return the head of what is known."""
         return self._store.head
 
     def transact(self, act: Callable[[], Result]) -> Result:
@@ -73,11 +70,9 @@ class WitnessedStore(AbstractStore):
         return self._store.numbers(kind)
 
     def answer(self, number: int) -> bytes:
-        """Return the bytes that were appended with a record."""
         return self._store.answer(number)
 
     def verify(self) -> None:
-        """Refuse either unless all of it is what was appended."""
         self._store.verify()
         self._witness.verify()
 
@@ -92,7 +87,6 @@ class WitnessedStore(AbstractStore):
             raise
 
     def close(self) -> None:
-        """Let go of both."""
         self._store.close()
         self._witness.close()
 
@@ -133,17 +127,14 @@ class MemoryStore(AbstractStore):
 
     @property
     def title(self) -> str:
-        """Return the name of the store for messages."""
         return _SHOWN
 
     @property
     def durable(self) -> bool:
-        """Say that it ends with the process."""
         return False
 
     @property
     def head(self) -> Head:
-        """Return the head of what is known."""
         return self._whole_index.head
 
     def transact(self, act: Callable[[], Result]) -> Result:
@@ -179,7 +170,6 @@ class MemoryStore(AbstractStore):
         return self._whole_index.numbers(kind)
 
     def answer(self, number: int) -> bytes:
-        """Return the bytes that were appended with a record."""
         return self._answers.get(number, b"")
 
     def verify(self) -> None:

@@ -245,7 +245,6 @@ def _read_functions(root: Section) -> Functions:
 
 
 def _read_people(root: Section) -> People:
-    """Return who may ask."""
     section = root.section("people")
     section.refuse_others("who", "analysts")
     return People(_read_names(section, "who"), _read_names(section, "analysts"))

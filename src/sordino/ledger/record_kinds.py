@@ -255,7 +255,6 @@ def listed_blocks(names: tuple[str, ...]) -> str:
 
 
 def _refuse_unnamed(blocks: Any) -> None:
-    """Refuse blocks that are no names."""
     if blocks is None:
         return
     named = isinstance(blocks, tuple) and all(map(is_block_name, blocks))

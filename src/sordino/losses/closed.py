@@ -73,7 +73,6 @@ class ApproxDP(Loss):
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of randomized response that may fail."""
         return ResponseCurve(self.epsilon, self.delta)
 
     def pieces(self) -> Pieces:
@@ -87,7 +86,6 @@ class ApproxDP(Loss):
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Return epsilon and delta."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def allowance(self, family: Family) -> Allowance | None:
@@ -137,7 +135,6 @@ class ZCDP(AbstractFoldingLoss):
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the best known curve of all rho-zCDP releases."""
         return ConcentratedCurve(self.rho)
 
     @classmethod
@@ -147,7 +144,6 @@ class ZCDP(AbstractFoldingLoss):
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Return rho."""
         return {"rho": self.rho}
 
     def allowance(self, family: Family) -> Allowance | None:
@@ -205,7 +201,6 @@ class ApproxZCDP(Loss):
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Return rho and delta."""
         return {"rho": self.rho, "delta": self.delta}
 
     def allowance(self, family: Family) -> Allowance | None:
@@ -256,7 +251,6 @@ class GaussianDP(AbstractFoldingLoss):
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the normal curve."""
         return GaussianCurve(self.mu)
 
     @classmethod
@@ -267,7 +261,6 @@ class GaussianDP(AbstractFoldingLoss):
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Return the square of mu."""
         return {"mu_squared": product(self.mu, self.mu)}
 
     def allowance(self, family: Family) -> Allowance | None:

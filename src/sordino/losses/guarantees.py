@@ -4,8 +4,6 @@ Exact and outward-rounded conversions between headline parameters.
 
 Each result is the least parameter that holds for every loss with the given one.
 
-A loss in plain sentences.
-
 >>> from sordino.losses.loss import PureDP
 >>> "at most 2.8 times in 100." in explain(PureDP(1))
 True

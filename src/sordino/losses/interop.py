@@ -36,7 +36,6 @@ class TableLoss(Loss):
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of the masses as they were read."""
         return LawCurve(partial(tuple, self.sides))
 
 

@@ -251,12 +251,10 @@ class PureDP(Loss):
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of randomized response."""
         return ResponseCurve(self.epsilon)
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Return epsilon."""
         return {"epsilon": self.epsilon}
 
     def allowance(self, family: Family) -> Allowance | None:
@@ -289,7 +287,6 @@ class Composition(AbstractHeadline, Loss):
         return tuple(self.counts.items())
 
     def pieces(self) -> Pieces:
-        """Return the parts."""
         return self.counts, {}
 
     @cached_property

@@ -1,7 +1,5 @@
 """Losses of thresholded releases over unknown keys; mixtures; keys shown in rounds.
 
-Thresholded releases over unknown keys: the tight joint form, and mixtures.
-
 A changed key is either new (it can be seen only by crossing the threshold, with chance
 p) or kept (it shows noise), never both. With j new keys and the other l0 - j kept,
 
@@ -193,7 +191,6 @@ class MixtureLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return the greatest of each parameter."""
         guarantees = [loss.guarantees for _, loss in self.parts]
         return Guarantees(
             max(g.epsilon for g in guarantees),
@@ -204,7 +201,6 @@ class MixtureLoss(Loss):
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the weighted curves."""
         parts = tuple((float(weight), loss.tradeoff) for weight, loss in self.parts)
         return MixtureCurve(parts, self.guarantees.end)
 
@@ -302,7 +298,6 @@ class JointLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return those of the headline."""
         return self.headline.guarantees
 
     @cached_property

@@ -80,7 +80,6 @@ class AboveThreshold(AbstractMechanism):
 
     @property
     def input_domain(self) -> ChoiceDomain:
-        """Return rows in the bins of a public grid."""
         return ChoiceDomain("bins")
 
     @cached_property

@@ -269,7 +269,6 @@ def _norm(d_in: Any, norm: str) -> Extended:
 
 
 def _count(d_in: Any, rounding: Rounding) -> Extended:
-    """Return how many values may change."""
     if isinstance(d_in, Sensitivity):
         return INFINITE if d_in.l0 is INFINITE else Fraction(d_in.l0)
     return Fraction(rounding.values)
@@ -310,11 +309,9 @@ class NoNoise(AbstractNoise):
 
     @property
     def is_silent(self) -> bool:
-        """Return True."""
         return True
 
     def integers(self) -> AbstractSampler:
-        """Return the sampler that changes nothing."""
         return Unchanged()
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
@@ -323,7 +320,6 @@ class NoNoise(AbstractNoise):
         return Nearest(target)
 
     def law(self, grid: int | None) -> AbstractLaw:
-        """Return a point mass at zero."""
         del grid
         return PointMass()
 
@@ -368,7 +364,6 @@ class AbstractNoiseMechanism(AbstractMechanism):
 
     @property
     def adds_no_noise(self) -> bool:
-        """Tell whether this is the explicit no-noise mode."""
         return self.noise.is_silent
 
     @abstractmethod
@@ -431,7 +426,6 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
 
     @property
     def input_domain(self) -> NumberDomain:
-        """Return the finite floats of the dtype."""
         return NumberDomain(self.dtype)
 
     @cached_property
@@ -502,7 +496,6 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
 
     @property
     def input_domain(self) -> NumberDomain:
-        """Return the integers of the dtype."""
         return NumberDomain(self.dtype)
 
     @cached_property
@@ -512,7 +505,6 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
 
     @cached_property
     def law(self) -> AbstractLaw:
-        """Return the law of the noise on the integers."""
         return self.noise.law(0)
 
 

@@ -6,8 +6,6 @@ People write round numbers. Where a fine grid has a million bins between two of 
 choice among bins of equal weight falls between the numbers that there are; so numbers
 of few decimals weigh more (docs/proofs/selection.md, section 4).
 
-Slices of the rows of groups, and how well each candidate would cut them.
-
 bins of rows ── runs of candidates ── pieces on which scores rise or fall evenly
 ── stretches on which they hardly change ── a choice
 
@@ -202,7 +200,6 @@ class EvenWeights(AbstractWeights):
     least: int = 1
 
     def weight_before(self, bins: Whole) -> Whole:
-        """Return the number of bins."""
         return bins
 
 

@@ -92,7 +92,6 @@ class RangeCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return that no loss is greater than the width."""
         return End(self.ratio, Fraction(0), self.ratio is not INFINITE)
 
     def laws(self) -> Laws:
@@ -171,7 +170,6 @@ class BoundedRangeLoss(Loss):
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of all losses within the range."""
         return RangeCurve(self.epsilon)
 
     def admits(self, loss: Loss) -> bool:
@@ -254,7 +252,6 @@ class Exponential(AbstractMechanism):
 
     @property
     def adds_no_noise(self) -> bool:
-        """Tell whether this chooses among the best alone."""
         return self.epsilon is INFINITE
 
     def __call__(self, scores: Scores, multiplicities: Counts | None = None) -> int:

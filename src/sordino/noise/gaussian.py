@@ -158,7 +158,6 @@ class DiscreteGaussianLoss(Loss):
 
     @cached_property
     def tradeoff(self) -> LawCurve:
-        """Return the curve of the lattice of losses."""
         source = partial(discrete_gaussian_laws, self.shift, self.variance)
         return LawCurve(source, self.guarantees.end)
 
@@ -198,26 +197,21 @@ class ContinuousGaussianLaw(AbstractLaw):
 
     @cached_property
     def deviation(self) -> float:
-        """Return the square root of the variance."""
         return up(sqrt(self.variance))
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Gaussian noises."""
         return GaussianBlend()
 
     @property
     def spread(self) -> float:
-        """Return the deviation."""
         return self.deviation
 
     @property
     def slip(self) -> float:
-        """Return zero."""
         return 0.0
 
     def log_at_least(self, x: Floats) -> Floats:
-        """Return the logarithm of the tail."""
         return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
@@ -274,12 +268,10 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Gaussian noises."""
         return GaussianBlend()
 
     @property
     def spread(self) -> float:
-        """Return the root of the variance parameter."""
         return up(sqrt(self.variance))
 
     @property
@@ -447,7 +439,6 @@ class GaussianFamily(AbstractFamily):
 
     @property
     def spread(self) -> Exact:
-        """Return the standard deviation of the continuous law."""
         return sqrt(self.variance)
 
     def shape(self, exponent: int) -> GaussianShape:
@@ -464,11 +455,9 @@ class GaussianNoise(AbstractNoise):
 
     @property
     def is_silent(self) -> bool:
-        """Return False."""
         return False
 
     def integers(self) -> AbstractSampler:
-        """Return the sampler on the integers."""
         return integer_sampler(GaussianFamily(self.variance))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
@@ -476,7 +465,6 @@ class GaussianNoise(AbstractNoise):
         return float_sampler(GaussianFamily(self.variance), grid, target)
 
     def law(self, grid: int | None) -> AbstractLaw:
-        """Return the continuous or the discrete Gaussian."""
         if grid is None:
             return ContinuousGaussianLaw(self.variance)
         return DiscreteGaussianLaw(self.variance, Fraction(2) ** grid)

@@ -109,7 +109,6 @@ class LaplaceCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return that no loss is greater than the ratio."""
         return End(self.ratio, Fraction(0), self.ratio is not INFINITE)
 
     def laws(self) -> Laws:
@@ -192,7 +191,6 @@ class LaplaceLoss(Loss):
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Return the curve of Laplace noise."""
         return LaplaceCurve(self.epsilon)
 
 
@@ -271,21 +269,17 @@ class ContinuousLaplaceLaw(AbstractLaw):
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Laplace noises."""
         return LaplaceBlend()
 
     @property
     def spread(self) -> float:
-        """Return the scale."""
         return up(self.scale)
 
     @property
     def slip(self) -> float:
-        """Return zero."""
         return 0.0
 
     def log_at_least(self, x: Floats_from_sums) -> Floats_from_sums:
-        """Return the logarithm of the tail."""
         return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
@@ -329,12 +323,10 @@ class DiscreteLaplaceLaw(AbstractLatticeLaw):
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return sums of Laplace noises."""
         return LaplaceBlend()
 
     @property
     def spread(self) -> float:
-        """Return the scale."""
         return up(self.scale)
 
     @property
@@ -429,7 +421,6 @@ class LaplaceShape(AbstractShape):
         return rho * (1.0 / up(self.scale))
 
     def exponent(self, distance: arb) -> arb:
-        """Return distance / scale."""
         return distance / ball(self.scale)
 
     def slope(self, distance: int) -> arb:
@@ -447,7 +438,6 @@ class LaplaceFamily(AbstractFamily):
 
     @property
     def spread(self) -> Exact:
-        """Return the scale."""
         return self.scale
 
     def shape(self, exponent: int) -> LaplaceShape:
@@ -464,11 +454,9 @@ class LaplaceNoise(AbstractNoise):
 
     @property
     def is_silent(self) -> bool:
-        """Return False."""
         return False
 
     def integers(self) -> AbstractSampler:
-        """Return the sampler on the integers."""
         return integer_sampler(LaplaceFamily(self.scale))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:

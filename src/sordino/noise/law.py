@@ -118,11 +118,9 @@ class AbstractLatticeLaw(AbstractLaw):
         return self._chance_from(_round_up(x / self.unit))
 
     def chance_above(self, x: Exact) -> arb:
-        """Return P[Z > x]."""
         return self._chance_from(_floor(x / self.unit) + 1)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return the least multiple that is certainly enough."""
         guess = max(0, self.near_quantile(float(tail)))
         steps = _least(lambda k: bool(self._chance_from(k + 1) <= ball(tail)), guess)
         return steps * self.unit
@@ -159,7 +157,6 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _floor(x: Exact) -> int:
-    """Return the greatest integer not above x."""
     if isinstance(x, Fraction):
         return math.floor(x)
     root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0
@@ -180,7 +177,6 @@ class PointMass(AbstractLaw):
 
     @property
     def deviation(self) -> float:
-        """Return zero."""
         return 0.0
 
     @property
@@ -190,12 +186,10 @@ class PointMass(AbstractLaw):
 
     @property
     def spread(self) -> float:
-        """Return zero."""
         return 0.0
 
     @property
     def slip(self) -> float:
-        """Return zero."""
         return 0.0
 
     def log_at_least(self, x: Floats) -> Floats:

@@ -325,7 +325,6 @@ class IntegerCarrier(AbstractCarrier):
     sampler: AbstractSampler
 
     def one(self, value: Any, bits: BitSource) -> Any:
-        """Return one integer with noise."""
         if not isinstance(value, (int, np.integer)):
             raise InvalidData(
                 f"an integer mechanism takes integers, not a {type(value).__name__}. "
@@ -338,7 +337,6 @@ class IntegerCarrier(AbstractCarrier):
         return answer if type(value) is int else self.domain.numpy.type(answer)
 
     def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
-        """Return integers with noise."""
         return self._saturate(self.sampler.add(self._to_signed(values), bits))
 
     def select(
@@ -399,7 +397,6 @@ class FloatCarrier(AbstractCarrier):
     grid: int | None
 
     def one(self, value: Any, bits: BitSource) -> Any:
-        """Return one number with noise."""
         number = value if type(value) is float else exact_float(value)
         if not math.isfinite(number):
             raise _not_finite()
@@ -411,7 +408,6 @@ class FloatCarrier(AbstractCarrier):
         return answer
 
     def many(self, values: NDArray[Any], bits: BitSource) -> NDArray[Any]:
-        """Return numbers with noise."""
         numbers = _finite(values)
         if self.grid is not None:
             numbers = _on_grid(numbers, self.grid)

@@ -109,7 +109,6 @@ class Quantiles(AbstractMechanism):
 
     @property
     def input_domain(self) -> ChoiceDomain:
-        """Return rows in the bins of a public grid."""
         return ChoiceDomain("bins")
 
     @property

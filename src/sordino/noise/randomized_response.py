@@ -143,12 +143,10 @@ class RandomizedResponse(AbstractMechanism):
 
     @property
     def input_domain(self) -> ChoiceDomain:
-        """Return the categories."""
         return ChoiceDomain("categories", self.categories)
 
     @property
     def adds_no_noise(self) -> bool:
-        """Tell whether this always tells the truth."""
         return self.epsilon is INFINITE
 
     @overload

@@ -162,7 +162,6 @@ class GaussianBlend(AbstractBlend):
     """Gaussian noises: their sum is one, of the root of the sum of squares."""
 
     def reach(self, sizes: Floats, alpha: float) -> Floats:
-        """Return the normal quantile times the spread."""
         spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
         if alpha <= 0:
             return np.where(spread > 0, np.inf, 0.0)
@@ -173,7 +172,6 @@ class GaussianBlend(AbstractBlend):
         return np.asarray(np.abs(x) <= self.reach(sizes, alpha))
 
     def log_tail(self, x: Floats, sizes: Floats) -> Floats:
-        """Return the logarithm of the normal tail."""
         spread = np.sqrt((np.asarray(sizes) ** 2).sum(axis=0))
         return np.asarray(log_normal_chance(-x / np.maximum(spread, _LEAST)))
 

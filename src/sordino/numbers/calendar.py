@@ -76,7 +76,6 @@ Try '2026-11'.
         ]
 
     def _refusal(self, name: Any) -> InvalidParameter:
-        """Return the refusal of what is no period."""
         return InvalidParameter(
             "period", name, f"must be a {self.every}", f"Try {self.example!r}."
         )

@@ -1,7 +1,5 @@
 """The line on stderr that says what takes long.
 
-A line on stderr that says what takes so long, in terminals and in notebooks.
-
 It is written over while work goes on, and wiped away at its end. No library draws it: a
 widget needs a package that the kernel of a notebook may not have.
 """

@@ -7,8 +7,6 @@ lock, so that no two of our threads mix theirs up, and what we compute never dep
 the precision that was found. Balls are enclosures at any precision. The context
 of decimals is of a thread; how it rounds and what it traps are ours, too.
 
-The only conversions to float: each names its direction.
-
 >>> from sordino.numbers.exact import sqrt
 >>> up(Fraction(1, 3)) > Fraction(1, 3) > down(Fraction(1, 3))
 True

@@ -4,8 +4,6 @@ How a budget is divided between the choice of the first few groups and the rest.
 
 Parts of a budget in one parameter add up: epsilons and deltas, rhos, squares of mu.
 
-Keys that are shown before anything is told of them: what the engine is asked first.
-
 first question ── keys that show ── times the public keys, if any ── second question
 
 Where what shows a key is told of it as well, one question does; these are the others:

@@ -1,7 +1,5 @@
 """What a budget buys: mechanisms and loss of each family; the plan as text.
 
-What a budget buys for a plan: mechanisms of one family of noise, and their loss.
-
 Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu. Under
 (epsilon, delta) choices spend epsilon, and Gaussian noise the rest of it and delta
 (docs/proofs/queries.md, section 6).

@@ -55,6 +55,7 @@ def show_keys(purchase: Purchase, first: "pa.Table", ask: Ask) -> "pa.Table":
     shown = first.select(names).slice(0, 0)
     for place in range(purchase.stages):
         exact = ask(stage.question_after(shown)) if place else first
+        # before the values: a key that does not pass leaves no trace in their noise
         passed = purchase.select(exact.column(len(names)).to_numpy(), place)
         shown = pa.concat_tables([shown, exact.select(names).take(passed)])
     shown = shown.combine_chunks()
@@ -133,6 +134,7 @@ def noisy_tables(
     if plan.presence is not None and plan.stage is None:
         key = plan.presence.key
         rows, values = plan.presence.select(purchase.selection, totals[key], bits)
+        # sorted by key: the order of rows in a table is not part of the promise
         order = canonical_order(keys.take(rows))
         rows = rows[order]
         keys = keys.take(rows)
@@ -166,6 +168,7 @@ def _large_groups(
     assert counted is not None  # noqa: S101 asked where a minimum was given
     assert least is not None  # noqa: S101 the same
     counts = noisy[counted.key]
+    # of noisy counts alone: the exact ones must not decide what is seen
     rows = np.flatnonzero(np.sum(counts.values, axis=0) >= float(least * counted.size))
     shown = {
         key: replace(number, values=tuple(each[rows] for each in number.values))
@@ -173,6 +176,7 @@ def _large_groups(
     }
     cut = least * counted.size - counted.noise(counts.mechanism).rounding
     cut = cut if counts.cut is None else max(cut, counts.cut)
+    # intervals hold given that the group shows: they have to know what it had to reach
     shown[counted.key] = replace(shown[counted.key], cut=cut)
     return keys.take(rows), shown
 
@@ -180,7 +184,6 @@ def _large_groups(
 def _totals(
     plan: Plan, exact: "pa.Table", first: int, beside: "dict[Hashable, pa.Table]"
 ) -> dict[Hashable, list[Numbers]]:
-    """Return the exact totals of each measurement."""
     totals: dict[Hashable, list[Numbers]] = {
         key: [as_numpy(beside[key].column(0))] for key in plan.of_everything
     }

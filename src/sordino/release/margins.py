@@ -81,7 +81,6 @@ def _stack_tables(
 
 
 def _marks(purchase: MarginsPurchase) -> "pa.Array":
-    """Return of which table each row is."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     crossing = purchase.request.crossing

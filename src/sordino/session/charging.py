@@ -483,17 +483,21 @@ class Book:
             files=self.files,
             **details,
         )
+        # a hint alone: `reserve` asks again under the lock
         is_paid = self.ledger.holds(claim)
         if self.whole is not None and not is_paid:
             self.whole.refuse_newer_policy()
+        # before rows are prepared; asked again with the charge
         if self.ledger.obeys and not is_paid:
             self.ledger.refuse_unlawful(claim)
         ready = None if is_paid else self._ready(claim, prepare)
         if self.whole is not None and not is_paid:
             self.whole.refuse_newer_policy()  # to prepare may take a while
         described = self._describe_job(claim)
+        # a RecursionError after the charge would leave it paid and unanswered
         probe_room()
         ticket = self.ledger.reserve(described)
+        # charged by this call, and not found charged
         if ticket.fence == 1 and ticket.answer is None:
             self.charged.add(ticket.number)
         provenance = Provenance(identity.words, record=self._record(ticket))
@@ -501,7 +505,9 @@ class Book:
             return Paid(ticket.answer, provenance, ticket.number)
         compute = ready or prepare()
         turn = Turn(partial(self.ledger.begin, ticket), provenance)
+        # from here on a failure says that the charge stays
         answer = run_charged(lambda: compute(turn))
+        # what was stored is told: a restart tells the same
         return Paid(self.ledger.store(ticket, answer), provenance, ticket.number)
 
     @cached_property
@@ -539,6 +545,7 @@ class Book:
             return prepare()
         except EngineUnavailable as error:
             refusal = error
+        # of a paid key the answer may be read though the engine is away
         if claim.key is None:
             self.ledger.what_if(claim)
         raise refusal
@@ -658,6 +665,7 @@ def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledg
     A ledger that was made by hand is for what its maker says.
     """
     recorded = ledger.first_limit()
+    # a larger budget at a second opening would be one that nobody agreed to
     if limit is not None and limit.stated != recorded.stated:
         raise InvalidParameter(
             "budget",
@@ -666,6 +674,7 @@ def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledg
             "The budget of a ledger never changes: leave it out, or create another.",
         )
     refuse_other_blocks(read_blocks(blocks, recorded), ledger.division)
+    # charges for other people's rows do not pay for these
     if ledger.about.startswith(TABLES) and ledger.about != about:
         raise InvalidParameter(
             "tables",

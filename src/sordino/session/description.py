@@ -120,7 +120,6 @@ class Description:
         return "in every block" if self.budget in limits else ""
 
     def _end(self) -> Iterator[str]:
-        """Return the lines after the tables."""
         if self.keysets:
             yield _line(f"asked by: {', '.join(self.keysets)}")
         where = f", {self._where}" if self._where else ""
@@ -151,7 +150,6 @@ def _table_lines(holding: Holding) -> Iterator[str]:
 
 
 def _rows(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    """Yield rows with their cells below each other."""
     widths = [max(map(text_width, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
@@ -167,5 +165,4 @@ def _name(name: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a line that is not too wide."""
     return cut_text(text, _WIDEST)

@@ -1,7 +1,5 @@
 """Buy, rehearse, charge, answer: of a request, of margins, of answers in files.
 
-What a session does with a request: buy, rehearse, charge, answer.
-
 buy (public facts) ── prepare (no rows) ── charge ── exact totals ── noise ── release
 
 What a session does with a request whose answer is written to files by workers.
@@ -116,6 +114,7 @@ class Desk:
 
     def refuse_strangers(self) -> None:
         """Refuse to work in a process that did not make the session."""
+        # a forked child holds the same file and would answer beside its parent
         if os.getpid() != self.process:
             raise SessionMoved("used in a forked process")
 
@@ -405,6 +404,8 @@ def _of_workers(
 
         def compute(turn: Turn) -> bytes:
             with closing(spread()) as totals:
+                # on record before the secret is made: no second attempt draws for this
+                # charge
                 turn.begin()
                 written.append(totals.write(noise, fresh_secret(), place))
             return written[0].ledger_bytes
@@ -413,6 +414,7 @@ def _of_workers(
 
     paid = desk.book.answer_in_turn(*charged, prepare)
     answer = FilesAnswer.read(paid.answer)
+    # files that are others would be published as what was paid for
     if not written and set(_files(desk, place)) != set(answer.files):
         raise _other_files_refusal(place)
     files = _describe(purchase, place, paid)

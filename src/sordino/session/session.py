@@ -522,7 +522,6 @@ class Session:
         return f"Session({tables}; {self.remaining!r} of {self.budget!r} left)"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what everybody may know."""
         return self.describe()._repr_html_()
 
     def __reduce__(self) -> NoReturn:

@@ -1,7 +1,5 @@
 """Tables, views and blocks of a session; parts that share no row.
 
-Parts of a table that share no row: one charge for all of them.
-
 Each part has a budget of its own, and one charge of the whole covers them, as often as
 one protected unit can lie in different parts, or fill one (docs/proofs/filters.md,
 section 7). The
@@ -198,7 +196,6 @@ class Catalog(AbstractCatalog):
         return Origins(self.marks, self.parts, tuple(gates))
 
     def relation(self, name: str) -> Relation:
-        """Return a private table or a view."""
         if name not in self.relations:
             if name in self.publics:
                 raise InvalidParameter(
@@ -211,7 +208,6 @@ class Catalog(AbstractCatalog):
         return self.relations[name]
 
     def public(self, name: str) -> Source:
-        """Return a public table."""
         if name not in self.publics:
             if name in self.relations:
                 raise InvalidParameter(
@@ -221,7 +217,6 @@ class Catalog(AbstractCatalog):
         return self.publics[name]
 
     def public_names(self) -> tuple[str, ...]:
-        """Return the names of the public tables."""
         return tuple(self.publics)
 
     def public_rows(self, name: str) -> "pa.Table":

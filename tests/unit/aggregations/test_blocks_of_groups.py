@@ -8,6 +8,7 @@ import pytest
 from sordino.aggregations.intervals import linear, linear_forms, quotient_bars
 from sordino.aggregations.intervals.linear_forms import Bars, Noise, Shown, Sums
 from sordino.noise.laplace import Laplace
+from tests.batches import for_each
 
 _GROUPS = 40
 _TOP, _BOTTOM = (0.0, 1.0), (1.0, 1.0)
@@ -34,8 +35,8 @@ def assert_alike(got: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> N
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("shown", [False, True])
-@pytest.mark.parametrize("block", [1, 7, _GROUPS])
+@for_each("shown", [False, True])
+@for_each("block", [1, 7, _GROUPS])
 def test_a_block_of_groups_is_like_all(
     block: int, *, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

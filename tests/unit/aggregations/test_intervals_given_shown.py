@@ -5,7 +5,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from scipy.stats import laplace, norm
 
 from sordino.aggregations.intervals import (
@@ -19,6 +18,7 @@ from sordino.aggregations.intervals import (
 from sordino.noise.laplace import Laplace
 from sordino.noise.threshold.gaussian import GaussianThreshold
 from sordino.noise.threshold.laplace import LaplaceThreshold
+from tests.batches import for_each, sampled
 
 F = Fraction
 
@@ -33,9 +33,9 @@ def lattice(scale: str, cut: int, confidence: str) -> tuple[Any, Any, Any, Any]:
     return seen, mechanism.law, bars.low, bars.high
 
 
-@pytest.mark.parametrize("scale", ["0.3", "1", "2.16", "5"])
-@pytest.mark.parametrize("cut", [2, 15, 40])
-@pytest.mark.parametrize("confidence", ["0.5", "0.95", "0.999"])
+@for_each("scale", ["0.3", "1", "2.16", "5"])
+@for_each("cut", [2, 15, 40])
+@for_each("confidence", ["0.5", "0.95", "0.999"])
 def test_a_count_on_integers_is_held_given_that_it_shows(
     scale: str, cut: int, confidence: str
 ) -> None:
@@ -53,8 +53,8 @@ def test_a_count_on_integers_is_held_given_that_it_shows(
         assert held <= 1 - (1 - float(F(confidence))) * spared**2 + 1e-9, exact
 
 
-@pytest.mark.parametrize("scale", ["0.3", "1", "2.16", "5"])
-@pytest.mark.parametrize("cut", [2, 15, 40])
+@for_each("scale", ["0.3", "1", "2.16", "5"])
+@for_each("cut", [2, 15, 40])
 def test_the_counts_that_hold_a_number_have_no_gaps(scale: str, cut: int) -> None:
     """On integers, too, the exact counts whose sets hold a number are an interval."""
     law = LaplaceThreshold(scale, cut, dtype="i64").law
@@ -83,7 +83,7 @@ def test_ends_rise_with_the_number() -> None:
         assert low[0] == 1
 
 
-@pytest.mark.parametrize("exact", [20, 60, 79, 100, 150, 400])
+@for_each("exact", [20, 60, 79, 100, 150, 400])
 def test_a_rounded_gaussian_count_is_held_given_that_it_shows(exact: int) -> None:
     """By integration over what is printed, from 94 to 96.5 %, and not as of before."""
     cut, spread = 79.3, 15.3
@@ -163,9 +163,9 @@ def of_pair(
     return held, widths
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("mean", [0.5, 0.1])
-@pytest.mark.parametrize("size", [2, 8, 12, 16, 20, 30, 60])
+@sampled(1)
+@for_each("mean", [0.5, 0.1])
+@for_each("size", [2, 8, 12, 16, 20, 30, 60])
 def test_means_of_groups_that_showed_themselves_are_held(
     size: int, mean: float
 ) -> None:

@@ -2,13 +2,12 @@
 
 from fractions import Fraction
 
-import pytest
-
 from sordino.aggregations.measurement import scale_change
 from sordino.noise.sensitivity import Sensitivity
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize("copies", [1, 2, 3])
+@for_each("copies", [1, 2, 3])
 def test_each_row_moves_as_many_numbers_as_it_is_turned_into(copies: int) -> None:
     """Several numbers of a row share its size, and each of them can change."""
     rows = Sensitivity(l0=3, l1=5, linf=2)

@@ -9,6 +9,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, SordinoError
+from tests.batches import for_each, sampled
 
 LOUD: Final = sd.PureDP(10**6)
 """A price at which hardly any noise is left: an error once in 1e100 runs."""
@@ -40,8 +41,8 @@ COLUMNS: Final[Mapping[str, tuple[Any, tuple[Any, Any], list[float]]]] = {
 }
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", COLUMNS)
+@sampled(3)
+@for_each("name", COLUMNS)
 def test_odd_columns_have_the_documented_choices(name: str) -> None:
     """Values are moved to the bounds; of none the answers lie within the bounds.
 
@@ -83,7 +84,7 @@ def test_an_id_that_holds_everything_is_a_few_rows_among_others() -> None:
     assert session.release(request, LOUD)["a"].to_pylist() == [2]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "share", [-1, "1.0001", 2, math.nan, math.inf, -math.inf, True, "many", None, 1j]
 )
 def test_a_quantile_outside_the_unit_interval_is_refused(share: Any) -> None:
@@ -94,17 +95,17 @@ def test_a_quantile_outside_the_unit_interval_is_refused(share: Any) -> None:
         sd.quantiles("x", ["0.1", share], 0, 1)
 
 
-@pytest.mark.parametrize("shares", [[], ["0.5", "0.5"], ["0.9", "0.1"], "0.5", 0.5])
+@for_each("shares", [[], ["0.5", "0.5"], ["0.9", "0.1"], "0.5", 0.5])
 def test_quantiles_that_do_not_ascend_are_refused(shares: Any) -> None:
     """Nothing, one twice, in another order, and what is no list."""
     with pytest.raises(InvalidParameter, match="probabilities"):
         sd.quantiles("x", shares, 0, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("low", "high"), [(1, 1), (2, 1), ("nan", 1), (0, math.inf), (0, True), (None, 1)]
 )
-@pytest.mark.parametrize("verb", [sd.median, sd.min, sd.max])
+@for_each("verb", [sd.median, sd.min, sd.max])
 def test_senseless_bounds_of_choices_are_refused(
     verb: Any, low: Any, high: Any
 ) -> None:
@@ -113,7 +114,7 @@ def test_senseless_bounds_of_choices_are_refused(
         verb("x", low, high)
 
 
-@pytest.mark.parametrize("power", [-100, 2.5, 10**6, "many", True, None, math.nan])
+@for_each("power", [-100, 2.5, 10**6, "many", True, None, math.nan])
 def test_a_senseless_largest_size_is_refused(power: Any) -> None:
     """`up_to` is a power of two that a double can hold."""
     with pytest.raises(SordinoError, match="up_to"):

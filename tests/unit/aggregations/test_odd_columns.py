@@ -11,6 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
+from tests.batches import for_each, sampled
 
 EXACTLY: Final = sd.PureDP(10**6)
 ENDS: Final = (0, 10)
@@ -55,9 +56,9 @@ def asked(ends: tuple[Any, Any]) -> dict[str, Any]:
     }
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("name", COLUMNS)
+@sampled(2)
+@for_each("noise", ["laplace", "gaussian"])
+@for_each("name", COLUMNS)
 def test_odd_columns_have_the_documented_answer(name: str, noise: Any) -> None:
     """All statistics together, of a group with odd values and of one without rows.
 
@@ -121,17 +122,17 @@ def test_an_id_that_holds_everything_counts_as_far_as_it_may() -> None:
     assert (row["n"], round(row["t"]), round(row["m"])) == (3, 15, 5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("low", "high"), [(1, 1), (2, 1), ("nan", 1), (0, math.inf), (0, True), (0, "x")]
 )
-@pytest.mark.parametrize("verb", [sd.sum, sd.mean, sd.variance, sd.stdev])
+@for_each("verb", [sd.sum, sd.mean, sd.variance, sd.stdev])
 def test_senseless_bounds_are_refused(verb: Any, low: Any, high: Any) -> None:
     """The refusal names the argument and says what to try."""
     with pytest.raises(InvalidParameter, match=r"low|high"):
         verb("x", low, high)
 
 
-@pytest.mark.parametrize("ddof", [-1, 2, 0.5, True, "1", None])
+@for_each("ddof", [-1, 2, 0.5, True, "1", None])
 def test_a_senseless_divisor_is_refused(ddof: Any) -> None:
     """It is 0 or 1; a bool is no number."""
     with pytest.raises(InvalidParameter, match="ddof"):

@@ -13,6 +13,7 @@ import sordino as sd
 from sordino.aggregations.candidates import candidates, roundest, shortest_decimals
 from sordino.aggregations.quantile import stretches
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
+from tests.batches import for_each, sampled
 
 MUCH: Final = sd.PureDP(10**9)
 """A price at which hardly any noise is left."""
@@ -73,8 +74,8 @@ def test_a_choice_by_rank_would_be_beyond_the_data() -> None:
     assert (found > 100).mean() > 0.5
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("high", [10**3, 10**6, 10**12])
+@sampled(1)
+@for_each("high", [10**3, 10**6, 10**12])
 def test_wide_bounds_cost_few_rows(high: int) -> None:
     """Of 2000 values without ties at most 60 lie beyond, however wide the bounds.
 
@@ -95,9 +96,9 @@ def test_extremes_of_few_rows_are_the_other_bound() -> None:
     assert (grouped([5], sd.max("x", 0, 10)) < 5).mean() > 0.9
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each("engine", ["duckdb", "memory"])
+@for_each(
     ("values", "ends", "expected"),
     [
         ([1, 5, 9, 9, 9], (0, 10), (1, 9, 9)),
@@ -148,8 +149,8 @@ def test_quantiles_may_hold_extremes() -> None:
     assert abs(row["a_0.5"] - 53) <= 2
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("engine", ["duckdb", "memory"])
 def test_infinities_are_no_sizes(engine: str) -> None:
     """Of 20 infinities among 1000 values the bounds know nothing."""
     values = [*np.linspace(0, 100, 1000), *[math.inf, -math.inf] * 10]
@@ -190,8 +191,8 @@ ERRORS: Final[Mapping[str, tuple[Any, str]]] = {
 }
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("name", ERRORS)
+@sampled(1)
+@for_each("name", ERRORS)
 def test_price_and_release_tell_how_far_off(name: str) -> None:
     """In ranks and rows, before and after, in the same words; the method is named."""
     asked, words = ERRORS[name]
@@ -277,7 +278,7 @@ REFUSED: Final[Mapping[str, tuple[Callable[[], Any], type, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_senseless_bounds_are_refused(name: str) -> None:
     """From public facts, with what to do next."""
     act, kind, words = REFUSED[name]
@@ -309,7 +310,7 @@ def test_the_shortest_decimal_is_within() -> None:
     assert (found == cents).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("low", "high"), [(0, 0), (-5, 5), (17, 23), (-23, -17), (10**18, 2**63), (99, 101)]
 )
 def test_the_roundest_integer_is_within(low: int, high: int) -> None:
@@ -321,7 +322,7 @@ def test_the_roundest_integer_is_within(low: int, high: int) -> None:
         assert -(-low // power) * power > high
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("low", "high", "kind"),
     [(0, 9, "i64"), (-5, 10**9, "i64"), (0, 1, "f64"), (-3, 10**6, "f64")],
 )

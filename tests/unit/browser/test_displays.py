@@ -8,6 +8,7 @@ import pytest
 
 import sordino as sd
 from tests import asked_margins
+from tests.batches import for_each, sampled
 from tests.browser.grounds import GROUNDS, cell_page
 from tests.browser.sight import look_at
 from tests.releases import RELEASES
@@ -77,8 +78,9 @@ SHOWN: Final[dict[str, Callable[[], Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("theme", GROUNDS)
-@pytest.mark.parametrize("value", SHOWN.values(), ids=SHOWN)
+@sampled(1, 12)
+@for_each("theme", GROUNDS)
+@for_each("value", SHOWN.values(), ids=SHOWN)
 def test_displays_can_be_read(value: Callable[[], Any], theme: str) -> None:
     """On white, on black, on paper and on a phone, whatever theme the system has."""
     sight = look_at(cell_page(value()._repr_html_(), theme))

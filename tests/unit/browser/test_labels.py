@@ -10,6 +10,7 @@ from sordino.office.html.page import language_codes
 from sordino.office.label.facts import CountedRange, LabelFacts, PaidBy
 from sordino.office.label.views import Label, Status
 from sordino.release.explanation import Protected, RowLimit
+from tests.batches import for_each, sampled
 from tests.browser.sight import look_at
 from tests.releases import RELEASES, few
 
@@ -33,8 +34,9 @@ def full_facts(name: str) -> LabelFacts:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", language_codes())
-@pytest.mark.parametrize("name", ["patient", LONG, HOSTILE], ids=["plain", "long", "x"])
+@sampled(1, 3)
+@for_each("code", language_codes())
+@for_each("name", ["patient", LONG, HOSTILE], ids=["plain", "long", "x"])
 def test_a_label_reads_well_everywhere(code: str, name: str) -> None:
     """No scroll to the side, nothing cut, no markup of names, in any language."""
     language = few().label(code).language
@@ -45,14 +47,14 @@ def test_a_label_reads_well_everywhere(code: str, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+@for_each("release", RELEASES.values(), ids=RELEASES)
 def test_the_label_of_every_release_reads_well(release: Any) -> None:
     """Wide ones, empty ones, those with names of every kind."""
     assert look_at(release.label().html).problems == ()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("status", ["claimed", "confirmed", "unlabelled"])
+@for_each("status", ["claimed", "confirmed", "unlabelled"])
 def test_how_sure_it_is_stands_first(status: Status) -> None:
     """A reader sees it before any number."""
     label = Label(full_facts("patient"), "wards.csv", status)

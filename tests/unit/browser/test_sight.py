@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.batches import for_each, sampled
 from tests.browser.devtools import BrowserFailure, browser
 from tests.browser.printed import printed_pages
 from tests.browser.sight import look_at
@@ -103,7 +104,8 @@ def test_a_good_page_has_no_problems(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("plant", "kinds"), PLANTS.values(), ids=PLANTS)
+@sampled(1, 6)
+@for_each(("plant", "kinds"), PLANTS.values(), ids=PLANTS)
 def test_planted_errors_are_seen(plant: str, kinds: set[str]) -> None:
     """Each is called by its kind, and nothing else is called wrong."""
     assert {problem.kind for problem in look_at(planted(plant)).problems} == kinds

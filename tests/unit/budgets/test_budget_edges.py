@@ -10,6 +10,7 @@ from sordino.losses.budgets.limits import Limit, budget_text, concentrated_filte
 from sordino.losses.curves.points import COARSENESS
 from sordino.losses.loss import Loss
 from sordino.numbers import INFINITE
+from tests.batches import for_each
 
 BUDGET = sd.ApproxDP(1, "1e-6")
 
@@ -47,6 +48,16 @@ def test_what_has_no_rho_is_told_by_epsilon() -> None:
     endless = type(spent)(spent.coordinates, (spent.amounts[0], INFINITE, Fraction(0)))
     assert rule.holds(endless)
     assert rule.loss_of(endless) == half
+
+
+@for_each("delta", ["1e-300", "1e-12", "1e-9"])
+def test_the_least_delta_is_a_delta(delta: str) -> None:
+    """What may fail, however seldom, has no rho and no mu: such a budget takes none."""
+    loss = sd.GaussianDP("0.1") + sd.ApproxDP(0, delta)
+    for budget in (sd.ZCDP(1), sd.GaussianDP(1)):
+        rule = Limit.of(budget).rule
+        with pytest.raises(InvalidParameter, match="cannot be counted"):
+            rule.charge_for(loss, loss)
 
 
 def test_rates_of_blind_guessing_admit_only_nothing() -> None:

@@ -13,6 +13,7 @@ from sordino.losses.budgets.risk import Advantage, ErrorRates, calibrate
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Budget, Loss, PureDP
 from sordino.noise.laplace import LaplaceLoss
+from tests.batches import for_each
 
 
 def gaussian(scale: float) -> Loss:
@@ -30,7 +31,7 @@ def sampled(scale: float) -> Loss:
     return GaussianDP(1 / Fraction(scale)).subsampled("0.05") * 100
 
 
-@pytest.mark.parametrize(
+@for_each(
     "target",
     [
         ApproxDP(1, "1e-6"),
@@ -43,7 +44,7 @@ def sampled(scale: float) -> Loss:
     ],
     ids=repr,
 )
-@pytest.mark.parametrize("loss_at", [gaussian, laplace_often], ids=lambda f: f.__name__)
+@for_each("loss_at", [gaussian, laplace_often], ids=lambda f: f.__name__)
 def test_the_scale_found_is_admitted_and_hardly_more_than_needed(
     loss_at: Callable[[float], Loss], target: Budget
 ) -> None:
@@ -71,8 +72,8 @@ def test_a_lenient_search_is_confirmed_at_full_precision() -> None:
     assert not target.admits(sampled(scale * (1 - 3e-3)))
 
 
-@pytest.mark.parametrize("loss_at", [sampled, laplace_often], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("tolerance", ["1e-2", "1e-3", "1e-4"])
+@for_each("loss_at", [sampled, laplace_often], ids=lambda f: f.__name__)
+@for_each("tolerance", ["1e-2", "1e-3", "1e-4"])
 def test_coarser_grids_cost_no_more_than_the_tolerance(
     loss_at: Callable[[float], Loss], tolerance: str
 ) -> None:
@@ -93,7 +94,7 @@ def test_the_advantage_is_the_same_from_both_directions() -> None:
     assert sampled(1.0).advantage() == pytest.approx(narrower, rel=1e-15)
 
 
-@pytest.mark.parametrize("start", ["1e-6", "1e6"])
+@for_each("start", ["1e-6", "1e6"])
 def test_a_bad_start_only_costs_time(start: str) -> None:
     """The search finds its way from far below and from far above."""
     for target in (Advantage("0.1"), ApproxDP(1, "1e-6")):
@@ -111,7 +112,7 @@ def test_hopeless_targets_are_refused() -> None:
         calibrate(lambda _: PureDP(0), target=Advantage("0.1"))
 
 
-@pytest.mark.parametrize("tolerance", [0, -1, 1, 2, math.nan, "1e-300"])
+@for_each("tolerance", [0, -1, 1, 2, math.nan, "1e-300"])
 def test_senseless_tolerances_are_refused(tolerance: object) -> None:
     """A tolerance lies between rounding and one."""
     with pytest.raises(InvalidParameter, match="tolerance"):
@@ -134,7 +135,7 @@ def test_senseless_risks_are_refused() -> None:
         ErrorRates(fpr="0.1", tpr="0.05")
 
 
-@pytest.mark.parametrize("target", [3, None, "0.1", 0.1])
+@for_each("target", [3, None, "0.1", 0.1])
 def test_what_is_no_target_is_refused_by_name(target: Any) -> None:
     """A number says neither which loss nor which risk is meant."""
     with pytest.raises(InvalidParameter, match=r"^target .*Advantage"):

@@ -35,6 +35,7 @@ from sordino.noise.exponential import BoundedRangeLoss
 from sordino.noise.gaussian import Gaussian
 from sordino.noise.laplace import Laplace
 from tests.adversary import natural, response, reveal, stepping, worst
+from tests.batches import for_each, sampled
 
 LIMITS: dict[str, Callable[[], AbstractFilter]] = {
     "epsilon": lambda: filter_for(PureDP(1)),
@@ -105,7 +106,7 @@ def test_the_worst_analyst_stays_within_the_promise(
     assert reached > 0 or epsilon > 0.3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wider", "promised"),
     [
         (PureSum(Fraction("1.1")), PureDP(1)),
@@ -120,8 +121,8 @@ def test_a_wider_filter_is_caught(wider: AbstractFilter, promised: Loss) -> None
     assert reached > promised.delta_at(0.9) * 1.01
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
+@sampled(2)
+@for_each(
     ("epsilon", "delta", "ratio"),
     [(1, 0.01, 1.898), (1, 0.001, 0.894), (2, 1e-3, 2.584)],
 )
@@ -136,10 +137,8 @@ def test_composing_curves_so_far_is_no_filter(
     assert reached / delta == pytest.approx(ratio, abs=2e-3)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "ratio"), [(1, "0.01", 0.265), (1, "1e-3", 0.079)]
-)
+@sampled(1)
+@for_each(("epsilon", "delta", "ratio"), [(1, "0.01", 0.265), (1, "1e-3", 0.079)])
 def test_the_either_filter_is_as_loose_as_known(
     epsilon: int, delta: str, ratio: float
 ) -> None:
@@ -162,7 +161,7 @@ def test_two_rounds_refute_the_natural_filter() -> None:
     assert reached >= 1.475e-6 * 0.999
 
 
-@pytest.mark.parametrize(
+@for_each(
     "limit",
     [
         filter_for(ApproxDP(1, "1e-6")),
@@ -289,7 +288,7 @@ def test_few_large_pure_releases_fit_where_either_is_counted() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "delta", "part", "rho", "mu"),
     [
         ("0.5", "1e-6", "0.1", 0.006575, 0.12342),
@@ -338,7 +337,7 @@ def test_a_rounded_charge_is_not_less() -> None:
     assert charge.shorten(Charge(("epsilon",), (Fraction(1, 3),))) == charge
 
 
-@pytest.mark.parametrize(
+@for_each(
     "budget",
     [
         PureDP(0),
@@ -366,14 +365,14 @@ def test_a_budget_that_limits_nothing_or_everything_is_refused(budget: Any) -> N
         filter_for(budget)
 
 
-@pytest.mark.parametrize("reserve", ["1e-6", "1e-5", "2", "-1e-7"])
+@for_each("reserve", ["1e-6", "1e-5", "2", "-1e-7"])
 def test_a_reserve_leaves_room(reserve: str) -> None:
     """A reserve of all of delta, or more, or less than nothing is refused."""
     with pytest.raises(InvalidParameter, match="reserve"):
         concentrated_filter(ApproxDP(1, "1e-6"), reserve=reserve)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("limit", "asked", "loss"),
     [
         (filter_for(PureDP(1)), ApproxDP(1, "1e-6"), GaussianDP("0.1")),

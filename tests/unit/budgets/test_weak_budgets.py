@@ -3,10 +3,9 @@
 import warnings
 from typing import Any, Final
 
-import pytest
-
 import sordino as sd
 from sordino.errors import WeakBudget
+from tests.batches import for_each
 
 TABLES: Final = {
     "visits": sd.PrivateTable({"age": [1]}, protects=sd.AddOneRow()),
@@ -39,7 +38,7 @@ def opened(budget: Any) -> list[warnings.WarningMessage]:
     return told
 
 
-@pytest.mark.parametrize(("budget", "odds"), WEAK, ids=lambda one: str(one)[:30])
+@for_each(("budget", "odds"), WEAK, ids=lambda one: str(one)[:30])
 def test_a_weak_budget_is_told_in_odds(budget: Any, odds: str) -> None:
     """Once, in the line that opens the session, of a kind that can be filtered."""
     (told,) = opened(budget)
@@ -48,13 +47,13 @@ def test_a_weak_budget_is_told_in_odds(budget: Any, odds: str) -> None:
     assert told.filename == __file__
 
 
-@pytest.mark.parametrize("budget", STRONG, ids=str)
+@for_each("budget", STRONG, ids=str)
 def test_other_budgets_are_not(budget: Any) -> None:
     """Also at the very ends: epsilon 10, delta 1e-3."""
     assert not opened(budget)
 
 
-@pytest.mark.parametrize("verb", ["release", "release_all"])
+@for_each("verb", ["release", "release_all"])
 def test_a_release_is_told_the_same(verb: str) -> None:
     """In the line that releases, also where the session's own budget was no loss."""
     limit = sd.Limit.of(sd.Advantage("0.9"), "gaussian")
@@ -69,7 +68,7 @@ def test_a_release_is_told_the_same(verb: str) -> None:
     assert warning.filename == __file__
 
 
-@pytest.mark.parametrize("loss", [sd.PureDP(1), sd.GaussianDP("0.5"), sd.ZCDP("0.1")])
+@for_each("loss", [sd.PureDP(1), sd.GaussianDP("0.5"), sd.ZCDP("0.1")])
 def test_no_loss_within_a_risk_is_beyond_its_bound(loss: Any) -> None:
     """The bound of a risk holds for each loss that it admits, at every rate."""
     rates = [0.001, 0.01, 0.05, 0.2, 0.5, 0.9]
@@ -81,7 +80,7 @@ def test_no_loss_within_a_risk_is_beyond_its_bound(loss: Any) -> None:
             assert loss.tpr_at(rate) <= risk.tpr_at(rate) + 1e-12
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("risk", "odds"),
     [
         (sd.Advantage("0.05"), "at most 6 times in 100."),

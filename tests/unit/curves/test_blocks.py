@@ -24,6 +24,8 @@ from sordino.losses.curves.tables import SumCurve
 from sordino.losses.curves.transform import Grid, GridSums
 from sordino.losses.loss import PureDP, compose
 from sordino.noise.gaussian import DiscreteGaussianLoss
+from tests.batches import for_each, sampled
+from tests.effort import by_night
 
 Places: TypeAlias = NDArray[np.signedinteger[Any]]
 
@@ -64,7 +66,7 @@ def tails(start: int, masses: Wide, infinity: float, places: Places) -> Wide:
     return above[np.clip(places - start, 0, len(masses))] + infinity
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_a_block_dominates_its_sum_and_is_sharp(seed: int) -> None:
     """At every threshold it has at least the mass, and hardly more down to 1e-30."""
     given = [*grids(seed, 30), (Grid(5, np.full(2, 0.5), 0.0), 1)]
@@ -108,9 +110,9 @@ def test_few_laws_are_given_as_they_are() -> None:
     assert list(sum_blocks(given)) == given
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("depth", [0.0, 4.0, 8.0, 12.0])
+@sampled(2)
+@for_each("depth", [0.0, 4.0, 8.0, 12.0])
 def test_distinct_gaussians_in_blocks_bound_the_closed_form(depth: float) -> None:
     """Two hundred distinct Gaussians lie above that of their squares, and close."""
     mus = [Fraction(1 + i % 7, 40) + Fraction(i, 10_000) for i in range(200)]
@@ -183,6 +185,7 @@ print(json.dumps([told, outlines._MOST_HELD < tables / 2, held]))
 """
 
 
+@by_night
 @pytest.mark.slow
 def test_distinct_tables_are_dropped_and_made_again() -> None:
     """Most tables of six thousand discrete Gaussians are made twice, and lie between.
@@ -276,6 +279,7 @@ def test_a_law_keeps_nothing_that_it_was_worked_out_from() -> None:
         assert set(vars(curve)) == before
 
 
+@by_night
 @pytest.mark.slow
 def test_many_distinct_losses_fit_into_little_memory() -> None:
     """Forty thousand take less than 400 MB, and lie between the least and greatest.

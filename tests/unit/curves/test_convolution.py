@@ -19,6 +19,7 @@ from sordino.losses.curves.transform import Grid, on_grid
 from sordino.losses.loss import PureDP
 from sordino.losses.thresholded import threshold_loss
 from sordino.noise.laplace import LaplaceLaw, LaplaceLoss
+from tests.batches import for_each
 
 EPSILONS = np.array([0.0, 0.05, 0.2, 0.7, 1.5])
 
@@ -74,7 +75,7 @@ def test_a_grid_that_rounds_losses_down_is_caught(
     assert (composed_delta(GaussianLaw(0.2), 10) < truth).any()
 
 
-@pytest.mark.parametrize("lengths", [(16, 16), (15, 16, 17), (16,), (1, 2, 16, 40)])
+@for_each("lengths", [(16, 16), (15, 16, 17), (16,), (1, 2, 16, 40)])
 def test_no_factor_is_lost_when_pairs_are_made(lengths: tuple[int, ...]) -> None:
     """Factors as long as the longest that is paired, longer and shorter, all count."""
     factors = [
@@ -119,7 +120,7 @@ def test_the_error_falls_with_the_square_of_the_step() -> None:
     np.testing.assert_allclose(excess[:-1] / excess[1:], 4, rtol=0.1)
 
 
-@pytest.mark.parametrize("depth", [0.0, 4.0, 8.0, 12.0])
+@for_each("depth", [0.0, 4.0, 8.0, 12.0])
 def test_every_tilt_is_a_bound(depth: float) -> None:
     """Whatever tilt is asked, the sum of Gaussian losses lies above the closed form."""
     sums = Convolution(((GaussianLaw(0.3), 9),))
@@ -151,7 +152,7 @@ def test_transform_errors_are_within_their_bound() -> None:
     assert found.error < 1e-12
 
 
-@pytest.mark.parametrize("size", [16, 45, 1000, 4096, 15625])
+@for_each("size", [16, 45, 1000, 4096, 15625])
 def test_a_transform_is_within_its_error(size: int) -> None:
     """Of masses and back, by the definition in longer floats: a quarter is not used."""
     generator = np.random.default_rng(size)
@@ -213,7 +214,7 @@ def test_the_joint_threshold_gives_the_published_noise() -> None:
     assert made.delta_at(1.0) <= 1.01e-6
 
 
-@pytest.mark.parametrize("times", [1, 10, 200])
+@for_each("times", [1, 10, 200])
 def test_the_optimistic_side_lies_below(times: int) -> None:
     """The lower bound of a sum of Gaussians is below the closed form, and near."""
     sums = Convolution(((GaussianLaw(0.1), times),))

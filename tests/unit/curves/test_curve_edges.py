@@ -29,12 +29,13 @@ from sordino.noise.gaussian import discrete_gaussian_laws
 from sordino.noise.laplace import geometric_laws
 from sordino.noise.randomized_response import category_laws
 from sordino.numbers import INFINITE, progress
+from tests.batches import for_each
 
 NOTHING = Atoms(np.zeros(0), np.zeros(0), np.zeros(0), 1.0)
 THIRD = Fraction(1, 3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "laws",
     [
         GaussianCurve(Fraction(0)).laws(),
@@ -51,7 +52,7 @@ def test_the_law_of_no_change_has_no_loss(laws: Laws) -> None:
     assert p.tolist() == q.tolist() == [0.0, 1.0, 0.0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "laws",
     [
         GaussianCurve(INFINITE).laws(),
@@ -123,7 +124,7 @@ def test_bounds_of_arrays_are_below_what_was_written() -> None:
     assert Fraction(math.nextafter(alone, 1.0)) <= THIRD
 
 
-@pytest.mark.parametrize("rates", [np.array(["a"]), np.array([1j])])
+@for_each("rates", [np.array(["a"]), np.array([1j])])
 def test_arrays_that_are_no_real_numbers_are_refused(rates: Any) -> None:
     """By the name of the argument."""
     with pytest.raises(InvalidParameter, match="alpha must hold real numbers"):

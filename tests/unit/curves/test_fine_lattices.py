@@ -1,16 +1,16 @@
 """Noise of a wide scale: its losses lie on a lattice too fine to follow."""
 
 import numpy as np
-import pytest
 
 import sordino as sd
 from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+from tests.batches import for_each
 
 SCALES = [10**k for k in range(3, 16)] + [10**k + 7 for k in range(6, 16)]
 MOST_POINTS = 1 << 21
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@for_each("scale", SCALES)
 def test_the_cost_does_not_follow_the_scale(scale: int) -> None:
     """A grid has a bounded number of points, and bounds that are true and tight.
 

@@ -4,7 +4,6 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from sordino.numbers.formatting import (
     format_spread,
     text_width,
 )
+from tests.batches import for_each
 
 F = Fraction
 floats = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
@@ -74,7 +74,7 @@ def test_an_interval_is_rounded_outward(value: float, sd: float, wide: float) ->
         assert read(end) >= F(high) - slack * abs(F(high))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "sd", "shown"),
     [
         (0, 1.0, "0"),
@@ -106,7 +106,7 @@ def test_numbers_as_they_are_shown(
     assert format_number(value, sd) == shown
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bars", "shown"),
     [
         ((2.8, None, 3.0), ""),

@@ -7,10 +7,11 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from sordino.office.pictures.curves import DARK, LIGHT, Inks
+from tests.batches import for_each
 
 LETTERS: Final = 4.5
 SHAPES: Final = 3.0
-both = pytest.mark.parametrize("inks", [LIGHT, DARK], ids=["light", "dark"])
+both = for_each("inks", [LIGHT, DARK], ids=["light", "dark"])
 
 
 def lightness(colour: str) -> float:

@@ -4,8 +4,6 @@ import math
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from sordino.office.html.elements import (
     html_aside,
     html_details,
@@ -22,6 +20,7 @@ from sordino.office.html.small_pictures import (
     share_bar,
     unit_curve,
 )
+from tests.batches import for_each
 
 EVIL = "<script>alert('x')</script>&\"\n\u202e"
 
@@ -66,7 +65,7 @@ def test_text_from_outside_is_escaped() -> None:
     assert reader.open_tags == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "interval"),
     [
         (5.0, (4.0, 6.0)),
@@ -99,7 +98,7 @@ def test_a_bar_shows_where_zero_is() -> None:
     assert interval_bar(1.0, (-1.0, 2.0), (-1.0, 2.0), "").count("<line") == 2
 
 
-@pytest.mark.parametrize(("share", "width"), [(-1, 0), (0, 0), (0.5, 60), (7, 120)])
+@for_each(("share", "width"), [(-1, 0), (0, 0), (0.5, 60), (7, 120)])
 def test_shares_are_cut_to_the_bar(share: float, width: float) -> None:
     """More than all of a budget fills the bar, and no more."""
     assert f'width="{width:.1f}"' in share_bar(share, "")

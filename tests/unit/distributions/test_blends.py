@@ -14,6 +14,7 @@ from sordino.noise.law import AbstractLaw, PointMass
 from sordino.noise.sums import AbstractBlend, GaussianBlend, LaplaceBlend
 from sordino.numbers import ball
 from sordino.numbers.rounding import precision
+from tests.batches import for_each
 
 SIZES = [
     [1.0],
@@ -53,8 +54,8 @@ def parts(sizes: list[float]) -> list[tuple[Fraction, arb]]:
     ]
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("alpha", [0.9, 0.5, 0.05, 1e-3, 1e-9])
+@for_each("sizes", SIZES, ids=str)
+@for_each("alpha", [0.9, 0.5, 0.05, 1e-3, 1e-9])
 def test_laplace_reach_inverts_the_tail(sizes: list[float], alpha: float) -> None:
     """The tail at the reach is alpha, by partial fractions with 300 digits of two."""
     found = float(LaplaceBlend().reach(column(*sizes), alpha)[0])
@@ -78,10 +79,10 @@ def test_gaussian_reach_is_that_of_the_root_of_squares() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "blend", [LaplaceBlend(), GaussianBlend()], ids=lambda blend: type(blend).__name__
 )
-@pytest.mark.parametrize("alpha", [0.9, 0.5, 0.05, 1e-8])
+@for_each("alpha", [0.9, 0.5, 0.05, 1e-8])
 def test_reach_is_a_norm(blend: AbstractBlend, alpha: float) -> None:
     """Along a line the reach bends upwards, and it grows with every factor."""
     x = np.linspace(-1, 2, 301)
@@ -110,7 +111,7 @@ LAWS: list[AbstractLaw] = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=repr)
+@for_each("law", LAWS, ids=repr)
 def test_logarithms_of_tails_are_those_of_the_balls(law: AbstractLaw) -> None:
     """In doubles ln P[Z >= x] agrees with the enclosure to twelve digits."""
     points = [-12.0, -1.0, -0.5, 0.0, 0.25, 1.0, 6.5, 30.0]
@@ -119,7 +120,7 @@ def test_logarithms_of_tails_are_those_of_the_balls(law: AbstractLaw) -> None:
     assert found == pytest.approx(exact, rel=1e-11, abs=1e-300)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "law",
     [DiscreteLaplaceLaw(F(b, 10)) for b in (2, 7, 10, 35, 400)]
     + [DiscreteGaussianLaw(F(v, 10)) for v in (1, 5, 20, 900)],

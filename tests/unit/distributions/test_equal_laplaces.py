@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sordino.noise.sums import LaplaceBlend, reach_of_equal
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize("alpha", [0.5, 0.05, 1e-9])
+@for_each("alpha", [0.5, 0.05, 1e-9])
 def test_few_have_closed_forms(alpha: float) -> None:
     """One: exp(-t); two: (1 + t/2) exp(-t)."""
     assert reach_of_equal(1, alpha) == pytest.approx(-math.log(alpha))
@@ -16,7 +17,7 @@ def test_few_have_closed_forms(alpha: float) -> None:
     assert (1 + two / 2) * math.exp(-two) == pytest.approx(alpha)
 
 
-@pytest.mark.parametrize("number", [5, 52, 365])
+@for_each("number", [5, 52, 365])
 def test_many_are_nearly_normal(number: int) -> None:
     """A little farther than a normal law of the same variance at 95 %."""
     normal = 1.959964 * math.sqrt(2 * number)

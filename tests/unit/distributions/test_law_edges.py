@@ -2,23 +2,22 @@
 
 from fractions import Fraction
 
-import pytest
-
 from sordino.noise.gaussian import DiscreteGaussianLaw
 from sordino.noise.laplace import LaplaceSumLaw
 from sordino.noise.law import _floor, _least
 from sordino.noise.sums import GaussianBlend
 from sordino.numbers import sqrt
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize("guess", [0, 4, 5, 6, 100, 10**9])
-@pytest.mark.parametrize("least", [0, 1, 5])
+@for_each("guess", [0, 4, 5, 6, 100, 10**9])
+@for_each("least", [0, 1, 5])
 def test_the_least_is_found_from_any_guess(guess: int, least: int) -> None:
     """Below it, at it and far above it."""
     assert _least(lambda k: k >= least, guess) == least
 
 
-@pytest.mark.parametrize("whole", [0, 1, 2, 9, 10, 80, 81, 82, 10**6])
+@for_each("whole", [0, 1, 2, 9, 10, 80, 81, 82, 10**6])
 def test_the_floor_of_roots_is_exact(whole: int) -> None:
     """Of roots of squares and of roots of roots."""
     root = sqrt(Fraction(whole))
@@ -27,7 +26,7 @@ def test_the_floor_of_roots_is_exact(whole: int) -> None:
     assert _floor(fourth) ** 4 <= whole < (_floor(fourth) + 1) ** 4
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(7, 2), Fraction(40)])
+@for_each("variance", [Fraction(1, 3), Fraction(7, 2), Fraction(40)])
 def test_masses_of_a_discrete_gaussian_are_all_there_is(variance: Fraction) -> None:
     """They sum to 1, and those beyond a point are its tail."""
     law = DiscreteGaussianLaw(variance)

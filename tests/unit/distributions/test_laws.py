@@ -14,6 +14,7 @@ from sordino.noise.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
 from sordino.noise.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
 from sordino.noise.law import AbstractLatticeLaw, AbstractLaw, PointMass
 from sordino.numbers import ball, fraction, sqrt
+from tests.batches import for_each, sampled
 
 F = Fraction
 VARIANCES = [F(1, 100), F(1, 4), F(1), F(30), F(4095), F(4096), F(10**5)]
@@ -40,9 +41,9 @@ def discrete_gaussian_tail(variance: Fraction, k: int) -> Any:
     return sum(heights[x] for x in range(k, far)) / (2 * sum(heights.values()) - 1)
 
 
-@pytest.mark.sampled(11)
-@pytest.mark.parametrize("variance", VARIANCES, ids=str)
-@pytest.mark.parametrize("z", ["0.01", "0.7", "3", "20", "37"])
+@sampled(11)
+@for_each("variance", VARIANCES, ids=str)
+@for_each("z", ["0.01", "0.7", "3", "20", "37"])
 def test_discrete_gaussian_tail_encloses_the_sum(variance: Fraction, z: str) -> None:
     """The ball holds the directly summed tail and is narrow, down to 1e-300."""
     k = max(1, int(float(z) * float(variance) ** 0.5))
@@ -56,7 +57,7 @@ def test_discrete_gaussian_tail_encloses_the_sum(variance: Fraction, z: str) -> 
     assert tail.rel_accuracy_bits() > 90
 
 
-@pytest.mark.parametrize("k", [1, 64, 200, 640, 2400])
+@for_each("k", [1, 64, 200, 640, 2400])
 def test_both_ways_to_sum_a_gaussian_tail_agree(k: int) -> None:
     """At the variance where the method changes, both enclosures overlap."""
     law = DiscreteGaussianLaw(F(64**2))
@@ -73,7 +74,7 @@ def test_a_missing_term_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not law._integral(200).overlaps(law._sum_from(200))
 
 
-@pytest.mark.parametrize("law", LATTICE, ids=repr)
+@for_each("law", LATTICE, ids=repr)
 def test_points_belong_to_the_closed_tail_only(law: AbstractLatticeLaw) -> None:
     """P[Z >= x] exceeds P[Z > x] at lattice points and equals it between them."""
     unit = law.unit
@@ -85,7 +86,7 @@ def test_points_belong_to_the_closed_tail_only(law: AbstractLatticeLaw) -> None:
         assert law.at_most(at).overlaps(1 - law.chance_above(at))
 
 
-@pytest.mark.parametrize("law", LATTICE, ids=repr)
+@for_each("law", LATTICE, ids=repr)
 @given(p=probabilities)
 def test_lattice_quantiles_are_the_least_points(
     law: AbstractLatticeLaw, p: Fraction
@@ -97,7 +98,7 @@ def test_lattice_quantiles_are_the_least_points(
     assert fraction(law.at_most(x - law.unit).lower()) <= p
 
 
-@pytest.mark.parametrize("law", CONTINUOUS, ids=repr)
+@for_each("law", CONTINUOUS, ids=repr)
 @given(p=probabilities)
 def test_continuous_quantiles_are_tight_from_above(
     law: AbstractLaw, p: Fraction
@@ -110,7 +111,7 @@ def test_continuous_quantiles_are_tight_from_above(
     assert abs(found - p) <= min(p, 1 - p) / 10**15
 
 
-@pytest.mark.parametrize("law", [*LATTICE, *CONTINUOUS], ids=repr)
+@for_each("law", [*LATTICE, *CONTINUOUS], ids=repr)
 def test_laws_are_symmetric(law: AbstractLaw) -> None:
     """P[Z <= -x] = P[Z >= x], and the median is 0."""
     for x in (F(0), F(1, 2), F(5), F(77, 3)):
@@ -131,8 +132,8 @@ def summed(law: AbstractLatticeLaw) -> Any:
         return unit * mp.sqrt(2 * total)
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize(
+@sampled(5)
+@for_each(
     "law",
     [
         DiscreteLaplaceLaw(F(1, 3)),
@@ -153,7 +154,7 @@ def test_lattice_deviations_are_rounded_up(law: AbstractLatticeLaw) -> None:
     assert mp.mpf(law.deviation) >= exact * (1 - mp.mpf(10) ** -30)
 
 
-@pytest.mark.parametrize("law", CONTINUOUS, ids=repr)
+@for_each("law", CONTINUOUS, ids=repr)
 def test_continuous_deviations_are_rounded_up(law: AbstractLaw) -> None:
     """The deviation is that of the integral of 2 x P[Z > x], twice, rounded up."""
 
@@ -188,7 +189,7 @@ def test_known_values() -> None:
     )
 
 
-@pytest.mark.parametrize("p", ["0.25", "0.75", "0.999"])
+@for_each("p", ["0.25", "0.75", "0.999"])
 def test_quantiles_of_wide_noise_are_found_at_once(p: str) -> None:
     """Where doubles are 1e14 steps apart, the last step is still the least that is."""
     law = DiscreteLaplaceLaw(F(10**30))

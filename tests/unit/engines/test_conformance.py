@@ -14,6 +14,7 @@ from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.statements import templates
 from sordino.expressions import arithmetic
+from tests.batches import for_each, sampled
 
 
 def on_plans() -> list[Verdict]:
@@ -70,7 +71,9 @@ WRONG: Final[dict[str, Callable[..., Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", WRONG)
+@sampled(1, 3)
+@sampled(1, 1)
+@for_each("form", WRONG)
 def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of forms that decide about privacy: some case differs or fails."""
     monkeypatch.setattr(DuckDBDialect, form, WRONG[form])

@@ -34,6 +34,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter, InvalidQuery, MissingDependency
 from sordino.expressions.language import OPERATIONS
 from sordino.query.nodes import Source
+from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT
 from tests.sqlite_engine.dialect import SQLITE, SQLiteDialect
 from tests.sqlite_engine.engine import sqlite_engine
@@ -89,8 +90,8 @@ BEYOND: Final = {
 WITHIN: Final = [case for case in CASES if case.name not in BEYOND]
 
 
-@pytest.mark.sampled(18)
-@pytest.mark.parametrize("case", WITHIN, ids=[case.name for case in WITHIN])
+@sampled(18)
+@for_each("case", WITHIN, ids=[case.name for case in WITHIN])
 def test_sqlite_agrees(case: Case) -> None:
     """Each kind of node, bound and total, with the rows that SQLite's digests keep."""
     told = answered(SQLITE_ENGINE, case, OPENED["sqlite"])
@@ -112,8 +113,8 @@ def test_parts_add_up() -> None:
 HELD: Final = [form for form in FORMS if set(form.types) <= set(SQLITE.types)]
 
 
-@pytest.mark.sampled(21)
-@pytest.mark.parametrize("form", HELD, ids=str)
+@sampled(21)
+@for_each("form", HELD, ids=str)
 def test_operations_agree_or_are_refused(form: Form) -> None:
     """At the edges of each type: what Python means, or a refusal that says why."""
     ask = partial(answer_of_form, form)
@@ -138,7 +139,7 @@ LEAVING: Final = [
 ]
 
 
-@pytest.mark.parametrize(("facts", "told"), LEAVING)
+@for_each(("facts", "told"), LEAVING)
 def test_a_dialect_is_complete_or_not_there(facts: dict[str, Any], told: str) -> None:
     """One that leaves a type or an operation open cannot even be imported."""
     base = SQLiteDialect.__bases__[0]
@@ -199,7 +200,7 @@ class Deaf(tuple[Any, ...]):
     __hash__ = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("pair", [Deaf((1, "t")), Deaf(("x://y", "t")), Deaf()])
+@for_each("pair", [Deaf((1, "t")), Deaf(("x://y", "t")), Deaf()])
 def test_odd_pairs_are_refused(pair: Any) -> None:
     """Which source an object is follows from its type, and no method of it runs."""
     for engine in (duckdb_engine(), MemoryEngine()):

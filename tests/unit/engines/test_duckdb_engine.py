@@ -28,6 +28,7 @@ from sordino.errors import EngineFailure, InvalidParameter, UnknownName
 from sordino.expressions.language import col, lit
 from sordino.expressions.schema import Column, Schema
 from sordino.query.nodes import Question, Source
+from tests.batches import for_each
 
 PRIVATE = "a private value"
 ROWS = pa.table({"id": list(range(5000)), "x": [PRIVATE] * 5000})
@@ -69,8 +70,8 @@ def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
 
 
-@pytest.mark.parametrize("damage", [_removed, _garbled, _replaced, _cut])
-@pytest.mark.parametrize("engine", [duckdb_engine, MemoryEngine])
+@for_each("damage", [_removed, _garbled, _replaced, _cut])
+@for_each("engine", [duckdb_engine, MemoryEngine])
 def test_damaged_files_fail_alike(
     engine: type[Any], damage: Callable[[Path], None], tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure
+from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT, in_duckdb_order
 
 MEMORY = MemoryEngine(order=in_duckdb_order(SALT))
@@ -25,9 +26,9 @@ TABLES: dict[str, Sources] = {name: open_tables(one) for name, one in ENGINES.it
 EXPECTED = open_tables(MEMORY)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-@pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("case", CASES, ids=[case.name for case in CASES])
+@for_each("name", ENGINES)
 def test_engines_agree(name: str, case: Case) -> None:
     """An engine's answer is that of the memory engine, bounds included."""
     asked, expected = case.asked(TABLES[name]), case.asked(EXPECTED)
@@ -48,7 +49,7 @@ MULTIPLICITIES = {
 }
 
 
-@pytest.mark.parametrize(("table", "on"), MULTIPLICITIES)
+@for_each(("table", "on"), MULTIPLICITIES)
 def test_multiplicity(table: str, on: tuple[str, ...]) -> None:
     """NaN equals NaN and 0.0 equals -0.0; what is missing equals nothing."""
     for engine in (MEMORY, *ENGINES.values()):

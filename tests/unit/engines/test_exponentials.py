@@ -19,6 +19,7 @@ from sordino.expressions import exponentials
 from sordino.expressions.exponentials import LOG
 from sordino.expressions.language import Expression, col
 from sordino.query.nodes import Source
+from tests.batches import for_each
 from tests.postgres_server import cluster
 from tests.spark_here import engine_beside
 
@@ -117,7 +118,7 @@ def test_planted_errors_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wanted != bits_of(duckdb_engine(), col("x").log())
 
 
-@pytest.mark.parametrize("exponent", [1, 2, 3, 4, 5, 17, 64, -1, -3, 0.5, -0.5, 1.25])
+@for_each("exponent", [1, 2, 3, 4, 5, 17, 64, -1, -3, 0.5, -0.5, 1.25])
 def test_powers(exponent: float) -> None:
     """Of positive, negative and zero numbers, missing where there is none."""
     power = col("x").power(exponent)
@@ -131,7 +132,7 @@ def test_powers(exponent: float) -> None:
     assert power.value({"x": None}) is None
 
 
-@pytest.mark.parametrize("exponent", [0, 1001, "2", None, True, math.nan, math.inf])
+@for_each("exponent", [0, 1001, "2", None, True, math.nan, math.inf])
 def test_what_is_no_exponent_is_refused(exponent: Any) -> None:
     """Zero, texts and columns are no exponents."""
     with pytest.raises(sd.errors.SordinoError):

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 import sordino as sd
 from sordino.engines.doors import EngineName
+from tests.batches import for_each
 
 
 class Liar(dict[str, int]):  # noqa: FURB189 a mapping, and no more
@@ -25,8 +24,8 @@ def _odd(row: Any) -> Any:
     return Liar(z=1) if row["id"] == 5 else {"z": 1}
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("flat", [True, False])
+@for_each("engine", ["duckdb", "memory"])
+@for_each("flat", [True, False])
 def test_an_object_that_lies_about_its_class(engine: EngineName, *, flat: bool) -> None:
     """One row whose value cannot be looked at is missing, and changes no other."""
     rows = {"id": list(range(10))}

@@ -16,6 +16,7 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.query.nodes import AbstractNode, Source
+from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT
 
 
@@ -55,8 +56,8 @@ def _engines() -> dict[str, AbstractEngine]:
     }
 
 
-@pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("bound", BOUNDS)
 def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
     """Permuted, chunked or in files, by one thread or eight, the same rows are kept."""
     mixed = VISITS.take(np.random.default_rng(1).permutation(VISITS.num_rows))
@@ -73,9 +74,9 @@ def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
             assert first == _kept(engines["one thread"], VISITS, bound)
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("bound", BOUNDS)
-@pytest.mark.parametrize("name", _engines())
+@sampled(4)
+@for_each("bound", BOUNDS)
+@for_each("name", _engines())
 def test_other_ids_do_not_matter(bound: str, name: str) -> None:
     """Without all other ids, the rows kept of an id are the ones kept before."""
     engine = _engines()[name]

@@ -3,9 +3,9 @@
 from itertools import product
 
 import pyarrow as pa
-import pytest
 
 from sordino.engines.statements.totals import Side, box_of
+from tests.batches import for_each
 from tests.dice import Dice, rolled
 
 SEEDS = 300
@@ -65,7 +65,7 @@ def test_a_place_in_a_box_is_that_of_its_key() -> None:
     assert SEEDS // 5 < boxes < SEEDS
 
 
-@pytest.mark.parametrize(
+@for_each(
     "keys",
     [
         pa.table({"g": pa.array([], pa.int64())}),

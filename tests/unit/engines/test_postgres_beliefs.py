@@ -27,6 +27,7 @@ from sordino.errors import EngineUnavailable
 from sordino.query.request import Request
 from sordino.session.tables import Catalog, open_catalog
 from tests.distances import claim
+from tests.effort import by_night
 from tests.postgres_server import Cluster, cluster
 from tests.unit.engines.test_postgres_settings import role_with
 
@@ -203,6 +204,7 @@ def test_a_few_declarations_are_not_believed() -> None:
     assert differing(address, few) == {}
 
 
+@by_night
 @pytest.mark.slow
 def test_nothing_that_is_declared_is_believed() -> None:
     """Constraints, bounds, indexes, keys, NOT NULL: the answers are those of the rows.

@@ -16,6 +16,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.engines.postgres.session import postgres_engine
 from sordino.errors import EngineUnavailable, InvalidQuery, SordinoError, UnknownName
 from sordino.query.nodes import Source
+from tests.batches import for_each, sampled
 from tests.postgres_server import Cluster, cluster
 
 BUDGET: Final = sd.PureDP(1)
@@ -89,8 +90,8 @@ VALUES: Final[Mapping[str, tuple[tuple[str, Any], ...]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", VALUES)
-@pytest.mark.sampled(3)
+@sampled(3)
+@for_each("kind", VALUES)
 def test_values_become_ours(kind: str) -> None:
     """In place and handed over: each value is the nearest of ours, or missing."""
     server = cluster()

@@ -24,6 +24,7 @@ from sordino.errors import InvalidQuery
 from sordino.expressions.language import col
 from sordino.expressions.tree import Col
 from sordino.query.nodes import Question, Source
+from tests.batches import for_each, sampled
 from tests.doors import DOORS
 from tests.duckdb_order import SALT
 from tests.laws.test_expression_doors import held
@@ -34,8 +35,8 @@ ENGINE = cache(lambda: postgres_engine(cluster().address(), salt=SALT))
 MEMORY = cache(lambda: MemoryEngine(order=order_of(ENGINE())))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-@pytest.mark.sampled(6)
+@sampled(6)
+@for_each("case", CASES, ids=[case.name for case in CASES])
 def test_plans_agree(case: Case) -> None:
     """Each kind of node, bound and total, with the rows that its digests keep."""
     told: list[Any] = []
@@ -54,8 +55,8 @@ def values_of(engine: AbstractEngine, form: Form) -> Any:
     return comparable_answer(question, engine.answer(question))
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(12)
+@sampled(12, 120)
+@for_each("form", FORMS, ids=str)
 def test_operations_mean_the_same_in_a_server(form: Form) -> None:
     """For each operation, with the values at the edges of its types.
 

@@ -17,6 +17,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
+from tests.batches import for_each
 from tests.postgres_server import Cluster, cluster, lose_connection, start_cluster
 
 BUDGET: Final = sd.PureDP(1)
@@ -351,7 +352,7 @@ PATTERNS: Final = (
 """As large as a pattern may be."""
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@for_each("pattern", PATTERNS)
 def test_the_largest_patterns_are_matched(pattern: str) -> None:
     """A database that found one too complex would refuse it where no row is read."""
     session = session_of(table_named(cluster(), "matched"))

@@ -16,6 +16,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.engines.postgres.entries import MOST
 from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import KeepUnique, Source
+from tests.batches import for_each
 from tests.postgres_server import Cluster, cluster, stored_table
 
 BUDGET: Final = sd.PureDP(1)
@@ -110,7 +111,7 @@ def test_a_list_of_too_many_entries_is_missing() -> None:
     assert entries(postgres_engine(server.address()), source) == [(1, 7, 3)]
 
 
-@pytest.mark.parametrize("kind", ENTRIES)
+@for_each("kind", ENTRIES)
 def test_entries_are_read_like_columns(kind: str) -> None:
     """Each by the rule of its type."""
     server = cluster()

@@ -16,6 +16,7 @@ from sordino.engines.postgres.tables import TableOfServer, facts_of
 from sordino.engines.statements.database import MomentPassed
 from sordino.errors import EngineUnavailable
 from sordino.query.nodes import Source
+from tests.batches import for_each
 from tests.postgres_server import cluster
 from tests.unit.engines.test_postgres_failures import (
     BUDGET,
@@ -36,7 +37,7 @@ CHANGES: Final = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@for_each("change", CHANGES)
 def test_a_table_that_changes_is_refused(change: str) -> None:
     """Between price and release: before the charge, as what was opened is gone."""
     server = cluster()
@@ -96,14 +97,14 @@ def opened_and_replaced(made: str) -> sd.Session:
     return session
 
 
-@pytest.mark.parametrize("made", REPLACED)
+@for_each("made", REPLACED)
 def test_what_stands_in_the_place_of_a_table_is_read(made: str) -> None:
     """Under its name and with its columns, it is the table as it is now."""
     session = opened_and_replaced(REPLACED[made])
     assert session.release(COUNT, BUDGET).table.num_rows == 1
 
 
-@pytest.mark.parametrize("made", OTHERS)
+@for_each("made", OTHERS)
 def test_what_is_something_else_is_refused(made: str) -> None:
     """Rows from elsewhere, or columns of other types or places: before the charge."""
     session = opened_and_replaced(OTHERS[made])
@@ -157,7 +158,7 @@ def test_one_of_several_tables_that_is_emptied_is_noticed() -> None:
     known.close()
 
 
-@pytest.mark.parametrize("engine", [postgres_engine, lambda _: MemoryEngine()])
+@for_each("engine", [postgres_engine, lambda _: MemoryEngine()])
 def test_another_moment_is_tried(
     monkeypatch: pytest.MonkeyPatch, engine: Callable[[str], AbstractEngine]
 ) -> None:

@@ -21,6 +21,8 @@ from sordino.expressions.language import col, lit
 from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import DEEPEST, AbstractExpression, Call, Value
 from sordino.numbers.canonical import Words
+from tests.batches import for_each, sampled
+from tests.effort import often
 
 CONNECTION = duckdb.connect()
 
@@ -39,7 +41,7 @@ def written(expression: AbstractExpression, **types: str) -> tuple[str, list[Any
     return made.sql("duckdb"), parameters.values
 
 
-@pytest.mark.parametrize("kind", EXTREMES)
+@for_each("kind", EXTREMES)
 def test_literals_are_bound(kind: str) -> None:
     """A literal reaches the engine as a value of its type, never within the text."""
     name = DUCKDB.types[kind].replace("VARCHAR", "TEXT")
@@ -61,8 +63,8 @@ def test_hostile_texts_and_names_stay_what_they_are() -> None:
         assert bound == [name]
 
 
-@pytest.mark.sampled(288)
-@pytest.mark.parametrize("form", FORMS, ids=str)
+@sampled(288)
+@for_each("form", FORMS, ids=str)
 def test_an_argument_is_written_so_often_at_most(form: Form) -> None:
     """The weight of an expression bounds what an engine has to read."""
     tree = form.on_columns().tree
@@ -79,7 +81,7 @@ NESTED = [form for form in FORMS if schema_result(form) == form.types[0]]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", NESTED, ids=str)
+@for_each("form", NESTED[:: often(12, 1)], ids=str)
 def test_the_largest_expressions_can_be_written(form: Form) -> None:
     """Whatever is not refused as too large becomes SQL that DuckDB can read."""
     facts = [(f"x{at}", Column(kind)) for at, kind in enumerate(form.types)]

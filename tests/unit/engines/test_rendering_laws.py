@@ -32,6 +32,7 @@ from sordino.expressions import arithmetic, casts, dates, logic, text
 from sordino.expressions.language import OPERATIONS, Expression, col, lit
 from sordino.expressions.schema import Column, Schema, arrow_type
 from sordino.expressions.tree import AbstractExpression, AbstractTree, Call, Operation
+from tests.batches import for_each, sampled
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "i64": st.integers(-(2**63), 2**63 - 1),
@@ -113,8 +114,8 @@ def test_every_operation_has_an_entry_and_a_form() -> None:
     assert covered == {one.name for one in OPERATIONS}
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(35)
+@sampled(35)
+@for_each("form", FORMS, ids=str)
 def test_extreme_values_agree(form: Form) -> None:
     """At the edges of each type DuckDB gives what Python gives, to the bit."""
     check(form, form.on_columns(), form.rows())
@@ -157,9 +158,7 @@ NAIVE: list[tuple[str, Operation, Entry]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("form", "operation", "entry"), NAIVE, ids=[name for name, _, _ in NAIVE]
-)
+@for_each(("form", "operation", "entry"), NAIVE, ids=[name for name, _, _ in NAIVE])
 def test_naive_entries_are_noticed(
     form: str, operation: Operation, entry: Entry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,8 +187,8 @@ def _rows(draw: st.DrawFn, form: Form) -> list[dict[str, Any]]:
     return draw(st.lists(st.fixed_dictionaries(row), min_size=1, max_size=8))
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("topic", TOPICS)
+@sampled(1)
+@for_each("topic", TOPICS)
 @given(data=st.data())
 def test_any_values_agree(topic: str, data: st.DataObject) -> None:
     """For any operation and values, some literals, DuckDB agrees with Python."""
@@ -199,7 +198,8 @@ def test_any_values_agree(topic: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS, ids=str)
+@sampled(4, 120)
+@for_each("form", FORMS, ids=str)
 @settings(max_examples=TENTH)
 @given(data=st.data())
 def test_any_values_of_each_form_agree(form: Form, data: st.DataObject) -> None:
@@ -235,8 +235,8 @@ def test_operations_within_operations_agree(kind: str, data: st.DataObject) -> N
     check(COLUMNS, data.draw(trees(kind, 4)), data.draw(_rows(COLUMNS)))
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(17)
+@sampled(17, 160)
+@for_each("form", FORMS, ids=str)
 def test_literals_agree(form: Form) -> None:
     """What an engine computes beforehand, of literals alone, is the same."""
     for row in form.rows()[:: 1 + len(form.rows()) // 3]:

@@ -12,6 +12,7 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.engines.statements import plans as kept_rows
 from sordino.query.nodes import Source
+from tests.batches import for_each
 from tests.duckdb_order import SALT, in_duckdb_order
 
 ROWS: Final = pa.table({
@@ -39,7 +40,7 @@ def kept_with(key_hash: str) -> list[Any]:
         return kept(duckdb_engine(salt=SALT))
 
 
-@pytest.mark.parametrize("key_hash", ["", "hash", "strlen"])
+@for_each("key_hash", ["", "hash", "strlen"])
 def test_a_hash_decides_nothing(key_hash: str) -> None:
     """By a good hash, by one that most ids share, and by none, the same is kept."""
     assert kept_with(key_hash) == kept(MemoryEngine(order=in_duckdb_order(SALT)))

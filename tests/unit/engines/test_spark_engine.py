@@ -28,6 +28,7 @@ from sordino.errors import InvalidQuery
 from sordino.expressions.language import col
 from sordino.expressions.schema import Column, Schema, arrow_type
 from sordino.query.nodes import Source
+from tests.batches import for_each
 from tests.spark_here import engine_beside, users_session
 
 pytestmark = pytest.mark.slow
@@ -49,7 +50,7 @@ def answered(name: str, case: Case) -> Any:
     return comparable_answer(question, engine.answer(question))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@for_each("case", CASES, ids=[case.name for case in CASES])
 def test_spark_agrees(case: Case) -> None:
     """Each kind of node, bound and total, with the rows that Spark's digests keep."""
     assert answered("spark", case) == answered("memory", case)
@@ -112,8 +113,8 @@ def alike(one: Any, other: Any) -> bool:
     return type(one) is type(other) and repr(one) == repr(other)
 
 
-@pytest.mark.parametrize("ansi", ["true", "false"])
-@pytest.mark.parametrize("types", KINDS, ids="-".join)
+@for_each("ansi", ["true", "false"])
+@for_each("types", KINDS, ids="-".join)
 def test_extreme_values_agree_on_spark(types: tuple[str, ...], ansi: str) -> None:
     """At the edges of each type Spark gives what Python gives, ANSI on or off."""
     session = session_beside(users_session())

@@ -15,6 +15,7 @@ from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.office.cli.main import main
 from sordino.office.label.files import label_of_file
 from sordino.release.released_files import PartNoise
+from tests.batches import for_each
 from tests.spark_here import frame_of_rows, users_session
 
 pytestmark = pytest.mark.slow
@@ -73,7 +74,7 @@ AGGREGATED: Final[dict[str, Any]] = {
 WITH_NOBODY: Final = sd.KeySet.from_dict({"text": ["ä", "b", "nobody", None]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "request_",
     [
         T.group_by(*BY).agg(**AGGREGATED),

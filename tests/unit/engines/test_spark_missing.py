@@ -15,6 +15,7 @@ from sordino.engines.spark import cluster
 from sordino.engines.spark.session import Spark
 from sordino.engines.spark.tables import of_frame, of_table_of_session
 from sordino.errors import EngineUnavailable, InvalidParameter, MissingDependency
+from tests.batches import for_each
 
 
 def java_that_says(folder: Path, told: str) -> None:
@@ -25,7 +26,7 @@ def java_that_says(folder: Path, told: str) -> None:
     java.chmod(0o755)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("told", "version"),
     [('java version "1.8.0_391"', 8), ('openjdk version "11.0.2" 2019-01-15', 11)],
 )
@@ -41,7 +42,7 @@ def test_an_old_java_is_told(
     assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("told", ['openjdk version "17.0.15" 2025', "no version"])
+@for_each("told", ['openjdk version "17.0.15" 2025', "no version"])
 def test_a_new_java_or_an_unknown_one_is_tried(
     told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +77,7 @@ def test_a_wrong_home_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     cluster.refuse_wrong_home()
 
 
-@pytest.mark.parametrize("running", ["3.5.9", "4.0.2", "5.3.0"])
+@for_each("running", ["3.5.9", "4.0.2", "5.3.0"])
 def test_another_spark_is_told(running: str) -> None:
     """JARs of another version, as a SPARK_HOME of an older Spark brings them."""
     with pytest.raises(EngineUnavailable, match=f"speaks to Spark {running}"):
@@ -105,7 +106,7 @@ FrameOfSpark.__name__ = "DataFrame"
 PEOPLE: Final = {"id": [1]}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sources", "name"),
     [
         ([FrameOfSpark()], "spark"),

@@ -26,6 +26,7 @@ from sordino.engines.spark.cluster import PINS, session_beside
 from sordino.engines.spark.tables import AbstractFrameSource
 from sordino.errors import EngineUnavailable, InvalidParameter
 from sordino.query.nodes import Source
+from tests.batches import for_each
 from tests.lying_file import believes, write_lying_file
 from tests.spark_failing_cell import CELL, MARK
 from tests.spark_here import engine_beside, users_session
@@ -120,7 +121,7 @@ def of_json(folder: Path) -> Any:
     return of_catalogue(folder, "json")
 
 
-@pytest.mark.parametrize("source", [of_path, of_frame, of_catalogue, of_orc, of_json])
+@for_each("source", [of_path, of_frame, of_catalogue, of_orc, of_json])
 def test_bounded_counts_of_each_source(
     source: Callable[[Path], Any], tmp_path: Path
 ) -> None:

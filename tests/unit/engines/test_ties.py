@@ -13,6 +13,7 @@ from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.query.nodes import Source
+from tests.batches import for_each, sampled
 
 LEVELS = 3
 """Of digests: with as many ids as values all of them are met by several rows."""
@@ -50,9 +51,9 @@ def same_digests(given: list[tuple[int, ...]], kinds: tuple[str, ...]) -> list[i
     return [int(np.rint(one)) for one in found]
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 20, 40])
-@pytest.mark.parametrize("per", [("id",), ("id", "ward"), ("ward",)])
+@sampled(5)
+@for_each("limit", [1, 2, 3, 7, 20, 40])
+@for_each("per", [("id",), ("id", "ward"), ("ward",)])
 def test_ties(
     per: tuple[str, ...], limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ import sordino as sd
 from sordino.engines.duckdb import session as instances
 from sordino.engines.duckdb.session import Instance
 from sordino.errors import EngineFailure
+from tests.batches import for_each
 
 ROWS: Final = pa.table({
     "id": [n // 3 for n in range(3_000)],
@@ -77,7 +78,7 @@ ENDS: Final[dict[str, Callable[[list[sd.Session]], None]]] = {
 }
 
 
-@pytest.mark.parametrize("end", ENDS)
+@for_each("end", ENDS)
 def test_the_next_session_gets_it_empty(end: str) -> None:
     """No row, table or registered name of a session is there in the next one."""
     sessions = [opened()]
@@ -126,7 +127,7 @@ def _failure(database: Instance) -> None:
 LEFT: Final = (_table, _view, _temporary_rows, _file, _no_folder, _failure)
 
 
-@pytest.mark.parametrize("leave", LEFT)
+@for_each("leave", LEFT)
 def test_one_that_is_not_empty_is_closed(leave: Callable[[Instance], None]) -> None:
     """Whatever is left in a database, in memory or on disk, ends with its session."""
     session = opened()
@@ -270,7 +271,7 @@ def _opened_to_others(folder: Path) -> None:
     folder.chmod(0o755)
 
 
-@pytest.mark.parametrize("change", [_cleared, _made_anew, _opened_to_others])
+@for_each("change", [_cleared, _made_anew, _opened_to_others])
 def test_one_whose_folder_is_another_is_not_taken(
     change: Callable[[Path], None],
 ) -> None:

@@ -16,6 +16,7 @@ from sordino.engines.postgres.session import postgres_engine
 from sordino.expressions.dates import END, FIRST, clock_of
 from sordino.expressions.language import col
 from sordino.query.nodes import Source
+from tests.batches import for_each
 from tests.postgres_server import cluster
 from tests.spark_here import engine_beside
 
@@ -48,7 +49,7 @@ def truth(moment: datetime, zone: str) -> int | None:
     return int(offset.total_seconds())
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@for_each("zone", ZONES)
 def test_offsets_are_those_of_zoneinfo(zone: str) -> None:
     """On both sides of each change, to the microsecond."""
     for moment in moments(zone):
@@ -79,7 +80,7 @@ def differing(engine: AbstractEngine, zone: str) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("zone", ZONES)
+@for_each("zone", ZONES)
 def test_duckdb_has_the_same_clocks(zone: str) -> None:
     """Whatever DuckDB knows of zones itself."""
     assert not differing(duckdb_engine(), zone)
@@ -114,7 +115,7 @@ def test_sql_means_the_clocks_that_duckdb_shows() -> None:
         assert ours == connection.execute(text).fetchall()
 
 
-@pytest.mark.parametrize("zone", ["", "Mars", "../etc/passwd", "a\0b", 5, None])
+@for_each("zone", ["", "Mars", "../etc/passwd", "a\0b", 5, None])
 def test_what_is_no_zone_is_refused(zone: Any) -> None:
     """By a typed error that says what to try."""
     with pytest.raises(sd.errors.InvalidParameter):

@@ -9,6 +9,7 @@ from sordino.engines.conformance.operations import EXTREMES, FORMS, Form
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.expressions.schema import Column, Schema
+from tests.batches import for_each, sampled
 
 ASKED = {"bin", "when", "fill_nan None"}
 """Forms that make values missing because that is what they were asked for."""
@@ -27,10 +28,10 @@ def is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-@pytest.mark.parametrize("nullable", [False, True])
-@pytest.mark.parametrize("nan", [False, True])
-@pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.sampled(146)
+@sampled(146)
+@for_each("nullable", [False, True])
+@for_each("nan", [False, True])
+@for_each("form", FORMS, ids=str)
 def test_facts_hold(form: Form, nullable: bool, nan: bool) -> None:  # noqa: FBT001 drawn
     """A result is missing or NaN only where its facts say that it may be."""
     expression = form.on_columns()
@@ -47,7 +48,7 @@ def test_facts_hold(form: Form, nullable: bool, nan: bool) -> None:  # noqa: FBT
         assert value is not None or not settled, row
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
+@for_each("form", FORMS, ids=str)
 def test_what_may_be_lost_is_nullable_and_propagates(form: Form) -> None:
     """A result with a reason may be missing; `fill_null` takes the reason away."""
     made = form.on_columns()
@@ -74,7 +75,7 @@ FIRM = Schema.of([
 ])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         col("i") // 10,
@@ -109,7 +110,7 @@ def test_precise_facts(expression: Expression) -> None:
     assert (facts.nullable, facts.nan, facts.unsettled) == (False, False, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "reason"),
     [
         (col("i") + 1, "an integer beyond 64 bits has no answer"),
@@ -179,7 +180,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "message"), REFUSED)
+@for_each(("expression", "message"), REFUSED)
 def test_types_that_make_no_sense_are_refused(
     expression: Expression, message: str
 ) -> None:

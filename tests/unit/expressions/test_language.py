@@ -15,6 +15,7 @@ from sordino.expressions.bins import Bins
 from sordino.expressions.language import Expression, check_expression, col, lit, when
 from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import DEEPEST, Col
+from tests.batches import for_each
 
 X: Any = col("x")
 LOOSE: Any = Bins  # for arguments that its types forbid
@@ -27,7 +28,7 @@ def time(*parts: int) -> dt.datetime:
     return dt.datetime(*parts)  # type: ignore[arg-type]  # noqa: DTZ001 UTC
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "col('x')",
@@ -106,7 +107,7 @@ def test_an_expression_is_no_key() -> None:
         {X}  # noqa: B018 the attempt is the test
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "kind", "constant"),
     [
         (True, "bool", True),
@@ -142,7 +143,7 @@ def test_literals_are_exact(value: Any, kind: str, constant: Any) -> None:
     assert repr(read) == repr(constant)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         None,
@@ -194,7 +195,7 @@ def test_numpy_numbers_may_stand_on_the_left() -> None:
     assert less.same(X > 0.5)
 
 
-@pytest.mark.parametrize("name", ["", 'a"b;--', "a.b", "x" * 10_000, "\x00", "$1", "é"])
+@for_each("name", ["", 'a"b;--', "a.b", "x" * 10_000, "\x00", "$1", "é"])
 def test_any_text_names_a_column(name: str) -> None:
     """A name is only ever looked up."""
     schema = Schema.of([(name, Column("i64"))])
@@ -209,7 +210,7 @@ def test_a_column_that_is_not_there() -> None:
         (col("aeg") + 1).column(Schema.of([("age", Column("i64"))]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("misuse", "message"),
     [
         (lambda: NAMED(5), "name must be the name of a column"),
@@ -289,8 +290,8 @@ def test_bins_have_labels_in_order() -> None:
     assert hash(Bins([0, 1])) == hash(Bins((0, 1)))
 
 
-@pytest.mark.parametrize("right", [False, True])
-@pytest.mark.parametrize("include_ends", [False, True])
+@for_each("right", [False, True])
+@for_each("include_ends", [False, True])
 def test_bins_mean_what_their_labels_say(right: bool, include_ends: bool) -> None:  # noqa: FBT001 drawn
     """A value is in the range whose brackets admit it, and in no other."""
     bins = Bins([0, 1, 2, 3], right=right, include_ends=include_ends)
@@ -320,7 +321,7 @@ TRUTHS: list[tuple[Any, Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("one", "other", "both", "either"), TRUTHS)
+@for_each(("one", "other", "both", "either"), TRUTHS)
 def test_missing_is_unknown(one: Any, other: Any, both: Any, either: Any) -> None:
     """The tables of truth with a third value, in full."""
     row = {"x": one, "y": other}

@@ -11,6 +11,7 @@ from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.bins import FARTHEST, STEEPEST, steps
 from sordino.expressions.language import col
 from sordino.expressions.schema import Column, Schema
+from tests.batches import for_each
 
 EXPONENTS = st.one_of(st.integers(-70, 70), st.integers(-STEEPEST, STEEPEST))
 ENDS = st.integers(-FARTHEST, FARTHEST)
@@ -43,7 +44,7 @@ def test_doubles_are_nearest(
     assert abs(held / unit - made) <= Fraction(1, 2) + Fraction(1, 2**12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "expected"),
     [
         (math.inf, 9),
@@ -59,7 +60,7 @@ def test_edges(value: float | None, expected: int | None) -> None:
     assert steps(col("x"), -9, 9, 0).value({"x": value}) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "name"),
     [
         ((-FARTHEST - 1, 0, 0), "low"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import col
 from sordino.expressions.schema import Column, Schema
+from tests.batches import for_each
 
 LETTERS = st.text("ab%_\\", max_size=9)
 
@@ -50,7 +51,7 @@ def test_many_wildcards_take_no_longer_than_both_lengths() -> None:
     assert col("x").like("%a" * 300 + "b").value({"x": "a" * 3000}) is False
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("pattern", "escape"),
     [(5, None), ("a" * 1001, None), ("a", "ab"), ("a", 5), ("a!", "!"), ("!a", "!")],
 )

@@ -9,6 +9,7 @@ import pytest
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import col
 from sordino.expressions.schema import Column, Schema
+from tests.batches import for_each
 
 _ATOMS: Final = (
     *("a", "b", ".", "[ab]", "[^a]", "é"),
@@ -27,7 +28,7 @@ def drawn(dice: random.Random, depth: int) -> str:
     return "".join(f"({one}){dice.choice(_TIMES)}" for one in parts)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@for_each("seed", range(150))
 def test_a_pattern_means_what_python_says(seed: int) -> None:
     """For any drawn pattern and text: the answer of Python's own expressions."""
     dice = random.Random(seed)
@@ -45,7 +46,7 @@ def test_no_pattern_takes_long() -> None:
     assert col("x").matches("(a|a?)*(a*)*b").value({"x": "a" * 2000}) is False
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pattern",
     [
         *("(", ")", "a)", "[", "[]", "[^]", "a**", "a*?", "*", "?a", "{2}", "a{"),

@@ -15,6 +15,7 @@ from sordino.numbers.calendar import CALENDARS
 from sordino.office.job.draft import Draft, draft_text, read_schema
 from sordino.office.job.job import Job, read_job, undecided_places
 from sordino.office.job.questions import BlockReading
+from tests.batches import for_each
 from tests.growing import JOB
 from tests.jobs import ran
 
@@ -50,7 +51,7 @@ READS: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("said", READS)
+@for_each("said", READS)
 def test_what_a_period_reads_follows_from_its_name(said: str, tmp_path: Path) -> None:
     """Its own blocks, every one so far, or the last few."""
     text = JOB.replace('schedule = "monthly"', f'schedule = "monthly"\n{said}')
@@ -97,8 +98,8 @@ STARTS = {
 }
 
 
-@pytest.mark.parametrize("every", FINE)
-@pytest.mark.parametrize("schedule", FINE)
+@for_each("every", FINE)
+@for_each("schedule", FINE)
 def test_no_period_cuts_a_block_in_two(
     every: str, schedule: str, tmp_path: Path
 ) -> None:
@@ -184,7 +185,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@for_each("what", REFUSED)
 def test_what_cannot_be_meant_is_refused_at_its_place(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +210,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("key", KEYS)
+@for_each("key", KEYS)
 def test_a_key_is_a_period(
     key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

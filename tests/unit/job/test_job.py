@@ -10,6 +10,7 @@ import sordino as sd
 from sordino.errors import InvalidJob
 from sordino.office.job.job import Job, find_job, read_job, undecided_places
 from sordino.office.job.questions import check_period
+from tests.batches import for_each
 
 GOOD = """
 schema = 1
@@ -98,14 +99,14 @@ BUDGETS = {
 }
 
 
-@pytest.mark.parametrize("said", UNITS)
+@for_each("said", UNITS)
 def test_every_unit_can_be_said(said: str, tmp_path: Path) -> None:
     """Whom a table protects is the unit of that name."""
     table: Any = job_of(tmp_path, GOOD.replace('{ id = "patient" }', said)).tables
     assert table["visits"].protects == UNITS[said]
 
 
-@pytest.mark.parametrize("said", BUDGETS)
+@for_each("said", BUDGETS)
 def test_every_budget_can_be_said(said: str, tmp_path: Path) -> None:
     """Its numbers name it."""
     job = job_of(tmp_path, GOOD.replace("{ epsilon = 0.1 }", said))
@@ -115,7 +116,7 @@ def test_every_budget_can_be_said(said: str, tmp_path: Path) -> None:
 _ADDRESS = '"postgresql://reader:hunter2@host/base"'
 
 
-@pytest.mark.parametrize(
+@for_each(
     "address", [_ADDRESS, f'["visits.parquet", {_ADDRESS}]', f'[{_ADDRESS}, "visits"]']
 )
 def test_a_password_in_the_file_is_refused(address: str, tmp_path: Path) -> None:
@@ -213,7 +214,7 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("files", "place"),
     [
         ("published", "{home}/published/wards-2026-11"),
@@ -231,7 +232,7 @@ def test_workers_write_to_a_folder(files: str, place: str, tmp_path: Path) -> No
     assert plan.folder_of_files(tmp_path, "2026-11") == place.format(home=tmp_path)
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@for_each("what", REFUSED)
 def test_what_cannot_be_meant_is_refused_at_its_place(
     what: str, tmp_path: Path
 ) -> None:
@@ -270,7 +271,7 @@ def test_the_job_of_a_folder_is_found(tmp_path: Path) -> None:
 BAD_PERIODS = ["", "..", "a/b", "2026 11", "-x", "x" * 101, "2026\n", "é"]
 
 
-@pytest.mark.parametrize("period", BAD_PERIODS)
+@for_each("period", BAD_PERIODS)
 def test_a_period_is_part_of_a_name(period: str) -> None:
     """What would leave the folder, or hide in it, is refused."""
     with pytest.raises(InvalidJob, match="--key must be letters"):
@@ -284,7 +285,7 @@ def test_what_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
         read_job(tmp_path / "x.toml")
 
 
-@pytest.mark.parametrize("content", [None, b"#" * (1 << 21), b"\xff\xfe\x00"])
+@for_each("content", [None, b"#" * (1 << 21), b"\xff\xfe\x00"])
 def test_what_is_no_file_of_text_is_refused(
     content: bytes | None, tmp_path: Path
 ) -> None:

@@ -6,12 +6,12 @@ import pickle
 from datetime import date, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.data import KeySet
 from sordino.expressions.schema import arrow_type
+from tests.batches import for_each, sampled
 from tests.unit.keysets.models import (
     STEPS,
     Among,
@@ -51,8 +51,8 @@ def test_facts_hold_of_the_listed_keys(pair: Pair) -> None:
             assert all(key[place] is not None for key in model.keys)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("step", STEPS)
+@sampled(1)
+@for_each("step", STEPS)
 @given(st.data())
 def test_each_step_keeps_its_model(step: Any, data: st.DataObject) -> None:
     """Every operation, after every other one, agrees with sets of tuples."""

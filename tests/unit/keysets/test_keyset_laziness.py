@@ -14,6 +14,7 @@ from sordino.errors import InvalidParameter
 from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.numbers.canonical import Words
+from tests.batches import for_each, sampled
 from tests.unit.keysets.models import Among, Pair, keys_of, made
 
 NAMES = [f"c{place}" for place in range(10)]
@@ -85,8 +86,8 @@ LATER: dict[str, tuple[Callable[[], KeySet], int]] = {
 }
 
 
-@pytest.mark.parametrize("case", LATER)
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("case", LATER)
 def test_what_is_done_to_some_columns_lists_only_those(case: str) -> None:
     """Counting a changed huge product lists at most the columns that changed."""
     make, size = LATER[case]
@@ -196,7 +197,7 @@ def test_showing_and_bounding_list_nothing(pair: Pair) -> None:
     assert keys_of(keys) == model.listed()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "count"),
     [("0", 0), ("12,000", 12_000), ("999,999,999,999,999", 10**15 - 1),
      ("1e15", 10**15), ("1e30", 10**30), ("1.23e22", 123 * 10**20),

@@ -16,6 +16,7 @@ import pytest
 from sordino.data import KeySet
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
 from sordino.expressions.schema import Column, Schema
+from tests.batches import for_each
 from tests.unit.keysets.models import Among, Number
 
 NAN = float("nan")
@@ -93,7 +94,7 @@ COLUMNS: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", COLUMNS)
+@for_each("case", COLUMNS)
 def test_senseless_columns_are_refused_by_name(case: str) -> None:
     """A column is refused the same way in a dict and in a table, by its name."""
     values, message = COLUMNS[case]
@@ -195,7 +196,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CALLS)
+@for_each("case", CALLS)
 def test_senseless_calls_are_refused(case: str) -> None:
     """Each names the argument, shows what was given and says what to do next."""
     call, message = CALLS[case]
@@ -206,7 +207,7 @@ def test_senseless_calls_are_refused(case: str) -> None:
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize(
+@for_each(
     "call",
     [
         lambda: A["aa"],
@@ -228,7 +229,7 @@ def test_conditions_must_be_true_or_false() -> None:
         A.filter(Number())
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("there", "remedy"),
     [("text", "Cast the column, or write the keys as t"), ("f64", "Floats"),
      ("list[i64]", "Explode the list"), ("bool", "Cast the column")],

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 
 from sordino.data import KeySet
+from tests.batches import for_each
 from tests.unit.keysets.models import keys_of
 
 EAST = timezone(timedelta(hours=1))
@@ -99,7 +99,7 @@ COLUMNS: dict[str, tuple[Any, list[Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", COLUMNS)
+@for_each("case", COLUMNS)
 def test_values_are_read_exactly(case: str) -> None:
     """Sorted, each once, in plain types: the expected list, type by type."""
     given, expected = COLUMNS[case]
@@ -108,7 +108,7 @@ def test_values_are_read_exactly(case: str) -> None:
     assert [type(one) for one in values] == [type(one) for one in expected]
 
 
-@pytest.mark.parametrize("kind", ["i64", "text", "bool", "date", "time"])
+@for_each("kind", ["i64", "text", "bool", "date", "time"])
 def test_declared_types_settle_columns_of_none(kind: str) -> None:
     """A group of missing values alone has the declared type, in any source."""
     types = {"x": kind}

@@ -9,11 +9,12 @@ import sordino as sd
 from sordino.errors import SessionMoved
 from sordino.ledger.answers import read_loss
 from sordino.numbers import INFINITE
+from tests.batches import for_each
 
 NOTHING = {"epsilon": "inf", "delta": "1/10", "rho": "inf", "mu": "inf"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("known", "bound"),
     [
         ({"epsilon": "2/1"}, sd.ApproxDP(2, "0.1")),

@@ -17,6 +17,7 @@ from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
 from sordino.losses.loss import PureDP
+from tests.batches import for_each, sampled
 from tests.unit.ledger.test_ledger_forgery import History, forge_and_verify
 
 LIMIT = PureDP(1)
@@ -229,8 +230,8 @@ class Model:
             self.spent[name] = known.plus(rule.charge_for(loss, loss))
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("rule", LIMITS)
+@sampled(1)
+@for_each("rule", LIMITS)
 @settings(max_examples=40, deadline=None)
 @given(acts=ACTS)
 def test_no_history_exceeds_a_limit(rule: str, acts: list[Any]) -> None:

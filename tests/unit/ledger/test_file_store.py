@@ -10,6 +10,7 @@ from sordino.errors import LedgerDamaged
 from sordino.ledger import file_format
 from sordino.ledger.file_format import Disk, World
 from sordino.ledger.file_store import FileStore
+from tests.batches import for_each
 from tests.ledgers import Failing
 from tests.stores import QUICK, answered, in_a_file, known, lease, leased
 
@@ -88,7 +89,7 @@ def test_one_lost_mark_does_no_harm(tmp_path: Path) -> None:
         again.close()
 
 
-@pytest.mark.parametrize("point", ["begun", "written", "durable"])
+@for_each("point", ["begun", "written", "durable"])
 def test_a_file_that_is_replaced_within_a_transaction(
     tmp_path: Path, point: str
 ) -> None:
@@ -120,7 +121,7 @@ def test_a_disk_that_changes_what_it_is_given(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("appends", [False, True], ids=["reads", "appends"])
+@for_each("appends", [False, True], ids=["reads", "appends"])
 def test_what_was_not_waited_for_is_durable_before_it_is_told(
     tmp_path: Path,
     appends: bool,  # noqa: FBT001 a parameter of the test

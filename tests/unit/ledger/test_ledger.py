@@ -31,6 +31,7 @@ from sordino.losses.budgets.limits import Limit
 from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
 from tests.ledgers import LIMIT, TENTH, Backwards, Failing, claim
 
 
@@ -169,7 +170,7 @@ def test_what_if_charges_nothing(ledger: Ledger) -> None:
     assert ledger.spent() == PureDP(0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         {"key": ""},
@@ -337,8 +338,8 @@ def test_a_fork_refuses(ledger: Ledger) -> None:
     assert ledger.verify().answers == 1
 
 
-@pytest.mark.parametrize("key", ["k", None])
-@pytest.mark.parametrize("witnessed", [False, True])
+@for_each("key", ["k", None])
+@for_each("witnessed", [False, True])
 def test_only_answers_that_can_be_asked_for_again_wait_for_the_disk(
     tmp_path: Path,
     key: str | None,

@@ -28,6 +28,8 @@ from sordino.ledger.file_format import DEEPEST, NOTHING, Disk, Record, World, pa
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import is_sound
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
+from tests.effort import often
 from tests.ledgers import LIMIT, Failing, claim
 from tests.stores import leased
 
@@ -162,7 +164,8 @@ def _nested(depth: int, ask: Callable[[], object]) -> object:
 
 
 @pytest.mark.parametrize(
-    ("first", "step"), [(230, 9), pytest.param(400, 1, marks=pytest.mark.slow)]
+    ("first", "step"),
+    [(230, 9), pytest.param(400, often(4, 1), marks=pytest.mark.slow)],
 )
 def test_a_release_from_any_depth(tmp_path: Path, first: int, step: int) -> None:
     """What is charged is answered, and nothing is damaged; others append meanwhile."""
@@ -223,7 +226,7 @@ def test_what_nests_too_deeply_is_told_by_its_brackets() -> None:
         _ = Record(1, "leased", '{"a":' + f"[{deep}]" + "}", "", hostile.hash).fields
 
 
-@pytest.mark.parametrize("kind", ["file", "memory"])
+@for_each("kind", ["file", "memory"])
 def test_a_signal_handler_that_asks_is_refused(tmp_path: Path, kind: str) -> None:
     """It would wait for the very thread that it interrupts: it hears that at once."""
     in_file = kind == "file"
@@ -285,8 +288,8 @@ def test_a_handle_goes_on_with_the_same_file_alone(folder: Path) -> None:
         ledger.spent()
 
 
-@pytest.mark.parametrize("file", ["witness", "ledger"])
-@pytest.mark.parametrize("point", ["filled", "named", "durable"])
+@for_each("file", ["witness", "ledger"])
+@for_each("point", ["filled", "named", "durable"])
 def test_a_kill_while_both_are_made(tmp_path: Path, file: str, point: str) -> None:
     """At whatever point the first start ends, the next one opens the ledger."""
 

@@ -14,6 +14,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
 from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.loss import Loss, PureDP
+from tests.batches import for_each
 from tests.ledgers import FRESH, Standing, charge_blocks, run
 
 MONTHS = Blocks(start="2026-01", every="month")
@@ -184,7 +185,7 @@ POINTS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("point", POINTS)
+@for_each("point", POINTS)
 def test_whoever_dies_on_the_way_leaves_a_whole_ledger(
     tmp_path: Path, point: str
 ) -> None:

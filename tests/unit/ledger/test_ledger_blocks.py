@@ -13,6 +13,7 @@ from sordino.errors import (
     InvalidQuery,
     UnknownName,
 )
+from sordino.ledger.blocks import runs_of
 from sordino.ledger.file_format import World
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
@@ -21,6 +22,7 @@ from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.loss import Loss, PureDP
+from tests.batches import for_each
 from tests.dice import Dice, rolled
 from tests.ledgers import Standing
 
@@ -86,7 +88,7 @@ def test_names_open_when_they_are_named() -> None:
     ledger.verify()
 
 
-@pytest.mark.parametrize("name", [WHOLE, "", 1.5, "a\nb", "x" * 201, "\ud800", None])
+@for_each("name", [WHOLE, "", 1.5, "a\nb", "x" * 201, "\ud800", None])
 def test_what_is_no_name_opens_nothing(name: Any) -> None:
     """Nothing is written that could not be read again; periods have no other names."""
     ledger, _ = opened(blocks=Blocks(names=["pilot"]))
@@ -120,6 +122,25 @@ def test_a_release_is_charged_to_all_of_its_blocks_or_to_none() -> None:
     ledger.verify()
 
 
+def test_blocks_apart_with_one_sum_are_two_runs() -> None:
+    """What lies between two blocks that were charged alike was charged otherwise."""
+    half, whole = (Charge((), (Fraction(one),)) for one in ("1/2", "9/10"))
+    runs = [((0, 0), half), ((1, 1), whole), ((2, 3), half)]
+    sums = {place: charge for (a, b), charge in runs for place in range(a, b + 1)}
+    assert list(runs_of(sums)) == runs
+    apart = {0: half, 2: half, 3: half, 9: half}
+    assert [places for places, _ in runs_of(apart)] == [(0, 0), (2, 3), (9, 9)]
+
+
+def test_a_block_between_others_stays_charged() -> None:
+    """Charged to b alone, then to a and c at once: of b there is left what was left."""
+    ledger, _ = opened(PureDP(1))
+    ledger.reserve(claim("2026-02", epsilon="0.9", key="b"))
+    ledger.reserve(claim("2026-01", "2026-03", epsilon="0.5", key="ac"))
+    with pytest.raises(BudgetExceeded, match=r"0.1.* of 2026-02"):
+        ledger.reserve(claim("2026-02", epsilon="0.2", key="again"))
+
+
 def test_of_many_blocks_that_lack_some_are_named() -> None:
     """A refusal is a few lines, however many blocks there are."""
     ledger, _ = opened(day=(2030, 1, 1))
@@ -130,7 +151,7 @@ def test_of_many_blocks_that_lack_some_are_named() -> None:
     assert len(str(refusal.value)) < 700
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("blocks", "refusal"),
     [
         (None, InvalidParameter),
@@ -302,7 +323,7 @@ def greatest(zero: Charge, totals: list[Charge]) -> Charge:
     return Charge(zero.coordinates, tuple(max(each) for each in amounts))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_what_people_lose_is_what_all_people_lose(seed: int) -> None:
     """The worst of all sets of blocks, each release that met one of them once.
 

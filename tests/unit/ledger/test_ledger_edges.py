@@ -32,6 +32,7 @@ from sordino.ledger.record_kinds import is_limit
 from sordino.ledger.verification import refuse_overspent
 from sordino.numbers import INFINITE
 from sordino.office.notebook.pages import budget_line
+from tests.batches import for_each
 from tests.ledgers import claim
 from tests.stores import FIRST, in_a_file, in_memory, lease, leased, witnessed
 
@@ -69,7 +70,7 @@ def test_a_charge_to_an_unknown_budget_is_damage() -> None:
         ledger._guarded.look(unlimited)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value", [{"stated": "x", "limits": {"nothing": "1/2"}}, {"stated": "x"}, 5, None]
 )
 def test_what_is_no_limit_is_none(value: Any) -> None:

@@ -18,6 +18,7 @@ from sordino.losses.budgets.limits import Limit
 from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
 from tests.ledgers import LIMIT, claim
 
 ANSWERS: dict[str, Any] = {
@@ -54,7 +55,7 @@ def test_lines_hold_every_record_and_prove_themselves() -> None:
     assert answered["sha256"] == hashlib.sha256(b"17").hexdigest()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("limit", "variant", "names"),
     [
         (PureDP("1/3"), "Pure DP", ["epsilon"]),
@@ -104,7 +105,7 @@ def test_what_nobody_answered_is_refused_or_marked() -> None:
     assert draft.count("To be written") == 7
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("basic/colour", "red"),

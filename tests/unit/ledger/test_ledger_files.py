@@ -21,6 +21,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.closed import ApproxDP
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
 from tests.ledgers import LIMIT, TENTH, claim
 
 
@@ -98,8 +99,8 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("problem", REFUSED)
-@pytest.mark.parametrize("create", [False, True])
+@for_each("problem", REFUSED)
+@for_each("create", [False, True])
 def test_what_is_no_ledger_is_refused(
     tmp_path: Path,
     problem: str,
@@ -115,7 +116,7 @@ def test_what_is_no_ledger_is_refused(
     assert before == (path.read_bytes() if path.is_file() else b"")
 
 
-@pytest.mark.parametrize("path", [None, 7, "", "a\0b", b"\xff\0"])
+@for_each("path", [None, 7, "", "a\0b", b"\xff\0"])
 def test_what_is_no_path_is_refused(path: Any) -> None:
     """A path that is none, or leads to a folder, is refused by its name."""
     with pytest.raises(InvalidParameter, match="ledger"):

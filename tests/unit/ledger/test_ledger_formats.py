@@ -30,6 +30,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
 from sordino.losses.closed import ApproxDP
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
 from tests.ledgers import Failing
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -203,7 +204,7 @@ BROKEN: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("how", BROKEN)
+@for_each("how", BROKEN)
 def test_a_broken_one_is_not_migrated(tmp_path: Path, how: str) -> None:
     """What was not written by version 0.1 is refused, and stays as it is."""
     path = brought(tmp_path, "ledger-format-1.ledger")

@@ -32,6 +32,7 @@ from sordino.ledger.file_format import (
 )
 from sordino.ledger.ledger import Ledger
 from sordino.losses.closed import ApproxDP
+from tests.batches import for_each
 from tests.ledgers import claim
 
 Body: TypeAlias = dict[str, Any]
@@ -238,7 +239,7 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
         Ledger.at(path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "header",
     [
         b"",
@@ -269,7 +270,7 @@ def test_a_hostile_header_is_no_ledger(tmp_path: Path, header: bytes) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mark",
     [
         {"end": "x", "number": 2, "hash": ""},
@@ -290,7 +291,7 @@ def test_a_hostile_mark_is_refused(tmp_path: Path, mark: dict[str, Any]) -> None
         Ledger.at(path)
 
 
-@pytest.mark.parametrize("begins", [8192, 10**12, 4097, 2**62])
+@for_each("begins", [8192, 10**12, 4097, 2**62])
 def test_lines_that_begin_elsewhere_are_refused(tmp_path: Path, begins: int) -> None:
     """A header that leads beside the marks, or behind the end."""
     path = tmp_path / "a"

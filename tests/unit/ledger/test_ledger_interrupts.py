@@ -20,6 +20,7 @@ from sordino.errors import AnswerLost, SordinoError
 from sordino.ledger.file_format import Disk, World
 from sordino.ledger.ledger import Ledger
 from sordino.losses.loss import PureDP
+from tests.effort import often
 from tests.ledgers import claim
 
 LOOKS = {
@@ -89,8 +90,8 @@ def places(path: Path, witness: Path | None) -> int:
     [
         (False, 23),
         (True, 67),
-        pytest.param(False, 3, marks=pytest.mark.slow),
-        pytest.param(True, 11, marks=pytest.mark.slow),
+        pytest.param(False, often(11, 3), marks=pytest.mark.slow),
+        pytest.param(True, often(37, 11), marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.sampled(1)
@@ -151,6 +152,7 @@ def test_the_interrupter_interrupts(tmp_path: Path) -> None:
         except SordinoError:
             stuck += 1
             careful(lambda: None)
+            break
     assert stuck > 0
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from sordino.ledger.ledger import Ledger
 from sordino.losses.loss import PureDP
+from tests.effort import by_night
 from tests.ledgers import FRESH, claim
 
 LIMIT = PureDP(10**6)
@@ -49,6 +50,7 @@ def together(paths: list[Path], count: int) -> tuple[list[float], float]:
     return waits, took
 
 
+@by_night
 @pytest.mark.slow
 def test_waiting_is_fair_under_load(tmp_path: Path) -> None:
     """8 processes, 500 charges each: the longest wait is within 50 times the median.
@@ -77,6 +79,7 @@ def test_waiting_is_fair_under_load(tmp_path: Path) -> None:
         assert ledger.verify().releases == 4000 * rounds
 
 
+@by_night
 @pytest.mark.slow
 def test_a_long_history_opens_in_proportion(tmp_path: Path) -> None:
     """Ten times the releases take about ten times as long to open, not a hundred.

@@ -14,6 +14,7 @@ from sordino.ledger.file_format import Head, Record, World, replace
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.policy_file import Seals, public_of
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
 from tests.ledgers import LIMIT, TENTH, claim
 
 KEY = Ed25519PrivateKey.from_private_bytes(b"\1" * 32)
@@ -60,7 +61,7 @@ def test_charging_needs_the_key(path: Path) -> None:
         assert ledger.spent() == PureDP("0.2")
 
 
-@pytest.mark.parametrize("wrong", ["key.pem", b"\1" * 32, 7, generate_private_key])
+@for_each("wrong", ["key.pem", b"\1" * 32, 7, generate_private_key])
 def test_what_is_no_key_is_refused(tmp_path: Path, wrong: Any) -> None:
     """Only a private key of Ed25519 signs; what was given is not shown."""
     given = wrong(SECP256R1()) if callable(wrong) else wrong

@@ -4,8 +4,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import pytest
-
 import sordino as sd
 from sordino.errors import InvalidParameter
 from sordino.ledger.ledger import Ledger
@@ -13,6 +11,7 @@ from sordino.ledger.record_kinds import Claim
 from sordino.ledger.verification import pays_what_it_says
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.loss import compose
+from tests.batches import for_each
 
 LIMITS = [
     Limit.of(sd.PureDP(9)),
@@ -46,7 +45,7 @@ BUDGETS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=lambda limit: limit.stated)
+@for_each("limit", LIMITS, ids=lambda limit: limit.stated)
 def test_what_a_ledger_charges_is_enough(limit: Limit) -> None:
     """For any budget and loss that a rule counts: verify agrees, and not to less."""
     wrong, counted = [], 0

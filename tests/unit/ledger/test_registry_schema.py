@@ -9,7 +9,6 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]
@@ -21,6 +20,7 @@ from sordino.losses.budgets.risk import Advantage
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import PureDP
 from sordino.office.report.document import ledger_report
+from tests.batches import for_each
 from tests.ledgers import LIMIT, claim
 from tests.plain_yaml import read_yaml
 
@@ -72,8 +72,8 @@ def entry_of(limit: Any, answers: dict[str, Any], about: str = "") -> str:
         return registry_yaml(ledger, answers, draft=not answers)
 
 
-@pytest.mark.parametrize("limit", LIMITS, ids=repr)
-@pytest.mark.parametrize("answers", [ANSWERS, {}], ids=["answered", "draft"])
+@for_each("limit", LIMITS, ids=repr)
+@for_each("answers", [ANSWERS, {}], ids=["answered", "draft"])
 def test_an_entry_passes_the_registrys_schema(limit: Any, answers: Any) -> None:
     """Of every kind of limit, answered or a draft."""
     assert problems(entry_of(limit, answers)) == []

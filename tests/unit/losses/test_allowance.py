@@ -10,6 +10,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.budgets.charge import Allowance, Family
 from sordino.losses.loss import Budget, Loss
 from sordino.noise.exponential import BoundedRangeLoss
+from tests.batches import for_each
 
 HALF = Fraction(1, 2)
 MILLIONTH = Fraction(1, 10**6)
@@ -28,27 +29,27 @@ ADDED = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "sums"), ADDED)
+@for_each(("loss", "sums"), ADDED)
 def test_what_adds_up_is_named(loss: Loss, sums: dict[str, Fraction]) -> None:
     """Parameters that add up are those of the filter that counts them."""
     assert loss.sums == sums
 
 
-@pytest.mark.parametrize("loss", [loss for loss, _ in ADDED[:5]])
+@for_each("loss", [loss for loss, _ in ADDED[:5]])
 def test_a_budget_is_divided_into_parts_that_add_up(loss: Loss) -> None:
     """Three thirds of a budget are the budget; a part may be of any rational size."""
     assert (loss / 3).times(Fraction(3)) == loss
     assert (loss / "1/2").times(HALF) == loss
 
 
-@pytest.mark.parametrize("parts", [0, -1, "sqrt(2)", math.nan, True])
+@for_each("parts", [0, -1, "sqrt(2)", math.nan, True])
 def test_a_budget_has_a_positive_number_of_parts(parts: object) -> None:
     """The refusal names the argument."""
     with pytest.raises(InvalidParameter, match="parts"):
         sd.PureDP(1) / parts  # type: ignore[operator]  # that is the test
 
 
-@pytest.mark.parametrize("loss", [loss for loss, _ in ADDED[:5]])
+@for_each("loss", [loss for loss, _ in ADDED[:5]])
 def test_a_budget_is_multiplied_by_what_adds_up(loss: Loss) -> None:
     """Three times a budget is what three releases of it add up to."""
     tripled = loss.times(Fraction(3))
@@ -64,7 +65,7 @@ def test_no_delta_is_multiplied_beyond_one() -> None:
     assert sd.ApproxZCDP(1, "0.3").times(Fraction(4)) == sd.ApproxZCDP(4, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "budget", [sd.Advantage("0.1"), sd.LaplaceLoss(1), sd.PureDP(1) + sd.GaussianDP(1)]
 )
 def test_what_does_not_add_up_is_not_multiplied(budget: Budget) -> None:
@@ -87,7 +88,7 @@ SPENT = [
 ]
 
 
-@pytest.mark.parametrize(("budget", "family", "spent"), SPENT)
+@for_each(("budget", "family", "spent"), SPENT)
 def test_a_budget_says_what_noise_may_spend(
     budget: Loss, family: Family, spent: Allowance | None
 ) -> None:
@@ -95,9 +96,7 @@ def test_a_budget_says_what_noise_may_spend(
     assert budget.allowance(family) == spent
 
 
-@pytest.mark.parametrize(
-    "budget", [sd.ZCDP(HALF), sd.GaussianDP(1), sd.Advantage("0.1")]
-)
+@for_each("budget", [sd.ZCDP(HALF), sd.GaussianDP(1), sd.Advantage("0.1")])
 def test_what_is_searched_for_is_the_most(budget: Budget) -> None:
     """The epsilon for Laplace noise is admitted, and a billionth more is not."""
     spent = budget.allowance("laplace")
@@ -107,7 +106,7 @@ def test_what_is_searched_for_is_the_most(budget: Budget) -> None:
     assert not budget.admits(sd.PureDP(spent.amount * (1 + Fraction(1, 10**8))))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "budget",
     [sd.PureDP(0), sd.PureDP(math.inf), sd.ApproxDP(math.inf, "0.1"), sd.GaussianDP(0)],
 )
@@ -139,7 +138,7 @@ PIECES = [
 ]
 
 
-@pytest.mark.parametrize(("loss", "parts", "chances"), PIECES)
+@for_each(("loss", "parts", "chances"), PIECES)
 def test_a_loss_comes_apart_into_what_is_composed(
     loss: Loss, parts: dict[Loss, int], chances: dict[Fraction, int]
 ) -> None:

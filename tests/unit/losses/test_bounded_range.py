@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sordino.losses.closed import ZCDP, GaussianDP
 from sordino.losses.loss import PureDP
 from sordino.noise.exponential import BoundedRangeLoss
+from tests.batches import for_each, sampled
 
 Law = NDArray[np.float64]
 EPSILONS = [0.01, 0.3, 1.0, 2.5, 6.0]
@@ -56,7 +57,7 @@ def test_no_choice_is_worse(
         assert (np.array(found) <= bound + ROUNDING).all()
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_some_pair_attains_every_delta(epsilon: float) -> None:
     """At e the pair of two outcomes with losses up to (e + epsilon)/2 is as bad."""
     loss = BoundedRangeLoss(Fraction(epsilon))
@@ -65,7 +66,7 @@ def test_some_pair_attains_every_delta(epsilon: float) -> None:
         assert loss.delta_at(e) == pytest.approx(worst, rel=1e-9, abs=1e-13)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_smaller_range_does_not_cover(epsilon: float) -> None:
     """The planted mutant: a curve of 1 % less is passed by some pair."""
     mutant = BoundedRangeLoss(Fraction(epsilon) * Fraction(99, 100))
@@ -73,7 +74,7 @@ def test_a_smaller_range_does_not_cover(epsilon: float) -> None:
     assert mutant.advantage() < worst
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_odds_change_by_the_factor(epsilon: float) -> None:
     """The best attack turns the odds of alpha into exp(epsilon) times as much."""
     inner = ALPHAS[1:-1]
@@ -98,7 +99,7 @@ def test_compositions_cover_unlike_pairs(
     assert (np.array(found) <= bound + ROUNDING).all()
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_rho_covers_every_divergence(epsilon: float) -> None:
     """For any order a and any pair, the divergence is at most a rho; near 1 hardly."""
     rho = float(BoundedRangeLoss(Fraction(epsilon)).rho)
@@ -113,7 +114,7 @@ def test_rho_covers_every_divergence(epsilon: float) -> None:
     assert closest > 0.98 or epsilon > 1
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_mu_is_the_least(epsilon: float) -> None:
     """The Gaussian curve lies below everywhere, and meets it where the rates agree."""
     loss = BoundedRangeLoss(Fraction(epsilon))
@@ -133,7 +134,7 @@ def test_what_a_range_admits() -> None:
     assert not budget.admits(BoundedRangeLoss("0.5") * 2)
 
 
-@pytest.mark.parametrize("epsilon", [0, "1e-300", 800, "1e9", math.inf])
+@for_each("epsilon", [0, "1e-300", 800, "1e9", math.inf])
 def test_extremes(epsilon: object) -> None:
     """Nothing, next to nothing and everything are answered without a warning."""
     loss = BoundedRangeLoss(epsilon)
@@ -143,8 +144,8 @@ def test_extremes(epsilon: object) -> None:
     assert loss.tpr_at(0) == (loss.epsilon == math.inf)
 
 
-@pytest.mark.parametrize(("epsilon", "times"), [("0.1", 100), ("0.5", 30), (1, 2)])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each(("epsilon", "times"), [("0.1", 100), ("0.5", 30), (1, 2)])
 def test_choices_composed_cost_no_more_than_their_rho(
     epsilon: object, times: int
 ) -> None:

@@ -13,9 +13,10 @@ from sordino.losses.loss import Loss, PureDP, compose
 from sordino.noise.gaussian import DiscreteGaussianLoss
 from sordino.noise.laplace import GeometricLoss, LaplaceLoss
 from sordino.noise.randomized_response import RandomizedResponseLoss
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rho", "delta", "most"),
     [("2.56", "1e-10", 17.16), ("0.07", "1e-10", 2.39), ("0.015", "1e-7", 0.855)],
 )
@@ -26,7 +27,7 @@ def test_zcdp_converts_at_the_best_order(rho: str, delta: str, most: float) -> N
     assert Fraction(ZCDP(rho).delta_at(epsilon)) <= Fraction(delta)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rho", "advantage"), [("0.0050042", 0.05), ("0.0200671", 0.1), ("0.0810930", 0.2)]
 )
 def test_zcdp_bounds_the_advantage_sharply(rho: str, advantage: float) -> None:
@@ -34,7 +35,7 @@ def test_zcdp_bounds_the_advantage_sharply(rho: str, advantage: float) -> None:
     assert ZCDP(rho).advantage() == pytest.approx(advantage, rel=2e-5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("rho", "alpha", "tpr"),
     [("0.0283421", 0.01, 0.02), ("0.1733785", 0.01, 0.05), ("0.2327509", 0.001, 0.01)],
 )
@@ -91,7 +92,7 @@ def test_budgets_admit_by_headline_or_by_curve() -> None:
     assert not ZCDP("0.5").admits(GaussianDP(1) + ApproxDP(0, "1e-6"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "loss",
     [
         PureDP(math.inf),
@@ -145,17 +146,15 @@ def test_tiny_deltas_keep_their_digits() -> None:
     assert both.delta_at(epsilon) >= 1e-30
 
 
-@pytest.mark.parametrize(
-    "make", [PureDP, ZCDP, GaussianDP, LaplaceLoss, RandomizedResponseLoss]
-)
-@pytest.mark.parametrize("value", [-1, math.nan, True, None, [1], "many", 1j])
+@for_each("make", [PureDP, ZCDP, GaussianDP, LaplaceLoss, RandomizedResponseLoss])
+@for_each("value", [-1, math.nan, True, None, [1], "many", 1j])
 def test_senseless_parameters_are_refused(make: type[Loss], value: object) -> None:
     """Negative, NaN, bool, arrays and complex numbers never become a loss."""
     with pytest.raises(InvalidParameter):
         make(value)  # type: ignore[call-arg]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("ask", "name"),
     [
         (lambda loss: loss.delta_at(math.nan), "epsilon"),

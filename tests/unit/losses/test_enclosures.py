@@ -18,6 +18,7 @@ import sordino as sd
 from sordino.losses.loss import Loss
 from sordino.noise.exponential import BoundedRangeLoss
 from sordino.numbers import down, shortest, up
+from tests.batches import for_each, sampled
 from tests.cases import LOSSES
 
 DIGITS = 400
@@ -123,7 +124,7 @@ FORMS = {
     "gaussian, little": gaussian("0.01"),
     "gaussian, much": gaussian("9"),
 }
-every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+every_form = for_each("form", FORMS.values(), ids=FORMS)
 
 
 def readings(value: float) -> tuple[mpf, mpf]:
@@ -154,8 +155,8 @@ def asked(answer: Callable[[Any], Any], values: list[float]) -> list[float]:
     return [*single, *few, *many]
 
 
+@sampled(5)
 @every_form
-@pytest.mark.sampled(5)
 def test_delta_is_never_below_the_truth(form: Form) -> None:
     """At any epsilon, also where delta is less than the least double."""
     with mp.workdps(DIGITS):
@@ -183,7 +184,7 @@ def test_rates_are_on_the_attackers_side(form: Form) -> None:
                 assert mpf(beta) >= (1 - max(truths)) * (1 - room) - mpf(2e-16)
 
 
-@pytest.mark.parametrize("mu", ["0.01", "1", "9"])
+@for_each("mu", ["0.01", "1", "9"])
 def test_gaussian_rates_meet_every_tangent(mu: str) -> None:
     """At the alpha whose best test has threshold z the rate is Phi(mu - z)."""
     loss = sd.GaussianDP(mu)
@@ -200,8 +201,8 @@ def test_gaussian_rates_meet_every_tangent(mu: str) -> None:
             )
 
 
+@sampled(5)
 @every_form
-@pytest.mark.sampled(5)
 def test_epsilon_serves_its_delta(form: Form) -> None:
     """The epsilon returned has the delta asked, by the truth; infinite if none has."""
     deltas = [rate for rate in RATES if 0 < rate < 0.999]
@@ -215,8 +216,8 @@ def test_epsilon_serves_its_delta(form: Form) -> None:
                 assert min(readings(delta)) < mpf(float(form.loss.guarantees.delta))
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize(
+@sampled(6)
+@for_each(
     "loss",
     [
         sd.ApproxDP(1, "1e-6"),
@@ -248,8 +249,8 @@ def test_the_headline_is_met_exactly(loss: Any) -> None:
     assert loss.beta_at(0) >= down(1 - known.delta)
 
 
-@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-@pytest.mark.sampled(1)
+@sampled(1, 8)
+@for_each("loss", LOSSES.values(), ids=LOSSES)
 def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
     """No NaN, no infinity but for epsilon, in range, one number like many."""
     with np.errstate(all="raise"):
@@ -300,8 +301,8 @@ EXTREMES: dict[str, Callable[[], Loss]] = {
 }
 
 
-@pytest.mark.parametrize("name", EXTREMES)
-@pytest.mark.sampled(2)
+@sampled(2, 10)
+@for_each("name", EXTREMES)
 def test_extremes_are_answered(name: str) -> None:
     """Beyond the doubles, and next to nothing: numbers in range, no foreign error."""
     loss = EXTREMES[name]()

@@ -4,9 +4,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 
 import sordino as sd
+from tests.batches import for_each, sampled
 
 RATES = [5e-324, 1e-320, 1e-300, 1e-17, 0.01, 0.1, 0.3, 0.5, 0.9, 1 - 2.0**-53]
 
@@ -32,8 +32,8 @@ def exact_beta(y: Any, x: Any, lost: float, alpha: Fraction) -> Fraction:
     return best
 
 
-@pytest.mark.parametrize("case", range(8))
-@pytest.mark.sampled(3)
+@sampled(3)
+@for_each("case", range(8))
 def test_beta_is_beneath_the_exact_hull_and_close(case: int) -> None:
     """For any masses, at any rate, read as a double and as its decimal."""
     rng = np.random.default_rng(case)
@@ -60,7 +60,7 @@ def test_short_binary_fractions_are_met_exactly() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("far", [10**7, 10**18, 10**40, -(10**30)])
+@for_each("far", [10**7, 10**18, 10**40, -(10**30)])
 def test_supports_may_lie_as_far_apart_as_they_like(far: int) -> None:
     """Thresholds between two supports are one test: nothing is allocated for them."""
     pair = sd.PLRVs(0, [0.5, 0.5], 0.0, far, [0.25, 0.75], 0.0, False)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import sordino as sd
+from tests.batches import for_each
 from tests.oracles import mp, mpf, real
 
 EPSILONS = ["1/10", "1/2", "1", "2", "3"]
@@ -22,7 +23,7 @@ def numbers(text: str) -> list[float]:
     return [float(found) for found in re.findall(r"at most ([0-9.e+-]*[0-9])", text)]
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_a_pure_loss_says_what_an_attacker_can_do(epsilon: str) -> None:
     """Finding at two rates, guessing at even odds, and a belief of one tenth."""
     gain = mp.exp(real(epsilon))

@@ -17,6 +17,7 @@ from sordino.noise.laplace import geometric_vector, laplace_vector
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import INFINITE, sqrt
 from sordino.office.pictures.curves import DARK
+from tests.batches import for_each
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -50,7 +51,7 @@ def test_a_composition_states_its_parameters() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "vector",
     [
         geometric_vector(Sensitivity(l0=2, linf=float("inf")), 3),

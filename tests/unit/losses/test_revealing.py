@@ -4,9 +4,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import pytest
-
 import sordino as sd
+from tests.batches import for_each
 
 SCALES = ["1e-400", "1e-300", "1e-120", "1e-90", "1e-10"]
 OTHERS: dict[str, Callable[[sd.Loss], sd.Loss]] = {
@@ -25,8 +24,8 @@ LOSSES: dict[str, Callable[[Any], sd.Loss]] = {
 }
 
 
-@pytest.mark.parametrize("beside", OTHERS)
-@pytest.mark.parametrize("kind", LOSSES)
+@for_each("beside", OTHERS)
+@for_each("kind", LOSSES)
 def test_next_to_no_noise_reveals_all(kind: str, beside: str) -> None:
     """Every question has an answer, and it is that the attacker knows."""
     least = 0.49 if beside == "sampled" else 0.999

@@ -14,6 +14,7 @@ from sordino.errors import InvalidParameter
 from sordino.losses.closed import GaussianDP
 from sordino.losses.curves.tradeoff import PLRVs, get_beta
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
 
 PITFALLS = json.loads(
     (Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json").read_text()
@@ -117,7 +118,7 @@ def test_masses_at_infinity_count_exactly() -> None:
     assert get_beta(breach, [0, 0.25, 0.75, 1]).tolist() == [0.75, 0.5, 0, 0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "alpha",
     [0, 1, 0.5, np.float32(0.25), np.int64(1), np.array(0.5), [0, 1], [[0.9], [0.1]]],
 )
@@ -131,7 +132,7 @@ def test_any_form_of_alpha_is_answered_in_kind(alpha: Any) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "alpha",
     [
         math.nan,
@@ -152,7 +153,7 @@ def test_senseless_alphas_are_refused_by_name(alpha: Any) -> None:
         get_beta(variables, alpha)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("field", "value"),
     [
         ("y0", 0.5),

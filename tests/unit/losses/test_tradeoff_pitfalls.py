@@ -19,6 +19,7 @@ from sordino.losses.loss import Loss, PureDP
 from sordino.noise.gaussian import DiscreteGaussianLoss
 from sordino.noise.laplace import LaplaceLoss
 from sordino.noise.randomized_response import RandomizedResponseLoss
+from tests.batches import for_each
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json"
 PITFALLS = {row["id"]: row for row in json.loads(VECTORS.read_text())}
@@ -47,7 +48,7 @@ LOSSES: dict[str, tuple[Loss, float]] = {
 }
 """The loss, and its greatest advantage worked out by hand."""
 
-every_loose_row = pytest.mark.parametrize("row", LOSSES)
+every_loose_row = for_each("row", LOSSES)
 
 
 def greatest_gain(loss: Loss) -> float:
@@ -117,7 +118,7 @@ MADE: dict[str, tuple[str, dict[str, Any], int]] = {
 """The distribution of the peer on which each curve was misread."""
 
 
-@pytest.mark.parametrize("row", MADE)
+@for_each("row", MADE)
 def test_a_distribution_is_read_without_being_loosened(row: str) -> None:
     """P004 to P008: of the peer's own masses our curve shows at most its delta(0).
 
@@ -155,7 +156,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("ask", "expected"), ANSWERS.values(), ids=ANSWERS)
+@for_each(("ask", "expected"), ANSWERS.values(), ids=ANSWERS)
 def test_extreme_arguments_are_answered(
     ask: Callable[[], object], expected: float
 ) -> None:
@@ -163,7 +164,7 @@ def test_extreme_arguments_are_answered(
     assert ask() == pytest.approx(expected, rel=1e-15)
 
 
-@pytest.mark.parametrize(("ask", "name"), REFUSED.values(), ids=REFUSED)
+@for_each(("ask", "name"), REFUSED.values(), ids=REFUSED)
 def test_senseless_arguments_are_refused(ask: Callable[[], object], name: str) -> None:
     """P011: where others print a rate above 1, the argument is refused by name."""
     with pytest.raises(InvalidParameter, match=name):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pytest
 
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.curves.tables import AbstractTableCurve
@@ -15,6 +14,7 @@ from sordino.losses.loss import Loss, PureDP
 from sordino.noise.gaussian import DiscreteGaussianLoss
 from sordino.noise.laplace import GeometricLoss, LaplaceLoss
 from sordino.noise.randomized_response import RandomizedResponseLoss
+from tests.batches import for_each, sampled
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_curves.json"
 ROWS = json.loads(VECTORS.read_text())["rows"]
@@ -131,8 +131,8 @@ def _within(
         assert (bound - truth) * side <= loose, f"loose: {bound!r} against {truth!r}"
 
 
-@pytest.mark.sampled(31)
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['id']}-{row['mechanism']}")
+@sampled(31)
+@for_each("row", ROWS, ids=lambda row: f"{row['id']}-{row['mechanism']}")
 def test_every_reference_number_is_bounded_from_the_safe_side(row: Params) -> None:
     """Delta, epsilon, tpr and advantage are never below the truth, beta never above."""
     loss, tight = _made(row)

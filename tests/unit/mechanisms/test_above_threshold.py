@@ -15,6 +15,7 @@ from sordino.noise import above_threshold
 from sordino.noise.above_threshold import AboveThreshold
 from sordino.noise.bin_counts import BinCounts
 from sordino.noise.sampling.bits import Bits
+from tests.batches import for_each, sampled
 from tests.statistics import choices_follow
 
 F = Fraction
@@ -74,8 +75,8 @@ def rounded(losses: float) -> float:
     return losses / (2 * math.log(2))
 
 
-@pytest.mark.parametrize("left", [0, 2, 5])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("left", [0, 2, 5])
 def test_the_walk_costs_epsilon(left: int) -> None:
     """For any small tables of one row apart the loss is at most epsilon: no factor 2.
 
@@ -171,7 +172,7 @@ def test_far_levels_are_walked_by_the_same_law(monkeypatch: pytest.MonkeyPatch) 
     assert not choices_follow(found, floats_of((6, 6, 6, 0, 0), 4, 1.6))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "rows", "left"),
     [(1, 1, 4), ("0.3", 1, 13), (1, 5, 20), ("sqrt(2)", 1, 2), (100, 1, 0)],
 )
@@ -180,8 +181,8 @@ def test_rows_left(epsilon: Any, rows: int, left: int) -> None:
     assert AboveThreshold(epsilon, rows).rows_left == left
 
 
-@pytest.mark.parametrize(("epsilon", "scales"), [(1, 2), (1, 4), (2, 3)])
-@pytest.mark.parametrize("bins", [1, 2, 5, 40])
+@for_each(("epsilon", "scales"), [(1, 2), (1, 4), (2, 3)])
+@for_each("bins", [1, 2, 5, 40])
 def test_the_chance_of_passing_empty_bins(epsilon: Any, scales: int, bins: int) -> None:
     """What is told is the chance that the law gives; one scale less would be seen."""
     mechanism = AboveThreshold(epsilon, scales=scales)
@@ -212,7 +213,7 @@ def test_bounds_are_found_for_every_group(monkeypatch: pytest.MonkeyPatch) -> No
     assert sharp.find_groups(nothing, Bits()).tolist() == []
 
 
-@pytest.mark.parametrize("epsilon", ["1e-12", "1e-19", "1e-25"])
+@for_each("epsilon", ["1e-12", "1e-19", "1e-25"])
 def test_boundless_noise_is_no_hindrance(epsilon: str) -> None:
     """Levels beyond 64 digits are compared exactly; the answer stays on the grid."""
     assert 0 <= AboveThreshold(epsilon).find([4], [100], 9, Bits()) < 9
@@ -234,7 +235,7 @@ POPULATIONS: dict[str, Callable[[Any], NDArray[np.float64]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", POPULATIONS)
+@for_each("name", POPULATIONS)
 def test_few_rows_lie_beyond_a_found_bound(name: str) -> None:
     """On a log grid of step 2**(1/4): about 4 / epsilon rows lie beyond, hardly more.
 
@@ -255,7 +256,7 @@ def test_few_rows_lie_beyond_a_found_bound(name: str) -> None:
     assert np.quantile(over, 0.95) <= 16
 
 
-@pytest.mark.parametrize("scales", [0, 1, above_threshold.MOST_SCALES])
+@for_each("scales", [0, 1, above_threshold.MOST_SCALES])
 def test_a_walk_may_leave_so_many_scales(scales: int) -> None:
     """Down to none at all; no further, and not without end."""
     assert AboveThreshold(1, scales=scales).scales == scales

@@ -11,6 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidData, InvalidParameter
+from tests.batches import for_each
 
 SCALES: list[Any] = [
     0, -1, float("inf"), float("nan"), True, np.True_, 1 + 0j, np.array([1.0]),
@@ -32,7 +33,7 @@ def named(value: Any) -> str:
 INTEGER_KINDS = [sd.Geometric(1), sd.DiscreteGaussian(scale=1)]
 
 
-@pytest.mark.parametrize("scale", SCALES, ids=named)
+@for_each("scale", SCALES, ids=named)
 def test_senseless_scales_are_refused_by_name(scale: Any) -> None:
     """Every mechanism names its argument and says what to write instead."""
     for build in (sd.Laplace, sd.Geometric):
@@ -46,7 +47,7 @@ def test_senseless_scales_are_refused_by_name(scale: Any) -> None:
                 by_variance(variance=scale)
 
 
-@pytest.mark.parametrize("scale", ["1", " 1 ", "1/3", "1e-6", "sqrt(2)", 2**70, 1e300])
+@for_each("scale", ["1", " 1 ", "1/3", "1e-6", "sqrt(2)", 2**70, 1e300])
 def test_unusual_scales_that_make_sense_are_taken(scale: Any) -> None:
     """Text is read exactly, and any magnitude works in every mechanism."""
     mechanisms: list[Any] = [
@@ -68,8 +69,8 @@ def test_the_least_scales_work() -> None:
     assert sd.Laplace(1e-310)(1.0) == 1.0
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-@pytest.mark.parametrize("mechanism", FLOAT_KINDS, ids=named)
+@for_each("value", [float("nan"), float("inf"), -float("inf")])
+@for_each("mechanism", FLOAT_KINDS, ids=named)
 def test_nan_and_infinities_are_refused(mechanism: Any, value: float) -> None:
     """Alone, in a list, in an array or in Arrow: the same typed error."""
     for data in (value, [1.0, value], np.array([value, 0.0]), pa.array([0.0, value])):
@@ -77,8 +78,8 @@ def test_nan_and_infinities_are_refused(mechanism: Any, value: float) -> None:
             mechanism(data)
 
 
-@pytest.mark.parametrize("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)
-@pytest.mark.parametrize(
+@for_each("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)
+@for_each(
     "value",
     [True, [True], np.array([True]), np.True_, "1", ["1"], np.array(["1"]), None,
      [None], 1j, [1j], np.array([1j]), {"a": 1}, {1}, b"1", pa.array(["a"]),
@@ -92,8 +93,8 @@ def test_what_is_no_number_is_refused(mechanism: Any, value: Any) -> None:
         mechanism(value)
 
 
-@pytest.mark.parametrize("mechanism", INTEGER_KINDS, ids=named)
-@pytest.mark.parametrize(
+@for_each("mechanism", INTEGER_KINDS, ids=named)
+@for_each(
     "value",
     [3.0, 3.5, [3.0], np.array([3.0]), np.float32(3), pa.array([3.0])],
     ids=named,
@@ -104,7 +105,7 @@ def test_integer_mechanisms_take_no_floats(mechanism: Any, value: Any) -> None:
         mechanism(value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("dtype", "value"),
     [("i64", 2**70), ("i64", 2**63), ("i8", 128), ("u8", -1), ("u64", 2**64),
      ("u64", -1), ("i64", -(2**63) - 1), ("u32", 2**32)],
@@ -127,9 +128,7 @@ def test_integers_outside_the_dtype_in_arrays() -> None:
     assert sd.Geometric(1, dtype="i8")(np.zeros(2, np.int64)).dtype == np.int8
 
 
-@pytest.mark.parametrize(
-    "value", [2**53 + 1, [2**53 + 1], np.array([2**53 + 1]), 10**400]
-)
+@for_each("value", [2**53 + 1, [2**53 + 1], np.array([2**53 + 1]), 10**400])
 def test_integers_no_double_equals_are_refused_by_float_mechanisms(value: Any) -> None:
     """They would be rounded before the noise, which changes their distance."""
     with pytest.raises(InvalidData, match="too long for a float"):
@@ -154,9 +153,7 @@ def test_named_tuples_come_back_as_tuples() -> None:
     assert type(sd.Geometric(1)(point(1, 2))) is tuple
 
 
-@pytest.mark.parametrize(
-    "d_in", [-1, "-1", float("nan"), True, 1j, None, "x", [1], (1, 2)]
-)
+@for_each("d_in", [-1, "-1", float("nan"), True, 1j, None, "x", [1], (1, 2)])
 def test_senseless_distances_are_refused_by_name(d_in: Any) -> None:
     """The map names d_in; a distance is a number or a Sensitivity."""
     for mechanism in (*FLOAT_KINDS, *INTEGER_KINDS):
@@ -171,7 +168,7 @@ def test_infinite_distances_cost_everything() -> None:
         assert (loss.epsilon if hasattr(loss, "epsilon") else loss.rho) == float("inf")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "name"),
     [({"dtype": "f16"}, "dtype"), ({"dtype": "i64"}, "dtype"), ({"dtype": 3}, "dtype"),
      ({"granularity": 0.5}, "granularity"), ({"granularity": True}, "granularity"),
@@ -183,7 +180,7 @@ def test_senseless_options_are_refused_by_name(options: Any, name: str) -> None:
         sd.Laplace(1, **options)
 
 
-@pytest.mark.parametrize("build", [sd.Gaussian, sd.DiscreteGaussian])
+@for_each("build", [sd.Gaussian, sd.DiscreteGaussian])
 def test_variance_and_scale_are_one_or_the_other(build: Any) -> None:
     """Neither, or both, is a refusal that shows both spellings."""
     for given in ({}, {"variance": 1, "scale": 1}):
@@ -192,7 +189,7 @@ def test_variance_and_scale_are_one_or_the_other(build: Any) -> None:
     assert build(variance=4) == build(scale=2)
 
 
-@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan"), "x", True, None])
+@for_each("p", [-0.1, 1.1, float("nan"), "x", True, None])
 def test_probabilities_outside_the_unit_interval_are_refused(p: Any) -> None:
     """Quantiles and errors name their argument."""
     with pytest.raises(InvalidParameter, match=r"^p "):
@@ -208,7 +205,7 @@ def test_quantiles_of_noise_end_at_infinity() -> None:
         assert mechanism.inverse_cdf(1) == mechanism.error(1) == math.inf
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("mechanism", "loss"),
     [
         (sd.LaplaceThreshold, sd.ApproxDP(1, 1)),
@@ -231,7 +228,7 @@ def test_losses_that_no_scale_can_meet_are_refused() -> None:
         sd.Laplace.for_loss(1, 1)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)
+@for_each("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)
 def test_empty_data_gives_empty_answers(mechanism: Any) -> None:
     """Nothing in, nothing out, in kind and dtype."""
     assert mechanism([]) == []

@@ -5,9 +5,10 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidData
 from sordino.noise.bin_counts import BinCounts
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("owner", "where", "rows", "told"),
     [
         (0, 0, 2**61, r"2\*\*61 or more"),

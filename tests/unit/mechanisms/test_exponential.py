@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.noise.exponential import BoundedRangeLoss, Exponential
+from tests.batches import for_each
 from tests.statistics import choices_follow
 
 F = Fraction
@@ -51,7 +52,7 @@ def test_price_is_attained() -> None:
     assert max(losses) - min(losses) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("d_in", "epsilon"),
     [(0, 0), (1, F(1, 4)), (2, F(1, 2)), ("1/3", F(1, 12)), (math.inf, math.inf)],
 )
@@ -61,14 +62,14 @@ def test_map(d_in: Any, epsilon: Any) -> None:
     assert Exponential.no_noise().map(d_in).epsilon == (math.inf if d_in else 0)
 
 
-@pytest.mark.parametrize("d_in", [-1, math.nan, True, None, "x", [1]])
+@for_each("d_in", [-1, math.nan, True, None, "x", [1]])
 def test_senseless_distance_is_refused(d_in: Any) -> None:
     """A distance that cannot be is refused by its name."""
     with pytest.raises(InvalidParameter, match="d_in"):
         Exponential(1).map(d_in)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "scores",
     [
         [],
@@ -93,7 +94,7 @@ def test_scores_outside_the_domain_are_refused(scores: Any) -> None:
     assert str(1 << 62) not in str(refusal.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "multiplicities", [[1], [1, 0], [1, -2], [0.5, 1], [1, 2, 3], [1 << 61, 1 << 61]]
 )
 def test_multiplicities_outside_the_domain_are_refused(multiplicities: Any) -> None:
@@ -102,7 +103,7 @@ def test_multiplicities_outside_the_domain_are_refused(multiplicities: Any) -> N
         Exponential(1)([1, 2], multiplicities)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "scores",
     [
         SCORES,
@@ -133,7 +134,7 @@ def test_groups_are_chosen_apart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("span", [1, 3])
+@for_each("span", [1, 3])
 def test_choices_follow_the_law(span: int) -> None:
     """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected."""
     law = np.exp([float(score) / span for score in SCORES])

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 import sordino as sd
 from sordino.noise.threshold.maps import column_keys
+from tests.batches import for_each
 
 EXACT = sd.LaplaceThreshold.no_noise(5, dtype="i64")
 FLOATS = sd.LaplaceThreshold.no_noise(5)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [
         {"b": 7, "a": 9, "c": 1},
@@ -69,7 +70,7 @@ def test_a_key_that_stands_twice_is_found(texts: list[str], data: Any) -> None:
         EXACT((list(twice), [9] * len(twice)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "keys",
     [
         pa.array(["bb", "a", "ccc"]),
@@ -150,7 +151,7 @@ def test_polars() -> None:
             EXACT(frame.with_columns(pl.Series("key", bad)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "bad",
     [
         5,
@@ -193,7 +194,7 @@ def test_what_is_no_map(bad: Any) -> None:
             mechanism(bad)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "bad",
     [float("nan"), float("inf"), True, None, "9", Decimal(9), 9 + 0j, [9], 2**70 + 1],
     ids=str,

@@ -10,6 +10,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidData
+from tests.batches import for_each
 
 SEEN = ["b", "a"]
 HIDDEN = "a rare disease"
@@ -83,7 +84,7 @@ def remembered(answer: Any) -> str:
             return str(list(answer))
 
 
-@pytest.mark.parametrize("build", CONTAINERS.values(), ids=list(CONTAINERS))
+@for_each("build", CONTAINERS.values(), ids=list(CONTAINERS))
 def test_an_unreleased_key_leaves_no_trace(
     build: Callable[[list[str], list[float]], Any],
 ) -> None:
@@ -96,7 +97,7 @@ def test_an_unreleased_key_leaves_no_trace(
     assert remembered(behind) == remembered(without)
 
 
-@pytest.mark.parametrize("build", CONTAINERS.values(), ids=list(CONTAINERS))
+@for_each("build", CONTAINERS.values(), ids=list(CONTAINERS))
 def test_an_answer_of_nothing_says_nothing(
     build: Callable[[list[str], list[float]], Any],
 ) -> None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from tests.batches import for_each
 
 
 def test_a_lattice_is_worse_than_the_gaussian_of_its_ratio() -> None:
@@ -19,7 +20,7 @@ def test_a_lattice_is_worse_than_the_gaussian_of_its_ratio() -> None:
     assert sd.DiscreteGaussian(scale=1).map(1) == lattice
 
 
-@pytest.mark.parametrize("square", ["1", "1.9", "2", "4"])
+@for_each("square", ["1", "1.9", "2", "4"])
 def test_integers_near_each_other_are_priced_by_whole_steps(square: str) -> None:
     """Less than sqrt(2) apart one integer moves by 1; farther apart rho is known."""
     noise = sd.DiscreteGaussian(scale=1)
@@ -56,7 +57,7 @@ def test_a_grid_adds_its_rounding_for_every_value_that_can_change() -> None:
     assert sd.Laplace.for_loss(sd.PureDP(1), 1, granularity=-2, values=8).scale == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     "many", [[0.45], (0.45, 0.5), np.full(10, 0.45), np.zeros(0), pa.array([1.0])]
 )
 def test_on_a_grid_vectors_are_answered_once_their_changes_are_counted(

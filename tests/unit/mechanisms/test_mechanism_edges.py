@@ -23,13 +23,14 @@ from sordino.noise.threshold.laplace import LaplaceSumThreshold
 from sordino.noise.threshold.maps import _number_words
 from sordino.noise.threshold.mechanism import AbsentKeys, Change, _count, floor_to
 from sordino.numbers import INFINITE, ball, sqrt
+from tests.batches import for_each
 from tests.planned_bits import PlannedBits
 
 ENDLESS = float("inf")
 APART = Change(1, Fraction(1), Fraction(1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "series",
     [pd.Series([1.0, None]), pl.Series("x", [1.0, None])],
     ids=["pandas", "polars"],
@@ -77,7 +78,7 @@ def test_a_fit_that_no_variance_meets_is_refused() -> None:
     assert len(tried) > 1
 
 
-@pytest.mark.parametrize("loss", [sd.PureDP(INFINITE), sd.ZCDP(0)])
+@for_each("loss", [sd.PureDP(INFINITE), sd.ZCDP(0)])
 def test_a_fit_by_rho_needs_one(loss: sd.Loss) -> None:
     """None at all buys no noise, and 0 none of a finite scale."""
     with pytest.raises(InvalidParameter, match="must bound epsilon or rho"):
@@ -102,7 +103,7 @@ class Vague:
         return self.at_least(x)
 
 
-@pytest.mark.parametrize("digits", [10, 100, 700])
+@for_each("digits", [10, 100, 700])
 def test_a_vague_chance_is_asked_again(digits: int) -> None:
     """With more digits, until a short decimal is just above it."""
     chance = appearance.any_passes(Vague(digits), Fraction(1), 1)
@@ -123,7 +124,7 @@ def test_a_choice_is_of_an_integer() -> None:
     assert ChoiceDomain("bins", 3).is_integer
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("budget", "keys"),
     [(("1e-300", "1e-300"), 5), (("1e-20", "1e-30"), 100)],
     ids=["not within doubles", "no thresholds"],

@@ -15,6 +15,7 @@ from sordino.noise.bin_counts import (
 )
 from sordino.noise.quantiles import PARTS, Quantiles
 from sordino.noise.sampling.bits import Bits
+from tests.batches import for_each, sampled
 
 F = Fraction
 Numbers = NDArray[np.int64]
@@ -59,7 +60,7 @@ def zeros(many: int) -> Numbers:
     return np.where(rng.random(many) < 0.4, 0, rng.geometric(0.3, many).clip(0, 30))
 
 
-@pytest.mark.parametrize("rows", [ages, zeros])
+@for_each("rows", [ages, zeros])
 def test_equal_rows_are_divided(rows: object) -> None:
     """99 quantiles of 1e5 rows with ties are off by less than a rank in the mean.
 
@@ -97,10 +98,9 @@ def test_a_million_times_too_wide() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [1 << 16, 1 << 20])
-@pytest.mark.parametrize(
-    ("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)]
-)
+@sampled(1, 2)
+@for_each("size", [1 << 16, 1 << 20])
+@for_each(("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)])
 def test_mean_rank_error(size: int, asked: list[F], limit: float) -> None:
     """The mean absolute rank error over 50 releases, also on a grid 16 times wider."""
     rng = np.random.default_rng(7)

@@ -7,9 +7,10 @@ import pytest
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.noise.quantiles import Quantiles
 from sordino.noise.sampling.bits import Bits
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         [],
@@ -31,7 +32,7 @@ def test_senseless_probabilities_are_refused(wrong: Any) -> None:
         Quantiles(wrong, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("positions", "counts", "size"),
     [
         ([0, 0], [1, 1], 3),
@@ -52,7 +53,7 @@ def test_bins_outside_the_grid_are_refused(
         Quantiles(["0.5"], 1).release(positions, counts, size, Bits())
 
 
-@pytest.mark.parametrize("parts", [0, -1, 1.5, True, None])
+@for_each("parts", [0, -1, 1.5, True, None])
 def test_senseless_parts_are_refused(parts: Any) -> None:
     """A bin has at least one part; of too many as many as fit are taken."""
     with pytest.raises(InvalidParameter, match="parts"):

@@ -19,6 +19,7 @@ from sordino.noise.bin_counts import AbstractWeights, BinCounts, CandidateRuns
 from sordino.noise.quantiles import PARTS, Quantiles
 from sordino.noise.sampling.bits import Bits
 from sordino.noise.sampling.choice import Chosen, Runs
+from tests.batches import for_each, sampled
 from tests.statistics import choices_follow
 
 F = Fraction
@@ -128,8 +129,9 @@ def worst_of(
     return worst, widest, steepest
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-@pytest.mark.parametrize(
+@sampled(2)
+@for_each("parts", [1, 3])
+@for_each(
     ("q", "size", "most"),
     [
         ("0.5", 4, 4),
@@ -140,7 +142,6 @@ def worst_of(
         ("1", 4, 4),
     ],
 )
-@pytest.mark.sampled(2)
 def test_one_quantile_costs_epsilon_in_range(
     q: str, size: int, most: int, parts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +178,7 @@ def _whole_rows_in_each_part(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CandidateRuns, "of", of)
 
 
-@pytest.mark.parametrize("mutant", [_half_the_span, _no_span, _whole_rows_in_each_part])
+@for_each("mutant", [_half_the_span, _no_span, _whole_rows_in_each_part])
 def test_a_weak_choice_is_caught(
     mutant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,7 +189,7 @@ def test_a_weak_choice_is_caught(
     assert max(worst, widest) > 1.1 * EPSILON
 
 
-@pytest.mark.parametrize(("parts", "most"), [(1, 4), (2, 3)])
+@for_each(("parts", "most"), [(1, 4), (2, 3)])
 @pytest.mark.slow
 def test_three_quantiles_cost_epsilon(
     parts: int, most: int, monkeypatch: pytest.MonkeyPatch
@@ -347,8 +348,8 @@ def test_chunks_hold_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ((parts >= 5) & (parts <= 9)).all()
 
 
-@pytest.mark.parametrize("q", ["0", "0.01", "0.5", "0.99", "1"])
-@pytest.mark.parametrize("place", [0, 5, 30])
+@for_each("q", ["0", "0.01", "0.5", "0.99", "1"])
+@for_each("place", [0, 5, 30])
 def test_equal_rows_have_one_quantile(q: str, place: int) -> None:
     """Of rows that are all equal every inner quantile is their bin; none is far off."""
     found = [Quantiles([q], 10).release([place], [1000], 31, Bits())[0] for _ in "abc"]

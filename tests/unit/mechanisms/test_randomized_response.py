@@ -13,6 +13,7 @@ from sordino.errors import InvalidData, InvalidParameter
 from sordino.noise import randomized_response
 from sordino.noise.randomized_response import RandomizedResponse, RandomizedResponseLoss
 from sordino.numbers import sqrt
+from tests.batches import for_each
 from tests.planned_bits import PlannedBits
 from tests.statistics import choices_follow
 
@@ -28,7 +29,7 @@ def law(epsilon: float, categories: int, value: int) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "categories"), [("0.3", 2), (1, 5), ("0.4", 3)])
+@for_each(("epsilon", "categories"), [("0.3", 2), (1, 5), ("0.4", 3)])
 def test_answers_follow_the_law(epsilon: Any, categories: int) -> None:
     """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected, or a dull lie."""
     for value in (0, categories - 1):
@@ -40,8 +41,8 @@ def test_answers_follow_the_law(epsilon: Any, categories: int) -> None:
         assert not choices_follow(more, told)
 
 
-@pytest.mark.parametrize("epsilon", [F(1, 10**12), F(1), F(40), sqrt(F(3)), F(10**9)])
-@pytest.mark.parametrize("categories", [2, 3, 10**9])
+@for_each("epsilon", [F(1, 10**12), F(1), F(40), sqrt(F(3)), F(10**9)])
+@for_each("categories", [2, 3, 10**9])
 def test_the_first_digits_of_the_truth(epsilon: Any, categories: int) -> None:
     """The level is the first 64 digits of P[truth], whatever the parameters."""
     level = RandomizedResponse(epsilon, categories)._level
@@ -85,7 +86,7 @@ def test_equal_digits_are_settled_exactly() -> None:
     assert mechanism._truthful(3, Planned(digits + 1)).tolist() == [True, False, False]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         1,
@@ -114,16 +115,14 @@ def test_an_answer_that_its_dtype_could_not_hold() -> None:
     assert int(answers.max()) > 255
 
 
-@pytest.mark.parametrize(
-    "value", [2, -1, 0.0, True, "1", None, [0, 2], np.array([0.0]), np.zeros(0)]
-)
+@for_each("value", [2, -1, 0.0, True, "1", None, [0, 2], np.array([0.0]), np.zeros(0)])
 def test_what_is_no_category_is_refused(value: Any) -> None:
     """Only whole numbers of a category are taken."""
     with pytest.raises(InvalidData):
         RandomizedResponse(1)(value)
 
 
-@pytest.mark.parametrize("categories", [1, 0, -2, 2.0, True, "3", None])
+@for_each("categories", [1, 0, -2, 2.0, True, "3", None])
 def test_senseless_categories_are_refused(categories: Any) -> None:
     """Fewer than two categories leave nothing to say."""
     with pytest.raises(InvalidParameter, match="categories"):

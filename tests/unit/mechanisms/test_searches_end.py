@@ -6,9 +6,10 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter
+from tests.batches import for_each, sampled
 
 
-@pytest.mark.parametrize("l0", [1, 999_999, 10**6, 10**9, 10**12])
+@for_each("l0", [1, 999_999, 10**6, 10**9, 10**12])
 def test_as_many_keys_as_one_likes(l0: int) -> None:
     """All new keys but one leave 1 / l0 of delta: a search that keeps less is met."""
     loss = sd.ApproxDP(1, "1e-6")
@@ -28,9 +29,9 @@ def test_a_question_about_very_many_groups_has_a_price() -> None:
     assert sd.ApproxDP(1, "1e-6").admits(price.loss)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("dtype", ["f64", "i64"])
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each("dtype", ["f64", "i64"])
+@for_each(
     ("epsilon", "delta"), [("1e-4", "1e-6"), ("0.001", "1e-50"), ("0.01", "1e-300")]
 )
 def test_small_losses_are_met(epsilon: str, delta: str, dtype: Any) -> None:
@@ -40,22 +41,21 @@ def test_small_losses_are_met(epsilon: str, delta: str, dtype: Any) -> None:
     assert loss.admits(fitted.map((1, 1, 1)))
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    "loss", [sd.ApproxDP("1e-300", "1e-6"), sd.ApproxDP(0, "1e-6")]
-)
-@pytest.mark.parametrize("dtype", ["f64", "i64"])
+@sampled(1)
+@for_each("loss", [sd.ApproxDP("1e-300", "1e-6"), sd.ApproxDP(0, "1e-6")])
+@for_each("dtype", ["f64", "i64"])
 def test_what_cannot_be_met_is_refused(loss: Any, dtype: Any) -> None:
     """Beyond what doubles search the refusal names the loss, and nothing hangs."""
     with pytest.raises(InvalidParameter, match=r"^(loss|delta|dtype) "):
         sd.GaussianThreshold.for_loss(loss, (3, 2, 1), dtype=dtype)
 
 
-@pytest.mark.parametrize(
+@sampled(1, 3)
+@for_each(
     "bounds",
     [(1, 1, 1), (1, 3, 3), (3, "sqrt(3)", 1), (2, 2, 2), (30, "sqrt(30)", 1)],
 )
-@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1e-6"), (4, "1e-3")])
+@for_each(("epsilon", "delta"), [(1, "1e-6"), (4, "1e-3")])
 @pytest.mark.slow
 def test_integers_need_hardly_more_noise_than_floats(
     bounds: Any, epsilon: int, delta: str

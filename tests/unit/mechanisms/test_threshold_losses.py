@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import sordino as sd
 from sordino.losses.thresholded import JointLoss
+from tests.batches import for_each, sampled
 
 REACH = 400
 HUGE = 10**6
@@ -57,8 +58,8 @@ def true_delta(
 SPLITS = [(b, c) for b in range(3) for c in range(3 - b)]
 
 
-@pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
-@pytest.mark.parametrize(("scale", "level"), [(1.0, 3), (1.5, 6), (0.75, 2)])
+@for_each("kind", ["Laplace", "Gaussian"])
+@for_each(("scale", "level"), [(1.0, 3), (1.5, 6), (0.75, 2)])
 def test_curve_against_enumeration(kind: str, scale: float, level: int) -> None:
     """For every split of two keys into new, vanished and kept, the curve is not below.
 
@@ -100,7 +101,8 @@ def test_small_counts_stay_below_the_curve() -> None:
             assert true_delta(pairs, epsilon) <= float(loss.delta_at(epsilon)) + 1e-12
 
 
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each(
     ("mechanism", "distance"),
     [
         (sd.LaplaceThreshold(1, 15), (1, 1, 1)),
@@ -110,7 +112,6 @@ def test_small_counts_stay_below_the_curve() -> None:
     ],
     ids=str,
 )
-@pytest.mark.sampled(1)
 def test_curve_is_a_curve(mechanism: Any, distance: Any) -> None:
     """Delta falls with epsilon to the headline's delta, and epsilon_at inverts it."""
     loss = mechanism.map(distance)
@@ -151,7 +152,7 @@ FORMS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("options", FORMS, ids=str)
+@for_each("options", FORMS, ids=str)
 @given(target=TARGETS, distance=DISTANCES)
 def test_laplace_for_loss(options: Any, target: Any, distance: Any) -> None:
     """The fitted map is within the target, and a smaller threshold is not."""
@@ -160,7 +161,7 @@ def test_laplace_for_loss(options: Any, target: Any, distance: Any) -> None:
     assert fitted.map(distance).epsilon == target[0]
 
 
-@pytest.mark.parametrize("options", FORMS, ids=str)
+@for_each("options", FORMS, ids=str)
 @given(target=TARGETS, distance=DISTANCES)
 def test_gaussian_for_zcdp(options: Any, target: Any, distance: Any) -> None:
     """The fitted map has the rho asked for, and a smaller threshold is not within."""
@@ -180,9 +181,9 @@ def check_fit(fitted: Any, budget: Any, distance: Any) -> None:
         assert nearer > budget.delta * (1 - Fraction(1, 10**9))
 
 
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("options", [{}, {"dtype": "i32"}], ids=str)
 @settings(max_examples=8)
-@pytest.mark.parametrize("options", [{}, {"dtype": "i32"}], ids=str)
 @given(target=TARGETS, keys=st.sampled_from([1, 2, 9, 40]))
 def test_gaussian_for_approximate_dp(options: Any, target: Any, keys: int) -> None:
     """The fitted joint curve is within (epsilon, delta)."""
@@ -191,7 +192,7 @@ def test_gaussian_for_approximate_dp(options: Any, target: Any, keys: int) -> No
     assert budget.admits(fitted.map(distance))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("keys", "scale", "threshold"),
     [(1, 4.225, 21.09), (10, 13.37, 70.5), (100, 42.3, 239)],
 )
@@ -214,7 +215,7 @@ def test_for_loss_is_quick() -> None:
         assert time.process_time() - start < 20 * 0.02
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "distance", "options", "named"),
     [
         (sd.ApproxDP(1, 0), (1, 1, 1), {}, "loss"),
@@ -238,7 +239,7 @@ def test_what_cannot_be_fitted(
             maker.for_loss(loss, distance, **options)
 
 
-@pytest.mark.parametrize("bounds", [(3, 2, 2), (2, "sqrt(3)", 2), (3, 3, 3)])
+@for_each("bounds", [(3, 2, 2), (2, "sqrt(3)", 2), (3, 3, 3)])
 def test_kept_integers_cost_what_a_step_of_each_costs(
     bounds: tuple[Any, ...],
 ) -> None:

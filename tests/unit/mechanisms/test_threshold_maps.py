@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import sordino as sd
 from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
 from sordino.numbers import up
+from tests.batches import for_each, sampled
 
 VECTORS = Path(__file__).parents[2] / "vectors/threshold_maps.json"
 ROWS = json.loads(VECTORS.read_text(encoding="utf-8"))["rows"]
@@ -69,7 +70,7 @@ def close(ours: Fraction, true: Fraction, least_step: Fraction) -> bool:
     return bool(true - lost_digits <= ours <= most)
 
 
-@pytest.mark.parametrize("row", COMPUTED, ids=[row["id"] for row in COMPUTED])
+@for_each("row", COMPUTED, ids=[row["id"] for row in COMPUTED])
 def test_true_delta_and_loss(row: dict[str, Any]) -> None:
     """The map is never below the truth and within 1e-12 of it; sound rows bound it."""
     if row["threshold"] == 0:
@@ -88,9 +89,7 @@ def test_true_delta_and_loss(row: dict[str, Any]) -> None:
             assert up(spent) <= float(row["out"][0])
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in ROWS if not row["ok"]], ids=itemgetter("id")
-)
+@for_each("row", [row for row in ROWS if not row["ok"]], ids=itemgetter("id"))
 def test_what_others_refuse(row: dict[str, Any]) -> None:
     """What the reference refuses is refused, or is a large delta, or needs no bound."""
     d_in: Any = tuple(float(x) if x == "nan" else x for x in row["d_in"])
@@ -114,8 +113,8 @@ def test_seed_page() -> None:
     assert mirrored.delta == whole.delta
 
 
-@pytest.mark.parametrize("keys", [1, 7, 10**6, 10**18])
-@pytest.mark.parametrize("level", [30, 300, 690])
+@for_each("keys", [1, 7, 10**6, 10**18])
+@for_each("level", [30, 300, 690])
 def test_delta_keeps_its_digits(keys: int, level: int) -> None:
     """Down to 1e-300 and up to 10**18 keys delta is the true one, rounded up."""
     import mpmath  # noqa: PLC0415 an oracle of this test alone
@@ -138,10 +137,10 @@ MAKERS: dict[str, Callable[..., AbstractThresholdMechanism]] = {
 OPTIONS: list[dict[str, Any]] = [{}, {"dtype": "i32"}, {"granularity": -1}]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kind", MAKERS)
+@sampled(2)
+@for_each("options", OPTIONS, ids=str)
+@for_each("kind", MAKERS)
 @given(l0=st.integers(1, 50), whole=SIZES, linf=SIZES, more=st.tuples(MORE, MORE, MORE))
-@pytest.mark.sampled(2)
 def test_monotone_in_distance(
     options: Any, kind: str, l0: int, whole: Any, linf: Any, more: Any
 ) -> None:
@@ -160,8 +159,8 @@ def parameter(headline: Any) -> Any:
     return known.rho if isinstance(known.epsilon, float) else known.epsilon
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kind", MAKERS)
+@for_each("options", OPTIONS, ids=str)
+@for_each("kind", MAKERS)
 @given(scale=SIZES, more=MORE, threshold=st.integers(2, 40), further=st.integers(0, 20))
 def test_monotone_in_noise_and_threshold(
     options: Any, kind: str, scale: Any, more: Any, threshold: int, further: int
@@ -194,7 +193,7 @@ def test_threshold_within_reach() -> None:
     assert deltas == pytest.approx([math.exp(-1) / 2, 0.5, 1 - math.exp(-1) / 2])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("distance", "named"),
     [
         ((1, 1), "d_in"),
@@ -218,14 +217,14 @@ def test_bad_distances(distance: Any, named: str) -> None:
         sd.LaplaceThreshold(1, 10).map(distance)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), True, 0, -1, None, "x"])
+@for_each("bad", [float("nan"), float("inf"), True, 0, -1, None, "x"])
 def test_bad_scales(bad: Any) -> None:
     """A scale that is none is refused by name."""
     with pytest.raises(sd.errors.InvalidParameter, match=r"^scale "):
         sd.LaplaceThreshold(bad, 10)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bad", "dtype"),
     [
         (float("nan"), "f64"),

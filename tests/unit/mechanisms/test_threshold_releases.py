@@ -12,6 +12,7 @@ from scipy import stats
 import sordino as sd
 from sordino.noise.numbers import FLOATS, INTEGERS
 from sordino.noise.threshold.mechanism import AbstractThresholdMechanism
+from tests.batches import for_each, sampled
 from tests.statistics import FALSE_ALARM, alike
 
 KEYS = 200_000
@@ -53,8 +54,8 @@ def released(mechanism: AbstractThresholdMechanism, value: float, keys: int) -> 
     return mechanism((np.arange(keys), np.full(keys, value, kind)))
 
 
-@pytest.mark.parametrize(("kind", "dtype", "grid", "sign"), CASES)
-@pytest.mark.sampled(5)
+@sampled(5)
+@for_each(("kind", "dtype", "grid", "sign"), CASES)
 def test_measured_delta(kind: str, dtype: str, grid: int | None, sign: int) -> None:
     """Keys of one contributor pass with the stated chance, and with no mutant's."""
     mechanism = MAKERS[kind](sign * LEVEL, dtype=dtype, granularity=grid)
@@ -73,8 +74,8 @@ def test_measured_delta(kind: str, dtype: str, grid: int | None, sign: int) -> N
         assert not plausible(passed, KEYS, chance(kind, step, wrong)), "off by one"
 
 
-@pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize("options", [{}, {"dtype": "i32"}], ids=str)
+@for_each("kind", MAKERS)
+@for_each("options", [{}, {"dtype": "i32"}], ids=str)
 def test_measured_delta_of_several_keys(kind: str, options: dict[str, Any]) -> None:
     """One of l0 new keys appears with the stated delta, not with that of one key."""
     mechanism, l0 = MAKERS[kind](LEVEL + 1, **options), 5
@@ -155,14 +156,14 @@ def test_order_of_input_tells_nothing() -> None:
     assert alike(straight + kinds, sorted_by_value + kinds)
 
 
-@pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize(
+@sampled(4)
+@for_each("kind", MAKERS)
+@for_each(
     "options",
     [{}, {"dtype": "f32"}, {"dtype": "i16"}, {"granularity": -1}],
     ids=str,
 )
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.sampled(4)
+@for_each("sign", [1, -1])
 def test_absent_keys_have_the_law_of_noised_zeros(
     kind: str, options: dict[str, Any], sign: int
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.numbers import exact, up
+from tests.batches import for_each
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 TUMULT: dict[str, Callable[[Any], Any]] = {
@@ -39,7 +40,7 @@ def number(text: str) -> Any:
     )
 
 
-@pytest.mark.parametrize(("build", "row"), rows("privacy_function"))
+@for_each(("build", "row"), rows("privacy_function"))
 def test_maps_are_exactly_the_closed_forms(
     build: Callable[[Any], Any], row: dict[str, Any]
 ) -> None:
@@ -54,7 +55,7 @@ def test_maps_are_exactly_the_closed_forms(
     assert ours == (math.inf if expected == "oo" else number(expected))
 
 
-@pytest.mark.parametrize(("build", "row"), rows("inverse_cdf"))
+@for_each(("build", "row"), rows("inverse_cdf"))
 def test_quantiles(build: Callable[[Any], Any], row: dict[str, Any]) -> None:
     """Quantiles agree to 1e-9; at the jumps of integer laws, with exact arithmetic.
 
@@ -105,7 +106,7 @@ def build_plain(row: dict[str, Any]) -> Any:
     return kind(scale=scale, dtype=row["T"], **grid)
 
 
-@pytest.mark.parametrize("row", plain_rows())
+@for_each("row", plain_rows())
 def test_plain_maps(row: dict[str, Any]) -> None:
     """Our loss, rounded up, is at least the truth and at most the reference's."""
     mechanism = build_plain(row)

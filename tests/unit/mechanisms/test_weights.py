@@ -1,11 +1,11 @@
 """Weights of bins: whole, monotone, heavier for round numbers, and invertible."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sordino.noise.bin_counts import AbstractWeights, EvenWeights, RoundWeights, weights
+from tests.batches import for_each
 
 GRIDS: dict[str, AbstractWeights] = {
     "even": EvenWeights(1000),
@@ -16,7 +16,7 @@ GRIDS: dict[str, AbstractWeights] = {
     "of tiny units": RoundWeights(-7, -200, 1 << 40),
     "of integers": RoundWeights(-3, 0, 1 << 20),
 }
-every_grid = pytest.mark.parametrize("grid", GRIDS.values(), ids=GRIDS)
+every_grid = for_each("grid", GRIDS.values(), ids=GRIDS)
 
 
 @every_grid

@@ -7,6 +7,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.office.notebook.magics import read_arguments
+from tests.batches import for_each
 
 TEXT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -83,7 +84,7 @@ def test_several_groupings_are_one_price_and_one_table() -> None:
     assert len(shell.user_ns["session"].history()) == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "budget"),
     [
         ("", None),
@@ -99,7 +100,7 @@ def test_budgets(line: str, budget: sd.Budget | None) -> None:
     assert read_arguments(line).budget == budget
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("line", "error", "words"),
     [
         ("clinic", UnknownName, "no variable 'clinic'"),

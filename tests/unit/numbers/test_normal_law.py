@@ -22,6 +22,7 @@ from sordino.numbers.normal import (
     scaled_normal_tail,
 )
 from sordino.numbers.rounding import precision
+from tests.batches import for_each
 
 PLACES = 22
 pytestmark = pytest.mark.usefixtures("digits")
@@ -148,7 +149,7 @@ def test_quantiles_are_the_inverse() -> None:
     np.testing.assert_array_equal(ends, [-np.inf, np.inf, np.nan])
 
 
-@pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 6.0])
+@for_each("mu", [1e-3, 0.1, 1.0, 6.0])
 def test_near_deltas_are_near(mu: float) -> None:
     """Of both signs of epsilon, and 0 without noise to tell apart."""
     epsilon = np.linspace(0, 4, 41)
@@ -163,7 +164,7 @@ def test_near_deltas_are_near(mu: float) -> None:
     np.testing.assert_array_equal(none, [-math.expm1(-1), 0.0, 0.0])
 
 
-@pytest.mark.parametrize("mu", [0.01, 1.0, 5.0])
+@for_each("mu", [0.01, 1.0, 5.0])
 def test_masses_of_the_gaussian_law_are_within_its_margin(mu: float) -> None:
     """The tails that cells add up to, on both sides, are within half of the margin."""
     law = GaussianLaw(mu)

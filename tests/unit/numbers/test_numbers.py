@@ -30,6 +30,7 @@ from sordino.numbers import (
     total,
     up,
 )
+from tests.batches import for_each
 
 SIZES = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6)
 EXTREMES = st.builds(
@@ -40,7 +41,7 @@ EXTREMES = st.builds(
 ROOTS = st.one_of(SIZES.map(sqrt), SIZES.map(lambda size: sqrt(sqrt(size))))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given_value", "meaning"),
     [
         (3, Fraction(3)),
@@ -126,8 +127,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
-@pytest.mark.parametrize("read", [exact, positive, probability])
+@for_each("bad", BAD.values(), ids=BAD)
+@for_each("read", [exact, positive, probability])
 def test_refuses_by_name(read: Callable[..., Exact], bad: object) -> None:
     """What is no finite number is refused, with the argument's name and a remedy."""
     with pytest.raises(InvalidParameter, match=r"(?s)^scale .*, got .*\.$") as refusal:
@@ -135,7 +136,7 @@ def test_refuses_by_name(read: Callable[..., Exact], bad: object) -> None:
     assert refusal.value.name == "scale"
 
 
-@pytest.mark.parametrize("value", [0, -1, "-1", "0.0", -0.0])
+@for_each("value", [0, -1, "-1", "0.0", -0.0])
 def test_positive_refuses_what_is_not(value: object) -> None:
     """Zero and below are refused with a value that would do (B001, B002)."""
     with pytest.raises(InvalidParameter, match=r"scale must be positive.*Try scale=1"):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import sordino as sd
 from sordino.losses.budgets.limits import filter_for
 from sordino.numbers import number_text, rounded_up, shortest, up
+from tests.batches import for_each
 
 DOORS: dict[str, Callable[[Any], Any]] = {
     "epsilon": sd.PureDP,
@@ -40,15 +41,15 @@ DOORS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
-@pytest.mark.parametrize("float_", [0.1, np.float64(0.1), np.float32(0.1)])
+@for_each("door", DOORS.values(), ids=DOORS)
+@for_each("float_", [0.1, np.float64(0.1), np.float32(0.1)])
 def test_a_tenth_is_a_tenth(door: Callable[[Any], Any], float_: Any) -> None:
     """A float means what its text means, a rational and a decimal too."""
     tenth = door("0.1")
     assert door(float_) == door(Decimal("0.1")) == door(Fraction(1, 10)) == tenth
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("one", "whole"),
     [
         (sd.PureDP(0.1), sd.PureDP(1)),

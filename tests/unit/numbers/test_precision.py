@@ -30,6 +30,7 @@ from sordino.noise.threshold.mechanism import any_passes
 from sordino.numbers import up
 from sordino.numbers.formatting import format_number
 from sordino.numbers.rounding import enclose, precision
+from tests.batches import for_each
 
 KEYS = sd.GaussianThreshold(scale=3, threshold=9)
 ANSWERS: dict[str, Callable[[], Any]] = {
@@ -67,8 +68,8 @@ WRITTEN: dict[str, Callable[[], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.parametrize(
+@for_each("name", WRITTEN)
+@for_each(
     "found",
     [
         Context(prec=1, traps=[Inexact, Rounded, Subnormal]),
@@ -84,8 +85,8 @@ def test_nobodys_decimals_change_a_word(name: str, found: Context) -> None:
 
 
 @pytest.mark.usefixtures("_fresh")
-@pytest.mark.parametrize("name", ANSWERS)
-@pytest.mark.parametrize("bits", [2, 12, 3000])
+@for_each("name", ANSWERS)
+@for_each("bits", [2, 12, 3000])
 def test_nobodys_precision_changes_an_answer(name: str, bits: int) -> None:
     """Whatever precision is found, the answer is the same, and the precision stays."""
     expected = ANSWERS[name]()

@@ -16,6 +16,7 @@ from sordino.office.html.odds import Odds, of_hundred, people_picture
 from sordino.office.html.page import document, look, read_language
 from sordino.office.html.small_pictures import scale_around
 from sordino.office.report.story import Banded, band, band_table
+from tests.batches import for_each
 
 ENGLISH = read_language("en")
 EVIL = "<script>alert('x')</script>&\"\n\u202e"
@@ -82,7 +83,7 @@ def test_a_document_takes_nothing_from_anywhere() -> None:
     assert look() in page
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("bound", "alarms", "size", "most"),
     [
         (PureDP(1), 5, 5, 97),
@@ -115,7 +116,7 @@ def test_of_hundred_never_understate(share: Fraction) -> None:
     assert 100 * share <= number < 100 * share + 1
 
 
-@pytest.mark.parametrize("loss", [PureDP(9), ApproxDP(1, "0.995"), PureDP(math.inf)])
+@for_each("loss", [PureDP(9), ApproxDP(1, "0.995"), PureDP(math.inf)])
 def test_no_picture_where_nothing_is_promised(loss: PureDP) -> None:
     """A hundred of a hundred is never drawn."""
     assert not Odds(loss).promises

@@ -4,14 +4,13 @@ import json
 from importlib.resources import files
 from typing import Any, Final
 
-import pytest
-
 from sordino.losses.closed import ZCDP, ApproxDP
 from sordino.losses.loss import Loss, PureDP
 from sordino.office.html.odds import FALSE_ALARMS, Odds
 from sordino.office.html.page import language_codes, read_language
 from sordino.office.report.proof import beside_page, deployments
 from sordino.office.report.story import Story
+from tests.batches import for_each
 
 LISTED: Final = json.loads(
     (files("sordino.office.report") / "public_deployments.json").read_text("utf-8")
@@ -27,7 +26,7 @@ def worst_case(stated: dict[str, str]) -> Loss:
     return PureDP(stated["epsilon"])
 
 
-@pytest.mark.parametrize("stated", LISTED, ids=[each["name"] for each in LISTED])
+@for_each("stated", LISTED, ids=[each["name"] for each in LISTED])
 def test_a_number_is_the_worst_case_of_what_is_stated(stated: dict[str, Any]) -> None:
     """At 5 false alarms of 100, rounded up: none looks better than it says."""
     assert Odds(worst_case(stated)).finds(FALSE_ALARMS) == stated["found"]
@@ -39,7 +38,7 @@ def story(loss: Loss, **more: Any) -> Story:
     return Story("clinic", loss, ("",), **empty, **more)
 
 
-@pytest.mark.parametrize("code", language_codes())
+@for_each("code", language_codes())
 def test_every_publication_stands_with_its_unit(code: str) -> None:
     """All twenty and the own one, each with what one unit of it is."""
     language = read_language(code)

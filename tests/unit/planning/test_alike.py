@@ -8,6 +8,7 @@ import sordino as sd
 from sordino.plan import bundle
 from sordino.plan.candidates import plans
 from sordino.plan.purchase import best_of
+from tests.batches import for_each
 
 NAMES: Final = [f"x{place}" for place in range(6)]
 BUDGET: Final = sd.ApproxDP(20_000, "1e-6")
@@ -67,7 +68,7 @@ ALIKE: Final[dict[str, tuple[dict[str, Any], dict[str, Any], int]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ALIKE)
+@for_each("name", ALIKE)
 def test_plans_are_alike_by_what_prices_follow_from(name: str) -> None:
     """Columns and expressions make no kind of their own; changes and patterns do."""
     first, second, expected = ALIKE[name]

@@ -21,6 +21,7 @@ from sordino.errors import (
     SessionMoved,
     SordinoError,
 )
+from tests.batches import for_each
 from tests.refusals import (
     BUDGET,
     COUNT,
@@ -224,7 +225,7 @@ def opened(tables: Any) -> sd.Session:
     return sd.Session(tables, BUDGET)
 
 
-@pytest.mark.parametrize("name", OPENINGS)
+@for_each("name", OPENINGS)
 def test_senseless_sessions_are_refused(name: str) -> None:
     """Typed, naming the argument, with a remedy, and silent about private cells."""
     call, words = OPENINGS[name]
@@ -237,7 +238,7 @@ def test_senseless_sessions_are_refused(name: str) -> None:
     assert_silent(caught.value)
 
 
-@pytest.mark.parametrize("leave", [pickle.dumps, copy.copy, copy.deepcopy])
+@for_each("leave", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_sessions_do_not_leave_their_process(leave: Callable[[Any], Any]) -> None:
     """A pickle or a copy of a session would spend its budget again."""
     held = session()
@@ -266,7 +267,7 @@ def refuse_strangers(held: sd.Session) -> None:
             call()
 
 
-@pytest.mark.parametrize("shown", [repr, str, lambda one: repr(vars(one))])
+@for_each("shown", [repr, str, lambda one: repr(vars(one))])
 def test_sessions_show_no_cell(shown: Callable[[Any], str]) -> None:
     """What a session says of itself and its prices holds no private text."""
     held = session()

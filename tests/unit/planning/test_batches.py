@@ -13,6 +13,7 @@ from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.loss import Budget
 from sordino.plan import bundle
 from sordino.plan.purchase import best_of
+from tests.batches import for_each
 
 ROWS: Final = {"ward": ["A", "B"] * 40, "days": [2, 5] * 40, "cost": [1.5, 9.0] * 40}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
@@ -77,7 +78,7 @@ def test_any_mixture_is_within_the_budget_and_errs_no_more(names: list[str]) -> 
     assert batch._bundle.score <= one_by_one(names) + 1e-9
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
+@for_each("budget", BUDGETS)
 def test_every_budget_is_shared(budget: str) -> None:
     """Whatever the budget, the loss of all is within, and it is charged as asked."""
     limit: Any = BUDGETS[budget]
@@ -95,7 +96,7 @@ def test_every_budget_is_shared(budget: str) -> None:
         opened.release(REQUESTS["count"], limit)
 
 
-@pytest.mark.parametrize("count", [4, 10, 50])
+@for_each("count", [4, 10, 50])
 def test_many_gaussian_answers_gain(count: int) -> None:
     """Sums of squares grow slower: each gets more than 1, nearly the root of count."""
     batch = session().price_all(named(["gaussian"] * count), WHOLE)
@@ -214,7 +215,7 @@ def test_a_batch_is_priced_soon() -> None:
     assert time.process_time() - before < 5
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong", [{}, [REQUESTS["count"]], {"n": VISITS}, {"n": 5}, {5: REQUESTS["count"]}]
 )
 def test_what_is_no_batch_is_refused(wrong: Any) -> None:

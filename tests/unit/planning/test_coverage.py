@@ -27,6 +27,7 @@ from sordino.query.nodes import Question, Source, Unreadable
 from sordino.release.answer import Answer
 from sordino.release.storage import answer_bytes, read_answer
 from sordino.session.tables import open_catalog
+from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT, in_duckdb_order
 
 VISITS: Final = pa.table({
@@ -62,7 +63,7 @@ def told(engine: AbstractEngine, query: Any, unit: Any = PERSON) -> dict[str, in
     return dict(zip(map(str, counts), exact_counts(counts, answers), strict=True))
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_what_is_counted(engine: str) -> None:
     """People with unreadable cells, people above limits, rows outside of bounds."""
     query = (
@@ -90,7 +91,7 @@ def test_what_is_counted(engine: str) -> None:
     }
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_rows_are_counted_where_rows_are_protected(engine: str) -> None:
     """Rows with unreadable cells, also those that a filter loses for it."""
     query = sd.table("visits").filter(sd.col("days") > 0)
@@ -104,7 +105,7 @@ def test_rows_are_counted_where_rows_are_protected(engine: str) -> None:
     }
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_keys_that_a_join_truncates(engine: str) -> None:
     """A private join of rows counts the keys of each side that lose rows."""
     query = sd.table("visits").join_private(
@@ -119,10 +120,10 @@ def test_keys_that_a_join_truncates(engine: str) -> None:
     }
 
 
-@pytest.mark.parametrize("limit", [1, 2, 4])
-@pytest.mark.parametrize("groups", [(), ("ward",), ("ward", "person")])
-@pytest.mark.parametrize("per", [("person",), ("person", "ward"), ("ward",)])
-@pytest.mark.sampled(5)
+@sampled(5)
+@for_each("limit", [1, 2, 4])
+@for_each("groups", [(), ("ward",), ("ward", "person")])
+@for_each("per", [("person",), ("person", "ward"), ("ward",)])
 def test_engines_agree_on_what_is_crowded(
     per: tuple[str, ...], groups: tuple[str, ...], limit: int
 ) -> None:
@@ -140,9 +141,9 @@ def test_engines_agree_on_what_is_crowded(
     assert answers[2] == [((1, len(answers[0])),)]
 
 
-@pytest.mark.parametrize("budget", BUDGETS.values(), ids=list(BUDGETS))
-@pytest.mark.parametrize("noise", [None, "laplace", "gaussian"])
-@pytest.mark.parametrize("keys", [sd.KeySet.from_dict({"ward": ["A", "B"]}), "ward"])
+@for_each("budget", BUDGETS.values(), ids=list(BUDGETS))
+@for_each("noise", [None, "laplace", "gaussian"])
+@for_each("keys", [sd.KeySet.from_dict({"ward": ["A", "B"]}), "ward"])
 def test_coverage_is_within_the_budget(budget: Budget, noise: Any, keys: Any) -> None:
     """Counts take part of the budget, whatever it is, and no more."""
     if noise == "gaussian" and isinstance(budget, sd.PureDP):
@@ -201,7 +202,7 @@ def test_weights_and_names() -> None:
         table.agg(n=sd.count(), weights={"coverage": 2})
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_a_release_tells_its_coverage(engine: Any, tmp_path: Any) -> None:
     """The counts stand in texts, pages and files, and come back for the same key."""
     table = sd.PrivateTable(VISITS, protects=PERSON, columns=KINDS)

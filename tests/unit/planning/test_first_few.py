@@ -7,6 +7,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 from sordino.losses.loss import Budget
+from tests.batches import for_each, sampled
 
 PAGES: Final = {
     "person": [person for person in range(400) for _ in range(5)],
@@ -33,10 +34,10 @@ def opened(protects: Any = None, **more: Any) -> sd.Session:
     return sd.Session({"views": sd.PrivateTable(PAGES, protects=unit)}, limit, **more)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("groups", [UNKNOWN, KNOWN], ids=["unknown", "known"])
+@sampled(1)
+@for_each("engine", ["duckdb", "memory"])
+@for_each("groups", [UNKNOWN, KNOWN], ids=["unknown", "known"])
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
-@pytest.mark.sampled(1)
 def test_the_first_are_told_in_order(groups: Any, engine: Any) -> None:
     """The largest groups come first, with ranks, and their values if asked."""
     request = groups.top(3, by=sd.count(), n=sd.count(), time=sd.sum("time", 0, 4))
@@ -81,9 +82,9 @@ VALUES: Final[list[dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
-@pytest.mark.parametrize("values", VALUES, ids=lambda values: ",".join(values))
-@pytest.mark.sampled(2)
+@sampled(2)
+@for_each("budget", BUDGETS, ids=repr)
+@for_each("values", VALUES, ids=lambda values: ",".join(values))
 def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) -> None:
     """Every budget pays for known keys, and what is charged is within it."""
     if values.get("noise") and budget in {sd.PureDP(1), sd.Advantage("0.1")}:
@@ -93,9 +94,9 @@ def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) ->
     assert budget.admits(price.loss)
 
 
-@pytest.mark.parametrize("budget", BUDGETS[:2], ids=repr)
-@pytest.mark.parametrize("values", VALUES, ids=lambda values: ",".join(values))
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("budget", BUDGETS[:2], ids=repr)
+@for_each("values", VALUES, ids=lambda values: ",".join(values))
 def test_unknown_keys_need_a_delta(budget: Any, values: dict[str, Any]) -> None:
     """With one they are priced within it, without one they are refused."""
     session = opened()

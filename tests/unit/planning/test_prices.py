@@ -3,14 +3,13 @@
 from fractions import Fraction
 from typing import Any, Final
 
-import pytest
-
 import sordino as sd
 from sordino.losses.loss import Budget
 from sordino.numbers import total
 from sordino.plan.candidates import plans
 from sordino.plan.price import Price
 from sordino.plan.purchase import purchase_of
+from tests.batches import for_each
 
 VISITS: Final = {"ward": ["A"], "days": [2], "cost": [1.5], "person": ["x"]}
 KEYS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
@@ -49,8 +48,8 @@ def priced(
     return session().price(query.agg(**asked, **given), budget)
 
 
-@pytest.mark.parametrize("budget", BUDGETS.values(), ids=list(BUDGETS))
-@pytest.mark.parametrize("choices", [{}, CHOICES], ids=["noise", "noise and choices"])
+@for_each("budget", BUDGETS.values(), ids=list(BUDGETS))
+@for_each("choices", [{}, CHOICES], ids=["noise", "noise and choices"])
 def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -> None:
     """Whatever the budget, the loss of all parts together is within it."""
     found = priced(ADDITIVE | choices, budget)
@@ -63,8 +62,8 @@ def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -
         assert budget.admits(found.loss)
 
 
-@pytest.mark.parametrize("name", ["approximate", "approximately concentrated"])
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@for_each("name", ["approximate", "approximately concentrated"])
+@for_each("noise", ["laplace", "gaussian"])
 def test_unknown_keys_are_within_the_budget(name: str, noise: Any) -> None:
     """With keys to be found the joint loss is within the budget, in either family."""
     found = priced(ADDITIVE, BUDGETS[name], "ward", noise=noise)
@@ -139,7 +138,7 @@ def test_a_mean_beside_an_answer_of_one_form_is_a_pair_all_the_same() -> None:
     assert found.noise["cost"] == (sd.Laplace(800),)
 
 
-@pytest.mark.parametrize("groups", [1, 4, 100])
+@for_each("groups", [1, 4, 100])
 def test_keys_alone_take_the_lower_threshold(groups: int) -> None:
     """Of the ways to show keys the one is bought that shows those of fewer rows."""
     query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))

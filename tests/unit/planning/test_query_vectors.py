@@ -13,6 +13,7 @@ import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.loss import Budget
 from sordino.plan.price import Price, price_request
+from tests.batches import for_each, sampled
 from tests.vector_queries import UNITS, asked, catalog, numbers
 
 ROWS: Final = json.loads(
@@ -119,8 +120,8 @@ def close(ours: list[Any], theirs: list[float]) -> bool:
     )
 
 
-@pytest.mark.parametrize("place", sorted(set(range(len(ROWS))) - set(ABSENT)))
-@pytest.mark.sampled(57)
+@sampled(57)
+@for_each("place", sorted(set(range(len(ROWS))) - set(ABSENT)))
 def test_noise_is_that_of_the_vectors_or_differs_for_a_reason(place: int) -> None:
     """Every scale, variance and rate is equal, or stands in the table with a reason."""
     row = ROWS[place]

@@ -7,6 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
+from tests.batches import for_each
 
 BUDGET: Final = sd.ApproxDP(1, "1e-6")
 WARDS: Final = sd.KeySet.from_dict({"ward": list("ABCDEFGH"), "month": range(1, 9)})
@@ -24,10 +25,8 @@ def opened(budget: Any = BUDGET) -> sd.Session:
     return sd.Session({"visits": rows}, budget, engine="memory")
 
 
-@pytest.mark.parametrize("weights", [None, "cells", {"cells": 3}, {"cells": 1}])
-@pytest.mark.parametrize(
-    "budget", [BUDGET, sd.PureDP(1), sd.ZCDP("1/8"), sd.GaussianDP("1/4")]
-)
+@for_each("weights", [None, "cells", {"cells": 3}, {"cells": 1}])
+@for_each("budget", [BUDGET, sd.PureDP(1), sd.ZCDP("1/8"), sd.GaussianDP("1/4")])
 def test_a_budget_covers_its_shares(weights: Any, budget: Any) -> None:
     """Shares add up to 1, and what is charged is within the budget."""
     batch = opened(budget).price_all(TABLES, budget, weights=weights)
@@ -78,7 +77,7 @@ def test_weights_are_part_of_what_is_asked() -> None:
         session.release_all(TABLES, BUDGET, key="a")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("weights", "error", "message"),
     [
         ({"others": 1}, UnknownName, "others"),

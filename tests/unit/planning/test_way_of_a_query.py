@@ -6,9 +6,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-import pytest
-
 import sordino as sd
+from tests.batches import for_each
 
 SOURCE: Final = str(Path(sd.__file__).parent)
 ROWS: Final[dict[str, list[Any]]] = {
@@ -54,7 +53,7 @@ def calls(query: Any) -> Counter[str]:
     return seen
 
 
-@pytest.mark.parametrize("question", MOST)
+@for_each("question", MOST)
 def test_a_release_is_a_short_way(question: str) -> None:
     """One release and one choice of a purchase; no detour of thousands of calls."""
     query, most = MOST[question]

@@ -13,6 +13,7 @@ from sordino.errors import InvalidPolicy, PolicyRefusal
 from sordino.ledger.file_format import hash_bytes
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.policy_file import Policy, read_rules
+from tests.batches import for_each
 from tests.policies import (
     HALF,
     OFFICER,
@@ -62,7 +63,7 @@ WRONG: Final = {
 """What a policy cannot mean, and what is said."""
 
 
-@pytest.mark.parametrize("text", list(WRONG), ids=[str(n) for n in range(len(WRONG))])
+@for_each("text", list(WRONG), ids=[str(n) for n in range(len(WRONG))])
 def test_what_cannot_be_meant_is_refused_at_its_place(text: str) -> None:
     """Nothing of it is taken for said; the text of the refusal can be read."""
     with pytest.raises(InvalidPolicy) as no:
@@ -146,7 +147,7 @@ SPOILED: Final[dict[str, Callable[[Path], object]]] = {
 """What becomes of a signed file."""
 
 
-@pytest.mark.parametrize("how", list(SPOILED))
+@for_each("how", list(SPOILED))
 def test_a_spoiled_file_is_refused(how: str, tmp_path: Path) -> None:
     """For any change of it; no ledger adopts it, and none is charged."""
     path = signed(tmp_path / "policy.toml", STRICT)
@@ -156,7 +157,7 @@ def test_a_spoiled_file_is_refused(how: str, tmp_path: Path) -> None:
     assert no.value.place
 
 
-@pytest.mark.parametrize("path", [None, 7, b"\0", "\0", "", [], "\ud800"])
+@for_each("path", [None, 7, b"\0", "\0", "", [], "\ud800"])
 def test_what_is_no_path_is_refused(path: Any) -> None:
     """It is typed."""
     with pytest.raises(InvalidPolicy):

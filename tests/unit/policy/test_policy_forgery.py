@@ -12,6 +12,7 @@ from sordino.ledger.file_format import hash_bytes
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Log
 from sordino.ledger.policy_rules import Usage
+from tests.batches import for_each
 from tests.ledgers import claim
 from tests.policies import STRANGER, policy_of
 from tests.unit.ledger.test_ledger_forgery import History, forged
@@ -108,7 +109,7 @@ FORGERIES: Final = [
 ]
 
 
-@pytest.mark.parametrize("forgery", FORGERIES, ids=lambda each: each.__name__)
+@for_each("forgery", FORGERIES, ids=lambda each: each.__name__)
 def test_a_forged_policy_is_found_out(
     forgery: Callable[[History], object], tmp_path: Path
 ) -> None:

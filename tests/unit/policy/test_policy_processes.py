@@ -12,6 +12,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.policy_rules import Usage
 from sordino.ledger.record_kinds import Claim
 from sordino.losses.loss import PureDP
+from tests.batches import for_each
 from tests.ledgers import FRESH
 from tests.policies import policy_of
 
@@ -57,7 +58,7 @@ def test_processes_share_a_year(tmp_path: Path) -> None:
     assert refusals.read_text().count("refused") == 3 * TRIES - 8
 
 
-@pytest.mark.parametrize("twin", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+@for_each("twin", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
 def test_refusals_survive_being_pickled(twin: type) -> None:
     """Their text, and what they name."""
     refusal = twin(PolicyRefusal("release.epsilon = 1", "it costs 2", "Ask for less."))

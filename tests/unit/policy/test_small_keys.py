@@ -2,10 +2,10 @@
 
 from typing import Final
 
-import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sordino.ledger.policy_file import Policy, is_signed, public_of, sign
+from tests.batches import for_each
 
 PRIME: Final = 2**255 - 19
 OF_ORDER_8: Final = int.from_bytes(
@@ -37,7 +37,7 @@ def height_of_double(y: int) -> int:
     return (y * y + x_square) * pow(1 - d * x_square * y * y, -1, PRIME) % PRIME
 
 
-@pytest.mark.parametrize("public", small_keys(), ids=bytes.hex)
+@for_each("public", small_keys(), ids=bytes.hex)
 def test_nobody_signs_by_a_key_of_small_order(public: bytes) -> None:
     """For any of 100 texts: about one in eight would be signed, were it believed."""
     assert not any(is_signed(public.hex(), TRIVIAL, text) for text in TEXTS)

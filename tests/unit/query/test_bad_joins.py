@@ -5,10 +5,9 @@
 
 from typing import Final
 
-import pytest
-
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
+from tests.batches import sampled
 from tests.refusals import (
     N64,
     ONE,
@@ -298,8 +297,8 @@ JOINS: Final = (
 )
 
 
+@sampled(14)
 @refusals(*ROWS_MADE, *JOINS)
-@pytest.mark.sampled(14)
 def test_senseless_joins_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -6,10 +6,9 @@
 import math
 from typing import Final
 
-import pytest
-
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
+from tests.batches import sampled
 from tests.refusals import (
     COUNT,
     NONE,
@@ -376,8 +375,8 @@ STEPS: Final = (
 )
 
 
+@sampled(17)
 @refusals(*STEPS)
-@pytest.mark.sampled(17)
 def test_senseless_steps_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

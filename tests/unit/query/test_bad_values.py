@@ -6,10 +6,9 @@
 import math
 from typing import Final
 
-import pytest
-
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
+from tests.batches import sampled
 from tests.refusals import (
     ENFORCED,
     N64,
@@ -365,8 +364,8 @@ VALUES: Final = (
 )
 
 
+@sampled(7)
 @refusals(*BOUNDS, *VALUES)
-@pytest.mark.sampled(7)
 def test_senseless_bounds_and_aggregations_are_refused(case: Refused) -> None:
     """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -30,6 +30,7 @@ from sordino.query.nodes import (
     Unreadable,
     Without,
 )
+from tests.batches import for_each
 
 ENDS: Final = {"a": ("a", "a"), "b": ("b", "b")}
 GATE: Final = col("m").is_in(["a", "b"]).tree
@@ -119,19 +120,19 @@ WIDE: Final[dict[str, AbstractNode]] = {
 """Above these it does not."""
 
 
-@pytest.mark.parametrize("rows", NARROW.values(), ids=list(NARROW))
+@for_each("rows", NARROW.values(), ids=list(NARROW))
 def test_a_filter_above_narrows_what_is_read(rows: AbstractNode) -> None:
     """Each changed row is of a block that the person has a row in."""
     assert narrow(rows) == {"a"}
 
 
-@pytest.mark.parametrize("rows", WIDE.values(), ids=list(WIDE))
+@for_each("rows", WIDE.values(), ids=list(WIDE))
 def test_a_filter_above_narrows_nothing(rows: AbstractNode) -> None:
     """Rows of one block may move those of another, or say nothing of their block."""
     assert narrow(rows) == BOTH
 
 
-@pytest.mark.parametrize("name", ["keep rows", "crowded", "gathered", "join of ids"])
+@for_each("name", ["keep rows", "crowded", "gathered", "join of ids"])
 def test_where_rows_are_protected_nobody_has_rows_of_his_own(name: str) -> None:
     """Grouped by the same columns, rows of one block push out those of another."""
     assert narrow(NARROW[name], ids=None) == BOTH

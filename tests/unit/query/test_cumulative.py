@@ -7,6 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
+from tests.batches import for_each
 
 ENDLESS: Final = sd.PureDP(10**9)
 SALES: Final = {
@@ -28,7 +29,7 @@ def opened(protects: Any = None, **more: Any) -> sd.Session:
 
 
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_figures_of_weeks(engine: Any) -> None:
     """Each week, to date, and of the last few, of counts and sums of both kinds."""
     request = sd.table("sales").cumulative(
@@ -64,7 +65,7 @@ def test_everything_adds_up() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
-@pytest.mark.parametrize("known", [True, False])
+@for_each("known", [True, False])
 def test_groups_have_figures_of_their_own(known: bool) -> None:  # noqa: FBT001 a case
     """Each ward has all months, in the order that was listed."""
     wards: Any = sd.KeySet.from_dict({"ward": ["B", "A"]}) if known else "ward"
@@ -121,7 +122,7 @@ def test_a_first_visit_counts_people_once() -> None:
         )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "budget",
     [
         sd.PureDP(1),
@@ -235,7 +236,7 @@ def test_first_rows_of_people_are_a_join() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
-@pytest.mark.parametrize(
+@for_each(
     "asked", [sd.variance("items", 0, 9), sd.stdev("items", 0, 9), sd.median("items")]
 )
 def test_what_a_person_has_no_exact_form_of_is_refused(asked: Any) -> None:

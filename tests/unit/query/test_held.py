@@ -17,6 +17,7 @@ import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.numbers.canonical import canonical_text
 from sordino.query.functions import code_words, function_words
+from tests.batches import for_each, sampled
 
 Function = Callable[[dict[str, Any]], Any]
 FACTOR = 3
@@ -98,8 +99,8 @@ def same(one: Any, other: Any) -> bool:
     return canonical_text(words[0]) == canonical_text(words[1])
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize("holder", HOLDERS)
+@sampled(1)
+@for_each("holder", HOLDERS)
 def test_what_a_function_holds_counts(holder: Callable[[Any], Function]) -> None:
     """For any two different values that it holds; the same value is the same."""
     told = [canonical_text(function_words(holder(value))) for value in VALUES]
@@ -275,8 +276,8 @@ STATES: Final = {
 }
 
 
-@pytest.mark.parametrize("state", STATES.values(), ids=STATES)
-@pytest.mark.sampled(2)
+@sampled(2)
+@for_each("state", STATES.values(), ids=STATES)
 def test_what_cannot_be_read_needs_a_version(state: Any) -> None:
     """Refused where it is asked for with a key, before anything is charged."""
     udf = sd.udf(scaled(state), {"y": "i64"})
@@ -303,7 +304,7 @@ def test_a_method_of_an_object_needs_a_version() -> None:
     assert isinstance(function_words(functools.partial(Model().predict)), InvalidQuery)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [
         {"name": "half"},

@@ -14,6 +14,7 @@ from sordino.errors import SordinoError
 from sordino.query.builder import Query
 from sordino.query.steps import Relation
 from sordino.session.tables import Catalog, open_catalog
+from tests.batches import for_each
 from tests.dice import rolled
 from tests.drawn_queries import PER_ID, drawn
 from tests.worlds import world
@@ -165,7 +166,7 @@ BOUNDS: Final[dict[str, tuple[Any, Any, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@for_each("name", BOUNDS)
 def test_bounds_follow_from_limits(name: str) -> None:
     """They are known of all ids where a limit bounds their rows."""
     asked, free, limited = BOUNDS[name]
@@ -324,7 +325,7 @@ def asked_of(ask: Any) -> Any:
     return asked.agg(k=sd.count()) if isinstance(asked, Query) else asked
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_refused(name: str) -> None:
     """Each refusal says what is wrong, before anything is charged."""
     ask, said = REFUSED[name]
@@ -333,7 +334,7 @@ def test_refused(name: str) -> None:
         session.price(asked_of(ask), sd.PureDP(1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "unit", [sd.AddOneRow(), sd.AddMaxRows(3), sd.AddMaxRowsInMaxGroups("ward", 2, 3)]
 )
 def test_rows_have_no_ids(unit: Any) -> None:

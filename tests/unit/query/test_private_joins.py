@@ -3,13 +3,12 @@
 from collections import Counter
 from typing import Any, Final
 
-import pytest
-
 import sordino as sd
 from sordino.data.limits import AbstractTruncation
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.plan.price import Price, price_request
 from sordino.session.tables import Catalog, open_catalog
+from tests.batches import for_each
 
 Side = dict[str, list[Any]]
 
@@ -53,7 +52,7 @@ def moved(left: Side, right: Side) -> int:
     return ((before - after) + (after - before)).total()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "second", "most"),
     [
         (sd.DropExcess(2), sd.DropExcess(2), 8),

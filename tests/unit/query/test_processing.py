@@ -11,6 +11,7 @@ from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
 from sordino.query.processing import slope
 from sordino.query.sql.number_rules import range_of
+from tests.batches import for_each
 
 EXACT = sd.PureDP(10**9)
 KEYS = sd.KeySet.from_dict({"w": ["a", "b", "c", None]})
@@ -194,7 +195,7 @@ BUILD: Final[tuple[Any, ...]] = (
 )
 
 
-@pytest.mark.parametrize("seed", range(300))
+@for_each("seed", range(300))
 def test_ranges_and_slopes_hold(seed: int) -> None:
     """For any expression and any row: within the range, and along the slope."""
     dice = random.Random(seed)

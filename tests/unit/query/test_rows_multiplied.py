@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 import sordino as sd
+from tests.batches import for_each
 from tests.sessions import Engine
 
 ROWS = {"person": [1, 2, 2, 3], "ward": ["A", "B", "A", "B"], "tags": [[1, 2]] * 4}
@@ -40,8 +39,8 @@ def change(protects: Any, query: Any) -> sd.Sensitivity:
     return found
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("rows", [1, 3])
+@for_each("step", STEPS.values(), ids=STEPS)
+@for_each("rows", [1, 3])
 def test_old_columns_take_as_many_values_as_there_were_rows(
     step: Any, rows: int
 ) -> None:
@@ -67,7 +66,7 @@ def test_rows_of_an_id_stay_together_too() -> None:
     assert new.l0 == 6
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+@for_each("step", STEPS.values(), ids=STEPS)
 def test_parts_by_an_old_column_are_charged_once(step: Any) -> None:
     """The rows made of one row lie in one part: the charge is that of one part."""
     whole = session(sd.AddOneRow())

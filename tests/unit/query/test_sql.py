@@ -8,6 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidSQL
+from tests.batches import for_each, sampled
 from tests.clinics import clinic
 
 __all__ = ["clinic"]
@@ -139,7 +140,7 @@ AS_PYTHON: Final = {
 }
 
 
-@pytest.mark.parametrize("text", AS_PYTHON)
+@for_each("text", AS_PYTHON)
 def test_a_text_is_the_python_that_it_prints(clinic: sd.Session, text: str) -> None:
     """The request prints as Python, which makes the same request again."""
     found = clinic.sql(text)
@@ -249,7 +250,7 @@ def test_a_release_has_the_confidence_that_is_asked_for(clinic: sd.Session) -> N
         assert "90%" in str(release)
 
 
-@pytest.mark.parametrize("marked", REFUSED)
+@for_each("marked", REFUSED)
 def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
     """What is not asked is refused by a typed error that says where and why."""
     text = marked.replace("[", "").replace("]", "")
@@ -275,8 +276,8 @@ def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
     )
 
 
-@pytest.mark.sampled(28)
-@pytest.mark.parametrize(
+@sampled(28)
+@for_each(
     "text",
     [
         *(
@@ -322,7 +323,7 @@ def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
     ],
     ids=lambda text: repr(text[:30]),
 )
-@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery"])
+@for_each("dialect", ["duckdb", "postgres", "spark", "bigquery"])
 def test_bad_texts_are_refused_by_our_own_errors(
     clinic: sd.Session, text: str, dialect: Any
 ) -> None:
@@ -346,7 +347,7 @@ def test_a_comment_that_spark_continues_is_refused(clinic: sd.Session) -> None:
     assert clinic.sql("SELECT COUNT(*) FROM visits -- {\nWHERE ill")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given",
     [
         *({"bounds": {"days": 3}}, {"bounds": [1]}, {"bounds": {"cost": (0, 9)}}),

@@ -6,6 +6,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidQuery, UnknownName
+from tests.batches import for_each, sampled
 from tests.refusals import PRIVATE
 
 QUIET: Final = sd.PureDP(10**6)
@@ -42,9 +43,9 @@ def session(engine: Any, table: dict[str, Any]) -> sd.Session:
     return sd.Session({"rows": private}, sd.PureDP(10**9), engine=engine)
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-@pytest.mark.parametrize("name", NAMES.values(), ids=list(NAMES))
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("engine", ["memory", "duckdb"])
+@for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:
     """Sums, filters, groups and new columns find it, and no other."""
     held = session(engine, {"x": [90, 90, 90], name: [1, 2, 3]})
@@ -62,7 +63,7 @@ def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:
     assert answer(held, rows.fill_null(**{name: 0}).agg(a=sd.count())) == [3]
 
 
-@pytest.mark.parametrize("name", NAMES.values(), ids=list(NAMES))
+@for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_column_that_is_not_there_is_named_shortly(name: str) -> None:
     """The refusal shows the name as it is written, cut to a readable length."""
     held = session("duckdb", {"days": [1]})
@@ -74,7 +75,7 @@ def test_a_column_that_is_not_there_is_named_shortly(name: str) -> None:
     assert held.spent == sd.PureDP(0)
 
 
-@pytest.mark.parametrize("name", NAMES.values(), ids=list(NAMES))
+@for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_column_of_a_wrong_type_is_named_shortly(name: str) -> None:
     """What is wrong with a column is said in a sentence that can be read."""
     held = session("duckdb", {name: ["text"]})
@@ -83,9 +84,9 @@ def test_a_column_of_a_wrong_type_is_named_shortly(name: str) -> None:
     assert len(str(caught.value)) < 500
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-@pytest.mark.parametrize("name", NAMES.values(), ids=list(NAMES))
+@sampled(5)
+@for_each("engine", ["memory", "duckdb"])
+@for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_text_matches_itself_alone(name: str, engine: str) -> None:
     """A literal is bound, not written into a statement; keys are compared exactly."""
     others = [one for one in NAMES.values() if one != name]
@@ -131,9 +132,9 @@ FUNCTIONS: Final = {
 }
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sampled(5)
+@sampled(5)
+@for_each("engine", ["memory", "duckdb"])
+@for_each("name", FUNCTIONS)
 def test_a_function_that_fails_on_a_row_makes_no_release_fail(
     name: str, engine: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +147,7 @@ def test_a_function_that_fails_on_a_row_makes_no_release_fail(
     assert PRIVATE not in "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@for_each("engine", ["memory", "duckdb"])
 def test_rows_made_beyond_the_limit_are_cut(engine: str) -> None:
     """A function without end makes `max_rows` rows, and a failing one what it made."""
 
@@ -164,7 +165,7 @@ def test_rows_made_beyond_the_limit_are_cut(engine: str) -> None:
         assert answer(held, made.agg(a=sd.count())) == [2 * most]
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@for_each("engine", ["memory", "duckdb"])
 def test_a_public_join_is_priced_by_the_equality_that_joins(engine: Any) -> None:
     """NaN equals NaN and 0.0 equals -0.0 in a key; what is missing equals nothing."""
     nan = float("nan")

@@ -6,10 +6,9 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from sordino.office.label.files import column_name
 from sordino.release.release import Release
+from tests.batches import for_each
 from tests.csvw_rules import broken_rules
 from tests.releases import RELEASES, made
 
@@ -22,7 +21,7 @@ KEYS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+@for_each("release", RELEASES.values(), ids=RELEASES)
 def test_metadata_keep_the_rules(release: Release, tmp_path: Path) -> None:
     """The rules of the recommendation hold for every release, hostile ones as well."""
     file = tmp_path / "out 1.csv"
@@ -47,7 +46,7 @@ def test_every_type_of_key_is_described(tmp_path: Path) -> None:
     assert document["schema:sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         {"@context": "http://example.org"},

@@ -19,9 +19,10 @@ from sordino.office import pictures
 from sordino.office.label import files
 from sordino.release.release import Release
 from sordino.release.text import side_by_side
+from tests.batches import for_each
 from tests.releases import RELEASES, few
 
-each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+each_release = for_each("release", RELEASES.values(), ids=RELEASES)
 FORMATS = ["to_csv", "to_parquet"]
 
 
@@ -64,7 +65,7 @@ def test_csv_holds_values_and_errors(release: Release, tmp_path: Path) -> None:
     assert read.equals(wanted)
 
 
-@pytest.mark.parametrize("how", FORMATS)
+@for_each("how", FORMATS)
 def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
     """The old file goes when the new one is complete; no link to it is followed."""
     old, link = tmp_path / "old", tmp_path / "link"
@@ -92,7 +93,7 @@ def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
     assert names == {"old", "same"} | beside
 
 
-@pytest.mark.parametrize("how", FORMATS)
+@for_each("how", FORMATS)
 def test_a_failure_leaves_the_old_file(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,8 +113,8 @@ def test_a_failure_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [target]
 
 
-@pytest.mark.parametrize("how", FORMATS)
-@pytest.mark.parametrize(
+@for_each("how", FORMATS)
+@for_each(
     ("path", "problem"),
     [
         (".", "path is a folder"),
@@ -170,7 +171,7 @@ def test_integers_stay_integers() -> None:
     assert isinstance(few().to_polars(), pl.DataFrame)
 
 
-@pytest.mark.parametrize("package", ["pandas", "polars", "matplotlib"])
+@for_each("package", ["pandas", "polars", "matplotlib"])
 def test_absent_packages_are_named(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

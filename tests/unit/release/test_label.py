@@ -16,6 +16,7 @@ from sordino.office.label.facts import FORM
 from sordino.office.label.label import MOST_ROWS
 from sordino.release.explanation import LedgerRecord, Provenance
 from sordino.release.release import Release
+from tests.batches import for_each
 from tests.releases import HOSTILE, RELEASES, made
 
 ROWS: Final = {
@@ -31,8 +32,8 @@ QUERY: Final = (
     .agg(n=sd.count_ids(), days=sd.mean("days", 0, 30))
 )
 BUDGET: Final = sd.ApproxDP("0.5", "5e-7")
-each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
-each_language = pytest.mark.parametrize("language", language_codes())
+each_release = for_each("release", RELEASES.values(), ids=RELEASES)
+each_language = for_each("language", language_codes())
 
 
 def session(ledger: Any = None) -> sd.Session:
@@ -141,7 +142,7 @@ def test_rough_is_what_reaches_further_than_a_fifth() -> None:
     assert (facts.numbers, facts.rough) == (3, 2)
 
 
-@pytest.mark.parametrize(("epsilon", "value"), [(4, "at most 99"), (9, "over 99")])
+@for_each(("epsilon", "value"), [(4, "at most 99"), (9, "over 99")])
 def test_a_hundred_is_never_printed(epsilon: int, value: str) -> None:
     """Above 99 nothing is promised that a number of a hundred could say."""
     release = made({"g": ["a"]}, {"n": ([1], 1.0)}, loss=sd.PureDP(epsilon))
@@ -206,14 +207,14 @@ def test_without_matplotlib_a_picture_says_what_is_missing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", ["a.pdf", "a", 7, Path("a.svg")])
+@for_each("path", ["a.pdf", "a", 7, Path("a.svg")])
 def test_another_ending_is_refused(path: Any) -> None:
     """The refusal names the endings."""
     with pytest.raises(InvalidParameter, match=r"\.html, \.png, \.json, \.txt"):
         RELEASES["few"].label().save(path)
 
 
-@pytest.mark.parametrize("form", ["pdf", "", None, 7])
+@for_each("form", ["pdf", "", None, 7])
 def test_another_form_is_refused(form: Any) -> None:
     """The refusal names the forms."""
     with pytest.raises(InvalidParameter, match='"html"'):
@@ -281,7 +282,7 @@ UNITS: Final = (
 )
 
 
-@pytest.mark.parametrize(("unit", "sentence"), UNITS, ids=lambda each: repr(each)[:20])
+@for_each(("unit", "sentence"), UNITS, ids=lambda each: repr(each)[:20])
 def test_every_unit_is_said_in_words(unit: Any, sentence: str) -> None:
     """Whom a table protects stands on the label, in the words of reports."""
     visits = sd.PrivateTable(ROWS, protects=unit)

@@ -16,6 +16,7 @@ from sordino.errors import InvalidLabel
 from sordino.office.label.facts import read_facts
 from sordino.office.label.files import FACTS, LABEL, label_of_file
 from sordino.office.label.views import Label
+from tests.batches import for_each
 from tests.releases import RELEASES, few
 
 HOSTILE: Final = "<script>alert(1)</script>\u202e\x1b[31m"
@@ -31,8 +32,8 @@ def as_read(facts: Any) -> Any:
     return json.loads(json.dumps(facts))
 
 
-@pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+@for_each("name", WRITERS)
+@for_each("release", RELEASES.values(), ids=RELEASES)
 def test_what_was_written_is_read(release: Any, name: str, tmp_path: Path) -> None:
     """The facts come back, but for names that are cut or hold what cannot be seen."""
     WRITERS[name](release, tmp_path / name)
@@ -82,7 +83,7 @@ REFUSED: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("stated", REFUSED.values(), ids=REFUSED)
+@for_each("stated", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_label_is_refused(stated: Any, tmp_path: Path) -> None:
     """In Parquet and beside CSV alike, one typed refusal that names the file."""
     table = pa.table({"n": [1]}).replace_schema_metadata({LABEL: with_facts(stated)})
@@ -142,7 +143,7 @@ SPOILED: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "problem"), SPOILED.values(), ids=SPOILED)
+@for_each(("change", "problem"), SPOILED.values(), ids=SPOILED)
 def test_a_label_that_does_not_belong_is_refused(
     change: Callable[[Path], object], problem: str, tmp_path: Path
 ) -> None:
@@ -151,7 +152,7 @@ def test_a_label_that_does_not_belong_is_refused(
         spoil(change, tmp_path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "problem"),
     [
         (b"PAR1", "cannot be read"),
@@ -204,7 +205,7 @@ def full_facts() -> dict[str, Any]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("place", leaves(full_facts()), ids=str)
+@for_each("place", leaves(full_facts()), ids=str)
 def test_markup_in_any_fact_is_text_or_refused(place: tuple[Any, ...]) -> None:
     """No text of a file becomes markup, an escape of a terminal, or a direction."""
     facts = copy.deepcopy(full_facts())

@@ -8,6 +8,7 @@ import pytest
 import sordino as sd
 from sordino.errors import SordinoError
 from tests.asked_margins import ASKED, BUDGET, KEYS, NESTED, VISITS, WIDE, opened
+from tests.batches import for_each
 
 
 def marginals(**more: Any) -> Callable[[], Any]:
@@ -120,7 +121,7 @@ WRONG: Final[dict[str, tuple[Callable[[], Any], str]]] = {
 }
 
 
-@pytest.mark.parametrize(("ask", "message"), WRONG.values(), ids=WRONG)
+@for_each(("ask", "message"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_asked_is_refused(ask: Callable[[], Any], message: str) -> None:
     """By public facts, with a typed error that names what is wrong."""
     with pytest.raises(SordinoError, match=message):

@@ -24,9 +24,10 @@ from tests.asked_margins import (
     exact,
     opened,
 )
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@for_each("engine", ["memory", "duckdb"])
 def test_tables_are_near_and_add_up(engine: Any) -> None:
     """With much to spend every table is within eight deviations of the exact one."""
     release = opened(engine).release(ASKED, sd.GaussianDP(10))
@@ -92,7 +93,7 @@ def test_the_price_says_what_each_table_will_err() -> None:
     assert "20 tables of 3: sd" in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "budget", [BUDGET, sd.GaussianDP("1/4"), sd.ZCDP("1/8"), sd.GaussianDP("sqrt(2)/3")]
 )
 def test_all_of_a_budget_is_used_and_no_more(budget: Any) -> None:

@@ -15,6 +15,7 @@ from sordino.noise.sampling.bits import KeyedBits
 from sordino.plan.purchase import Purchase
 from sordino.release import released_files
 from sordino.release.released_files import PartNoise, refuse_whole
+from tests.batches import for_each
 from tests.statistics import integers_follow, is_at_least, is_at_most
 
 ROWS: Final = {"id": [1, 2, 3], "g": [1, 2, 3], "v": [1, 2, 3], "x": [1.5, 2.5, 3.0]}
@@ -49,7 +50,7 @@ def totals(purchase: Purchase, first: int = 0, size: int = MANY) -> pa.Table:
     return pa.table([pa.array(range(first, first + size)), *[numbers] * width], names)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@for_each("name", EVERY)
 def test_a_part_is_repeated_bit_for_bit(name: str) -> None:
     """The same rows in any order, chunks or process: the same noise; else another's."""
     noise = PartNoise(bought(EVERY[name]))
@@ -77,7 +78,7 @@ def contents(noise: PartNoise, exact: pa.Table) -> list[bytes]:
     return seen
 
 
-@pytest.mark.parametrize("name", EVERY)
+@for_each("name", EVERY)
 def test_other_totals_have_other_bits(name: str) -> None:
     """One total or one key that differs is other noise for all: no difference shows."""
     noise = PartNoise(bought(EVERY[name]))
@@ -178,7 +179,7 @@ WHOLE: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("told", WHOLE)
+@for_each("told", WHOLE)
 def test_what_needs_all_groups_is_refused(told: str) -> None:
     """The reason is said, and where it is answered."""
     with pytest.raises(InvalidQuery, match=rf"{told}.*session\.release"):

@@ -18,11 +18,12 @@ from matplotlib.figure import Figure
 from sordino.office.pictures import parts
 from sordino.office.pictures.curves import DARK, LIGHT, THEMES
 from sordino.release.release import Release
+from tests.batches import for_each, sampled
 from tests.pictured import PICTURED, crossed, drawn, seen_texts, structure, weeks
 from tests.releases import RELEASES, few, made, many
 
 VECTORS: Final = Path(__file__).parents[2] / "vectors" / "pictures.json"
-each_shape = pytest.mark.parametrize("shape", PICTURED.values(), ids=PICTURED)
+each_shape = for_each("shape", PICTURED.values(), ids=PICTURED)
 
 
 def overlaps(figure: Any) -> list[tuple[str, str]]:
@@ -38,7 +39,7 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
     return outside + [(one[0], two[0]) for one, two in pairs if one[1].overlaps(two[1])]
 
 
-@pytest.mark.sampled(6)
+@sampled(6, 10)
 @each_shape
 def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
     """Names, digits, ticks and titles stand apart, in the picture, off the bands."""
@@ -49,7 +50,7 @@ def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
     assert not [box for axes in inside for box in digits if axes.bbox.overlaps(box)]
 
 
-@pytest.mark.sampled(4)
+@sampled(4, 10)
 @each_shape
 def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> None:
     """Their texts and shapes are those of the pictures that somebody has seen."""
@@ -169,7 +170,7 @@ def test_groupings_have_a_picture_each() -> None:
     assert "missing" not in told
 
 
-@pytest.mark.parametrize("form", ["bands", "line", "cells"])
+@for_each("form", ["bands", "line", "cells"])
 def test_a_form_can_be_asked_for(form: str) -> None:
     """Bands always, a line of one key, a map of two."""
     release = crossed() if form == "cells" else weeks()
@@ -178,8 +179,8 @@ def test_a_form_can_be_asked_for(form: str) -> None:
     assert bool(figure.axes[0].patches) == (form != "line")
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each(
     "release",
     [few(), weeks(), crossed(), PICTURED["stacked"](), RELEASES["empty"]],
     ids=["bands", "line", "cells", "stacked", "empty"],
@@ -203,7 +204,7 @@ def test_given_axes_say_what_they_leave_out() -> None:
     assert "the first 30 of 1,000 groups" in str(structure(drawn(figure)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("settings", "inks"),
     [
         ({"figure.facecolor": "white"}, LIGHT),

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.release.release import Release
+from tests.batches import for_each
 from tests.pictured import crossed, drawn, structure
 from tests.releases import RELEASES, few, made
 
@@ -44,7 +45,7 @@ def test_the_first_few_stay_in_their_order() -> None:
     assert "rank" in structure(drawn(made(keys, {"rank": ranks}).plot()))["texts"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("names", "options", "problem"),
     [
         (("ward",), {}, "there is no aggregate 'ward'"),

@@ -17,10 +17,11 @@ from sordino.noise.laplace import Geometric
 from sordino.numbers.formatting import text_width
 from sordino.release.release import Release
 from sordino.release.text import MOST, WIDEST, names_with_errors
+from tests.batches import for_each
 from tests.releases import HOSTILE, RELEASES, few
 
 VOID = {"br", "hr", "img", "input", "meta"}
-each_release = pytest.mark.parametrize("release", RELEASES.values(), ids=RELEASES)
+each_release = for_each("release", RELEASES.values(), ids=RELEASES)
 
 
 class Reader(HTMLParser):
@@ -134,7 +135,7 @@ def test_every_release_explains_itself(release: Release) -> None:
     assert "Plan:\n  noise: geometric of scale 2\n    count by group" in told
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "told"),
     [
         ("few", "Released: n, mean days; 3 groups by ward."),
@@ -149,7 +150,7 @@ def test_what_was_released(name: str, told: str) -> None:
     assert told in RELEASES[name].explain()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "told"),
     [
         (PureDP("1/3"), "epsilon = 0.3334"),
@@ -173,7 +174,7 @@ def test_prices_are_rounded_up(loss: Loss, told: str) -> None:
     assert value >= known
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "budget", "told"),
     [
         (GaussianDP("0.2"), ApproxDP(1, "1e-6"), "epsilon = 0.8342 at delta = 1e-06 ("),
@@ -205,7 +206,7 @@ def test_columns_are_arrow_arrays() -> None:
             release[name]  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "problem"),
     [
         ({"keys": ("n",)}, "table must begin with the key columns"),

@@ -6,6 +6,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidQuery
+from tests.batches import for_each
 
 BUDGET: Final = sd.PureDP(1)
 PLACES: Final = sd.KeySet.from_tuples(
@@ -119,7 +120,7 @@ WRONG: Final = {
 }
 
 
-@pytest.mark.parametrize(("requests", "message"), WRONG.values(), ids=WRONG)
+@for_each(("requests", "message"), WRONG.values(), ids=WRONG)
 def test_tables_that_cannot_agree_are_refused(requests: Any, message: str) -> None:
     """When adjusted tables are asked for, by public facts; the releases stay."""
     releases = released(requests)

@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +19,7 @@ from sordino.release.explanation import (
     request_facts,
     words_facts,
 )
+from tests.batches import for_each
 from tests.worded import QUERIES, TABLES, said, session
 
 VECTORS: Final = Path(__file__).parents[2] / "vectors" / "request_words.json"
@@ -68,7 +68,7 @@ def test_limits_bounds_and_units_are_those_that_were_asked_for() -> None:
     assert told.bounds == (ValueBounds("days", Fraction(0), Fraction(30)),)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("request_", "groups"),
     [
         (BOUNDED.agg(n=sd.count()), "none"),
@@ -102,7 +102,7 @@ def test_every_limit_has_words() -> None:
     assert TABLES
 
 
-@pytest.mark.parametrize("words", ["", "[", "1", "[" * 100_000, '["release",{}]'])
+@for_each("words", ["", "[", "1", "[" * 100_000, '["release",{}]'])
 def test_what_is_no_request_tells_nothing(words: str) -> None:
     """A ledger may hold anything: it is not told."""
     assert words_facts(words) == NOTHING
@@ -138,7 +138,7 @@ def test_no_words_make_it_fail(words: Any) -> None:
     request_facts(words)
 
 
-@pytest.mark.parametrize("text", ["1e999999999", "1e-999999999", "1/0", "inf", "nan"])
+@for_each("text", ["1e999999999", "1e-999999999", "1/0", "inf", "nan"])
 def test_numbers_that_no_memory_holds_are_none(text: str) -> None:
     """A few letters may stand for more digits than there are."""
     total = ["sum", {"column": ["col", {"name": "days"}], "low": text, "high": text}]

@@ -7,6 +7,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, SordinoError
+from tests.batches import for_each
 
 ROWS: Final = {
     "ward": ["A", "A", "B", None, "B"] * 40,
@@ -75,7 +76,7 @@ def test_a_column_named_like_the_mark_stays() -> None:
     assert sd.stack(session().release_all(sets, LOUD)).keys == ("grouping_", "grouping")
 
 
-@pytest.mark.parametrize("sets", [(), ("ward", "ward"), ((), []), (5,), ("ward", (7,))])
+@for_each("sets", [(), ("ward", "ward"), ((), []), (5,), ("ward", (7,))])
 def test_what_is_no_set_is_refused(sets: tuple[Any, ...]) -> None:
     """None at all, one given twice, what is no name."""
     with pytest.raises(SordinoError):
@@ -107,7 +108,7 @@ def test_columns_of_one_name_have_one_type() -> None:
             sd.stack({"a": released["a"], other: released[other]})
 
 
-@pytest.mark.parametrize("name", [5, None, "\ud800"])
+@for_each("name", [5, None, "\ud800"])
 def test_names_of_sets_are_texts(name: Any) -> None:
     """Other names stand in no column."""
     released = session().release(VISITS.agg(n=sd.count()), LOUD)

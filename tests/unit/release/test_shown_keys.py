@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 import sordino as sd
 from sordino.plan.purchase import Purchase
+from tests.batches import for_each, sampled
 from tests.statistics import FALSE_ALARM
 
 BUDGET = sd.ApproxDP(1, "1e-6")
@@ -87,7 +88,7 @@ def test_what_the_first_round_showed_gives_its_weight_to_the_rest() -> None:
     assert not agrees(len(release) - 1, 1 - (1 - first) * (1 - old))
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_keys_are_sorted_and_stand_once(engine: Any) -> None:
     """Missing parts of keys are parts of keys, in both rounds."""
     names: list[Any] = [None, "", "a", "b", "\x00"]
@@ -126,9 +127,9 @@ BUDGETS = [
 ]
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("budget", BUDGETS, ids=repr)
-@pytest.mark.parametrize("most", [2, 3, 20, 1000])
+@sampled(3)
+@for_each("budget", BUDGETS, ids=repr)
+@for_each("most", [2, 3, 20, 1000])
 def test_rounds_are_within_every_budget_that_can_pay(budget: Any, most: int) -> None:
     """The loss is admitted, thresholds are told, and the plan says what is done."""
     price = opened([(1, 1)]).price(keys(most), budget)
@@ -176,7 +177,7 @@ def test_keys_in_a_batch_have_their_part_of_the_budget() -> None:
     assert all(-1 in one["g"].to_pylist() for one in releases.values())
 
 
-@pytest.mark.parametrize("budget", [sd.PureDP(1), sd.ZCDP(1), sd.GaussianDP(1)])
+@for_each("budget", [sd.PureDP(1), sd.ZCDP(1), sd.GaussianDP(1)])
 def test_keys_need_a_delta(budget: Any) -> None:
     """Without one they are refused before anything is charged."""
     session = opened([(1, 1)])

@@ -14,6 +14,7 @@ from sordino.office.cli.main import main
 from sordino.office.report.document import ledger_report, ledger_story
 from sordino.office.report.promise import list_omissions
 from sordino.office.report.request_words import hidden_below, step_kind, steps_of
+from tests.batches import for_each, sampled
 from tests.jobs import fill_folder
 from tests.reports import (
     LIMIT,
@@ -84,8 +85,8 @@ def test_a_budget_that_ended_is_told_as_such() -> None:
     assert "no, it is closed" in words
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize(
+@sampled(3)
+@for_each(
     ("limit", "budget"),
     [
         (sd.ZCDP("0.5"), sd.ZCDP("0.1")),
@@ -106,7 +107,7 @@ def test_every_kind_of_limit_has_a_report(limit: Any, budget: Any) -> None:
     assert "is spent by 1 release" in words or "no parts that could be counted" in words
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "name", "state"),
     [
         (COUNT, "functions", "absent"),

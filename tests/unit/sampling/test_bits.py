@@ -10,9 +10,10 @@ import pytest
 
 import sordino as sd
 from sordino.noise.sampling.bits import Bits
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize("count", [0, 1, 255, 256, 1000, 100_000])
+@for_each("count", [0, 1, 255, 256, 1000, 100_000])
 def test_words_are_new_writable_and_of_the_right_number(count: int) -> None:
     """Every length around the two sources gives that many words, never twice."""
     bits = Bits()

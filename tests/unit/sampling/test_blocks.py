@@ -5,7 +5,6 @@ from typing import Any
 
 import mpmath as mp
 import numpy as np
-import pytest
 from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from sordino.noise.laplace import LaplaceShape
 from sordino.noise.sampling.bits import Uniform
 from sordino.noise.sampling.blocks import AbstractShape, BlockTable, Draws, block_table
 from sordino.numbers import fraction
+from tests.batches import for_each, sampled
 from tests.planned_bits import PlannedBits
 
 F = Fraction
@@ -32,7 +32,7 @@ TABLES: dict[str, tuple[AbstractShape, int | None]] = {
     "Gaussian 64**2 on the reals": (GaussianShape(F(64**2)), None),
     "Gaussian 127.9**2 on the reals": (GaussianShape(F(1279, 10) ** 2), None),
 }
-tables = pytest.mark.parametrize(("shape", "depth"), TABLES.values(), ids=list(TABLES))
+tables = for_each(("shape", "depth"), TABLES.values(), ids=list(TABLES))
 
 
 def exponent(shape: Any, distance: Any) -> Any:
@@ -58,8 +58,8 @@ def share(table: BlockTable, outcome: int) -> Any:
     return mp.mpf(int(table.weights[outcome])) * residue / mp.mpf(2) ** 62
 
 
+@sampled(4)
 @tables
-@pytest.mark.sampled(4)
 def test_core_lies_under_the_curve_and_weights_dominate_it(
     shape: AbstractShape, depth: int | None
 ) -> None:
@@ -127,8 +127,8 @@ def boundary_words(table: BlockTable, outcome: int, place: int) -> NDArray[np.ui
     return np.array([*words, 0, 2**64 - 1], np.uint64)
 
 
+@sampled(5)
 @tables
-@pytest.mark.sampled(5)
 def test_fast_decisions_equal_exact_ones_bit_for_bit(
     shape: AbstractShape, depth: int | None
 ) -> None:
@@ -212,7 +212,7 @@ def far_verdict(table: BlockTable, words: tuple[int, int, Any], *, left: bool) -
 
 
 @tables
-@pytest.mark.parametrize("left", [True, False])
+@for_each("left", [True, False])
 def test_tails_are_decided_as_another_library_does(
     shape: AbstractShape, depth: int | None, *, left: bool
 ) -> None:
@@ -237,8 +237,8 @@ def test_tails_are_decided_as_another_library_does(
 SCALES = [F(1, 300), F(1, 50), F(1, 3), F(1), F(7, 3), F(128)]
 
 
-@pytest.mark.parametrize("digits", [12, 53, 300])
-@pytest.mark.parametrize("scale", SCALES, ids=str)
+@for_each("digits", [12, 53, 300])
+@for_each("scale", SCALES, ids=str)
 def test_profiles_err_by_what_lemma_3_says(scale: F, digits: int) -> None:
     """At any scale, and at any precision that others set, no product errs by more."""
     unit, found = mp.mpf(2) ** -53, ctx.prec

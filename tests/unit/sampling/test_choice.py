@@ -13,6 +13,7 @@ from sordino.noise.sampling import choice
 from sordino.noise.sampling.bits import Bits, uniform_below
 from sordino.noise.sampling.choice import Runs, choose
 from sordino.numbers import INFINITE, Exact, ball, sqrt
+from tests.batches import for_each
 from tests.planned_bits import PlannedBits
 from tests.statistics import choices_follow
 
@@ -98,8 +99,8 @@ def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> Non
                 assert arb(int(weights.whole[i])) >= true
 
 
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("gap", [0, 1, 2, 40, 10**11])
+@for_each("rate", RATES)
+@for_each("gap", [0, 1, 2, 40, 10**11])
 def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None:
     """Words beside the edge of acceptance are decided as high precision decides."""
     runs = runs_of([[(0, 7), (gap, 3)]])
@@ -173,7 +174,7 @@ def agrees(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rate", [F(1, 10), F(1, 2), F(2)])
+@for_each("rate", [F(1, 10), F(1, 2), F(2)])
 def test_choices_follow_the_law(rate: Fraction) -> None:
     """Chi-square, false alarm 1e-9 a group; a rate 10 % off is rejected."""
     assert agrees(rate, float(rate))
@@ -181,7 +182,7 @@ def test_choices_follow_the_law(rate: Fraction) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("doubt", ["_DOUBT", "_MARGIN"])
+@for_each("doubt", ["_DOUBT", "_MARGIN"])
 def test_the_exact_path_has_the_same_law(
     doubt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,7 +192,7 @@ def test_the_exact_path_has_the_same_law(
     assert not agrees(F(1, 2), 0.8, 4000)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@for_each("seed", [1, 2, 3])
 def test_sloping_runs_follow_the_law(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,7 +221,7 @@ def test_uniform_stays_below(limits: list[int]) -> None:
     assert (drawn < np.array(limits)).all()
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 7, 8, 2**53 + 1, 2**62])
+@for_each("limit", [1, 2, 3, 4, 5, 7, 8, 2**53 + 1, 2**62])
 def test_uniform_rejects_whole_words(limit: int) -> None:
     """Digits are kept if below the limit, drawn anew if not: nothing is folded."""
     digits = (limit - 1).bit_length()
@@ -232,7 +233,7 @@ def test_uniform_rejects_whole_words(limit: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [2, 3, 10, 100])
+@for_each("limit", [2, 3, 10, 100])
 def test_uniform_is_uniform(limit: int) -> None:
     """Chi-square, false alarm 1e-9; a draw folded by a remainder is rejected."""
     limits = np.full(MANY, limit)

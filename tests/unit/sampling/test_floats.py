@@ -23,6 +23,7 @@ from sordino.noise.sampling.floats import (
     FloatSampler,
     float_sampler,
 )
+from tests.batches import for_each
 from tests.planned_bits import PlannedBits
 from tests.statistics import alike
 
@@ -76,8 +77,8 @@ def aimed(sampler: FloatSampler, block: int, place: int) -> NDArray[np.float64]:
     return np.array([*targets, 0.0, 1.0, -1e30])
 
 
-@pytest.mark.parametrize("exponent", [-900, -70, -3, 0, 40, 900])
-@pytest.mark.parametrize("target", [F64, F32], ids=["f64", "f32"])
+@for_each("exponent", [-900, -70, -3, 0, 40, 900])
+@for_each("target", [F64, F32], ids=["f64", "f32"])
 def test_doubles_decide_only_what_all_completions_agree_on(
     target: FloatFormat, exponent: int
 ) -> None:
@@ -118,7 +119,7 @@ def test_one_value_is_rounded_like_an_array(
         assert float(sums[0]) == sampler._round(value, point)
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 10**310), Fraction(10) ** 300])
+@for_each("scale", [Fraction(1, 10**310), Fraction(10) ** 300])
 def test_extreme_scales_take_the_exact_path(scale: Fraction) -> None:
     """Beyond the safe exponents every sum is exact: finite, and noisy in every bit."""
     sampler = float_sampler(GaussianFamily(scale**2), None, F64)
@@ -137,7 +138,7 @@ def low_bits(outputs: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@for_each(
     "mechanism", [sd.Laplace(1), sd.Gaussian(scale=1)], ids=["Laplace", "Gaussian"]
 )
 def test_low_bits_do_not_tell_zero_from_one(mechanism: Any) -> None:

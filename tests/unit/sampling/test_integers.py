@@ -11,6 +11,7 @@ from sordino.noise.laplace import LaplaceFamily
 from sordino.noise.sampling.bits import Bits, Uniform
 from sordino.noise.sampling.blocks import Draws, Point
 from sordino.noise.sampling.integers import IntegerSampler, integer_sampler
+from tests.batches import for_each
 from tests.planned_bits import PlannedBits
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -51,7 +52,7 @@ def test_sums_are_clamped_after_the_exact_addition() -> None:
     assert sums.tolist() == [min(max(s, LEAST), MOST) for s in exact]
 
 
-@pytest.mark.parametrize("end", [2**63 - 1, -(2**63)])
+@for_each("end", [2**63 - 1, -(2**63)])
 def test_a_step_beyond_an_end_stays_at_the_end(end: int) -> None:
     """At an end of int64 every draw that leads outwards, even by 1, is the end."""
     drawn = sd.Geometric(1)(np.full(2000, end, np.int64))

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from sordino.noise.sampling.bits import KeyedBits, fresh_secret
+from tests.batches import for_each
 from tests.statistics import FALSE_ALARM
 
 
@@ -59,7 +60,7 @@ def test_secrets_are_fresh() -> None:
     assert {len(secret) for secret in secrets} == {64}
 
 
-@pytest.mark.parametrize("move", [pickle.dumps, copy.copy, copy.deepcopy])
+@for_each("move", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_stream_is_never_copied(move: object) -> None:
     """Two copies that went on would draw the same for different numbers."""
     assert callable(move)

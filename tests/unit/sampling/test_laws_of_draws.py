@@ -14,6 +14,7 @@ from sordino.noise.sampling import blocks
 from sordino.noise.sampling.bits import Bits
 from sordino.noise.sampling.floats import F64, float_sampler
 from sordino.noise.sampling.integers import integer_sampler
+from tests.batches import for_each
 from tests.statistics import integers_follow, reals_follow
 
 F = Fraction
@@ -60,21 +61,21 @@ def gaussian_agrees(draws: NDArray[np.int64], scale: Fraction) -> bool:
     return integers_follow(draws, gaussian_mass(float(scale)), int(5 * scale) + 3)
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@for_each("scale", SCALES)
 def test_integer_laplace(scale: Fraction) -> None:
     """The law holds (false alarm 1e-9), and a scale wrong by 2 % is rejected."""
     assert laplace_agrees(laplace_integers(scale, MANY), scale)
     assert not laplace_agrees(laplace_integers(scale * F(51, 50), MANY), scale)
 
 
-@pytest.mark.parametrize("scale", [F(1, 2), F(1), F(7, 2), F(40), F(200), F(1000)])
+@for_each("scale", [F(1, 2), F(1), F(7, 2), F(40), F(200), F(1000)])
 def test_integer_gaussian(scale: Fraction) -> None:
     """The law holds (false alarm 1e-9), and a scale wrong by 2 % is rejected."""
     assert gaussian_agrees(gaussian_integers(scale, MANY), scale)
     assert not gaussian_agrees(gaussian_integers(scale * F(51, 50), MANY), scale)
 
 
-@pytest.mark.parametrize("scale", [F(1, 3), F(10), F(3, 2) * 2**80])
+@for_each("scale", [F(1, 3), F(10), F(3, 2) * 2**80])
 def test_real_laplace(scale: Fraction) -> None:
     """Continuous noise follows Laplace's law, and a 2 % wrong scale is rejected."""
     law = stats.laplace(scale=float(scale)).cdf
@@ -86,7 +87,7 @@ def test_real_laplace(scale: Fraction) -> None:
     assert not reals_follow(wrong.add(zeros, Bits()), law)
 
 
-@pytest.mark.parametrize("scale", [F(1, 3), F(10), F(3, 2) * 2**80])
+@for_each("scale", [F(1, 3), F(10), F(3, 2) * 2**80])
 def test_real_gaussian(scale: Fraction) -> None:
     """Continuous noise follows the normal law, and a 2 % wrong scale is rejected."""
     law = stats.norm(scale=float(scale)).cdf
@@ -98,7 +99,7 @@ def test_real_gaussian(scale: Fraction) -> None:
     assert not reals_follow(wrong.add(zeros, Bits()), law)
 
 
-@pytest.mark.parametrize("grid", [-3, 0, 2])
+@for_each("grid", [-3, 0, 2])
 def test_noise_on_a_grid(grid: int) -> None:
     """On a grid the noise is discrete: every answer on it, the law the stated one."""
     scale = F(5)
@@ -139,7 +140,7 @@ def test_forced_fallback_leaves_the_law_unchanged(
 
 
 @pytest.mark.usefixtures("fresh_tables")
-@pytest.mark.parametrize("scale", [F(3), F(200)])
+@for_each("scale", [F(3), F(200)])
 def test_draws_beyond_the_table_have_the_right_law(
     monkeypatch: pytest.MonkeyPatch, scale: Fraction
 ) -> None:
@@ -164,7 +165,7 @@ def test_a_truncated_tail_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not laplace_agrees(laplace_integers(F(3), 60_000), F(3))
 
 
-@pytest.mark.parametrize("scale", [F(1, 2), F(3), F(70), F(1000)])
+@for_each("scale", [F(1, 2), F(3), F(70), F(1000)])
 def test_tests_and_laws_speak_of_the_same_thing(scale: Fraction) -> None:
     """The masses used here equal differences of the rigorous tails."""
     for k in (1, 2, 5):

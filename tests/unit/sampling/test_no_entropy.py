@@ -10,9 +10,10 @@ import pytest
 import sordino as sd
 from sordino.errors import EntropyUnavailable
 from sordino.noise.sampling.bits import Bits, fresh_secret
+from tests.batches import for_each
 
 
-@pytest.mark.parametrize("error", [OSError, NotImplementedError])
+@for_each("error", [OSError, NotImplementedError])
 def test_no_entropy_is_told_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:

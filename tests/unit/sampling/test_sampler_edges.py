@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from sordino.noise.laplace import LaplaceShape
 from sordino.noise.sampling.bits import Uniform
@@ -12,6 +11,7 @@ from sordino.noise.sampling.choice import _Trial
 from sordino.noise.sampling.floats import F32, F64, FloatSampler, Nearest, Threshold
 from sordino.noise.sampling.integers import Tail
 from sordino.numbers import INFINITE
+from tests.batches import for_each
 from tests.planned_bits import PlannedBits
 
 SHAPE = LaplaceShape(Fraction(40))
@@ -38,7 +38,7 @@ def test_a_draw_beyond_all_blocks_is_a_rejection() -> None:
     assert table._settle(beyond, place, v, bits) is None
 
 
-@pytest.mark.parametrize("left", [True, False])
+@for_each("left", [True, False])
 def test_a_word_of_zeros_is_drawn_further(*, left: bool) -> None:
     """Its logarithm has no end: more digits say how many blocks it means."""
     table = block_table(SHAPE, None)
@@ -81,7 +81,7 @@ def test_without_any_noise_a_worse_candidate_is_never_taken() -> None:
     assert trial._settle(1, Uniform(bits, 0, 64))
 
 
-@pytest.mark.parametrize("upward", [True, False])
+@for_each("upward", [True, False])
 def test_a_sum_on_a_level_is_drawn_until_a_side_is_sure(*, upward: bool) -> None:
     """The first digits leave both sides open; those that follow lie on one."""
     sampler = FloatSampler(SHAPE, None, -4, F64)
@@ -92,7 +92,7 @@ def test_a_sum_on_a_level_is_drawn_until_a_side_is_sure(*, upward: bool) -> None
         assert sampler._reaches(0.0, point, level) is (above is upward)
 
 
-@pytest.mark.parametrize("target", [F32, F64])
+@for_each("target", [F32, F64])
 def test_without_noise_values_are_compared_themselves(target: object) -> None:
     """Upwards and downwards, and a level between two doubles."""
     nearest = Nearest(target)  # type: ignore[arg-type]

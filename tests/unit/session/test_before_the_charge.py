@@ -25,6 +25,7 @@ from sordino.errors import (
     SordinoError,
 )
 from sordino.query.nodes import MOST_NODES
+from tests.batches import for_each, sampled
 
 ROWS = pa.table({"id": [1, 1, 2], "ward": ["A", "B", "A"], "days": [3, 1, 8]})
 VISITS = sd.table("visits")
@@ -72,8 +73,8 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize("change", [Path.unlink, _other, _garbled, _folder])
+@for_each("engine", NAMES)
+@for_each("change", [Path.unlink, _other, _garbled, _folder])
 def test_a_file_that_is_another(
     change: Callable[[Path], object], engine: EngineName, tmp_path: Path
 ) -> None:
@@ -87,8 +88,8 @@ def test_a_file_that_is_another(
     opened.release(COUNT, BUDGET)
 
 
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize("change", ["DROP TABLE t", "ALTER TABLE t DROP ward"])
+@for_each("engine", NAMES)
+@for_each("change", ["DROP TABLE t", "ALTER TABLE t DROP ward"])
 def test_a_table_of_a_connection_that_is_another(
     change: str, engine: EngineName
 ) -> None:
@@ -172,10 +173,10 @@ ASKED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("engine", [duckdb_engine, MemoryEngine])
-@pytest.mark.parametrize("kind", ["memory", "file"])
-@pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.sampled(8)
+@sampled(8)
+@for_each("engine", [duckdb_engine, MemoryEngine])
+@for_each("kind", ["memory", "file"])
+@for_each("asked", ASKED)
 def test_rehearsals_read_nothing(
     asked: str,
     kind: str,
@@ -219,7 +220,7 @@ def test_what_is_rehearsed_is_what_runs(tmp_path: Path) -> None:
         assert len(ran) == 3
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_an_answer_that_is_there_needs_no_engine(
     engine: EngineName, tmp_path: Path
 ) -> None:
@@ -256,8 +257,8 @@ def _nested(count: int) -> Any:
     return VISITS.filter(made > 0).agg(n=sd.count())
 
 
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize("make", [_filtered, _written])
+@for_each("engine", NAMES)
+@for_each("make", [_filtered, _written])
 @pytest.mark.slow
 def test_long_plans(make: Callable[[int], Any], engine: EngineName) -> None:
     """Up to a public number of steps all is answered; beyond it nothing is priced."""
@@ -293,14 +294,14 @@ def test_long_plans_by_views() -> None:
     assert "those of its views" in refusals[0]
 
 
-@pytest.mark.parametrize("count", [400, 4000])
+@for_each("count", [400, 4000])
 def test_deep_expressions(count: int) -> None:
     """An expression of any depth is refused where it is written."""
     with pytest.raises(InvalidQuery, match="too large to be computed at once"):
         _nested(count)
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_from_deep_within_a_program(engine: EngineName) -> None:
     """Where Python has no room for calls, that is said, and nothing is charged."""
     opened = session(engine=engine)
@@ -331,8 +332,8 @@ def len_of_stack() -> int:
     return depth
 
 
-@pytest.mark.parametrize("engine", NAMES)
-@pytest.mark.parametrize("keyed", [True, False])
+@for_each("engine", NAMES)
+@for_each("keyed", [True, False])
 def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) -> None:
     """The inner question is right, or refused before its charge; the outer is right."""
     opened = session(engine=engine)
@@ -360,7 +361,7 @@ def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) ->
     assert what == "answered" or "cannot ask the session" in what
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@for_each("engine", NAMES)
 def test_a_spent_budget_is_the_first_reason(engine: EngineName, tmp_path: Path) -> None:
     """What costs more than is left is told so, whatever became of its table."""
     path = tmp_path / "visits.parquet"

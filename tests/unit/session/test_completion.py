@@ -4,9 +4,8 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-import pytest
-
 import sordino as sd
+from tests.batches import for_each
 
 REFERENCE: Final = (Path(__file__).parents[3] / "docs" / "reference.md").read_text()
 QUERY: Final = sd.table("visits")
@@ -28,7 +27,7 @@ VALUES: Final[dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", VALUES)
+@for_each("name", VALUES)
 def test_what_is_offered_is_in_the_reference(name: str) -> None:
     """Internals begin with an underscore or are hidden."""
     offered = [one for one in dir(VALUES[name]) if not one.startswith("_")]

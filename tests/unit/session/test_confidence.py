@@ -9,6 +9,7 @@ import pytest
 import sordino as sd
 from sordino.query.request import CONFIDENCE, with_confidence
 from sordino.session.charging import batch_identity, request_identity
+from tests.batches import for_each
 
 BUDGET = sd.ApproxDP(1, "1e-6")
 QUERY = sd.table("t").agg(n=sd.count(), m=sd.mean("x", 0, 10), s=sd.sum("x", 0, 10))
@@ -22,7 +23,7 @@ def opened() -> sd.Session:
     return sd.Session({"t": table}, sd.ApproxDP(1000, "0.5"))
 
 
-@pytest.mark.parametrize("given", ["0.5", 0.9, Fraction(99, 100), "0.999999"])
+@for_each("given", ["0.5", 0.9, Fraction(99, 100), "0.999999"])
 def test_intervals_have_the_confidence_that_was_asked_for(given: Any) -> None:
     """A release says its confidence, and its bars are as wide as the price says."""
     session = opened()
@@ -85,7 +86,7 @@ def test_the_words_of_the_usual_confidence_are_those_of_before() -> None:
     assert batch_identity(same, catalog, BUDGET, "a") == together
 
 
-@pytest.mark.parametrize(
+@for_each(
     "given", [0, 1, 95, -0.1, "0.9999999999", 1e-12, True, None, "x", np.nan, [0.9]]
 )
 def test_what_is_no_confidence_is_refused_before_the_charge(given: Any) -> None:

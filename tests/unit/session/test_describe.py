@@ -15,6 +15,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import SordinoError, UnknownName
+from tests.batches import for_each, sampled
 
 PLACE = "has no place in a private table"
 PERSON = sd.AddRowsWithID("id")
@@ -75,7 +76,7 @@ UNITS: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("unit", "whom"), UNITS)
+@for_each(("unit", "whom"), UNITS)
 def test_whom_a_table_protects(unit: Any, whom: str) -> None:
     """Each unit has its words."""
     opened = sd.Session({"t": sd.PrivateTable(ODD, protects=unit)}, sd.PureDP(1))
@@ -101,8 +102,8 @@ DOORS: dict[str, Callable[[pa.Table, Path], Any]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.sampled(2)
+@sampled(2)
+@for_each("door", DOORS)
 def test_neighbours_are_told_alike(door: str, tmp_path: Path) -> None:
     """For any rows of the same types the description is the same, to the letter."""
     told = set()
@@ -199,7 +200,7 @@ DOORS_OF_NAMES: dict[str, Callable[[sd.Session], object]] = {
 }
 
 
-@pytest.mark.parametrize("door", DOORS_OF_NAMES)
+@for_each("door", DOORS_OF_NAMES)
 def test_columns_that_cannot_be_used_are_told_with_the_reason(door: str) -> None:
     """Wherever the name of such a column stands, its refusal says why."""
     with pytest.raises(
@@ -208,7 +209,7 @@ def test_columns_that_cannot_be_used_are_told_with_the_reason(door: str) -> None
         DOORS_OF_NAMES[door](session())
 
 
-@pytest.mark.parametrize("name", ["sta", "zzz", "t"])
+@for_each("name", ["sta", "zzz", "t"])
 def test_other_names_are_told_as_before(name: str) -> None:
     """A name that no table has comes with the names that come near."""
     asked = sd.table("t").agg(s=sd.sum(name, 0, 1))

@@ -10,6 +10,7 @@ import pytest
 
 import sordino as sd
 from sordino.session.charging import batch_identity, protection_text, request_identity
+from tests.batches import for_each
 
 LONG: Final = "a text of which people are only shown the beginning " * 5
 VISITS: Final = sd.table("visits")
@@ -114,14 +115,14 @@ def hashes() -> list[str]:
     return [*alone, together(opened, requests, BUDGET)]
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@for_each("pair", PAIRS)
 def test_what_differs_is_told_apart(pair: str) -> None:
     """To the last letter; and what is the same is the same in another session."""
     one, other, again = (fingerprint(session(), PAIRS[pair](end)) for end in "aba")
     assert one == again != other
 
 
-@pytest.mark.parametrize("pair", ["equal", "bins", "function", "rename"])
+@for_each("pair", ["equal", "bins", "function", "rename"])
 def test_views_of_one_name_are_told_apart(pair: str) -> None:
     """A view is what it was made of."""
     found = set()

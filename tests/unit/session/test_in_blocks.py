@@ -9,6 +9,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 from sordino.session import tables
+from tests.batches import for_each
 from tests.dice import rolled
 
 SEED: Final = 20_261_122
@@ -63,8 +64,8 @@ def exact(session: sd.Session, request: sd.Request = COUNT) -> int:
     return int(desk.engine.answer(question).column(0)[0].as_py())
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("engine", ["memory", "duckdb"])
+@for_each("kind", KINDS)
 def test_what_is_read_is_what_is_charged(kind: str, engine: str) -> None:
     """For any open blocks, with gaps or without: their rows, and these in the price."""
     session, dice = clinic(kind, engine), rolled(SEED)
@@ -169,7 +170,7 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@for_each("case", REFUSED)
 def test_blocks_that_are_not_open_are_refused(case: str) -> None:
     """The refusal says which one is the newest."""
     names, match = REFUSED[case]
@@ -193,7 +194,7 @@ SHOWN: dict[str, Callable[[sd.Session], str]] = {
 }
 
 
-@pytest.mark.parametrize("face", SHOWN)
+@for_each("face", SHOWN)
 def test_a_price_says_which_blocks_it_touches(face: str) -> None:
     """And that a person in several of them loses it once."""
     session = clinic().in_blocks("2026-02", "2026-03")
@@ -201,7 +202,7 @@ def test_a_price_says_which_blocks_it_touches(face: str) -> None:
     assert sentence in SHOWN[face](session)
 
 
-@pytest.mark.parametrize("face", [repr, lambda shown: shown._repr_html_()])
+@for_each("face", [repr, lambda shown: shown._repr_html_()])
 def test_a_session_and_its_ledger_show_each_block(face: Callable[[Any], str]) -> None:
     """What each has left, and what a person in several of them loses at most."""
     session = clinic()

@@ -16,6 +16,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import EngineFailure, EngineUnavailable
+from tests.batches import for_each, sampled
 
 ROWS: Final = pa.table({"id": [n % 50 for n in range(400)], "x": [1] * 400})
 MORE: Final = pa.table({"id": [n % 90 for n in range(900)], "x": [1] * 900})
@@ -36,7 +37,7 @@ def counted(session: sd.Session, request: Any = COUNT) -> int:
     return int(session.release(request, LARGE).table["n"][0].as_py())
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_kept_rows_are_of_one_moment(engine: str, tmp_path: Path) -> None:
     """What is written to a source is seen once the session has forgotten."""
     path = tmp_path / "t.parquet"
@@ -54,7 +55,7 @@ def test_kept_rows_are_of_one_moment(engine: str, tmp_path: Path) -> None:
     assert counted(session) == 180
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change", [Path.unlink, lambda path: pq.write_table(ROWS.select(["x"]), path)]
 )
 def test_a_change_that_shows_is_refused(
@@ -72,7 +73,7 @@ def test_a_change_that_shows_is_refused(
     assert session.spent == spent
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_closed_sessions_refuse(engine: str) -> None:
     """A closed session charges nothing, and still tells what was spent."""
     with opened(ROWS, engine) as session:
@@ -147,7 +148,8 @@ print(folder_of(session), folder_of(session).exists(), flush=True)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each(
     "end",
     [
         "",
@@ -157,7 +159,6 @@ print(folder_of(session), folder_of(session).exists(), flush=True)
         "os.kill(os.getpid(), signal.SIGKILL)",
     ],
 )
-@pytest.mark.sampled(1)
 def test_the_end_of_a_process_is_the_end_of_its_folders(
     end: str, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from sordino.office.label import files as label_files
 from sordino.release import answer, storage
 from sordino.session import files as large_answers
 from sordino.session.executor import Desk
+from tests.batches import for_each
 
 LIMIT: Final = sd.ApproxDP(10, "1e-5")
 BUDGET: Final = sd.ApproxDP(1, "1e-6")
@@ -123,7 +124,7 @@ def test_the_key_gives_the_same_files_wherever_they_lie(
         other.release_files(UNKNOWN, BUDGET, first.folder, key="k")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "budget"),
     [
         (T.group_by("ward").agg(m=sd.count_ids()), BUDGET),

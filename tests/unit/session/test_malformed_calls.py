@@ -13,6 +13,7 @@ import pytest
 import sordino as sd
 from sordino.engines.doors import EngineName
 from sordino.errors import InvalidParameter, SordinoError, show
+from tests.batches import for_each, sampled
 from tests.malformed import BUDGET, COUNT, ROWS, TABLE, Calls, Hostile
 
 LONGEST = 1200
@@ -72,9 +73,9 @@ def foreign(calls: Calls, count: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.sampled(1)
+@sampled(1)
+@for_each("engine", ["duckdb", "memory"])
+@for_each("seed", [0, 1])
 def test_malformed_calls(seed: int, engine: EngineName) -> None:
     """Whatever stands in an argument, what leaves is an answer or a typed refusal."""
     with warnings.catch_warnings():
@@ -83,7 +84,7 @@ def test_malformed_calls(seed: int, engine: EngineName) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_many_malformed_calls(engine: EngineName) -> None:
     """The same, for longer."""
     with warnings.catch_warnings():
@@ -113,7 +114,7 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "view: charged or read" in foreign(calls, 40)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "weights", [pd.NA, np.array([1, 2]), np.array(1), [1], "n", 0, False, {"n": pd.NA}]
 )
 def test_odd_weights(weights: Any) -> None:
@@ -148,8 +149,8 @@ def test_a_name_that_no_request_could_say_is_refused_at_once() -> None:
         sd.rehearsal(of={"\ud800": {"x": "i64"}}, protects=sd.AddOneRow())
 
 
-@pytest.mark.parametrize("where", NAMED)
-@pytest.mark.parametrize("name", [LONG, "\ud800", "two\nlines", "\u202eback"])
+@for_each("where", NAMED)
+@for_each("name", [LONG, "\ud800", "two\nlines", "\u202eback"])
 def test_odd_names_in_messages(where: str, name: str) -> None:
     """A name is cut, and escaped where a terminal could not show it."""
     with pytest.raises(SordinoError) as caught:
@@ -159,7 +160,7 @@ def test_odd_names_in_messages(where: str, name: str) -> None:
     assert told.isprintable()
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_lone_surrogates_in_names(engine: EngineName) -> None:
     """A name that no file can hold is refused by name, before anything is charged."""
     opened = session(engine)

@@ -11,6 +11,7 @@ import pytest
 import sordino as sd
 from sordino.aggregations.margins.crossing import MOST_CELLS, Halving
 from sordino.errors import EngineUnavailable, UnknownName
+from tests.batches import for_each
 
 CERTAIN = sd.GaussianDP(1000)
 TABLE = sd.table("t")
@@ -22,7 +23,7 @@ def session(rows: Any, unit: Any = None) -> sd.Session:
     return sd.Session({"t": table}, sd.GaussianDP(10**6), engine="memory")
 
 
-@pytest.mark.parametrize("name", [("a", "b"), ("b", "a")])
+@for_each("name", [("a", "b"), ("b", "a")])
 def test_totals_are_read_in_the_order_they_are_named(name: tuple[str, str]) -> None:
     """The keys of a total are those of its columns, one by one, in either order."""
     rows = {"a": [0] * 90 + [1] * 10, "b": [1] * 90 + [0] * 10, "c": [0, 1] * 50}

@@ -20,6 +20,7 @@ from sordino.errors import BudgetExceeded, InvalidParameter, InvalidQuery, Unkno
 from sordino.expressions.literals import literal
 from sordino.losses.budgets.limits import Limit
 from sordino.query.nodes import Question
+from tests.batches import for_each
 from tests.sessions import Engine
 
 ROWS: Final[dict[str, list[Any]]] = {
@@ -63,8 +64,8 @@ VALUES: Final[dict[str, tuple[pa.DataType, list[Any]]]] = {
 """Values of each type that come near to each other."""
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("kind", VALUES)
+@for_each("engine", ["duckdb", "memory"])
+@for_each("kind", VALUES)
 def test_every_row_is_in_one_part(kind: str, engine: Engine) -> None:
     """On every engine, for values of each type that come near to each other."""
     arrow, values = VALUES[kind]
@@ -78,7 +79,7 @@ def test_every_row_is_in_one_part(kind: str, engine: Engine) -> None:
     assert opened.spent == BUDGET
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "pair"),
     [
         ("i64", [2**53 + 1, float(2**53)]),
@@ -123,7 +124,7 @@ WRONG: Final[dict[str, tuple[type[Exception], tuple[Any, ...]]]] = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@for_each("wrong", WRONG)
 def test_what_is_wrong_is_refused_before_it_is_charged(wrong: str) -> None:
     """Typed, and nothing is spent."""
     refusal, given = WRONG[wrong]
@@ -142,7 +143,7 @@ UNITS: Final[dict[str, tuple[AbstractUnit, int]]] = {
 }
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@for_each("unit", UNITS)
 def test_parts_are_charged_as_often_as_a_unit_is_in_them(unit: str) -> None:
     """One charge, of as many budgets as a unit can fill parts with its rows."""
     protects, factor = UNITS[unit]
@@ -167,6 +168,34 @@ def test_ids_are_charged_by_the_bound_on_their_groups() -> None:
     assert opened.spent == sd.PureDP("0.3")
     opened.partition("visits", "person", [1, 2, 3], BUDGET)
     assert opened.spent == sd.PureDP("0.4")
+
+
+FIVE: Final = sd.table("visits").enforce(
+    sd.MaxRowsPerID(5), sd.MaxRowsPerGroupPerID("ward", 2)
+)
+"""Five rows of an id, two in a ward: they fill two wards and half of a third."""
+
+
+def test_rows_that_do_not_divide_are_charged_to_the_half() -> None:
+    """Five rows of which two share a part are two and a half parts."""
+    opened = session(sd.AddRowsWithID("person"))
+    opened.view("five", FIVE)
+    opened.partition("five", "ward", ["A", "B", None], BUDGET)
+    assert opened.spent == sd.PureDP(BUDGET.epsilon * Fraction(5, 2))
+
+
+def test_rows_that_meet_their_own_are_not_by_themselves() -> None:
+    """In a part that is charged by the row, a row of a join with itself is many.
+
+    An id has two rows there, and each meets both: its four pairs lie in three parts,
+    and are charged as if each of its rows filled all of them.
+    """
+    opened = session(sd.AddRowsWithID("person"))
+    opened.view("five", FIVE)
+    part = opened.partition("five", "ward", ["A", "B", None], sd.PureDP("0.3"))["A"]
+    part.view("pairs", sd.table("five").join_private("five", on="person"))
+    part.partition("pairs", "days", [3, 8, 2], sd.PureDP("0.01"))
+    assert part.spent == sd.PureDP("0.06")
 
 
 def test_a_part_spends_its_budget_and_no_more() -> None:
@@ -250,8 +279,8 @@ def limit_of(name: str) -> Limit:
     return LIMITS[name]()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("limit", LIMITS)
+@for_each("kind", KINDS)
+@for_each("limit", LIMITS)
 def test_a_limit_counts_parts_in_its_own_terms_or_refuses(
     limit: str, kind: str
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter
+from tests.batches import for_each
 
 NOON: Final = datetime.fromisoformat("2024-01-01T12:00:00")
 WIDE: Final = 2**53 + 1
@@ -27,7 +28,7 @@ def session() -> sd.Session:
     return sd.Session({"rows": table}, sd.PureDP(10))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("by", "values"),
     [
         ("when", [NOON, NOON.replace(tzinfo=UTC)]),
@@ -52,7 +53,7 @@ def test_one_value_in_two_forms_is_refused(by: str, values: list[Any]) -> None:
     assert held.spent == sd.PureDP(0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("by", "values"),
     [
         ("when", [NOON, NOON.replace(hour=13), None]),

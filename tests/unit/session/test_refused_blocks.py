@@ -7,11 +7,12 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, SordinoError
+from tests.batches import for_each
 
 MONTHS: Final = sd.Blocks(start="2026-01", every="month")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tables", "blocks", "problem"),
     [
         ({"v": sd.PrivateTable({"m": ["a"]}, sd.AddOneRow())}, MONTHS, "need a table"),

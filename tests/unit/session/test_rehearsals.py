@@ -8,6 +8,7 @@ import pytest
 
 import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, UnknownName
+from tests.batches import for_each
 
 VISITS: dict[str, list[Any]] = {
     "patient": ["a", "a", "b"],
@@ -107,7 +108,7 @@ def test_every_type_is_invented() -> None:
     assert all(rows[name].null_count > 0 for name in facts if name != "sure")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arguments", "error", "words"),
     [
         ({"of": 3}, InvalidParameter, "must be a session"),

@@ -22,6 +22,7 @@ from sordino.office.label.files import files_in
 from sordino.query.nodes import Question
 from sordino.release.explanation import exactness_of
 from sordino.release.released_files import FilesAnswer
+from tests.batches import for_each
 from tests.sessions import LIMIT, TENTH, WARDS, session
 
 T: Final = sd.table("visits").enforce(sd.MaxRowsPerID(2))
@@ -123,7 +124,7 @@ def test_a_key_has_its_files(tmp_path: Path) -> None:
     assert opened.spent == TENTH
 
 
-@pytest.mark.parametrize(
+@for_each(
     "change",
     [
         lambda out: (out / "0.parquet").unlink(),
@@ -195,7 +196,7 @@ def test_a_key_belongs_to_one_kind_of_answer(tmp_path: Path) -> None:
         opened.release_files(KNOWN, TENTH, tmp_path / "more", key="table")
 
 
-@pytest.mark.parametrize("folder", ["", " ", "a\0b", 3, None, b"bytes"])
+@for_each("folder", ["", " ", "a\0b", 3, None, b"bytes"])
 def test_what_is_no_folder_is_refused(folder: Any, tmp_path: Path) -> None:
     """Before anything is charged."""
     opened = session(tmp_path / "l", LIMIT)

@@ -10,6 +10,7 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidQuery
 from sordino.query import nodes
+from tests.batches import for_each
 
 ROWS: Final[dict[str, list[Any]]] = {
     "patient": [*range(100)],
@@ -86,7 +87,7 @@ PAIRS: Final[dict[str, tuple[Asked, Asked]]] = {
 }
 
 
-@pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
+@for_each("pair", PAIRS.values(), ids=PAIRS)
 def test_another_request_has_not_its_answer(
     pair: tuple[Asked, Asked], tmp_path: Path
 ) -> None:
@@ -121,7 +122,7 @@ def _viewed(session: sd.Session) -> sd.Session:
     return session
 
 
-@pytest.mark.parametrize("ask", SAME.values(), ids=SAME)
+@for_each("ask", SAME.values(), ids=SAME)
 def test_the_same_request_has_its_answer(
     ask: Callable[[Path], Any], tmp_path: Path
 ) -> None:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.csv
-import pytest
 
 import sordino as sd
 from sordino.session.charging import rows_digest
+from tests.batches import for_each
 from tests.worded import said
 
 COLUMNS: Final[dict[str, list[Any]]] = {
@@ -113,7 +113,7 @@ def test_the_door_does_not_count(tmp_path: Path) -> None:
     assert fingerprint(str(tmp_path / "wards.csv"), "duckdb", **declared) == known
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@for_each("engine", ["memory", "duckdb"])
 def test_engines_agree_on_every_type(engine: Any) -> None:
     """A table with columns of every type is the same table in both."""
     columns = {name: values for name, values in COLUMNS.items() if name != "codes"}

@@ -21,6 +21,7 @@ from sordino.plan.plan import exact_counts
 from sordino.query.nodes import Question
 from sordino.session.charging import request_identity
 from sordino.session.tables import keep_open_blocks, open_catalog
+from tests.batches import for_each
 from tests.cases import ENGINES
 from tests.ledgers import Standing
 from tests.postgres_server import cluster, stored_table
@@ -120,8 +121,8 @@ def rows_read(engine: AbstractEngine, source: Any, blocks: sd.Blocks) -> list[in
     return counts
 
 
-@pytest.mark.parametrize("kind", COLUMNS)
-@pytest.mark.parametrize("engine", ENGINES)
+@for_each("kind", COLUMNS)
+@for_each("engine", ENGINES)
 def test_rows_of_open_blocks_are_read_and_no_others(engine: str, kind: str) -> None:
     """Not those of other blocks, and not those without a block."""
     blocks, column = COLUMNS[kind]
@@ -130,7 +131,7 @@ def test_rows_of_open_blocks_are_read_and_no_others(engine: str, kind: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", COLUMNS)
+@for_each("kind", COLUMNS)
 def test_in_a_server_the_same_rows_are_read(kind: str) -> None:
     """PostgreSQL filters them in place."""
     blocks, column = COLUMNS[kind]
@@ -191,7 +192,7 @@ READ: Final[dict[str, tuple[Any, tuple[str, ...]]]] = {
 """What is asked, and the blocks that are charged for it."""
 
 
-@pytest.mark.parametrize("name", READ)
+@for_each("name", READ)
 def test_each_release_is_charged_to_the_blocks_that_it_reads(name: str) -> None:
     """All that are open, or those that pass a filter above."""
     request, blocks = READ[name]

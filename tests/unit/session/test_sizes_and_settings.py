@@ -19,6 +19,7 @@ from sordino.errors import (
     InvalidQuery,
     WeakBudget,
 )
+from tests.batches import for_each, sampled
 
 ROWS = pa.table({"a": [1, 2, 2], "x": [0.5, 99.0, None]})
 TABLE = sd.table("t")
@@ -71,7 +72,7 @@ def test_many_totals() -> None:
     assert opened.history() == ()
 
 
-@pytest.mark.parametrize("failure", [MemoryError(99), EngineUnavailable("it is gone")])
+@for_each("failure", [MemoryError(99), EngineUnavailable("it is gone")])
 def test_what_fails_after_the_charge(
     monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
@@ -98,9 +99,9 @@ QUESTIONS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("epsilon", ["0.01", 1, 100])
-@pytest.mark.parametrize("asked", QUESTIONS)
-@pytest.mark.sampled(3)
+@sampled(3)
+@for_each("epsilon", ["0.01", 1, 100])
+@for_each("asked", QUESTIONS)
 def test_settings_of_numpy(asked: str, epsilon: Any) -> None:
     """Empty groups, and a process in which NumPy raises or warnings are errors."""
     opened = session()
@@ -125,11 +126,11 @@ EDGES: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("right", [True, False])
-@pytest.mark.parametrize("ends", [True, False])
-@pytest.mark.parametrize("kind", EDGES)
+@sampled(8)
+@for_each("engine", ["duckdb", "memory"])
+@for_each("right", [True, False])
+@for_each("ends", [True, False])
+@for_each("kind", EDGES)
 def test_bins_as_columns_are_bins_as_rows(
     kind: str, *, ends: bool, right: bool, engine: EngineName
 ) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from sordino.data.arrow import column_of, column_type, value_batches
 from sordino.data.python_rows import column_of_cells
 from sordino.data.source import kind_of, sort_values, values_of
+from tests.batches import for_each, sampled
 from tests.odd_cells import ARROW, raw
 
 TRIES = 150
@@ -22,8 +22,8 @@ def _same(one: list[Any], other: list[Any]) -> bool:
     return sort_values(one) == sort_values(other)
 
 
-@pytest.mark.parametrize("name", ARROW)
-@pytest.mark.sampled(6)
+@sampled(6)
+@for_each("name", ARROW)
 def test_a_column_is_what_its_cells_are(name: str) -> None:
     """For any cells, sliced or not: as a whole, one by one, and in plain Python."""
     form, dice = ARROW[name], random.Random(1)

@@ -14,13 +14,14 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.expressions.casts import Layout
+from tests.batches import for_each, sampled
 from tests.text_files import column
 
 ENGINES: Final = (MemoryEngine, duckdb_engine)
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
+@sampled(2)
+@for_each(
     "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252"]
 )
 def test_encodings(encoding: str, tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_several_files(tmp_path: Path) -> None:
         MemoryEngine().open("t", sd.Csv(pattern), {})
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@for_each("engine", ["memory", "duckdb"])
 def test_a_changed_file_is_not_read(engine: Any, tmp_path: Path) -> None:
     """A file that was looked at and has changed is refused before the charge."""
     path = tmp_path / "t.csv"
@@ -111,7 +112,7 @@ def test_quotes_can_be_letters(tmp_path: Path) -> None:
     assert column(path, "y", "text", quote="'") == ["a"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "says"),
     [
         ({"delimiter": ""}, "a single ASCII character"),

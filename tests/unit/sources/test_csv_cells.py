@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled
 from tests.text_files import column
 
@@ -118,8 +119,8 @@ def _changed(dice: Dice, cell: str) -> str:
     return "".join(signs)
 
 
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize(
+@sampled(5)
+@for_each(
     ("cell", "kind", "spelled", "value"),
     [
         ("1.0", "i64", {}, 1),

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pandas as pd
 import polars as pl
-import pytest
 
 import sordino as sd
+from tests.batches import for_each
 from tests.text_files import Rows, read
 
 MOMENTS: Final = [
@@ -62,7 +62,7 @@ def test_what_pandas_writes_for_excel_is_read(tmp_path: Path) -> None:
     assert told(read(table)) == told(WANTED)
 
 
-@pytest.mark.parametrize("zone", ["Europe/Berlin", None])
+@for_each("zone", ["Europe/Berlin", None])
 def test_what_polars_writes_is_read(zone: str | None, tmp_path: Path) -> None:
     """Times with T, fractions and offsets, true and false: nothing is lost."""
     frame = pl.DataFrame({name: values for name, (_, values) in TRUTH.items()})

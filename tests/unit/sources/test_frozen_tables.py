@@ -21,6 +21,7 @@ from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import EngineUnavailable, UnknownName
+from tests.batches import for_each, sampled
 
 ENGINES: list[Callable[[], AbstractEngine]] = [duckdb_engine, MemoryEngine]
 KINDS: dict[EngineName, type[Any]] = {"duckdb": SQLEngine, "memory": MemoryEngine}
@@ -106,9 +107,9 @@ def _exceeds(session: sd.Session, change: Callable[[], object]) -> bool:
     )
 
 
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
-@pytest.mark.parametrize("door", DOORS)
+@sampled(6)
+@for_each("engine", ["duckdb", "memory"])
+@for_each("door", DOORS)
 def test_what_is_priced_is_what_is_joined(
     door: Door, engine: EngineName, tmp_path: Path
 ) -> None:
@@ -117,8 +118,8 @@ def test_what_is_priced_is_what_is_joined(
     assert not _exceeds(_session(wards, engine), change)
 
 
-@pytest.mark.parametrize("engine", KINDS)
-@pytest.mark.parametrize("door", [_arrow, _parquet, _table])
+@for_each("engine", KINDS)
+@for_each("door", [_arrow, _parquet, _table])
 def test_tables_read_again_are_caught(
     door: Door, engine: EngineName, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,8 +154,8 @@ def _frozen(engine: AbstractEngine, rows: Any) -> pa.Table:
     return engine.frozen_rows("odd")
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]])
-@pytest.mark.parametrize("engine", ENGINES)
+@for_each("order", [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]])
+@for_each("engine", ENGINES)
 def test_the_copy_is_the_same_for_any_order(engine: Any, order: list[int]) -> None:
     """The copy has our types, and is sorted by all columns, missing first."""
     copy = _frozen(engine(), ODD.take(order))
@@ -171,14 +172,14 @@ def test_the_copy_is_the_same_for_any_order(engine: Any, order: list[int]) -> No
     assert copy["k"].to_pylist() == [None, 1, 1, 2]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@for_each("engine", ENGINES)
 def test_small_tables(engine: Any) -> None:
     """No rows and no usable columns are no reason to fail."""
     assert _frozen(engine(), ODD.slice(0, 0)).num_rows == 0
     assert _frozen(engine(), ODD.select(["blob"])).num_columns == 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@for_each("engine", ENGINES)
 def test_private_rows_are_not_handed_out(engine: Any) -> None:
     """Only a table that was frozen shows its rows."""
     made = engine()
@@ -187,7 +188,7 @@ def test_private_rows_are_not_handed_out(engine: Any) -> None:
         made.frozen_rows("visits")
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "memory"])
+@for_each("engine", ["duckdb", "memory"])
 def test_what_cannot_be_read_is_told_at_once(
     engine: EngineName, tmp_path: Path
 ) -> None:

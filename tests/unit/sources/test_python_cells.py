@@ -20,6 +20,7 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
 from sordino.expressions.schema import PLAIN, Column
+from tests.batches import for_each
 from tests.odd_cells import FRAMES, Loud, LoudText
 
 DAY = dt.date(2020, 1, 1)
@@ -76,7 +77,7 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("cell", "kind", "expected"), READ, ids=repr)
+@for_each(("cell", "kind", "expected"), READ, ids=repr)
 def test_a_cell_is_read_by_its_type(cell: Any, kind: str, expected: Any) -> None:
     """Each as the table in the module says; what is not there is missing."""
     assert cell_of(cell, kind) == expected
@@ -107,7 +108,7 @@ def test_a_clock_without_a_zone_that_works_is_missing() -> None:
     assert cell_of(NOON.replace(tzinfo=Broken()), "time") is None
 
 
-@pytest.mark.parametrize("kind", [*PLAIN, "list[f64]"])
+@for_each("kind", [*PLAIN, "list[f64]"])
 def test_the_fast_way_is_the_slow_one(kind: str) -> None:
     """For any cells: a column is what its cells are, one by one."""
     dice = random.Random(3)
@@ -148,7 +149,7 @@ OPENED: dict[str, tuple[Any, dict[str, str] | str]] = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "engine"), [*itertools.product(OPENED, [MemoryEngine, duckdb_engine])]
 )
 def test_dicts_say_their_types_or_are_refused(name: str, engine: type[Any]) -> None:
@@ -162,7 +163,7 @@ def test_dicts_say_their_types_or_are_refused(name: str, engine: type[Any]) -> N
         assert {key: schema[key].type for key in schema} == expected
 
 
-@pytest.mark.parametrize("dtype", ["object", "category"])
+@for_each("dtype", ["object", "category"])
 def test_dtypes_that_say_nothing_are_declared(dtype: str) -> None:
     """Whatever is in it, the column is unusable until its type is declared."""
     for cells in (["a", "b"], ["a", 3], [DAY], [None], []):
@@ -173,7 +174,7 @@ def test_dtypes_that_say_nothing_are_declared(dtype: str) -> None:
         assert engine.open("t", frame, {"x": Column("text")})["x"].type == "text"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "made",
     [
         pd.period_range("2020", periods=2, freq="M"),

@@ -33,6 +33,7 @@ from sordino.errors import InvalidParameter, UnknownName
 from sordino.expressions.language import col
 from sordino.expressions.schema import Column
 from sordino.query.nodes import Question, Source
+from tests.batches import for_each, sampled
 from tests.duckdb_order import SALT, in_duckdb_order
 
 ROWS = pa.table({
@@ -106,16 +107,16 @@ def _asked(engine: AbstractEngine, source: Any, declared: Any) -> Any:
     return comparable_answer(asked, engine.answer(asked))
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("made", MADE)
+@sampled(3)
+@for_each("engine", ENGINES)
+@for_each("made", MADE)
 def test_sources_agree(engine: str, made: str, tmp_path: Path) -> None:
     """Every kind of source gives the answer of the Arrow table of its rows."""
     expected = _asked(ENGINES["memory"](), ROWS, {})
     assert _asked(ENGINES[engine](), MADE[made](tmp_path), DECLARED) == expected
 
 
-@pytest.mark.parametrize("made", ["table", "parquet", "data set", "csv", "polars"])
+@for_each("made", ["table", "parquet", "data set", "csv", "polars"])
 def test_names_are_exact(made: str, tmp_path: Path) -> None:
     """Names that differ in case, or mean something in SQL, name their own columns."""
     path = tmp_path / "t.parquet"
@@ -173,8 +174,8 @@ LISTS = pa.table({
 })
 
 
-@pytest.mark.sampled(9)
-@pytest.mark.parametrize(
+@sampled(9)
+@for_each(
     ("form", "name"),
     [
         *itertools.product(["table", "parquet"], WIDE.schema.names),
@@ -195,7 +196,7 @@ def test_types_become_ours(name: str, form: str, tmp_path: Path) -> None:
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize("name", LISTS.schema.names)
+@for_each("name", LISTS.schema.names)
 def test_lists_become_ours(name: str) -> None:
     """The entries of lists follow the rules of their type."""
     answers = []
@@ -229,8 +230,8 @@ UNUSABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNUSABLE)
-@pytest.mark.parametrize("engine", [MemoryEngine, duckdb_engine])
+@for_each("name", UNUSABLE)
+@for_each("engine", [MemoryEngine, duckdb_engine])
 def test_unusable_columns_are_left_out(name: str, engine: type[Any]) -> None:
     """A column of a type that is none of ours is no column, and cannot be declared."""
     table = pa.table({name: UNUSABLE[name], "id": [1]})
@@ -245,7 +246,7 @@ def test_unusable_columns_are_left_out(name: str, engine: type[Any]) -> None:
         made.open("t", table, {name: Column("i64")})
 
 
-@pytest.mark.parametrize("engine", [MemoryEngine, duckdb_engine])
+@for_each("engine", [MemoryEngine, duckdb_engine])
 def test_the_index_of_a_frame_is_told(engine: type[Any]) -> None:
     """What names the rows of pandas is no column, and the refusal says so."""
     frame = pd.DataFrame({"pid": [1, 2], "x": [3, 4], "y": [5, 6]})
@@ -273,7 +274,7 @@ def test_declared_types_are_casts() -> None:
         assert rows[3:] == [((1, 1), (1, 1.0)), ((1, 2), (1, 2.0))]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("source", "declared", "error", "says"),
     [
         (7, {}, InvalidParameter, "must be a table or the path of one"),
@@ -318,8 +319,8 @@ def _hidden(of: str) -> Any:
     return connection, of
 
 
-@pytest.mark.parametrize("engine", [MemoryEngine, duckdb_engine])
-@pytest.mark.parametrize(
+@for_each("engine", [MemoryEngine, duckdb_engine])
+@for_each(
     ("made", "named"),
     [
         (lambda: _hidden("visits"), "visits"),

@@ -14,6 +14,7 @@ from sordino.data.csv import CSVSource, Shape, first_fault
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter
+from tests.batches import for_each, sampled
 from tests.dice import Dice, rolled
 
 Patch = pytest.MonkeyPatch
@@ -100,8 +101,8 @@ def test_what_passes_is_what_a_strict_reader_takes() -> None:
     assert not accepted_wrongly()
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
+@sampled(1)
+@for_each(
     ("name", "mutant"),
     [
         ("_outside", lambda *given: given[0]),
@@ -167,7 +168,7 @@ FAULTS: Final[Mapping[str, tuple[bytes, int, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@for_each("name", FAULTS)
 def test_a_malformed_file_is_refused(name: str, tmp_path: Path) -> None:
     """It is refused when it is opened, with the line, and no cell is quoted."""
     data, line, why = FAULTS[name]

@@ -27,6 +27,7 @@ from sordino.aggregations.margins.measuring import (
     restore,
 )
 from sordino.errors import InvalidQuery
+from tests.batches import for_each, sampled
 
 PLACES: Final = sd.KeySet.from_tuples(
     [("n", 1), ("n", 2), ("n", 3), ("s", 4), ("s", 5), ("w", 6)],
@@ -54,9 +55,9 @@ def noisy_tables(crossing: Crossing, seed: int, sd_of_noise: float = 3.0) -> Joi
     return JointFit.of_tables(crossing, tables, dict.fromkeys(tables, sd_of_noise**2))
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("more", [(), (4,), (3, 2), (2, 2, 3)])
-@pytest.mark.sampled(8)
+@sampled(8)
+@for_each("seed", range(12))
+@for_each("more", [(), (4,), (3, 2), (2, 2, 3)])
 def test_cells_are_not_negative_and_whole_ones_are_near(
     more: tuple[int, ...], seed: int
 ) -> None:
@@ -72,9 +73,9 @@ def test_cells_are_not_negative_and_whole_ones_are_near(
     assert far <= 1 if len(more) != 1 else far < 3
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.sampled(6)
+@sampled(6)
+@for_each("seed", range(8))
+@for_each("size", [1, 2, 5])
 def test_the_totals_of_two_trees_stay_as_they_were_told(size: int, seed: int) -> None:
     """Upper tables are made first: the total is the unbiased one, cut at zero."""
     crossing = crossing_of(size)
@@ -148,8 +149,8 @@ def test_the_nearest_cells_with_both_sums() -> None:
         assert ((moved - cells) ** 2).sum() >= ((best - cells) ** 2).sum() - 1e-6
 
 
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.sampled(6)
+@sampled(6)
+@for_each("seed", range(20))
 def test_whole_cells_have_whole_sums(seed: int) -> None:
     """For any rectangle and any whole sums not below those of the floors."""
     generator = np.random.default_rng(seed)

@@ -5,8 +5,6 @@ Noisy numbers whose noises are independent and of one kind, and forms in them.
 A form is a factor for each number. At the exact answer x of a question a certain form,
 which depends on x, is pure noise: an interval holds the x at which its value could be.
 
-The interval of a number that showed its group by reaching a cut.
-
 Of groups with the exact number n those show whose noisy number y reaches the cut T, so
 the law of what is seen is cut at T. To each n belong the y of greatest density that
 make up the confidence; the interval of y has the n to which it belongs

@@ -1,7 +1,5 @@
 """Intervals of means and shares (Fieller), and of variances.
 
-Intervals of quotients: means and shares, by Fieller's argument.
-
 If x is the exact quotient of two sums, the form top - x bottom is 0 but for its noise,
 for any size of the group. So the interval holds the x at which the form lies within the
 reach of its own noise (docs/proofs/intervals.md, lemma 3).

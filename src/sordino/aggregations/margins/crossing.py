@@ -80,7 +80,6 @@ class Halving:
 
     @classmethod
     def _join_depths(cls, cuts: list[tuple[Integers, Integers, Integers]]) -> "Halving":
-        """Return the cuts of all depths as one."""
         none = np.zeros(0, np.int64)
         low, middle, high = (
             np.concatenate([none, *(cut[part] for cut in cuts)]) for part in range(3)

@@ -183,7 +183,6 @@ class NoisyTables(AbstractTables):
     """Deviations and intervals of these numbers."""
 
     def make(self, name: Any) -> "pa.Table":
-        """Return the keys of a table and its noisy numbers."""
         table = self.called[name]
         numbers = {name: tables[table] for name, tables in self.columns.items()}
         return with_keys(self.crossing, table, numbers)
@@ -210,7 +209,6 @@ class AdjustedTables(AbstractTables):
     cells: Numbers | Integers
 
     def make(self, name: Any) -> "pa.Table":
-        """Return the keys of a table and its adjusted numbers."""
         table, crossing = self.called[name], self.together.crossing
         numbers = add_up(crossing, crossing.finest, self.cells, table)
         return with_keys(crossing, table, {self.number: numbers})

@@ -1,7 +1,5 @@
 """Budgets for each block of a table.
 
-Blocks of a table: periods or names, each with a budget of its own.
-
 >>> Blocks(start="2026-01", every="month").due(datetime(2026, 3, 1, tzinfo=UTC), None)
 ('2026-01', '2026-02')
 

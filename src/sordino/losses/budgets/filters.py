@@ -175,19 +175,15 @@ class PureSum(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Return epsilon-DP."""
         return PureDP(self.epsilon)
 
     def holds(self, spent: Charge) -> bool:
-        """Say whether the epsilons are within the limit."""
         return spent.amounts[0] <= self.epsilon
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return epsilon."""
         return PureDP(spent.amounts[0])
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the epsilon that is left."""
         return PureDP(self.epsilon - spent.amounts[0])
 
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
@@ -211,15 +207,12 @@ class ApproxSum(AbstractFilter):
         return ApproxDP(self.epsilon, self.delta)
 
     def holds(self, spent: Charge) -> bool:
-        """Say whether both sums are within their limits."""
         return is_within(spent, self.epsilon, self.delta)
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return epsilon and delta."""
         return ApproxDP(*cap_delta(spent))
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the epsilon and the delta that are left."""
         epsilon, delta = spent.amounts
         return ApproxDP(self.epsilon - epsilon, self.delta - delta)
 
@@ -239,19 +232,15 @@ class ConcentratedSum(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Return rho-zCDP."""
         return ZCDP(self.rho)
 
     def holds(self, spent: Charge) -> bool:
-        """Say whether the rhos are within the limit."""
         return spent.amounts[0] <= self.rho
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return rho."""
         return ZCDP(spent.amounts[0])
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the rho that is left."""
         return ZCDP(self.rho - spent.amounts[0])
 
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
@@ -271,19 +260,15 @@ class ApproxConcentratedSum(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Return delta-approximate rho-zCDP."""
         return ApproxZCDP(self.rho, self.delta)
 
     def holds(self, spent: Charge) -> bool:
-        """Say whether both sums are within their limits."""
         return is_within(spent, self.rho, self.delta)
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return rho and delta."""
         return ApproxZCDP(*cap_delta(spent))
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the rho and the delta that are left."""
         rho, delta = spent.amounts
         return ApproxZCDP(self.rho - rho, self.delta - delta)
 
@@ -304,19 +289,15 @@ class GaussianSum(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Return mu-GDP."""
         return GaussianDP(sqrt(self.square))
 
     def holds(self, spent: Charge) -> bool:
-        """Say whether the squares are within the limit."""
         return spent.amounts[0] <= self.square
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return mu."""
         return GaussianDP(root(spent.amounts[0]))
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the mu that is left."""
         return GaussianDP(sqrt(self.square - finite(spent.amounts[0])))
 
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
@@ -340,16 +321,13 @@ class ApproxGaussianSum(AbstractFilter):
         return mu_beside_delta(sqrt(self.square), self.delta)
 
     def holds(self, spent: Charge) -> bool:
-        """Say whether both sums are within their limits."""
         return is_within(spent, self.square, self.delta)
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return mu and delta."""
         square, delta = cap_delta(spent)
         return mu_beside_delta(root(square), delta)
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the mu and the delta that are left."""
         square, delta = spent.amounts
         return mu_beside_delta(sqrt(self.square - finite(square)), self.delta - delta)
 

@@ -53,7 +53,6 @@ class BreachCurve(AbstractCurve):
         return self._mix(self.base.delta_at(epsilon))
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the epsilon of the base at what D leaves."""
         if self.breach >= 1:
             return np.full_like(delta, math.inf)
         inner = (delta * (1 - ELEMENTARY) - self.breach) / (1 - self.breach)
@@ -122,21 +121,17 @@ class LeastCurve(AbstractCurve):
         return copy(self).main.laws()
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the least delta."""
         return _least([curve.delta_at(epsilon) for curve in self.bounds])
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the least epsilon."""
         reachable = np.maximum(delta, self.breach)
         epsilon = _least([curve.epsilon_at(reachable) for curve in self.bounds])
         return np.where(delta < self.breach, np.inf, epsilon)
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the least true positive rate."""
         return _least([curve.tpr_at(alpha) for curve in self.bounds])
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return the greatest false negative rate."""
         return -_least([-curve.beta_at(alpha) for curve in self.bounds])
 
 
@@ -170,11 +165,9 @@ class AbstractCaseCurve(AbstractCurve):
         return (symmetric(copy(self).profile),)
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the rate by the bounds on delta."""
         return self.profile.rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return the rate by the bounds on delta."""
         return self.profile.rates(alpha)[1]
 
 
@@ -197,7 +190,6 @@ class ThresholdCurve(AbstractCaseCurve):
         )
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the greatest delta of the cases."""
         greatest = np.zeros_like(epsilon)
         for breach, shift, curve in self.cases:
             moved = epsilon + shift - ELEMENTARY * (abs(shift) + epsilon)
@@ -206,7 +198,6 @@ class ThresholdCurve(AbstractCaseCurve):
         return np.minimum(greatest * (1 + ELEMENTARY), 1.0)
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return where delta is seen to be met."""
         return inverse(self.delta, delta)
 
 
@@ -219,7 +210,6 @@ class MixtureCurve(AbstractCaseCurve):
     end: End = UNKNOWN
 
     def reach(self) -> float:
-        """Return how far the parts reach."""
         return max(float(curve.epsilon_at(LEAST_DELTA)) for _, curve in self.parts)
 
     def laws(self) -> Laws:
@@ -232,11 +222,9 @@ class MixtureCurve(AbstractCaseCurve):
         )
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the weighted sum."""
         terms = [weight * curve.delta_at(epsilon) for weight, curve in self.parts]
         answer: Floats = np.minimum(np.sum(terms, axis=0) * (1 + ELEMENTARY), 1.0)
         return answer
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return where delta is seen to be met."""
         return inverse(self.delta, delta)

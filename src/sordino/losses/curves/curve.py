@@ -224,7 +224,6 @@ class ResponseCurve(AbstractCurve):
         return response_profile(self.limit, self.reserve).rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return their mirror image."""
         return response_profile(self.limit, self.reserve).rates(alpha)[1]
 
 
@@ -273,7 +272,6 @@ class GaussianCurve(AbstractCurve):
         return End(epsilon, Fraction(0), self.mu is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the normal law of the loss."""
         if self.mu == 0:
             return (response_law(Fraction(0)),)
         if is_revealing(self.mu):
@@ -287,7 +285,6 @@ class GaussianCurve(AbstractCurve):
         return normal.gaussian_delta(self.mu, epsilon)
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return where delta is seen to be met."""
         return inverse(self.delta, delta)
 
     def tpr(self, alpha: Floats) -> Floats:

@@ -110,30 +110,25 @@ class Atoms(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Return the number of losses and masses."""
         return 3 * len(self.losses)
 
     @property
     def deviation(self) -> float:
-        """Return the standard deviation of the finite losses."""
         total = max(float(self.p.sum()), 1e-300)
         mean = float(self.p @ self.losses) / total
         return math.sqrt(float(self.p @ (self.losses - mean) ** 2) / total)
 
     @property
     def anchor(self) -> float:
-        """Return the step."""
         return self.step
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the least and the greatest loss."""
         if not len(self.losses):
             return 0.0, 0.0
         return float(self.losses[0]), float(self.losses[-1])
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the sums of the atoms in each cell."""
         cell = np.searchsorted(edges, self.losses, side="right")
         p: Floats = np.bincount(cell, self.p, len(edges) + 1).astype(np.float64)
         q: Floats = np.bincount(cell, self.q, len(edges) + 1).astype(np.float64)
@@ -169,7 +164,6 @@ class GeometricLaw(AbstractLossLaw):
 
     @property
     def anchor(self) -> float:
-        """Return the step."""
         return self.step
 
     @property
@@ -215,7 +209,6 @@ class GaussianLaw(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        """Return mu."""
         return self.mu
 
     @property
@@ -460,7 +453,6 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        """Return that of the law."""
         return self.base.deviation
 
     @property
@@ -470,7 +462,6 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the moved range."""
         low, high = self.base.span
         return low + self.shift, high + self.shift
 
@@ -481,11 +472,9 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def anchor(self) -> float:
-        """Return the anchor of an unmoved law."""
         return self.base.anchor if self.shift == 0 else 0.0
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses of the moved law."""
         p, q = self.base.masses(edges - self.shift)
         p, q = p * (1 - self.breach), q * (1 - self.lost)
         p[np.searchsorted(edges, np.inf, side="left")] += self.breach
@@ -514,7 +503,6 @@ class AbstractSampledLaw(AbstractLossLaw):
 
     @cached_property
     def deviation(self) -> float:
-        """Return the standard deviation on a coarse grid."""
         return _deviation(self)
 
 
@@ -528,7 +516,6 @@ class SampledLaw(AbstractSampledLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range between the transformed ends."""
         low, high = (
             float(np.logaddexp(np.log1p(-self.rate), np.log(self.rate) + x))
             for x in self.base.span
@@ -548,7 +535,6 @@ class SampledAddingLaw(AbstractSampledLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range between the transformed ends."""
         low, high = (
             float(-np.logaddexp(np.log1p(-self.rate), np.log(self.rate) - x))
             for x in self.base.span
@@ -591,17 +577,14 @@ class MixtureLaw(AbstractLossLaw):
 
     @cached_property
     def deviation(self) -> float:
-        """Return the standard deviation on a coarse grid."""
         return _deviation(self)
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range that covers all parts."""
         spans = [law.span for _, law in self.parts]
         return min(low for low, _ in spans), max(high for _, high in spans)
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the weighted sums of the masses."""
         masses = [(weight, *law.masses(edges)) for weight, law in self.parts]
         p = np.sum([weight * p for weight, p, _ in masses], axis=0)
         q = np.sum([weight * q for weight, _, q in masses], axis=0)
@@ -695,5 +678,4 @@ class AbstractRangeLaw(AbstractLossLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range."""
         return -self.ratio, self.ratio

@@ -1,7 +1,5 @@
 """Where a curve is asked, rounding towards the attacker, the one search.
 
-Where a curve is asked, and how its answers leave: towards the attacker.
-
 A number is what was written, so 0.1 is a tenth, which lies between two doubles. The
 curve is asked at the double on the attacker's side; where an exact parameter decides,
 it is compared with what was written.

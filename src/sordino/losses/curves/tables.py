@@ -114,11 +114,9 @@ class AbstractTableCurve(AbstractCurve):
         return answer
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the rate by the profiles that are sharp there."""
         return self._rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return the rate by the profiles that are sharp there."""
         return self._rates(alpha)[1]
 
     def _rates(self, alpha: Floats) -> tuple[Floats, Floats]:
@@ -151,7 +149,6 @@ class LawCurve(AbstractTableCurve):
 
     @grid_property
     def convolutions(self) -> tuple[Convolution, ...]:
-        """Return each direction alone."""
         sides = [((law, 1),) for law in self.source()]
         return direction_sums(sides) if len(sides) > 1 else (Convolution(sides[0]),)
 

@@ -7,8 +7,6 @@ same masses of P and of Q. The profile of the replacement is the chord of the tr
 so it lies above it, touches it at the grid, and the error falls with the step squared
 (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).
 
-Sums of independent losses by real FFT, with a proved bound on every error.
-
 The masses are tilted by exp(theta loss) first, so that the losses of interest lie in
 the bulk and keep their digits however small the tail. Three errors are bounded:
 

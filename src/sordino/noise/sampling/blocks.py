@@ -6,8 +6,6 @@ A shape is f(t) = exp(-phi(|t|)) with phi convex, increasing and phi(0) = 0. It 
 high it stands at whole distances, how far phi rises within one block, and gives balls
 for whatever doubles leave undecided.
 
-Exact draws from a symmetric log-concave shape by dominated blocks.
-
 The line is cut into blocks of width one. Block j gets `floor(a min f)` of the 2**16
 entries of a table, and a draw that hits one of those is uniform in the block: it lies
 under the curve, so nothing needs to be tested. The entries left over stand for the

@@ -1,7 +1,5 @@
 """What a sampler is; a float plus real noise, rounded once.
 
-A float plus real noise, rounded once: the nearest float to the exact sum.
-
 Noise is 2**exponent * (block + place), the place known by as many digits as it takes.
 Doubles enclose the sum; where both ends round to the same float, so does the sum,
 because rounding is monotone (docs/proofs/samplers.md, lemma 4). Elsewhere the sum is
@@ -214,7 +212,6 @@ class FloatSampler(AbstractSampler):
         return Compared(sums, reached)
 
     def add_to_one(self, value: float, bits: BitSource) -> float:
-        """Return the float nearest to value + noise."""
         point = self.table.draw_one(bits)
         place = point.place
         if self.target is F64 and self._is_safe and place.known == _WORD:
@@ -328,7 +325,6 @@ class Nearest(AbstractSampler):
     target: FloatFormat
 
     def add(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.floating]:
-        """Return the nearest floats."""
         del bits
         bound = self.target.largest
         return np.clip(values, -bound, bound).astype(self.target.dtype)
@@ -343,5 +339,4 @@ class Nearest(AbstractSampler):
         return Compared(self.add(values, bits), values <= down(level))
 
     def add_to_one(self, value: float, bits: BitSource) -> float:
-        """Return the nearest float."""
         return float(self.add(np.array([value]), bits)[0])

@@ -240,7 +240,6 @@ class Unchanged(AbstractSampler):
     """No noise: values stay as they are."""
 
     def add(self, values: NDArray[np.int64], bits: BitSource) -> NDArray[np.int64]:
-        """Return a copy of the values."""
         del bits
         return values.copy()
 
@@ -251,6 +250,5 @@ class Unchanged(AbstractSampler):
         return _compare(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: BitSource) -> int:
-        """Return the value."""
         del bits
         return value

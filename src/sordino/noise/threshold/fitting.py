@@ -211,7 +211,6 @@ def _representable(level: Fraction, unit: Fraction | None) -> Fraction:
 
 
 def _next(level: Fraction, unit: Fraction | None) -> Fraction:
-    """Return the level after this one."""
     if unit is not None:
         return level + unit
     return shortest(math.nextafter(up(level), math.inf))

@@ -278,12 +278,10 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise."""
         return LaplaceNoise(self.scale)
 
     @property
     def law(self) -> ContinuousLaplaceLaw:
-        """Return the law of the noise on each number."""
         return ContinuousLaplaceLaw(self.scale)
 
     def __call__(self, value: Sequence[Any]) -> ShownRows:

@@ -72,7 +72,6 @@ class ObjectKeys(AbstractMapKeys):
 
     @property
     def count(self) -> int:
-        """Return how many keys there are."""
         return len(self.keys)
 
     def check(self) -> None:
@@ -97,7 +96,6 @@ class ColumnKeys(AbstractMapKeys):
 
     @property
     def count(self) -> int:
-        """Return how many keys there are."""
         return self.columns[0].size
 
     def check(self) -> None:

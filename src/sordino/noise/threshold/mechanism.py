@@ -6,13 +6,9 @@ One new key passes with chance p, the inclusive tail P[Z >= T - linf]; the chanc
 any of l0 of them does is 1 - (1 - p)**l0, computed in logarithms and rounded up by at
 most one step of a double.
 
-How far two maps may lie apart: the `d_in` of a thresholded release, tightened.
-
 A map is read as a number for every key, 0 for an absent one. Two maps at distance
 (l0, l1, linf) differ at no more than l0 keys, by at most linf at each and l1 in all;
 at distance (l0, l2, linf) the Euclidean norm of the change is at most l2.
-
-Thresholded releases: noise each value of a map, keep what reaches the threshold.
 
 For a map whose keys are themselves private. A key that one person alone contributes
 must not appear, so it has to pass a threshold that its value plus noise seldom reaches;
@@ -394,7 +390,6 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @property
     def input_domain(self) -> MapDomain:
-        """Return maps from keys to numbers of the dtype."""
         return MapDomain(self.values)
 
     @cached_property

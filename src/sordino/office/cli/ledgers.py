@@ -1,26 +1,18 @@
-"""Ledger show, verify, export, backup, close; keys that sign.
+"""Commands on a ledger, and what they print of it.
 
-What `sordino ledger` does with shares of a budget: allot, lower, set aside, free.
-
-Nothing is charged, and no limit is ever raised.
-
-What `sordino ledger` does for who keeps one: backup, restore, close, answer.
-
-Nothing is charged. A budget that was closed stays closed.
-
-The commands of `sordino ledger`, and their arguments.
+Nothing is charged, no limit is raised, and a budget that was closed stays closed.
 
 >>> [command.name for command in LEDGER_COMMANDS][:6]
 ['show', 'history', 'verify', 'answer', 'backup', 'restore']
 """
 
-import argparse
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from argparse import ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -44,27 +36,25 @@ from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.budgets.blocks import blocks_text
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.loss import Budget, headline
-from sordino.office.cli.main import say, text_table, write, write_object
-from sordino.office.cli.risk import (
-    add_budget_options,
-    given_budget,
-    odds,
-    odds_sentence,
+from sordino.office.cli.main import (
+    JSON,
+    Command,
+    flag,
+    option,
+    say,
+    text_table,
+    word_option,
+    write,
+    write_object,
 )
-
-if TYPE_CHECKING:
-    from sordino.release.release import Release
-
+from sordino.office.cli.risk import BUDGET, given_budget, odds, odds_sentence
 
 _SHOWN: Final = 36
 
 
-def show_blocks(ledger: Ledger) -> None:
-    """Show each block, and what one person in several of them is charged."""
-    blocks, exposures = (
-        ledger.blocks(),
-        worst_exposures(ledger.division, ledger.exposure),
-    )
+def _show_blocks(ledger: Ledger) -> None:
+    blocks = ledger.blocks()
+    exposures = worst_exposures(ledger.division, ledger.exposure)
     write()
     shown = blocks[-_SHOWN:]
     text_table([BLOCK_HEADING, *block_rows(shown)])
@@ -74,25 +64,6 @@ def show_blocks(ledger: Ledger) -> None:
     text_table([PERSON_HEADING, *exposure_rows(exposures, blocks)])
     size, longest = exposures[-1]
     say(f"In {in_a_row(size)} at most, ever: {odds_sentence(longest.promise)}")
-
-
-def block_facts(ledger: Ledger) -> dict[str, Any]:
-    """Return the same for JSON."""
-    return {
-        "blocks": [
-            {
-                "name": block.name,
-                "opened": block.opened.isoformat(),
-                "limit": headline(block.limit),
-                "spent": sum_text(block.spent),
-                "left": sum_text(block.remaining),
-            }
-            for block in ledger.blocks()
-        ],
-        "persons": list(
-            starmap(_exposure_facts, worst_exposures(ledger.division, ledger.exposure))
-        ),
-    }
 
 
 def longest_exposure(ledger: Ledger) -> dict[str, Any]:
@@ -118,8 +89,7 @@ up anew, against its limit; that keys and answers are used once; every answer
 that is kept against its hash."""
 
 
-def show_ledger(arguments: argparse.Namespace) -> None:
-    """Show the budgets of a ledger and its last releases."""
+def _show_ledger(arguments: Namespace) -> None:
     if arguments.json:
         _write_facts(arguments)
         return
@@ -140,7 +110,7 @@ def show_ledger(arguments: argparse.Namespace) -> None:
             ]
             text_table(rows)
         if ledger.division is not None:
-            show_blocks(ledger)
+            _show_blocks(ledger)
         entries, aside = ledger.entries(), ledger.earmarks()
     if aside:
         write()
@@ -156,7 +126,7 @@ def show_ledger(arguments: argparse.Namespace) -> None:
         text_table(_release(entry))
 
 
-def _write_facts(arguments: argparse.Namespace) -> None:
+def _write_facts(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         budgets = {
             name: {
@@ -166,14 +136,26 @@ def _write_facts(arguments: argparse.Namespace) -> None:
             }
             for name, limit in ledger.limits().items()
         }
-        facts = {"for": ledger.about, "budgets": budgets} | block_facts(ledger)
+        blocks = [
+            {
+                "name": block.name,
+                "opened": block.opened.isoformat(),
+                "limit": headline(block.limit),
+                "spent": sum_text(block.spent),
+                "left": sum_text(block.remaining),
+            }
+            for block in ledger.blocks()
+        ]
+        exposures = worst_exposures(ledger.division, ledger.exposure)
+        persons = list(starmap(_exposure_facts, exposures))
+        facts: dict[str, Any] = {"for": ledger.about, "budgets": budgets}
+        facts |= {"blocks": blocks, "persons": persons}
         entries = ledger.entries()
     last = entries[max(len(entries) - arguments.last, 0) :]
     write_object("ledger", facts | {"releases": _facts_of(last)})
 
 
-def show_history(arguments: argparse.Namespace) -> None:
-    """Show all releases, or as much of them as an analyst may see."""
+def _show_history(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         entries = ledger.history(arguments.analyst)
     if arguments.json:
@@ -200,8 +182,7 @@ def _facts_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     ]
 
 
-def verify_ledger(arguments: argparse.Namespace) -> None:
-    """Hold every record and every answer of a ledger against what it follows from."""
+def _verify_ledger(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         verdict = ledger.verify()
     if arguments.json:
@@ -218,8 +199,7 @@ def verify_ledger(arguments: argparse.Namespace) -> None:
     write(verdict.head)
 
 
-def export_ledger(arguments: argparse.Namespace) -> None:
-    """Write a ledger as lines of JSON, or as an entry of the public registry."""
+def _export_ledger(arguments: Namespace) -> None:
     answers = {} if arguments.answers is None else _answers(arguments.answers)
     with read_ledger(arguments) as ledger:
         if arguments.format == "jsonl":
@@ -231,7 +211,7 @@ def export_ledger(arguments: argparse.Namespace) -> None:
 
 
 def _answers(path: Path) -> dict[str, Any]:
-    """Return what a person answered: `[basic] name = ...` is the field basic/name."""
+    """Answers of a person: `[basic] name = ...` is the field basic/name."""
     try:
         read = tomllib.loads(path.read_text("utf-8"))
         return {
@@ -266,25 +246,25 @@ def _release(entry: Entry) -> list[tuple[str, ...]]:
     return lines + ([("", "why", entry.why)] if entry.why else [])
 
 
-def open_ledger(arguments: argparse.Namespace, signer: Any = None) -> Ledger:
-    """Return the ledger at a path, to be changed."""
+def open_ledger(arguments: Namespace) -> Ledger:
+    """Open the ledger at a path to change it, signed by the key that is named."""
+    signer = read_signer(arguments.signer)
     _refuse_missing(arguments.path)
     return Ledger.at(
         arguments.path,
         witness=arguments.witness,
         signer=signer,
-        only_writer=vars(arguments).get("only_writer", False),
+        only_writer=arguments.only_writer,
     )
 
 
-def read_ledger(arguments: argparse.Namespace) -> Ledger:
-    """Return the ledger at a path, or a backup, to be looked at."""
+def read_ledger(arguments: Namespace) -> Ledger:
+    """Open the ledger at a path, or a backup, to look at it."""
     _refuse_missing(arguments.path)
     return Ledger.read(arguments.path, witness=arguments.witness)
 
 
 def _refuse_missing(path: Path) -> None:
-    """Refuse a path at which there is no file."""
     if not path.is_file():
         raise InvalidParameter(
             "PATH", str(path), "must be a file", "Name the file of a ledger."
@@ -292,31 +272,11 @@ def _refuse_missing(path: Path) -> None:
 
 
 def _count_text(count: int, what: str) -> str:
-    """Return how many there are.
-
-    >>> _count_text(1, "release"), _count_text(0, "release")
-    ('1 release', '0 releases')
-    """
     return f"{count:,} {what}" + ("" if count == 1 else "s")
 
 
-def add_signer_option(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add whose key signs."""
-    parser.add_argument("--signer", type=Path, metavar="PEM", help=what)
-
-
-def add_only_writer_option(parser: argparse.ArgumentParser) -> None:
-    """Add the promise that stands in for locks that may not hold."""
-    parser.add_argument(
-        "--only-writer",
-        action="store_true",
-        help="no other process opens the ledger meanwhile, so that its disk need not "
-        "hold locks",
-    )
-
-
 def read_signer(path: Path | None) -> Any:
-    """Return the private key in a PEM file."""
+    """Read the private key in a PEM file, if one is named."""
     if path is None:
         return None
     try:
@@ -333,26 +293,23 @@ def read_signer(path: Path | None) -> Any:
     )
 
 
-def allot_budget(arguments: argparse.Namespace) -> None:
-    """Give somebody a budget of their own, under that of the dataset."""
+def _allot_budget(arguments: Namespace) -> None:
     limit = _limit(arguments)
-    with _open_to_change(arguments) as ledger:
+    with open_ledger(arguments) as ledger:
         ledger.allot(arguments.budget, limit)
         _tell(arguments, ledger, f"{arguments.budget} has {limit.stated}.")
 
 
-def lower_budget(arguments: argparse.Namespace) -> None:
-    """Lower the limit of a budget."""
+def _lower_budget(arguments: Namespace) -> None:
     limit = _limit(arguments)
-    with _open_to_change(arguments) as ledger:
+    with open_ledger(arguments) as ledger:
         ledger.lower(arguments.budget, limit, who=arguments.who, why=arguments.why)
         _tell(arguments, ledger, f"{arguments.budget} has now {limit.stated}.")
 
 
-def earmark_part(arguments: argparse.Namespace) -> None:
-    """Set a part of a budget aside."""
+def _earmark_part(arguments: Namespace) -> None:
     amount: Any = _budget(arguments)
-    with _open_to_change(arguments) as ledger:
+    with open_ledger(arguments) as ledger:
         ledger.earmark(
             arguments.name,
             amount,
@@ -363,33 +320,24 @@ def earmark_part(arguments: argparse.Namespace) -> None:
         _tell(arguments, ledger, f"{amount!r} is set aside for {arguments.name}.")
 
 
-def free_part(arguments: argparse.Namespace) -> None:
-    """Give back what is left of what was set aside."""
-    with _open_to_change(arguments) as ledger:
+def _free_part(arguments: Namespace) -> None:
+    with open_ledger(arguments) as ledger:
         ledger.free(arguments.name, who=arguments.who, why=arguments.why)
     say(f"What was left of {arguments.name} can be spent again.")
 
 
-def _open_to_change(arguments: argparse.Namespace) -> Ledger:
-    """Return the ledger, which is written to."""
-    return open_ledger(arguments, read_signer(arguments.signer))
-
-
-def _budget(arguments: argparse.Namespace) -> Budget:
-    """Return the budget that must be given."""
+def _budget(arguments: Namespace) -> Budget:
     budget = given_budget(arguments)
     if budget is None:
         raise InvalidJob("the budget", "must be given", "Try --epsilon 0.5.")
     return budget
 
 
-def _limit(arguments: argparse.Namespace) -> Limit:
-    """Return the budget as a limit, and how it is counted."""
+def _limit(arguments: Namespace) -> Limit:
     return Limit.of(_budget(arguments), arguments.counting, arguments.reserve)
 
 
-def _tell(arguments: argparse.Namespace, ledger: Ledger, sentence: str) -> None:
-    """Say what was done, and what is left of the budget."""
+def _tell(arguments: Namespace, ledger: Ledger, sentence: str) -> None:
     left = ledger.remaining(arguments.budget)
     if arguments.json:
         facts = {
@@ -408,14 +356,23 @@ def _tell(arguments: argparse.Namespace, ledger: Ledger, sentence: str) -> None:
     say(f"left of {arguments.budget}: {left!r}")
 
 
-def show_answer(arguments: argparse.Namespace) -> None:
-    """Show the paid answer of a key, or write it as CSV."""
+def _show_answer(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         several = ledger.answers(arguments.key)
     if arguments.name is not None:
-        several = {"": _pick(several, arguments.name)}
+        if arguments.name not in several:
+            raise unknown("answer", arguments.name, [name for name in several if name])
+        several = {"": several[arguments.name]}
     if arguments.csv is not None:
-        _one(several).to_csv(arguments.csv)
+        if len(several) > 1:
+            raise InvalidParameter(
+                "--csv",
+                list(several),
+                "can write one answer, and the key has several",
+                "Name one of them with --name.",
+            )
+        (only,) = several.values()
+        only.to_csv(arguments.csv)
         say(f"{arguments.csv} has the answer and its errors.")
         return
     for name, release in several.items():
@@ -424,8 +381,7 @@ def show_answer(arguments: argparse.Namespace) -> None:
         write(text)
 
 
-def back_up_ledger(arguments: argparse.Namespace) -> None:
-    """Write a whole copy to a new file."""
+def _back_up_ledger(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         ledger.backup(arguments.copy)
     say(f"{arguments.copy} holds all of {arguments.path}, answers included.")
@@ -433,8 +389,7 @@ def back_up_ledger(arguments: argparse.Namespace) -> None:
     say("What is charged after this stands in the ledger and its witness only.")
 
 
-def restore_ledger(arguments: argparse.Namespace) -> None:
-    """Make a ledger of a copy, and of what the witness saw after it."""
+def _restore_ledger(arguments: Namespace) -> None:
     with Ledger.restore(
         arguments.copy,
         arguments.path,
@@ -447,310 +402,201 @@ def restore_ledger(arguments: argparse.Namespace) -> None:
     say(f"left: {left!r}")
 
 
-def close_budget(arguments: argparse.Namespace) -> None:
-    """Let nothing more be charged to a budget."""
-    with open_ledger(arguments, read_signer(arguments.signer)) as ledger:
+def _close_budget(arguments: Namespace) -> None:
+    with open_ledger(arguments) as ledger:
         ledger.close_budget(arguments.budget, who=arguments.who, why=arguments.why)
     say(f"{arguments.budget} is closed: nothing more is charged to it.")
 
 
-def _pick(several: "dict[str, Release]", name: str) -> "Release":
-    if name not in several:
-        raise unknown("answer", name, [other for other in several if other])
-    return several[name]
-
-
-def _one(several: "dict[str, Release]") -> "Release":
-    """Return the only answer."""
-    if len(several) > 1:
-        raise InvalidParameter(
-            "--csv",
-            list(several),
-            "can write one answer, and the key has several",
-            "Name one of them with --name.",
-        )
-    return next(iter(several.values()))
-
-
-LEDGER_EXAMPLE: Final = "sordino ledger verify clinic.ledger"
-LEDGER_WHAT: Final = (
-    "Look at a ledger: what was spent, by whom, whether it is whole, and what was "
-    "answered; copy and restore it; share its budget and close it. Nothing is charged."
-)
-
-
-def add_ledger_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the commands on a ledger."""
-    named = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in LEDGER_COMMANDS:
-        command.fill(
-            named.add_parser(
-                command.name,
-                help=command.what,
-                description=command.what,
-                epilog=f"example: {command.example}",
-            )
-        )
-
-
-@final
-@dataclass(frozen=True)
-class LedgerCommand:
-    """A command on the ledger at a path."""
-
-    name: str
-    run: Callable[[argparse.Namespace], None]
-    what: str
-    example: str
-    options: Callable[[argparse.ArgumentParser], None]
-
-    def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Add its arguments, and what runs."""
-        parser.set_defaults(run=self.run)
-        parser.add_argument("path", type=Path, metavar="PATH", help="the ledger's file")
-        parser.add_argument(
-            "--witness",
-            type=Path,
-            metavar="PATH",
-            help="a file kept elsewhere, by which a ledger put back is found out",
-        )
-        self.options(parser)
-
-
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _last(parser: argparse.ArgumentParser) -> None:
-    """Add how many releases are shown, and to whom."""
-    _json(parser)
-    parser.add_argument(
-        "--last",
-        type=_count,
-        default=10,
-        metavar="N",
-        help="how many releases to show, the newest ones (10)",
-    )
-
-
-def _form(parser: argparse.ArgumentParser) -> None:
-    """Add the form of an export, and what the registry asks."""
-    parser.add_argument(
-        "--format",
-        choices=("jsonl", "yaml"),
-        default="jsonl",
-        help="jsonl: every record, one a line; yaml: the entry of the registry",
-    )
-    parser.add_argument(
-        "--answers",
-        type=Path,
-        metavar="TOML",
-        help="for yaml: what only a person knows, by section and field",
-    )
-    parser.add_argument(
-        "--draft",
-        action="store_true",
-        help="for yaml: mark what is missing instead of refusing",
-    )
-
-
-def _key(parser: argparse.ArgumentParser) -> None:
-    """Add which answer, and where it goes."""
-    parser.add_argument("key", metavar="KEY", help="what the answer was asked for with")
-    parser.add_argument(
-        "--name", metavar="NAME", help="which one, of requests answered together"
-    )
-    parser.add_argument(
-        "--csv",
-        type=Path,
-        metavar="FILE",
-        help="write values and errors there, instead of showing them",
-    )
-
-
-def _copy(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "copy", type=Path, metavar="COPY", help="a file that is not there"
-    )
-
-
-def _source(parser: argparse.ArgumentParser) -> None:
-    """Add which copy, and who signs."""
-    parser.add_argument(
-        "--copy",
-        type=Path,
-        required=True,
-        metavar="COPY",
-        help="what `backup` wrote",
-    )
-    add_signer_option(parser, "the private key of a signed ledger")
-    add_only_writer_option(parser)
-
-
-def _ledger_budget(parser: argparse.ArgumentParser) -> None:
-    """Add which budget, who changes it and why, and who signs."""
-    parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
-    _remark(parser)
-
-
-def _remark(parser: argparse.ArgumentParser) -> None:
-    """Add who does it and why, and who signs."""
-    parser.add_argument("--who", default="", metavar="WHO", help="who does it")
-    parser.add_argument("--why", default="", metavar="WHY", help="what for")
-    add_signer_option(parser, "the private key of a signed ledger")
-    add_only_writer_option(parser)
-
-
-def _ledger_limit(parser: argparse.ArgumentParser) -> None:
-    """Add of which budget, how much, and how it is counted."""
-    parser.add_argument("budget", metavar="NAME", help="of an analyst, or `dataset`")
-    add_budget_options(parser)
-    parser.add_argument(
-        "--counting",
-        choices=("asked", "concentrated", "gaussian"),
-        default="asked",
-        help="what is added up (asked)",
-    )
-    parser.add_argument(
-        "--reserve",
-        default=0,
-        metavar="N",
-        help="the part of delta kept for releases over unknown keys (0)",
-    )
-    _json(parser)
-
-
-def _share(parser: argparse.ArgumentParser) -> None:
-    """Add whose budget, how much, and who signs."""
-    _ledger_limit(parser)
-    add_signer_option(parser, "the private key of a signed ledger")
-    add_only_writer_option(parser)
-
-
-def _lower(parser: argparse.ArgumentParser) -> None:
-    """Add of which budget, to how much, who and why."""
-    _ledger_limit(parser)
-    _remark(parser)
-
-
-def _part(parser: argparse.ArgumentParser) -> None:
-    """Add what is planned, of which budget, and how much."""
-    _name(parser)
-    add_budget_options(parser)
-    parser.add_argument(
-        "--budget", default=DATASET, metavar="NAME", help="whose budget (dataset)"
-    )
-    _json(parser)
-
-
-def _name(parser: argparse.ArgumentParser) -> None:
-    """Add which earmark, who and why."""
-    parser.add_argument("name", metavar="EARMARK", help="what is planned")
-    _remark(parser)
-
-
-def _analyst(parser: argparse.ArgumentParser) -> None:
-    _json(parser)
-    parser.add_argument(
-        "--analyst",
-        metavar="NAME",
-        help="only as much as who has this budget may see",
-    )
-
-
 def _count(text: str) -> int:
-    """Return a number of releases; argparse refuses anything else."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+        raise ArgumentTypeError(f"must be a number, got {text!r}")
     return int(text)
 
 
+_PLACE: Final = (
+    option("path", "PATH", "the ledger's file", Path),
+    option(
+        "--witness",
+        "PATH",
+        "a file kept elsewhere, by which a ledger put back is found out",
+        Path,
+    ),
+)
+SIGNER: Final = (
+    option("--signer", "PEM", "the private key of a signed ledger", Path),
+    flag(
+        "--only-writer",
+        "no other process opens the ledger meanwhile, so that its disk need not hold "
+        "locks",
+    ),
+)
+_REMARK: Final = (
+    option("--who", "WHO", "who does it", default=""),
+    option("--why", "WHY", "what for", default=""),
+    *SIGNER,
+)
+_NAME: Final = option("budget", "NAME", "of an analyst, or `dataset`")
+_EARMARK: Final = (option("name", "EARMARK", "what is planned"), *_REMARK)
+_LIMIT: Final = (
+    _NAME,
+    *BUDGET,
+    word_option(
+        "--counting",
+        ("asked", "concentrated", "gaussian"),
+        "what is added up (asked)",
+        "asked",
+    ),
+    option(
+        "--reserve",
+        "N",
+        "the part of delta kept for releases over unknown keys (0)",
+        default=0,
+    ),
+    JSON,
+)
 LEDGER_COMMANDS: Final = (
-    LedgerCommand(
+    Command(
         "show",
-        show_ledger,
         "Show the limits of a ledger, what is spent and left (of each block, if there "
         "are any), and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
-        _last,
+        _show_ledger,
+        (
+            *_PLACE,
+            JSON,
+            option(
+                "--last",
+                "N",
+                "how many releases to show, the newest ones (10)",
+                _count,
+                default=10,
+            ),
+        ),
     ),
-    LedgerCommand(
+    Command(
         "history",
-        show_history,
         "List every release, or as much of each as an analyst may see.",
         "sordino ledger history clinic.ledger --analyst ana",
-        _analyst,
+        _show_history,
+        (
+            *_PLACE,
+            JSON,
+            option("--analyst", "NAME", "only as much as who has this budget may see"),
+        ),
     ),
-    LedgerCommand(
+    Command(
         "verify",
-        verify_ledger,
         "Check that a ledger is what was written: every record, sum and answer.",
         "sordino ledger verify clinic.ledger",
-        _json,
+        _verify_ledger,
+        (*_PLACE, JSON),
     ),
-    LedgerCommand(
+    Command(
         "answer",
-        show_answer,
         "Show a paid answer by its key, or write it as CSV; nothing is asked again.",
         "sordino ledger answer clinic.ledger 2026-11",
-        _key,
+        _show_answer,
+        (
+            *_PLACE,
+            option("key", "KEY", "what the answer was asked for with"),
+            option("--name", "NAME", "which one, of requests answered together"),
+            option(
+                "--csv",
+                "FILE",
+                "write values and errors there, instead of showing them",
+                Path,
+            ),
+        ),
     ),
-    LedgerCommand(
+    Command(
         "backup",
-        back_up_ledger,
         "Write a whole copy of a ledger to a new file; others may charge meanwhile.",
         "sordino ledger backup clinic.ledger clinic.backup",
-        _copy,
+        _back_up_ledger,
+        (*_PLACE, option("copy", "COPY", "a file that is not there", Path)),
     ),
-    LedgerCommand(
+    Command(
         "restore",
-        restore_ledger,
         "Make a ledger of a copy and of what its witness saw after it.",
         "sordino ledger restore wards.ledger --copy wards.backup --witness wards.seen",
-        _source,
+        _restore_ledger,
+        (
+            *_PLACE,
+            option("--copy", "COPY", "what `backup` wrote", Path, required=True),
+            *SIGNER,
+        ),
     ),
-    LedgerCommand(
+    Command(
         "allot",
-        allot_budget,
         "Give an analyst a budget of their own, under that of the dataset.",
         "sordino ledger allot clinic.ledger bob --epsilon 0.1 --delta 1e-7",
-        _share,
+        _allot_budget,
+        (*_PLACE, *_LIMIT, *SIGNER),
     ),
-    LedgerCommand(
+    Command(
         "lower",
-        lower_budget,
         "Lower the limit of a budget; none is ever raised.",
         "sordino ledger lower clinic.ledger ana --epsilon 0.05 --delta 0",
-        _lower,
+        _lower_budget,
+        (*_PLACE, *_LIMIT, *_REMARK),
     ),
-    LedgerCommand(
+    Command(
         "earmark",
-        earmark_part,
         "Set a part of a budget aside for what is planned.",
         "sordino ledger earmark clinic.ledger census --epsilon 0.1",
-        _part,
+        _earmark_part,
+        (
+            *_PLACE,
+            *_EARMARK,
+            *BUDGET,
+            option("--budget", "NAME", "whose budget (dataset)", default=DATASET),
+            JSON,
+        ),
     ),
-    LedgerCommand(
+    Command(
         "free",
-        free_part,
         "Give back what is left of what was set aside.",
         "sordino ledger free clinic.ledger census",
-        _name,
+        _free_part,
+        (*_PLACE, *_EARMARK),
     ),
-    LedgerCommand(
+    Command(
         "close",
-        close_budget,
         "Let nothing more be charged to a budget, for ever; its answers stay.",
         "sordino ledger close clinic.ledger ana --who curator",
-        _ledger_budget,
+        _close_budget,
+        (*_PLACE, _NAME, *_REMARK),
     ),
-    LedgerCommand(
+    Command(
         "export",
-        export_ledger,
         "Write a ledger as lines of JSON, or as YAML for the public registry of "
         "differential privacy deployments.",
         "sordino ledger export clinic.ledger --format yaml --draft",
-        _form,
+        _export_ledger,
+        (
+            *_PLACE,
+            word_option(
+                "--format",
+                ("jsonl", "yaml"),
+                "jsonl: every record, one a line; yaml: the entry of the registry",
+                "jsonl",
+            ),
+            option(
+                "--answers",
+                "TOML",
+                "for yaml: what only a person knows, by section and field",
+                Path,
+            ),
+            flag("--draft", "for yaml: mark what is missing instead of refusing"),
+        ),
     ),
 )
 """Every command of `sordino ledger`."""
+LEDGER: Final = Command(
+    "ledger",
+    "Look at a ledger: what was spent, by whom, whether it is whole, and what was "
+    "answered; copy and restore it; share its budget and close it. Nothing is charged.",
+    "sordino ledger verify clinic.ledger",
+    below=LEDGER_COMMANDS,
+)

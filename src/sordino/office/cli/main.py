@@ -1,20 +1,14 @@
-"""Which command runs, how it ends, text on a terminal.
+"""The command line: its commands, how each one ends, and text on a terminal.
 
-How a command ends, as a number that a scheduler can act on (ADR 191).
+A command is a value: what it does, an example, what runs, and its arguments. Its file
+is imported when it is named, so the others cost no start (ADR 245). Schedulers act on
+how it ends (ADR 191).
 
 >>> from sordino.errors import BudgetExceeded
 >>> exit_code(BudgetExceeded("nothing is left"))
 3
-
-The command line: which command runs, and how it ends.
-
-A command's module is loaded when it is named, so the others cost no start.
-
->>> list(COMMANDS)[:5]
-['init', 'check', 'price', 'release', 'sql']
 """
 
-import argparse
 import json
 import logging
 import os
@@ -22,14 +16,15 @@ import shutil
 import sys
 import textwrap
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from itertools import starmap
 from pathlib import Path
-from typing import Any, Final, Literal, TextIO, final
+from typing import Any, Final, TextIO, final
 
 from sordino.errors import (
     AnswerLost,
@@ -46,10 +41,8 @@ from sordino.errors import (
     SordinoError,
 )
 
-Colour = Literal["red", "green", "yellow", "bold"]
-_COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "bold": 1}
-_GAP = 2
-_LEAST = 8
+_GAP: Final = 2
+_LEAST: Final = 8
 """Letters that a column keeps however narrow the terminal is."""
 
 
@@ -78,17 +71,15 @@ def text_table(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def _fold(text: str, room: int) -> list[str]:
-    """Return the lines of a text, at least one; a long word is broken."""
     return textwrap.wrap(text, max(room, 1), break_on_hyphens=False) or [""]
 
 
 def _harmless(text: str) -> str:
-    """Return a text that a terminal shows and does not obey."""
+    # names and reasons are somebody else's: an escape is shown, not obeyed
     return text if text.isprintable() else repr(text)
 
 
 def _columns() -> int:
-    """Return the width of the terminal, 80 where there is none."""
     return shutil.get_terminal_size().columns
 
 
@@ -98,34 +89,35 @@ def note(text: str) -> None:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Tell whether a person sits at a stream."""
+    """Whether a person sits at a stream."""
     return bool(stream) and stream.isatty()
 
 
-def tint(text: str, colour: Colour, stream: TextIO) -> str:
-    """Return a text in a colour where the stream shows any and nobody refused it."""
+def green(text: str, stream: TextIO) -> str:
+    """Color a text where the stream shows colors and nobody refused them."""
     refused = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     wanted = os.environ.get("FORCE_COLOR") or is_terminal(stream)
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if wanted and not refused else text
+    return f"\x1b[32m{text}\x1b[0m" if wanted and not refused else text
 
 
 def confirm(question: str) -> bool:
     """Ask a person at the terminal; anything but yes is no."""
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    return _reply(f"{question} [y/N] ").lower() in {"y", "yes"}
 
 
-def ask(question: str, default: str = "") -> str:
-    """Ask a person for a text; an empty answer is the default."""
-    shown = f" [{default}]" if default else ""
-    sys.stderr.write(f"{question}{shown}: ")
+def ask(question: str) -> str:
+    """Ask a person for a text."""
+    return _reply(f"{question}: ")
+
+
+def _reply(question: str) -> str:
+    sys.stderr.write(question)  # standard output is for data, which may go to a file
     sys.stderr.flush()
-    return sys.stdin.readline().strip() or default
+    return sys.stdin.readline().strip()
 
 
 def path_text(path: Path | str) -> str:
-    """Return a path as one would type it here; an address of a cluster as it is."""
+    """Path as one would type it here; an address of a cluster as it is."""
     if "://" in str(path):
         return str(path)
     here, path = Path.cwd(), Path(path)
@@ -146,72 +138,132 @@ _CODES: Final[dict[type[BaseException], int]] = {
     InvalidPolicy: 2,
     BudgetExceeded: SPENT,
     PolicyRefusal: SPENT,
-    EngineFailure: 4,
-    EngineUnavailable: 4,
-    EntropyUnavailable: 4,
-    LedgerUnavailable: 4,
-    AnswerLost: 4,
-    OutputFailure: FAILED,
+    EngineFailure: FAILED,
+    EngineUnavailable: FAILED,
+    EntropyUnavailable: FAILED,
+    LedgerUnavailable: FAILED,
+    AnswerLost: FAILED,  # charged, and a second try answers at no cost
+    OutputFailure: FAILED,  # likewise: the answer is in the ledger
     LedgerDamaged: 5,
 }
 """Kinds of refusal that a scheduler tells apart; all others are a plain no."""
 
 
 def exit_code(error: SordinoError) -> int:
-    """Return the number of a refusal: that of the nearest kind it belongs to.
-
-    An engine that refuses for good, such as one that lacks the table, does not mend.
-    """
+    """Exit code of the nearest kind that a refusal belongs to."""
     if isinstance(error, EngineUnavailable) and error.lasts:
-        return REFUSED
+        return REFUSED  # a table that is missing is there at no later try
     kinds = (kind for kind in type(error).__mro__ if kind in _CODES)
     return _CODES.get(next(kinds, SordinoError), REFUSED)
 
 
 @final
 @dataclass(frozen=True)
+class CommandOption:
+    """An argument of a command, with the terms on which argparse reads it."""
+
+    names: tuple[str, ...]
+    terms: Mapping[str, Any]
+
+
+def option(
+    names: str,
+    metavar: str,
+    what: str,
+    kind: Callable[[str], Any] = str,
+    **terms: Any,
+) -> CommandOption:
+    """An argument with a value; it has a place of its own where no dash precedes it."""
+    terms |= {"metavar": metavar, "help": what, "type": kind}
+    return CommandOption(tuple(names.split()), terms)
+
+
+def flag(name: str, what: str) -> CommandOption:
+    """An argument without a value."""
+    return CommandOption((name,), {"action": "store_true", "help": what})
+
+
+def word_option(
+    name: str, words: Sequence[str], what: str, default: str | None = None
+) -> CommandOption:
+    """An argument that is one of a few words."""
+    return CommandOption((name,), {"choices": words, "help": what, "default": default})
+
+
+def list_option(
+    name: str, metavar: str, what: str, kind: Callable[[str], Any] = str
+) -> CommandOption:
+    """An argument that may be given several times."""
+    return option(name, metavar, what, kind, action="append", default=[])
+
+
+JSON: Final = flag("--json", "print JSON")
+YES: Final = flag("--yes", "do not ask, also on a terminal")
+WITNESS: Final = option("--witness", "PATH", "the witness of that ledger", Path)
+
+
+@final
+@dataclass(frozen=True)
 class Command:
-    """A command: its name, the file that has it, and its line among the others."""
+    """A command: its help, an example, what runs, its arguments or its own commands."""
 
     name: str
-    file: str
     what: str
+    example: str
+    run: Callable[[Namespace], int | None] | None = None
+    options: tuple[CommandOption, ...] = ()
+    below: tuple["Command", ...] = ()
 
-    def fill(self, parser: argparse.ArgumentParser) -> None:
-        """Add what the command's module says: its arguments, and what runs."""
-        module: Any = import_module(f"sordino.office.cli.{self.file}")
-        parser.description = getattr(module, f"{self.name.upper()}_WHAT")
-        example = getattr(module, f"{self.name.upper()}_EXAMPLE")
-        parser.epilog = f"example: {example}"
-        getattr(module, f"add_{self.name}_arguments")(parser)
+    def fill(self, parser: ArgumentParser) -> None:
+        """Let a parser read this command."""
+        parser.description = self.what
+        parser.epilog = f"example: {self.example}"
+        parser.set_defaults(run=self.run)
+        for each in self.options:
+            parser.add_argument(*each.names, **each.terms)
+        if self.below:
+            parsers = parser.add_subparsers(metavar="COMMAND", required=True)
+            for command in self.below:
+                command.fill(parsers.add_parser(command.name, help=command.what))
+
+    @property
+    def words(self) -> list[str]:
+        """What may follow it in a shell: its options, and the commands below it."""
+        names = [name for each in self.options for name in each.names]
+        options = [name for name in names if name.startswith("-")]
+        return ["-h", "--help", *options, *(command.name for command in self.below)]
 
 
-COMMANDS: Final = {
-    command.name: command
-    for command in (
-        Command("init", "jobs", "write a new job file, from the schemas of tables"),
-        Command("check", "jobs", "say what a job would do, cost, and when it ends"),
-        Command("price", "jobs", "say what a release would cost; nothing is read"),
-        Command("release", "jobs", "make releases of a job, or find those made before"),
-        Command("sql", "sql", "ask the tables of a job a question in SQL"),
-        Command("risk", "risk", "say what a budget means to an attacker"),
-        Command("ledger", "ledgers", "look at a ledger, and keep it"),
-        Command("policy", "policy", "sign rules that a ledger obeys, and look at them"),
-        Command("report", "publishing", "write what a reader should know of a ledger"),
-        Command("verify", "publishing", "say whether a file is what was released"),
-        Command("label", "publishing", "show the privacy facts that a file carries"),
-        Command("inspect", "sql", "look at a private table, for its curator"),
-        Command("conformance", "tools", "hold an engine against what is meant"),
-        Command("demo", "tools", "show Sordino on invented data, or write an example"),
-        Command("doctor", "tools", "say whether all that Sordino needs is here"),
-        Command("completion", "tools", "write what completes commands in a shell"),
-    )
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
+    "init": ("jobs", "write a new job file, from the schemas of tables"),
+    "check": ("jobs", "say what a job would do, cost, and when it ends"),
+    "price": ("jobs", "say what a release would cost; nothing is read"),
+    "release": ("jobs", "make releases of a job, or find those made before"),
+    "sql": ("sql", "ask the tables of a job a question in SQL"),
+    "risk": ("risk", "say what a budget means to an attacker"),
+    "ledger": ("ledgers", "look at a ledger, and keep it"),
+    "policy": ("policy", "sign rules that a ledger obeys, and look at them"),
+    "report": ("publishing", "write what a reader should know of a ledger"),
+    "verify": ("publishing", "say whether a file is what was released"),
+    "label": ("publishing", "show the privacy facts that a file carries"),
+    "inspect": ("sql", "look at a private table, for its curator"),
+    "conformance": ("tools", "hold an engine against what is meant"),
+    "demo": ("tools", "show Sordino on invented data, or write an example"),
+    "doctor": ("tools", "say whether all that Sordino needs is here"),
+    "completion": ("tools", "write what completes commands in a shell"),
 }
-"""Every command, in the order of the help."""
+"""The file of each command, and its line among the others."""
+
+
+def command_named(name: str) -> Command:
+    """Import a command of the table: the constant of its name in its file."""
+    module = import_module(f"sordino.office.cli.{COMMANDS[name][0]}")
+    command: Command = getattr(module, name.upper())
+    return command
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command, and return how it ended (exit_codes.py).
+    """Run a command, and return how it ended.
 
     A command that itself is a question returns 1 for no.
     """
@@ -226,7 +278,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _show_log(arguments: argparse.Namespace) -> Generator[None]:
+def _show_log(arguments: Namespace) -> Generator[None]:
     """Show with --verbose what is logged, on standard error."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -242,9 +294,9 @@ def _show_log(arguments: argparse.Namespace) -> Generator[None]:
         log.setLevel(before)
 
 
-def command_parser(named: set[str] | None = None) -> argparse.ArgumentParser:
+def command_parser(named: set[str] | None = None) -> ArgumentParser:
     """Parser of the command line; of commands not named, just their names."""
-    whole = argparse.ArgumentParser(
+    whole = ArgumentParser(
         "sordino",
         description="Publish statistics about people with a proof of privacy.",
         epilog="begin with: sordino demo clinic",
@@ -253,19 +305,18 @@ def command_parser(named: set[str] | None = None) -> argparse.ArgumentParser:
         "--version", action="version", version=f"sordino {version('sordino')}"
     )
     parsers = whole.add_subparsers(metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
-        parser = parsers.add_parser(name, help=command.what)
+    for name, (_, line) in COMMANDS.items():
+        parser = parsers.add_parser(name, help=line)
         if named is None or name in named:
-            command.fill(parser)
+            command_named(name).fill(parser)
     return whole
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    """Run a command; a refusal prints one sentence and returns an exit code."""
+def _run(arguments: Namespace) -> int:
     code = 0
     try:
         code = arguments.run(arguments) or code
-        sys.stdout.flush()
+        sys.stdout.flush()  # a full disk shows here: at exit it would be a traceback
     except SordinoError as error:
         note(f"sordino: {error}")
         return exit_code(error)
@@ -289,7 +340,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Let a stream that the caller closed lead nowhere, and its number to no file."""
+    # else the next file opened, such as a ledger, gets its number and what is printed
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 for good
@@ -297,11 +348,9 @@ def _open_closed_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Let standard output lead nowhere: what is left in it cannot be written."""
+    # what is left in it is flushed once more at exit, and would fail with a traceback
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _show_warning(message: Warning | str, *where: Any, **beside: Any) -> None:
-    """Write what is accepted and should be thought about, on standard error."""
-    del where, beside
+def _show_warning(message: Warning | str, *_where: Any, **_more: Any) -> None:
     note(f"sordino: {message}")

@@ -1,27 +1,29 @@
-"""Report, label, verify.
-
-What `sordino label` does: it shows the label of a published file.
+"""What readers of a release get: reports, labels, and whether a file is untouched.
 
 A file says of itself what it likes; a ledger that saw it published confirms it.
 """
 
-import argparse
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sordino.errors import InvalidJob, InvalidLabel
-from sordino.ledger.answers import Publication
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.record_kinds import Entry
 from sordino.losses.budgets.blocks import blocks_text
 from sordino.office.cli.main import (
+    JSON,
     REFUSED,
+    WITNESS,
+    Command,
+    CommandOption,
     is_terminal,
     note,
+    option,
     path_text,
     say,
+    word_option,
     write,
     write_object,
 )
@@ -35,38 +37,20 @@ if TYPE_CHECKING:
     from sordino.office.label.views import Label
 
 
-VERIFY_EXAMPLE: Final = (
-    "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger"
-)
-VERIFY_WHAT: Final = (
-    "Say whether a file is one that a job published, untouched, and which release it "
-    "is. It ends with 1 if it is not."
-)
+def _language(what: str) -> CommandOption:
+    return word_option("--language", language_codes(), what, "en")
 
 
-def add_verify_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=verify_file)
-    parser.add_argument(
-        "file", type=Path, metavar="FILE", help="a published file or folder"
-    )
-    parser.add_argument(
-        "--ledger",
-        type=Path,
-        metavar="PATH",
-        help="the ledger that paid for it (that of the job file here)",
-    )
-    parser.add_argument(
-        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def verify_file(arguments: argparse.Namespace) -> int:
+def _verify_file(arguments: Namespace) -> int:
     """Print which release a file holds; return 1 if it holds none."""
-    with _ledger(arguments) as ledger:
-        publication = _publication(ledger, arguments.file)
-        entries = {} if publication is None else _by_number(ledger)
+    from sordino.office.label.files import vouching_file  # noqa: PLC0415 brings Arrow
+
+    path: Path = arguments.file
+    place, witness = _place("--ledger", arguments.ledger, arguments.witness)
+    with Ledger.read(place, witness=witness) as ledger:
+        known = None if path.is_dir() else ledger.publication(path)
+        publication = known or ledger.publication(vouching_file(path))
+        entries = {entry.number: entry for entry in ledger.entries()}
     if publication is None:
         facts = {"file": str(arguments.file), "published": False}
         sentence = (
@@ -85,10 +69,11 @@ def verify_file(arguments: argparse.Namespace) -> int:
             "when": publication.when.isoformat(),
             "sha256": publication.sha256,
         }
+        key = "without a key" if entry.key is None else f"key {entry.key}"
+        rows = f", of {blocks_text(entry.blocks)}" if entry.blocks else ""
         sentence = (
             f"{arguments.file} is untouched: record {entry.number} of the ledger, "
-            f"{_key_text(entry)}{_rows_text(entry)}, published on "
-            f"{publication.when:%Y-%m-%d %H:%M %Z}."
+            f"{key}{rows}, published on {publication.when:%Y-%m-%d %H:%M %Z}."
         )
     if arguments.json:
         write_object("verify", facts)
@@ -97,84 +82,41 @@ def verify_file(arguments: argparse.Namespace) -> int:
     return REFUSED if publication is None else 0
 
 
-def _publication(ledger: Ledger, path: Path) -> Publication | None:
-    from sordino.office.label.files import vouching_file  # noqa: PLC0415 brings Arrow
-
-    known = None if path.is_dir() else ledger.publication(path)
-    return known or ledger.publication(vouching_file(path))
-
-
-def _key_text(entry: Entry) -> str:
-    """Return the key of a release, which one in files may be without."""
-    return "without a key" if entry.key is None else f"key {entry.key}"
-
-
-def _rows_text(entry: Entry) -> str:
-    """Return of which blocks its rows are, where there are blocks."""
-    return f", of {blocks_text(entry.blocks)}" if entry.blocks else ""
-
-
-def _by_number(ledger: Ledger) -> dict[int, Entry]:
-    return {entry.number: entry for entry in ledger.entries()}
-
-
-def _ledger(arguments: argparse.Namespace) -> Ledger:
-    """Return the ledger that is named, or that of the job file here."""
-    if arguments.ledger is not None:
-        return named_ledger(arguments.ledger, arguments.witness)
-    book = read_job(find_job(Path.cwd())).ledger
-    return Ledger.read(book.path, witness=arguments.witness or book.witness)
-
-
-def named_ledger(path: Path, witness: Path | None) -> Ledger:
-    """Return the ledger that `--ledger` names."""
+def _place(
+    name: str, path: Path | None, witness: Path | None
+) -> tuple[Path, Path | None]:
+    """Ledger that an argument names, or that of the job file here; its witness."""
+    if path is None:
+        book = read_job(find_job(Path.cwd())).ledger
+        return book.path, witness or book.witness
     if not path.is_file():
-        raise InvalidJob("--ledger", "must be a file", "Name that of a ledger.")
-    return Ledger.read(path, witness=witness)
+        raise InvalidJob(name, "must be a file", "Name that of a ledger.")
+    return path, witness
 
 
-REPORT_EXAMPLE: Final = "sordino report clinic.ledger -o report.html --language de"
-REPORT_WHAT: Final = (
-    "Write a report that a reader who is no statistician can follow: whom the releases "
-    "of a ledger protect, what was published, what is not promised, and what proves "
-    "it. One HTML file, made of the ledger alone; no private row is read."
+_RELEASED: Final = option("file", "FILE", "a published file or folder", Path)
+VERIFY: Final = Command(
+    "verify",
+    "Say whether a file is one that a job published, untouched, and which release it "
+    "is. It ends with 1 if it is not.",
+    "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger",
+    _verify_file,
+    (
+        _RELEASED,
+        option(
+            "--ledger",
+            "PATH",
+            "the ledger that paid for it (that of the job file here)",
+            Path,
+        ),
+        WITNESS,
+        JSON,
+    ),
 )
-_USUAL: Final = Path("report.html")
 
 
-def add_report_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=write_report)
-    parser.add_argument(
-        "path",
-        nargs="?",
-        type=Path,
-        metavar="LEDGER",
-        help="the ledger's file (that of the job file here)",
-    )
-    parser.add_argument(
-        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        default=_USUAL,
-        metavar="FILE",
-        help="where the report goes (report.html)",
-    )
-    parser.add_argument(
-        "--language", choices=language_codes(), default="en", help="of the report (en)"
-    )
-    parser.add_argument(
-        "--title", default="", metavar="TEXT", help="its title (the ledger's name)"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def write_report(arguments: argparse.Namespace) -> None:
-    """Write the report, and say where it lies."""
-    path, witness = _place(arguments)
+def _write_report(arguments: Namespace) -> None:
+    path, witness = _place("LEDGER", arguments.path, arguments.witness)
     with Ledger.read(path, witness=witness) as ledger:
         title = arguments.title or path.name
         write_text(arguments.out, ledger_report(ledger, title, arguments.language))
@@ -190,55 +132,37 @@ def write_report(arguments: argparse.Namespace) -> None:
         note(f"wrote {path_text(arguments.out)}")
 
 
-def _place(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
-    """Return the ledger that is named, or that of the job file here; its witness."""
-    if arguments.path is None:
-        book = read_job(find_job(Path.cwd())).ledger
-        return book.path, arguments.witness or book.witness
-    if not arguments.path.is_file():
-        raise InvalidJob("LEDGER", "must be a file", "Name that of a ledger.")
-    return arguments.path, arguments.witness
-
-
-LABEL_EXAMPLE: Final = (
-    "sordino label published/wards-2026-11.csv --ledger clinic.ledger"
+REPORT: Final = Command(
+    "report",
+    "Write a report that a reader who is no statistician can follow: whom the releases "
+    "of a ledger protect, what was published, what is not promised, and what proves "
+    "it. One HTML file, made of the ledger alone; no private row is read.",
+    "sordino report clinic.ledger -o report.html --language de",
+    _write_report,
+    (
+        option(
+            "path",
+            "LEDGER",
+            "the ledger's file (that of the job file here)",
+            Path,
+            nargs="?",
+        ),
+        WITNESS,
+        option(
+            "-o --out",
+            "FILE",
+            "where the report goes (report.html)",
+            Path,
+            default=Path("report.html"),
+        ),
+        _language("of the report (en)"),
+        option("--title", "TEXT", "its title (the ledger's name)", default=""),
+        JSON,
+    ),
 )
-LABEL_WHAT: Final = (
-    "Show the privacy facts that a published file carries. They are the file's own "
-    "words, unless a ledger that saw it published confirms them; it ends with 1 if the "
-    "ledger does not."
-)
-_FORMATS: Final = ("text", "html", "png", "json")
 
 
-def add_label_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=show_label)
-    parser.add_argument(
-        "file", type=Path, metavar="FILE", help="a published file or folder"
-    )
-    parser.add_argument(
-        "--ledger", type=Path, metavar="PATH", help="the ledger that paid for it"
-    )
-    parser.add_argument(
-        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
-    )
-    parser.add_argument(
-        "--format", choices=_FORMATS, default="text", help="what is shown (text)"
-    )
-    parser.add_argument(
-        "--language", choices=language_codes(), default="en", help="of its words (en)"
-    )
-    parser.add_argument(
-        "-o",
-        dest="out",
-        type=Path,
-        metavar="PATH",
-        help="write .html, .png, .json or .txt instead",
-    )
-
-
-def show_label(arguments: argparse.Namespace) -> int:
+def _show_label(arguments: Namespace) -> int:
     """Write the label of a file; return 1 if the ledger does not confirm it."""
     label = _label(arguments)
     if arguments.out is not None:
@@ -252,8 +176,7 @@ def show_label(arguments: argparse.Namespace) -> int:
     return REFUSED if label.status in {"unknown", "unlabelled"} else 0
 
 
-def _label(arguments: argparse.Namespace) -> "Label":
-    """Return the label of a file, and what a ledger says of it."""
+def _label(arguments: Namespace) -> "Label":
     from sordino.office.label.files import label_of_file  # noqa: PLC0415 the same
     from sordino.office.label.views import Label  # noqa: PLC0415 brings Arrow
 
@@ -263,14 +186,15 @@ def _label(arguments: argparse.Namespace) -> "Label":
     label = Label(stated.facts, path.name, "claimed", language)
     if arguments.ledger is None:
         return label
-    with named_ledger(arguments.ledger, arguments.witness) as ledger:
+    place, witness = _place("--ledger", arguments.ledger, arguments.witness)
+    with Ledger.read(place, witness=witness) as ledger:
         return _held_against(ledger, (stated.published, stated.place), label)
 
 
 def _held_against(
     ledger: "Ledger", places: tuple[Path, Path], label: "Label"
 ) -> "Label":
-    """Return a label with what a ledger knows of its file, and of where it lies.
+    """Label with what a ledger knows of its file, and of where it lies.
 
     A file that the ledger saw published is bit for bit what it was then, so what it
     says of itself was said then. The odds of everything are the ledger's own.
@@ -278,6 +202,7 @@ def _held_against(
     published, described = map(ledger.publication, places)
     if published is None:
         return replace(label, status="unknown")
+    # a true file with the label of another release would be vouched for
     if described is None or described.charge != published.charge:
         return replace(label, status="unlabelled")
     paid = label.facts.paid_by
@@ -298,3 +223,25 @@ def _held_against(
         is_divided=is_divided,
     )
     return replace(label, facts=facts, status="confirmed")
+
+
+LABEL: Final = Command(
+    "label",
+    "Show the privacy facts that a published file carries. They are the file's own "
+    "words, unless a ledger that saw it published confirms them; it ends with 1 if the "
+    "ledger does not.",
+    "sordino label published/wards-2026-11.csv --ledger clinic.ledger",
+    _show_label,
+    (
+        _RELEASED,
+        option("--ledger", "PATH", "the ledger that paid for it", Path),
+        WITNESS,
+        word_option(
+            "--format", ("text", "html", "png", "json"), "what is shown (text)", "text"
+        ),
+        _language("of its words (en)"),
+        option(
+            "-o", "PATH", "write .html, .png, .json or .txt instead", Path, dest="out"
+        ),
+    ),
+)

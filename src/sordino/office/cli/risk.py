@@ -1,6 +1,6 @@
-"""Risk, odds, budgets as options."""
+"""What a loss means to an attacker; budgets as options."""
 
-import argparse
+from argparse import Namespace
 from fractions import Fraction
 from pathlib import Path
 from typing import Final
@@ -8,16 +8,26 @@ from typing import Final
 from sordino.errors import InvalidJob, SordinoError
 from sordino.ledger.ledger import Ledger
 from sordino.losses.loss import Budget, Loss, headline
-from sordino.office.cli.main import say, text_table, write, write_object
+from sordino.office.cli.main import (
+    JSON,
+    WITNESS,
+    Command,
+    list_option,
+    option,
+    say,
+    text_table,
+    write,
+    write_object,
+)
 from sordino.office.job.questions import FORMS, budget_of
 
 ALARMS: Final = ("0.01", "0.05", "0.1")
-"""Shares of false alarms at which odds are told."""
+"""Shares of false alarms at which odds are printed."""
 _USUAL: Final = 0.05
 
 
 def odds(loss: Loss) -> dict[str, float]:
-    """Return the greatest share of true alarms for some shares of false ones."""
+    """Greatest share of true alarms, by shares of false ones."""
     return {alarm: float(loss.tpr_at(alarm)) for alarm in ALARMS}
 
 
@@ -36,7 +46,7 @@ def odds_sentence(loss: Loss) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return a share of a hundred, never rounded down.
+    """Share of a hundred, never rounded down.
 
     >>> _percent(0.1359), _percent(0.05), _percent(1.0)
     ('14', '5', '100')
@@ -47,14 +57,13 @@ def _percent(share: float) -> str:
 _NAMES = tuple(dict.fromkeys(name for form in FORMS for name in form))
 
 
-def add_budget_options(parser: argparse.ArgumentParser) -> None:
-    """Add a number of each name that a budget may have."""
-    for name in _NAMES:
-        parser.add_argument(f"--{name}", metavar="N", help=f"{name} of the budget")
+BUDGET: Final = tuple(
+    option(f"--{name}", "N", f"{name} of the budget") for name in _NAMES
+)
 
 
-def given_budget(arguments: argparse.Namespace) -> Budget | None:
-    """Return the budget that is given, None if none is."""
+def given_budget(arguments: Namespace) -> Budget | None:
+    """Budget that the options state, None if none does."""
     numbers = {
         name: vars(arguments)[name]
         for name in _NAMES
@@ -75,35 +84,10 @@ def given_budget(arguments: argparse.Namespace) -> Budget | None:
 
 
 _ROUNDING: Final = Fraction(1, 10**12)
-"""Odds are told as doubles, a little above what they are."""
-RISK_EXAMPLE: Final = "sordino risk --epsilon 1 --delta 1e-6"
-RISK_WHAT: Final = (
-    "Say what a budget, or all that a ledger allows, means to an attacker who knows "
-    "everything but whether one person is in the data."
-)
+"""Odds are doubles, a little above what they are: 5 % stays 5 %."""
 
 
-def add_risk_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=show_risk)
-    parser.add_argument(
-        "path", nargs="?", type=Path, metavar="LEDGER", help="a ledger, for its limit"
-    )
-    parser.add_argument(
-        "--witness", type=Path, metavar="PATH", help="the witness of that ledger"
-    )
-    add_budget_options(parser)
-    parser.add_argument(
-        "--at",
-        action="append",
-        metavar="SHARE",
-        help="a share of false alarms at which odds are told; may be repeated",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def show_risk(arguments: argparse.Namespace) -> None:
-    """Print the odds."""
+def _show_risk(arguments: Namespace) -> None:
     loss = _loss(arguments)
     odds = {share: _odds_at(loss, share) for share in arguments.at or ALARMS}
     if arguments.json:
@@ -123,8 +107,7 @@ def show_risk(arguments: argparse.Namespace) -> None:
     text_table(rows)
 
 
-def _loss(arguments: argparse.Namespace) -> Loss:
-    """Return the loss that is given, or the limit of a ledger."""
+def _loss(arguments: Namespace) -> Loss:
     budget = given_budget(arguments)
     if (budget is None) == (arguments.path is None):
         raise InvalidJob(
@@ -148,10 +131,30 @@ def _odds_at(loss: Loss, share: str | float) -> float:
 
 
 def _percents(share: str | float) -> str:
-    """Return a share as per cent, rounded up at the third decimal.
+    """Share as per cent, rounded up at the third decimal.
 
     >>> _percents("0.05"), _percents(0.13591), _percents(0.05 + 2e-17)
     ('5 %', '13.591 %', '5 %')
     """
     thousandths = -(-(Fraction(share) - _ROUNDING) * 10**5 // 1)
     return f"{min(int(thousandths), 10**5) / 1000:g} %"
+
+
+RISK: Final = Command(
+    "risk",
+    "Say what a budget, or all that a ledger allows, means to an attacker who knows "
+    "everything but whether one person is in the data.",
+    "sordino risk --epsilon 1 --delta 1e-6",
+    _show_risk,
+    (
+        option("path", "LEDGER", "a ledger, for its limit", Path, nargs="?"),
+        WITNESS,
+        *BUDGET,
+        list_option(
+            "--at",
+            "SHARE",
+            "a share of false alarms at which odds are told; may be repeated",
+        ),
+        JSON,
+    ),
+)

@@ -1,9 +1,10 @@
-"""Sql, inspect."""
+"""Questions in SQL, and a look at a private table for its curator."""
 
-import argparse
 import json
 import sys
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import starmap
 from typing import Any, Final
@@ -20,59 +21,50 @@ from sordino.errors import InvalidJob, SordinoError
 from sordino.losses.loss import headline
 from sordino.numbers import down
 from sordino.office.cli.jobs import (
-    add_clock_options,
-    add_job_options,
+    CLOCK,
     given_job,
+    job_options,
+    open_to_charge,
     price_facts,
     print_price,
     said_day,
 )
 from sordino.office.cli.main import (
+    JSON,
     REFUSED,
+    YES,
+    Command,
+    CommandOption,
     confirm,
+    flag,
     is_terminal,
+    list_option,
     note,
-    path_text,
+    option,
     write,
     write_object,
 )
 from sordino.office.cli.metrics import quantities
-from sordino.office.cli.risk import add_budget_options, given_budget
+from sordino.office.cli.risk import BUDGET, given_budget
 from sordino.office.job.job import Job
 from sordino.office.job.questions import PlannedRelease, question_in_sql
 from sordino.office.job.running import (
     JobDesk,
     open_to_look,
-    open_to_release,
     read_wording,
     turn_of,
 )
-from sordino.release.release import Release
 from sordino.session.inspection import inspect
 
 
-def add_limit_options(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add an option for each limit; each may be repeated."""
-    parser.add_argument(
-        "--max-rows-per-id",
-        action="append",
-        default=[],
-        type=_number,
-        metavar="N",
-        help=what,
-    )
-    for name in ("--max-groups-per-id", "--max-rows-per-group-per-id"):
-        parser.add_argument(
-            name,
-            action="append",
-            default=[],
-            type=_limit,
-            metavar="COLUMN=N",
-            help=what,
-        )
+def limit_options(what: str) -> tuple[CommandOption, ...]:
+    """An option for each kind of limit; each may be repeated."""
+    names = ("--max-groups-per-id", "--max-rows-per-group-per-id")
+    by_column = (list_option(name, "COLUMN=N", what, _limit) for name in names)
+    return (list_option("--max-rows-per-id", "N", what, _number), *by_column)
 
 
-def given_limits(arguments: argparse.Namespace) -> Iterator[AbstractConstraint]:
+def given_limits(arguments: Namespace) -> Iterator[AbstractConstraint]:
     """Yield the limits that are given."""
     yield from map(MaxRowsPerID, arguments.max_rows_per_id)
     yield from starmap(MaxGroupsPerID, arguments.max_groups_per_id)
@@ -83,14 +75,14 @@ def name_and_value(text: str) -> tuple[str, str]:
     """Split NAME=VALUE in two; argparse refuses anything else."""
     name, sign, value = text.rpartition("=")
     if not sign:
-        raise argparse.ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
+        raise ArgumentTypeError(f"must be NAME=VALUE, got {text!r}")
     return name, value
 
 
 def _number(text: str) -> int:
     """Return a limit; argparse refuses anything else."""
     if not text.isdecimal() or len(text) > 15:
-        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+        raise ArgumentTypeError(f"must be a number, got {text!r}")
     return int(text)
 
 
@@ -99,49 +91,14 @@ def _limit(text: str) -> tuple[str, int]:
     return name, _number(value)
 
 
-SQL_EXAMPLE: Final = (
-    'sordino sql clinic.toml "SELECT COUNT(*) FROM visits" --epsilon 0.1'
-)
-SQL_WHAT: Final = (
-    "Ask the tables of a job a question in SQL, charged to its ledger. With --price "
-    "nothing is charged; without a budget the question is printed as Python."
-)
-
 _HINT: Final = (
     "Here limits are said by --max-rows-per-id, --max-groups-per-id and "
     "--max-rows-per-group-per-id, or taken by --like NAME; bounds by CLAMP in the text."
 )
 
 
-def add_sql_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=ask_in_sql)
-    add_job_options(parser, "a SELECT statement (- for standard input)")
-    add_clock_options(parser)
-    add_budget_options(parser)
-    parser.add_argument(
-        "--like",
-        metavar="NAME",
-        help="a release of the job, whose limits, bounds and keys hold here, too",
-    )
-    add_limit_options(parser, "a limit on what one person contributes")
-    parser.add_argument("--price", action="store_true", help="charge nothing")
-    parser.add_argument("--key", metavar="KEY", help="under which the answer is kept")
-    parser.add_argument("--who", metavar="WHO", help="recorded with it")
-    parser.add_argument("--why", default="", metavar="WHY", help="recorded with it")
-    parser.add_argument(
-        "--dialect",
-        default="duckdb",
-        metavar="NAME",
-        help="duckdb, postgres, spark or bigquery",
-    )
-    parser.add_argument(
-        "--yes", action="store_true", help="do not ask, also on a terminal"
-    )
-
-
-def ask_in_sql(arguments: argparse.Namespace) -> int:
-    """Ask a question; a refusal that speaks Python is told in options, too."""
+def _ask_in_sql(arguments: Namespace) -> int:
+    """Ask a question; a refusal that speaks of Python is followed by options."""
     try:
         return _ask(arguments)
     except SordinoError as error:
@@ -150,8 +107,7 @@ def ask_in_sql(arguments: argparse.Namespace) -> int:
         raise
 
 
-def _ask(arguments: argparse.Namespace) -> int:
-    """Print a question, its price, or its answer."""
+def _ask(arguments: Namespace) -> int:
     job, words = given_job(arguments)
     if arguments.who is not None:
         job = replace(job, ledger=replace(job.ledger, who=arguments.who))
@@ -171,8 +127,7 @@ def _ask(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _plan(job: Job, words: list[str], arguments: argparse.Namespace) -> PlannedRelease:
-    """Return the statement as a release that the file does not have."""
+def _plan(job: Job, words: list[str], arguments: Namespace) -> PlannedRelease:
     if len(words) != 1:
         raise InvalidJob(
             "sordino sql", "needs one statement", 'Put it in quotes: "SELECT ...".'
@@ -193,10 +148,8 @@ def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
         print_price(plan.name, price, desk.session)
 
 
-def _confirm_price(
-    desk: JobDesk, plan: PlannedRelease, arguments: argparse.Namespace
-) -> bool:
-    """Show a person the price and ask; a program has decided."""
+def _confirm_price(desk: JobDesk, plan: PlannedRelease, arguments: Namespace) -> bool:
+    """Show a person the price and ask; a program is not asked."""
     if arguments.yes or not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         return True
     _show_price(desk, plan, as_json=False)
@@ -204,45 +157,55 @@ def _confirm_price(
     return confirm(f"This is charged for good, of {left} left. Continue?")
 
 
-def _release(job: Job, plan: PlannedRelease, arguments: argparse.Namespace) -> None:
-    desk, is_new = open_to_release(
-        job, said_day(arguments), progress=is_terminal(sys.stderr)
-    )
-    if is_new:
-        place = path_text(job.ledger.path)
-        note(f"a new ledger, with nothing spent, was made at {place}")
-    answers = _answers(desk, plan, arguments.key)
+def _release(job: Job, plan: PlannedRelease, arguments: Namespace) -> None:
+    desk = open_to_charge(job, arguments)
+    key, question = arguments.key, desk.question(plan)
+    # who asks under a key that another process works on waits, and finds its answer
+    with nullcontext() if key is None else turn_of(job.ledger.path, key):
+        answers = desk.answers(plan, question, key)
     left = headline(desk.session.remaining)
     for release in answers.values():
         if arguments.json:
-            rows, errors = release.table.to_pylist(), release.errors.to_pylist()
             facts = {
                 "loss": release.price,
                 "loss_numbers": quantities(release.loss),
                 "left": left,
                 "left_numbers": quantities(desk.session.remaining, down),
                 "confidence_number": float(release.confidence),
+                "rows": release.table.to_pylist(),
+                "errors": release.errors.to_pylist(),
             }
-            write_object("answer", facts | {"rows": rows, "errors": errors})
+            write_object("answer", facts)
         else:
             write(str(release))
     note(f"{left} is left")
 
 
-def _answers(
-    desk: JobDesk, plan: PlannedRelease, key: str | None
-) -> dict[str, Release]:
-    """Return the answers; who asks under a key that another works on waits for it."""
-    if key is None:
-        return desk.answers(plan, desk.question(plan), None)
-    with turn_of(desk.job.ledger.path, key):
-        return desk.answers(plan, desk.question(plan), key)
-
-
-INSPECT_EXAMPLE: Final = "sordino inspect visits.csv --column patient=i64 --id patient"
-INSPECT_WHAT: Final = (
-    "Show how the cells of a table are read, and what limits would cut. Exact counts "
-    "of private rows: for the curator's eyes only."
+SQL: Final = Command(
+    "sql",
+    "Ask the tables of a job a question in SQL, charged to its ledger. With --price "
+    "nothing is charged; without a budget the question is printed as Python.",
+    'sordino sql clinic.toml "SELECT COUNT(*) FROM visits" --epsilon 0.1',
+    _ask_in_sql,
+    (
+        *job_options("a SELECT statement (- for standard input)"),
+        *CLOCK,
+        *BUDGET,
+        option(
+            "--like",
+            "NAME",
+            "a release of the job, whose limits, bounds and keys hold here, too",
+        ),
+        *limit_options("a limit on what one person contributes"),
+        flag("--price", "charge nothing"),
+        option("--key", "KEY", "under which the answer is kept"),
+        option("--who", "WHO", "recorded with it"),
+        option("--why", "WHY", "recorded with it", default=""),
+        option(
+            "--dialect", "NAME", "duckdb, postgres, spark or bigquery", default="duckdb"
+        ),
+        YES,
+    ),
 )
 _DIALECT: Final = {
     "delimiter": "what stands between fields (,); \\t for a tab",
@@ -260,29 +223,7 @@ _SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
 """Words for what is hard to write on a command line."""
 
 
-def add_inspect_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=run)
-    parser.add_argument(
-        "paths", nargs="+", metavar="FILE", help="Parquet or text files"
-    )
-    parser.add_argument(
-        "--column",
-        action="append",
-        default=[],
-        type=name_and_value,
-        metavar="NAME=TYPE",
-        help="a column and its type: i64, f64, text, bool, date or time",
-    )
-    parser.add_argument("--id", metavar="COLUMN", help="the column that marks people")
-    add_limit_options(parser, "a limit to try")
-    for name, what in _DIALECT.items():
-        parser.add_argument(f"--{name}", help=what)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Print what a table holds."""
+def _show_inspection(arguments: Namespace) -> None:
     inspection = inspect(
         _source(arguments),
         protects=None if arguments.id is None else AddRowsWithID(arguments.id),
@@ -297,11 +238,32 @@ def run(arguments: argparse.Namespace) -> None:
     write(text)
 
 
-def _source(arguments: argparse.Namespace) -> Any:
-    """Return the files, with the format options that were given."""
+def _source(arguments: Namespace) -> Any:
     options = {name: vars(arguments)[name] for name in _DIALECT}
     dialect = {name: text for name, text in options.items() if text is not None}
     if not dialect:
         return arguments.paths
     signs = {name: _SIGNS.get(text, text) for name, text in dialect.items()}
     return Csv(arguments.paths, **signs)
+
+
+INSPECT: Final = Command(
+    "inspect",
+    "Show how the cells of a table are read, and what limits would cut. Exact counts "
+    "of private rows: for the curator's eyes only.",
+    "sordino inspect visits.csv --column patient=i64 --id patient",
+    _show_inspection,
+    (
+        option("paths", "FILE", "Parquet or text files", nargs="+"),
+        list_option(
+            "--column",
+            "NAME=TYPE",
+            "a column and its type: i64, f64, text, bool, date or time",
+            name_and_value,
+        ),
+        option("--id", "COLUMN", "the column that marks people"),
+        *limit_options("a limit to try"),
+        *(option(f"--{name}", name.upper(), what) for name, what in _DIALECT.items()),
+        JSON,
+    ),
+)

@@ -1,14 +1,14 @@
-"""Completion, conformance, doctor, demo."""
+"""Commands on Sordino itself: conformance, completion, demo and doctor."""
 
-import argparse
 import json
 import os
 import platform
 import signal
 import subprocess  # noqa: S404 what is tried must be killed
 import sys
+from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,44 +22,28 @@ from sordino.engines.statements.engine import SQLEngine
 from sordino.errors import InvalidParameter, SordinoError
 from sordino.ledger.file_system import file_system_of, is_local
 from sordino.office.cli.main import (
+    COMMANDS,
+    JSON,
     REFUSED,
-    command_parser,
+    Command,
+    command_named,
     note,
+    option,
     say,
     text_table,
+    word_option,
     write,
     write_object,
 )
 from sordino.office.demo import start
 from sordino.office.demo.clinic import write_example
 
-CONFORMANCE_EXAMPLE: Final = (
-    "sordino conformance --engine postgresql://reader@host/base"
-)
-CONFORMANCE_WHAT: Final = (
-    "Ask an engine several hundred questions about small tables of ours, and tell "
-    "whether it computes what is meant. Your tables are not touched, and nothing is "
-    "written to a server."
-)
 DIFFERS: Final = 1
 """The exit code of an engine that computes something else."""
 _LONGEST: Final = 1000
 
 
-def add_conformance_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=hold_engine)
-    parser.add_argument(
-        "--engine",
-        default="duckdb",
-        metavar="ENGINE",
-        help="a name (duckdb), or the address of a server "
-        "(postgresql://role@host/base)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def hold_engine(arguments: argparse.Namespace) -> int:
+def _hold_engine(arguments: Namespace) -> int:
     """Print the verdict on an engine, and return whether it conforms as exit code."""
     cases = list(verdicts(_engine_to_hold(arguments.engine)))
     wrong = [verdict for verdict in cases if not verdict.conforms]
@@ -86,7 +70,6 @@ def _counts(cases: list[Verdict]) -> dict[str, int]:
 
 
 def _show(cases: list[Verdict], wrong: list[Verdict]) -> None:
-    """Print counts, reasons of refusals, what is wrong, and the verdict."""
     counts = ", ".join(f"{count} {name}" for name, count in _counts(cases).items())
     write(f"{len(cases)} cases: {counts}")
     reasons = Counter(verdict.text for verdict in cases if verdict.outcome == "refuses")
@@ -111,10 +94,22 @@ def _show_json(cases: list[Verdict], wrong: list[Verdict]) -> None:
     write(json.dumps(shown, indent=2))
 
 
-COMPLETION_EXAMPLE: Final = "sordino completion bash"
-COMPLETION_WHAT: Final = (
-    "Write a script for a shell that completes commands and options. In bash: "
-    'eval "$(sordino completion bash)".'
+CONFORMANCE: Final = Command(
+    "conformance",
+    "Ask an engine several hundred questions about small tables of ours, and tell "
+    "whether it computes what is meant. Your tables are not touched, and nothing is "
+    "written to a server.",
+    "sordino conformance --engine postgresql://reader@host/base",
+    _hold_engine,
+    (
+        option(
+            "--engine",
+            "ENGINE",
+            "a name (duckdb), or the address of a server (postgresql://role@host/base)",
+            default="duckdb",
+        ),
+        JSON,
+    ),
 )
 _BASH: Final = """\
 _sordino() {{
@@ -131,64 +126,33 @@ _ZSH: Final = "autoload -U +X bashcompinit && bashcompinit\n"
 _FISH: Final = "complete -c sordino -n {condition} -a '{words}'"
 
 
-def add_completion_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=write_completion)
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
-
-
-def write_completion(arguments: argparse.Namespace) -> None:
-    """Print the script of a shell."""
-    words = {name: list(_words(parser)) for name, parser in _parsers(command_parser())}
+def _write_completion(arguments: Namespace) -> None:
+    words = {name: " ".join(command_named(name).words) for name in COMMANDS}
+    commands = " ".join(words)
     if arguments.shell == "fish":
-        write("\n".join(_fish(words)))
+        write(_FISH.format(condition="__fish_use_subcommand", words=commands))
+        for name, options in words.items():
+            seen = f"'__fish_seen_subcommand_from {name}'"
+            write(_FISH.format(condition=seen, words=options))
         return
     cases = "\n".join(
-        f'    {name}) words="{" ".join(options)}" ;;' for name, options in words.items()
+        f'    {name}) words="{options}" ;;' for name, options in words.items()
     )
-    script = _BASH.format(cases=cases, commands=" ".join(words))
+    script = _BASH.format(cases=cases, commands=commands)
     write(_ZSH + script if arguments.shell == "zsh" else script)
 
 
-def _fish(words: dict[str, list[str]]) -> Iterator[str]:
-    commands = " ".join(words)
-    yield _FISH.format(condition="__fish_use_subcommand", words=commands)
-    for name, options in words.items():
-        seen = f"'__fish_seen_subcommand_from {name}'"
-        yield _FISH.format(condition=seen, words=" ".join(options))
-
-
-def _parsers(whole: argparse.ArgumentParser) -> Iterator[tuple[str, Any]]:
-    for action in whole._actions:  # noqa: SLF001 argparse tells it in no other way
-        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 likewise
-            yield from action.choices.items()
-
-
-def _words(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """Yield the options of a command, and the commands below it."""
-    for action in parser._actions:  # noqa: SLF001 argparse tells it in no other way
-        yield from action.option_strings
-    for name, _ in _parsers(parser):
-        yield name
-
-
-DEMO_EXAMPLE: Final = "sordino demo clinic"
-DEMO_WHAT: Final = (
-    "Show Sordino at work on an invented hospital; or, with a folder, write an "
-    "invented table and a job file there, to be tried by hand."
+COMPLETION: Final = Command(
+    "completion",
+    "Write a script for a shell that completes commands and options. In bash: "
+    'eval "$(sordino completion bash)".',
+    "sordino completion bash",
+    _write_completion,
+    (word_option("shell", ("bash", "zsh", "fish"), "which shell"),),
 )
 
 
-def add_demo_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=show_demo)
-    parser.add_argument(
-        "folder", nargs="?", type=Path, metavar="FOLDER", help="a new folder"
-    )
-
-
-def show_demo(arguments: argparse.Namespace) -> None:
-    """Run the scenes, or write the example."""
+def _show_demo(arguments: Namespace) -> None:
     if arguments.folder is None:
         start.main()
         return
@@ -199,34 +163,24 @@ def show_demo(arguments: argparse.Namespace) -> None:
     )
 
 
-DOCTOR_EXAMPLE: Final = "sordino doctor"
-DOCTOR_WHAT: Final = (
-    "Say whether all that Sordino needs is here: its engine, random bits, exact "
-    "arithmetic, and a disk on which a ledger lasts."
+DEMO: Final = Command(
+    "demo",
+    "Show Sordino at work on an invented hospital; or, with a folder, write an "
+    "invented table and a job file there, to be tried by hand.",
+    "sordino demo clinic",
+    _show_demo,
+    (option("folder", "FOLDER", "a new folder", Path, nargs="?"),),
 )
 _GOOD: Final = "ok"
 _PATIENCE: Final = 30
 """Seconds that a folder may be tried; it takes a few."""
 
 
-def add_doctor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments, and what runs."""
-    parser.set_defaults(run=examine)
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        type=Path,
-        metavar="FOLDER",
-        help="where a ledger shall lie: locks, kills and faults are tried there",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
-def examine(arguments: argparse.Namespace) -> int:
+def _examine(arguments: Namespace) -> int:
     """Print what was tried; 1 if something is wrong."""
     results = {name: _result_of(check) for name, check in _CHECKS.items()}
     if arguments.folder is not None:
-        results |= examine_folder(arguments.folder)
+        results |= _examine_folder(arguments.folder)
     if arguments.json:
         write_object("doctor", results)
     else:
@@ -242,7 +196,6 @@ def _result_of(check: Callable[[], str]) -> str:
 
 
 def _packages() -> str:
-    """Return the version of each engine that is installed."""
     versions = []
     for package in ("duckdb", "pyspark", "psycopg"):
         try:
@@ -257,7 +210,6 @@ def _random() -> str:
 
 
 def _exact() -> str:
-    """Say whether noise is exact: integers, and intervals around real numbers."""
     drawn: Any = sd.Laplace(1)(0.0)
     return _GOOD if isinstance(drawn, float) else "NOT here"
 
@@ -270,7 +222,6 @@ def _answers() -> str:
 
 
 def _ledger() -> str:
-    """Say whether a ledger can be made, charged and read again on this disk."""
     with TemporaryDirectory(dir=Path.cwd(), prefix=".sordino-") as folder:
         path = Path(folder) / "tried.ledger"
         with sd.Ledger.at(path, sd.PureDP(1), create=True) as ledger:
@@ -279,7 +230,7 @@ def _ledger() -> str:
             return _GOOD if ledger.verify().records == 3 else "NOT here"
 
 
-def examine_folder(folder: Path) -> dict[str, str]:
+def _examine_folder(folder: Path) -> dict[str, str]:
     """Findings of trials in a folder, which is left as it was."""
     if not folder.is_dir():
         raise InvalidParameter(
@@ -297,6 +248,7 @@ def examine_folder(folder: Path) -> dict[str, str]:
 
 
 def _try_in_child(place: Path) -> dict[str, str]:
+    # -P: nothing of this folder is imported in place of what is tried
     words = [sys.executable, "-P", "-m", "sordino.ledger.place_trial", str(place)]
     with subprocess.Popen(  # noqa: S603 this Python, and this package
         words, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -307,7 +259,7 @@ def _try_in_child(place: Path) -> dict[str, str]:
         except (subprocess.TimeoutExpired, ValueError):
             return {"locks": f"NOT known: no end within {_PATIENCE} seconds"}
         finally:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # the whole group: the trial forks
                 os.killpg(child.pid, signal.SIGKILL)
 
 
@@ -320,3 +272,20 @@ _CHECKS: Final[dict[str, Callable[[], str]]] = {
     "an answer": _answers,
     "a ledger on this disk": _ledger,
 }
+DOCTOR: Final = Command(
+    "doctor",
+    "Say whether all that Sordino needs is here: its engine, random bits, exact "
+    "arithmetic, and a disk on which a ledger lasts.",
+    "sordino doctor",
+    _examine,
+    (
+        option(
+            "folder",
+            "FOLDER",
+            "where a ledger shall lie: locks, kills and faults are tried there",
+            Path,
+            nargs="?",
+        ),
+        JSON,
+    ),
+)

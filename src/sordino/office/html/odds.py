@@ -1,7 +1,5 @@
 """What an attacker achieves at most, in people of a hundred, in words and as a picture.
 
-What an attacker achieves at most, in people of a hundred; towards the attacker.
-
 >>> from sordino.losses.loss import PureDP
 >>> odds = Odds(PureDP(1))
 >>> odds.finds(5), odds.finds_of_groups(5, 2), odds.belief(1), odds.guesses

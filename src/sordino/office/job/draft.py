@@ -42,12 +42,12 @@ class Draft:
 
     @property
     def moments(self) -> list[str]:
-        """Return the columns that could say when a row arrived."""
+        """Columns that could say when a row arrived."""
         return [name for name, kind in self.columns.items() if kind in MOMENTS]
 
 
 def read_schema(folder: Path, source: str) -> dict[str, str]:
-    """Return the names of columns and their types; no row is read."""
+    """Names of columns and their types; no row is read."""
     path = folder / source
     if path.suffix.lower() in _TEXT_FILES:
         return dict.fromkeys(_header(path), UNDECIDED)
@@ -61,7 +61,7 @@ def read_schema(folder: Path, source: str) -> dict[str, str]:
 
 
 def draft_text(draft: Draft) -> str:
-    """Return the text of the file."""
+    """Text of the file."""
     name = _table_name(draft.source)
     columns = "\n".join(
         f"{_quoted(column)} = {_quoted(kind)}" for column, kind in draft.columns.items()
@@ -92,7 +92,6 @@ def _limits(group: str, *, by_group: bool) -> str:
 
 
 def _blocks(draft: Draft) -> str:
-    """Return the column of blocks, or a hint where there could be one."""
     if draft.blocks:
         return f"{_WHY_BLOCKS}blocks = {_quoted(draft.blocks)}\n"
     if draft.moments:
@@ -101,7 +100,6 @@ def _blocks(draft: Draft) -> str:
 
 
 def _budgets(draft: Draft) -> dict[str, str]:
-    """Return the limit of all or of each block, and the budget of a release."""
     limit, part = (draft.epsilon, draft.delta), 2 if draft.blocks else 12
     shares = [_share(number, part) for number in limit]
     texts = {"limit": _budget(*limit), "budget": _budget(*shares)}
@@ -113,7 +111,7 @@ def _budgets(draft: Draft) -> dict[str, str]:
 
 
 def _mu_text(epsilon: str, delta: str, part: int) -> str:
-    """Return the largest mu within a budget as TOML, or a part of its square.
+    """Largest mu within a budget as TOML, or a part of its square.
 
     >>> _mu_text("1", "1e-6", 1), _mu_text("1", "1e-6", 2), _mu_text("1", "?", 1)
     ('{ mu = "0.2367" }', '{ mu = "0.1673" }', '{ mu = "?" }')
@@ -121,12 +119,13 @@ def _mu_text(epsilon: str, delta: str, part: int) -> str:
     if UNDECIDED in {epsilon, delta}:
         return f"{{ mu = {_quoted(UNDECIDED)} }}"
     square = gaussian_filter(ApproxDP(epsilon, delta)).limits["square"] / part
+    # rounded down: mu of the file stays within the epsilon and delta that were said
     digits = Decimal(isqrt(int(square * _MU_UNIT**2))) / _MU_UNIT
     return f"{{ mu = {_quoted(str(digits))} }}"
 
 
 def _share(number: str, part: int) -> str:
-    """Return a part of a number, such as a month's share of a year.
+    """Part of a number, such as a month's share of a year.
 
     >>> _share("1", 12), _share("?", 12)
     ('1/12', '?')
@@ -140,13 +139,14 @@ def _share(number: str, part: int) -> str:
 def _header(path: Path) -> list[str]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            line = file.readline(_LONGEST_HEADER)
+            line = file.readline(_LONGEST_HEADER)  # the rows after it are private
     except (OSError, UnicodeDecodeError):
         raise InvalidJob(
             str(path), "cannot be read as UTF-8", "Name a Parquet or a text file."
         ) from None
     delimiter = max(",;\t|", key=line.count)
     names = next(csv.reader([line], delimiter=delimiter), [])
+    # without a header the first row would stand in a job file that people review
     if not names or any(name[:1] in _NOT_NAMES for name in names):
         raise InvalidJob(
             str(path),
@@ -157,7 +157,7 @@ def _header(path: Path) -> list[str]:
 
 
 def _table_name(source: str) -> str:
-    """Return a name for SQL.
+    """Name of a table in SQL.
 
     >>> _table_name("data/2026 visits.parquet")
     't_2026_visits'
@@ -174,17 +174,15 @@ def _budget(epsilon: str, delta: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as TOML: its basic strings are those of JSON."""
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(text, ensure_ascii=False)  # basic strings of TOML are JSON's
 
 
 def _sql_name(column: str) -> str:
-    """Return a column as SQL writes it, in a text of three quotes."""
     plain = column.replace("_", "a")
     if plain.isascii() and plain.isalnum():
         return column
     doubled = column.replace('"', '""')
-    return _quoted(f'"{doubled}"')[1:-1]
+    return _quoted(f'"{doubled}"')[1:-1]  # it stands in a TOML text of three quotes
 
 
 _WHY_LIMITS: Final = """\

@@ -1,13 +1,12 @@
-"""What a year costs; the budget that brings a column within a width.
+"""What a year of a job costs, and the budget that brings a column within a width.
 
-What a year of a job costs where each block has a budget of its own.
-
-A release counts once for a person, whichever of the person's blocks it reads, and in
-the budget of each of these blocks: so a person over a year is charged at most the sum
-over its blocks, and less where a release reads several.
+Where each block has a budget of its own, a release counts once for a person, whichever
+of the person's blocks it reads, and in the budget of each of these blocks: so a person
+over a year is charged at most the sum over the blocks, and less where a release reads
+several.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
@@ -18,12 +17,13 @@ from typing import Final, final
 from sordino.errors import BudgetExceeded, InvalidQuery
 from sordino.expressions.schema import unknown
 from sordino.ledger.blocks import sum_text, worst_sum
-from sordino.ledger.record_kinds import DATASET
+from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.budgets.blocks import WHOLE
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.filters import AbstractFilter
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.loss import Loss, headline
+from sordino.office.job.outputs import starts
 from sordino.office.job.questions import EVERY, BlockReading, PlannedRelease
 from sordino.office.job.running import JobDesk
 from sordino.plan.price import Price
@@ -37,21 +37,10 @@ _MOST: Final = 2**20
 def least_budget(
     desk: JobDesk, plan: PlannedRelease, column: str, width: Fraction
 ) -> Loss:
-    """Return the loss of a release that has a column within a width.
+    """Loss of a release that has a column within a width.
 
-    It is the stated budget, so many times over as it takes, to one part in 4096.
+    It is the stated budget times a factor, the least one to one part in 4096.
     """
-    price = _prices(desk, plan)
-    if column not in price(Fraction(1)).errors:
-        raise unknown("column", column, price(Fraction(1)).errors)
-
-    def is_within(times: Fraction) -> bool:
-        return price(times).errors[column].half_width <= width
-
-    return price(_least(is_within)).loss
-
-
-def _prices(desk: JobDesk, plan: PlannedRelease) -> Callable[[Fraction], Price]:
     question = desk.question(plan)
     requests, budget = question.requests, question.budget
     if not isinstance(requests, Request) or not isinstance(budget, Loss):
@@ -59,13 +48,19 @@ def _prices(desk: JobDesk, plan: PlannedRelease) -> Callable[[Fraction], Price]:
             "only one request with a budget that is a loss can be made more exact",
             "Change the budget by hand, and price it again",
         )
-    return lambda times: desk.session.price(
-        requests, budget.times(times), confidence=plan.confidence
-    )
+
+    def price(times: Fraction) -> Price:
+        larger = budget.times(times)
+        return desk.session.price(requests, larger, confidence=plan.confidence)
+
+    if column not in price(Fraction(1)).errors:
+        raise unknown("column", column, price(Fraction(1)).errors)
+    return price(
+        _least(lambda times: price(times).errors[column].half_width <= width)
+    ).loss
 
 
 def _least(is_enough: Callable[[Fraction], bool]) -> Fraction:
-    """Return the least factor that is enough, to one part in 4096 above."""
     high = Fraction(1)
     while not is_enough(high):
         high *= 2
@@ -77,12 +72,12 @@ def _least(is_enough: Callable[[Fraction], bool]) -> Fraction:
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
+    return high  # the upper end: a little too much, never a width that is missed
 
 
 _YEAR: Final = timedelta(365)
 IN_A_YEAR: Final = {"year": 1, "quarter": 4, "month": 12, "week": 52, "day": 365}
-"""Blocks of each kind that a person is in who is present all year."""
+"""Blocks of each kind in a year."""
 _LONGEST: Final = 3
 """Years of blocks, at most, that a release is followed to read."""
 
@@ -125,7 +120,12 @@ def block_forecast(
     rule, zero = limit.rule, limit.rule.zero
     year = _blocks_of_year(next(iter(readings.values())), day)
     watched = frozenset([*year, WHOLE])
-    sums, person = _sums_so_far(desk, zero, watched)
+    entries = desk.session.ledger.entries()
+    sums, person = _block_sums(entries, zero), zero
+    for entry in entries:
+        if entry.each is not None and not watched.isdisjoint(entry.blocks):
+            # once, however many of its blocks are read
+            person = person.plus(entry.each)
     refused: list[tuple[str, str, str]] = []
     releases = 0
     whole = any(block.name == WHOLE for block in desk.session.ledger.blocks())
@@ -151,7 +151,6 @@ def block_forecast(
 
 
 def _lack_text(rule: AbstractFilter, run: _Run, sums: Mapping[str, Charge]) -> str:
-    """Return which block has less left than a release costs, "" if all have it."""
     for block in run.blocks:
         spent = sums.get(block, rule.zero)
         if not rule.holds(spent.plus(run.charge.shorten(spent))):
@@ -162,22 +161,17 @@ def _lack_text(rule: AbstractFilter, run: _Run, sums: Mapping[str, Charge]) -> s
 
 
 def _blocks_of_year(reading: BlockReading, day: date) -> tuple[str, ...]:
-    calendar = reading.blocks
-    names = calendar.names(max(day, reading.first), date.max)
-    return tuple(islice(names, IN_A_YEAR[calendar.every]))
+    names = reading.blocks.names(max(day, reading.first), date.max)
+    return tuple(islice(names, IN_A_YEAR[reading.blocks.every]))
 
 
-def _sums_so_far(
-    desk: JobDesk, zero: Charge, watched: frozenset[str]
-) -> tuple[dict[str, Charge], Charge]:
+def _block_sums(entries: Iterable[Entry], zero: Charge) -> dict[str, Charge]:
     sums: dict[str, Charge] = {}
-    person = zero
-    for entry in desk.session.ledger.entries():
+    for entry in entries:
         if entry.each is not None:
             for block in entry.blocks:
                 sums[block] = sums.get(block, zero).plus(entry.each)
-            person = person.plus(entry.each) if watched & {*entry.blocks} else person
-    return sums, person
+    return sums
 
 
 def _runs(desk: JobDesk, day: date, readings: Mapping[str, BlockReading]) -> list[_Run]:
@@ -196,7 +190,7 @@ def _runs(desk: JobDesk, day: date, readings: Mapping[str, BlockReading]) -> lis
             if not desk.is_made(plan, period):
                 blocks = _cover(reading, period, touched)
                 runs.append(_Run(max(due, day), plan, period, blocks, charge))
-    return sorted(runs, key=lambda run: run.day)
+    return sorted(runs, key=lambda run: run.day)  # as they would be charged
 
 
 def _cover(
@@ -211,11 +205,9 @@ def _periods(reading: BlockReading, day: date) -> Iterator[tuple[date, str]]:
     longest = _LONGEST * IN_A_YEAR[reading.blocks.every]
     blocks = 0 if reading.last == EVERY else min(reading.last, longest)
     years = 2 - -blocks // IN_A_YEAR[reading.blocks.every]
+    # runs after the year still charge its blocks, as far back as a release reads
     for period in reading.periods_over(day + years * _YEAR):
         yield reading.schedule.next_start(reading.schedule.first_day(period)), period
-
-
-YEAR = timedelta(365)
 
 
 @final
@@ -240,7 +232,8 @@ def forecast(desk: JobDesk, day: date) -> Forecast:
     before = _sum_of_charges(desk, limit)
     total, year, count = before, limit.rule.zero, 0
     costs = {
-        name: _charge(desk, plan, limit) for name, plan in desk.job.releases.items()
+        name: limit.rule.charge_for(desk.question(plan).budget, desk.price(plan).loss)
+        for name, plan in desk.job.releases.items()
     }
     for start, plan, period in _starts(desk, day):
         try:
@@ -258,23 +251,17 @@ def _starts(desk: JobDesk, day: date) -> list[tuple[date, PlannedRelease, str]]:
     for plan in desk.job.releases.values():
         days = [day]
         if plan.schedule is not None:
-            days = list(plan.schedule.starts(day, day + YEAR))
+            days = list(starts(plan.schedule, day, day + _YEAR))
         runs += [(start, plan, plan.period(start)) for start in days]
     runs.sort(key=itemgetter(0))
     return [run for run in runs if not desk.is_made(*run[1:])]
 
 
-def _charge(desk: JobDesk, plan: PlannedRelease, limit: Limit) -> Charge:
-    return limit.rule.charge_for(desk.question(plan).budget, desk.price(plan).loss)
-
-
 def _sum_of_charges(desk: JobDesk, limit: Limit) -> Charge:
-    name, ledger = desk.job.ledger.analyst or DATASET, desk.session.ledger
-    total, each = limit.rule.zero, dict[str, Charge]()
-    for entry in ledger.entries():
+    name, entries = desk.job.ledger.analyst or DATASET, desk.session.ledger.entries()
+    total, zero = limit.rule.zero, limit.rule.zero
+    for entry in entries:
         if name in entry.charges:
             total = total.plus(entry.charges[name])
-        if name == DATASET and entry.each is not None:
-            for block in entry.blocks:
-                each[block] = each.get(block, limit.rule.zero).plus(entry.each)
+    each = _block_sums(entries, zero) if name == DATASET else {}
     return worst_sum(limit, [total, *each.values()])

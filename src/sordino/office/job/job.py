@@ -1,14 +1,14 @@
-"""A job file as a value, read whole and checked.
+"""A job file as a value, read whole and checked before anything is opened.
 
-Whom a table protects, as a job file says it.
+Whom a table protects:
 
 | `protects = ...` | unit |
 |---|---|
 | `"rows"`, `{ rows = 3 }` | any row, or any three of them |
-| `"changed row"` | what stands in any row, of a number of rows that is public |
+| `"changed row"` | what stands in any row, where the number of rows is public |
 | `{ id = "patient" }` | all rows with one value of a column; also `id_space` |
-| `{ column = "ward", groups = 2, rows_per_group = 3 }` | rows in so many groups |
-| `{ column = "views", total = 30 }` | rows that add up to so much |
+| `{ column = "ward", groups = 2, rows_per_group = 3 }` | rows in two groups at most |
+| `{ column = "views", total = 30 }` | rows whose values add up to 30 at most |
 """
 
 import json
@@ -41,11 +41,11 @@ from sordino.office.job.questions import (
 )
 
 USUAL: Final = "sordino.toml"
-_NOT_OURS: Final = ("pyproject.toml", "policy.toml")
+_NOT_OURS: Final = ("pyproject.toml", "policy.toml")  # often beside a job
 
 
 def find_job(folder: Path) -> Path:
-    """Return the job file of a folder: the usual name, or the only one there is."""
+    """Job file of a folder: the usual name, or the only one there is."""
     usual = folder / USUAL
     if usual.is_file():
         return usual
@@ -61,7 +61,7 @@ def find_job(folder: Path) -> Path:
 
 
 def canonical(values: Mapping[str, Any], texts: Mapping[str, str]) -> str:
-    """Return all that a job says, and the texts of the files that it names, as JSON.
+    """All that a job says, and the texts of the files that it names, as JSON.
 
     >>> from decimal import Decimal
     >>> canonical({"b": Decimal("0.10"), "a": 1}, {})
@@ -70,30 +70,21 @@ def canonical(values: Mapping[str, Any], texts: Mapping[str, str]) -> str:
     whole = {"job": file_value(values), "files": dict(texts)}
     return json.dumps(
         whole,
-        sort_keys=True,
+        sort_keys=True,  # the same job has one text, in whatever order it is written
         separators=(",", ":"),
         ensure_ascii=False,
         default=str,  # dates and times
     )
 
 
-_FORMS: Final[dict[frozenset[str], Callable[[Section], AbstractUnit]]] = {
-    frozenset({"rows"}): lambda section: AddMaxRows(section.value("rows")),
-    frozenset({"id"}): lambda section: AddRowsWithID(section.value("id")),
-    frozenset({"id", "id_space"}): lambda section: AddRowsWithID(
-        section.value("id"), section.value("id_space")
-    ),
-    frozenset({"column", "total"}): lambda section: AddMaxTotal(
-        section.value("column"), section.value("total")
-    ),
-    frozenset({"column", "groups", "rows_per_group"}): lambda section: (
-        AddMaxRowsInMaxGroups(
-            section.value("column"),
-            section.value("groups"),
-            section.value("rows_per_group"),
-        )
-    ),
+_FORMS: Final[dict[tuple[str, ...], Callable[..., AbstractUnit]]] = {
+    ("rows",): AddMaxRows,
+    ("id",): AddRowsWithID,
+    ("id", "id_space"): AddRowsWithID,
+    ("column", "total"): AddMaxTotal,
+    ("column", "groups", "rows_per_group"): AddMaxRowsInMaxGroups,
 }
+"""Names of what a unit needs in order, and what they make."""
 _WORDS: Final[dict[str, AbstractUnit]] = {
     "rows": AddOneRow(),
     "changed row": ChangeOneRow(),
@@ -104,19 +95,19 @@ _REMEDY: Final = (
 
 
 def read_protection(table: Section) -> AbstractUnit:
-    """Return the unit that a table of a job protects."""
+    """Unit that a table of a job protects."""
     word = table.value("protects")
     if isinstance(word, str):
         if word not in _WORDS:
             raise table.wrong("protects", "is no unit", _REMEDY)
         return _WORDS[word]
     section = table.section("protects")
-    form = _FORMS.get(frozenset(section))
-    if form is None:
-        section.refuse_others(*sorted(frozenset().union(*_FORMS)))
+    names = next((names for names in _FORMS if set(names) == {*section}), None)
+    if names is None:
+        section.refuse_others(*sorted({name for names in _FORMS for name in names}))
         raise InvalidJob(section.place, "says too much or too little", _REMEDY)
     with table.place_refusals("protects"):
-        return form(section)
+        return _FORMS[names](*map(section.value, names))
 
 
 _FORMAT: Final = (
@@ -127,15 +118,15 @@ _FORMAT: Final = (
 
 
 def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicTable]:
-    """Return the private and the public tables of a job by name."""
+    """Private and public tables of a job by name."""
     tables: dict[str, PrivateTable | PublicTable] = {}
     for name, section in root.sections("tables").items():
         section.refuse_others("source", "protects", "blocks", "columns", "format")
         unit = read_protection(section)
-        source = _source(section, folder)
-        columns = None if isinstance(source, Csv) else _columns(section)
+        source, columns = _source(section, folder)
+        blocks = {"blocks": section.text("blocks")} if "blocks" in section else {}
         with root.section("tables").place_refusals(name):
-            tables[name] = PrivateTable(source, unit, columns, **_blocks(section))
+            tables[name] = PrivateTable(source, unit, columns, **blocks)
     if not tables:
         root.section("tables").value("visits")
     for name, section in root.sections("public").items():
@@ -144,50 +135,38 @@ def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicT
             raise root.section("public").wrong(
                 name, "is also a private table", "Choose another name."
             )
-        source = _source(section, folder)
-        columns = None if isinstance(source, Csv) else _columns(section)
+        source, columns = _source(section, folder)
         with root.section("public").place_refusals(name):
             tables[name] = PublicTable(source, columns)
     return tables
 
 
-def _blocks(section: Section) -> dict[str, str]:
-    """Return the column that says of what block a row is, if there is one."""
-    return {"blocks": section.text("blocks")} if "blocks" in section else {}
-
-
-def _columns(section: Section) -> dict[str, Any]:
-    columns = section.section("columns")
-    return {name: columns.text(name) for name in columns}
-
-
-def _source(section: Section, folder: Path) -> Any:
-    """Return where the rows are, with what is said of how text is written."""
+def _source(section: Section, folder: Path) -> tuple[Any, dict[str, str] | None]:
+    """Where the rows are; the types of their columns, unless the source has them."""
     paths = _places(section, folder)
-    style = section.section("format")
+    style, types = section.section("format"), section.section("columns")
     style.refuse_others(*_FORMAT)
+    columns = {name: types.text(name) for name in types}
     if not list(style):
-        return paths
+        return paths, columns
     with section.place_refusals("format"):
-        return Csv(
-            paths, _columns(section), **{name: style.values[name] for name in style}
-        )
+        return Csv(paths, columns, **style.values), None
 
 
 def _places(section: Section, folder: Path) -> Any:
-    """Return a path, several, or the address of a server with the name of a table."""
+    """A path, several, or the address of a server with the name of a table."""
     source = section.value("source")
     if not isinstance(source, list):
         return _path_beside(folder, section.secret("source"))
     if source and isinstance(source[0], dict):
         address, *names = source
+        # the address may have a password: it is read from the environment alone
         server = Section(section.at("source"), {"address": address, "table": names})
         return server.secret("address"), " ".join(server.texts("table"))
     return [_path_beside(folder, path) for path in section.open_texts("source")]
 
 
 def _path_beside(folder: Path, source: str) -> str:
-    """Return a path relative to the job file; an address of a server stays."""
     return source if "://" in source else str(folder / source)
 
 
@@ -208,7 +187,7 @@ class BookPlan:
     path: Path
     limit: Limit
     blocks: Blocks | None
-    """What the limit is of each of."""
+    """The blocks that have the limit each, None where it is one for all."""
     witness: Path | None
     create: bool
     """Whether one that is missing is made, with nothing spent."""
@@ -237,18 +216,18 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Return where it lies: paths in it are relative to that."""
+        """Folder that paths in it are relative to."""
         return self.path.parent
 
     def release(self, name: str) -> PlannedRelease:
-        """Return a release by its name."""
+        """Release of a name."""
         if name not in self.releases:
             raise unknown("release", name, self.releases)
         return self.releases[name]
 
 
 def read_job(path: Path) -> Job:
-    """Return a job; nothing but the file and the programs it names is read."""
+    """Read a job; nothing but the file and the programs it names is opened."""
     place = path.absolute()
     root = Section("", read_toml(place))
     root.refuse_others(*_TABLES)
@@ -275,7 +254,6 @@ def read_job(path: Path) -> Job:
 
 
 def _book(root: Section, folder: Path) -> BookPlan:
-    """Return where the ledger lies, what its limit is, and who charges it."""
     section = root.section("ledger")
     section.refuse_others(*_LEDGER)
     witness = section.text("witness", "")
@@ -286,7 +264,7 @@ def _book(root: Section, folder: Path) -> BookPlan:
         read_limit(section),
         read_division(section),
         folder / witness if witness else None,
-        create=section.truth("create", default=True),
+        create=section.truth("create", default=True),  # a first run has none (ADR 190)
         only_writer=section.truth("only_writer", default=False),
         analyst=analyst or None,
         who=section.text("who", ""),
@@ -344,12 +322,11 @@ def _programs(releases: Mapping[str, PlannedRelease], folder: Path) -> dict[str,
 
 
 def undecided_places(path: Path) -> list[str]:
-    """Return the places of a file where a person still has to choose."""
+    """Places of a file where a person still has to choose."""
     return list(_find_undecided(Section("", read_toml(path.absolute()))))
 
 
 def _find_undecided(section: Section) -> Iterator[str]:
-    """Yield the places in a table, and in those below it."""
     for name, value in section.values.items():
         if value == UNDECIDED:
             yield section.at(name)

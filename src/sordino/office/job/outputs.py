@@ -1,18 +1,15 @@
 """The files that a release becomes; how often it is made.
 
-How often a release is made, and the name of the period that a day lies in.
-
->>> [schedule.period(date(2026, 11, 22)) for schedule in SCHEDULES.values()]
+>>> [calendar.name_of(date(2026, 11, 22)) for calendar in SCHEDULES.values()]
 ['2026-11-22', '2026-W47', '2026-11', '2026-Q4', '2026']
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Final, final
+from typing import Final
 
 from sordino.errors import InvalidJob, OutputFailure, SordinoError, show
 from sordino.ledger.ledger import Ledger
@@ -33,7 +30,7 @@ USUAL: Final = ("parquet", "csv")
 
 def try_folder(folder: Path) -> None:
     """Refuse a folder in which nothing can be written, before anything is charged."""
-    try:
+    try:  # a folder that exists may be read-only, or its disk full: only writing tells
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
             file.write(b"\0" * 4096)
@@ -46,12 +43,13 @@ def try_folder(folder: Path) -> None:
 def output_paths(
     stem: Path, names: Iterable[str], formats: Iterable[str]
 ) -> list[Path]:
-    """Return the files that answers become."""
+    """Files that answers become."""
     return [path_of(stem, name, kind) for name in names for kind in formats]
 
 
 def refuse_taken(ledger: Ledger, key: str, paths: list[Path]) -> None:
     """Refuse to write over a link, or over what the ledger has of another key."""
+    # behind a link may lie somebody else's file (ADR 239)
     for path in filter(Path.is_symlink, (*paths, *map(_label_path, paths))):
         raise InvalidJob(str(path), LINK, "Take it away, or name another folder.")
     for path in paths:
@@ -77,7 +75,7 @@ def write_outputs(
 
 
 def path_of(stem: Path, name: str, kind: str) -> Path:
-    """Return where an answer goes: one of several has its name in the file's.
+    """Path of an answer: one of several has its name in the file's.
 
     >>> path_of(Path("out/wards-2026-11"), "by_age", "csv").as_posix()
     'out/wards-2026-11.by_age.csv'
@@ -96,41 +94,25 @@ def _label_path(path: Path) -> Path:
 
 
 def _write_file(release: Release, path: Path, kind: str) -> Path:
-    """Write one file; the disk's own words stay away."""
-    try:
+    try:  # the words of the disk stay away: they name folders of this machine
         FORMATS[kind](release, path)
     except (SordinoError, OSError, ValueError):
         raise OutputFailure(str(path)) from None
     return path
 
 
-@final
-@dataclass(frozen=True)
-class Schedule:
-    """Periods that follow each other, by UTC."""
-
-    name: str
-    calendar: Calendar
-
-    def period(self, day: date) -> str:
-        """Return the name of the period that a day lies in."""
-        return self.calendar.name_of(day)
-
-    def starts(self, day: date, until: date) -> Iterator[date]:
-        """Yield the day, and the first day of each period after it, to a last one."""
-        while day <= until:
-            yield day
-            day = self.calendar.next_start(day)
-
-
-_ADVERBS: Final = {
-    "daily": "day",
-    "weekly": "week",
-    "monthly": "month",
-    "quarterly": "quarter",
-    "yearly": "year",
+SCHEDULES: Final[Mapping[str, Calendar]] = {
+    "daily": CALENDARS["day"],
+    "weekly": CALENDARS["week"],
+    "monthly": CALENDARS["month"],
+    "quarterly": CALENDARS["quarter"],
+    "yearly": CALENDARS["year"],
 }
-SCHEDULES: Final = {
-    name: Schedule(name, CALENDARS[every]) for name, every in _ADVERBS.items()
-}
-"""Every schedule by name."""
+"""The periods of every schedule, by UTC."""
+
+
+def starts(calendar: Calendar, day: date, until: date) -> Iterator[date]:
+    """Yield the day, and the first day of each period after it, to a last one."""
+    while day <= until:
+        yield day
+        day = calendar.next_start(day)

@@ -1,19 +1,15 @@
 """One release of a job: what is asked, at what price, how often, for which blocks.
 
-Budgets of a job file: `{ epsilon = "1/2", delta = "1e-6" }`, `{ mu = 0.2 }`, ...
-
 >>> read_budget(Section("", {"budget": {"rho": "0.1"}}), "budget")
 ZCDP(rho=0.1)
 
-Which blocks the release of a period reads, and which periods can be released.
+Which blocks the release of a period reads, and which periods can be released:
 
 >>> reading = BlockReading(CALENDARS["quarter"], CALENDARS["month"], date(2026, 2, 1))
 >>> reading.periods_over(date(2026, 7, 3))
 ['2026-Q1', '2026-Q2']
 >>> reading.blocks_of("2026-Q1"), reading.blocks_of("2026-Q2")
 (('2026-02', '2026-03'), ('2026-04', '2026-05', '2026-06'))
-
-What each person contributes at most, as a job file says it.
 
 >>> values = {"limits": {"max_rows_per_id": 10, "max_groups_per_id": {"ward": 2}}}
 >>> read_limits(Section("", values))
@@ -22,7 +18,7 @@ What each person contributes at most, as a job file says it.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -42,7 +38,7 @@ from sordino.losses.budgets.risk import Advantage, ErrorRates
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Budget, PureDP
 from sordino.numbers.calendar import CALENDARS, Calendar
-from sordino.office.job.outputs import FORMATS, SCHEDULES, USUAL, Schedule
+from sordino.office.job.outputs import FORMATS, SCHEDULES, USUAL
 from sordino.query.request import read_confidence
 
 FORMS: Final[dict[tuple[str, ...], Callable[..., Budget]]] = {
@@ -61,7 +57,7 @@ _REMEDY: Final = (
 
 
 def read_budget(section: Section, name: str) -> Budget:
-    """Return the budget that a table states under a name."""
+    """Budget that a table states under a name."""
     section.value(name)
     inner = section.section(name)
     inner.refuse_others(*dict.fromkeys(word for form in FORMS for word in form))
@@ -74,7 +70,7 @@ def read_budget(section: Section, name: str) -> Budget:
 
 
 def budget_of(numbers: dict[str, Any]) -> Budget | None:
-    """Return the budget of some numbers by name, None if they make none."""
+    """Budget of some numbers by name, None if they make none."""
     for names, kind in FORMS.items():
         if set(names) == set(numbers):
             return kind(*(numbers[name] for name in names))
@@ -82,7 +78,7 @@ def budget_of(numbers: dict[str, Any]) -> Budget | None:
 
 
 def read_limit(ledger: Section) -> Limit:
-    """Return the limit of a ledger, and how it is counted."""
+    """Limit of a ledger, and how it is counted."""
     budget = read_budget(ledger, "limit")
     with ledger.place_refusals("limit"):
         return Limit.of(
@@ -93,7 +89,7 @@ def read_limit(ledger: Section) -> Limit:
 
 
 def read_division(ledger: Section) -> Blocks | None:
-    """Return the blocks that the limit is of each of, None for one of all."""
+    """Blocks that have the limit each, None where it is one for all."""
     if "blocks" not in ledger:
         return None
     section = ledger.section("blocks")
@@ -120,7 +116,7 @@ _WHOLE: Final[Mapping[str, tuple[str, ...]]] = {
 @final
 @dataclass(frozen=True)
 class BlockReading:
-    """Blocks by period: what the name of a period means, whenever it is released."""
+    """The blocks of each period: they follow from its name, whenever it is released."""
 
     schedule: Calendar
     blocks: Calendar
@@ -133,20 +129,22 @@ class BlockReading:
 
     @property
     def begin(self) -> date:
-        """Return the first day of what it reads."""
+        """First day of what it reads."""
         return max(self.first, self.since)
 
     def periods_over(self, today: date) -> list[str]:
-        """Return the periods that can be released on a day, the oldest first."""
+        """Periods that can be released on a day, the oldest first."""
+        # a period that is not over may still get rows, and its release is kept for good
         return self.schedule.names_over(self.begin, today)
 
     def blocks_of(self, period: str) -> tuple[str, ...]:
-        """Return the blocks that the release of a period reads."""
+        """Blocks that the release of a period reads."""
         try:
             start = self.schedule.first_day(period)
         except InvalidParameter as error:
             raise InvalidJob("--key", f"is refused: {error}", "") from None
         end = self.schedule.next_start(start) - _DAY
+        # blocks that end with the period may begin before it
         begin = self.first if self.last else max(self.first, start)
         names = tuple(self.blocks.names(begin, end))
         if not names:
@@ -156,13 +154,13 @@ class BlockReading:
                 f"names {period}, before the first block, {first}",
                 f"Name {self.schedule.name_of(self.first)}, or a later one.",
             )
-        return names[-self.last :]
+        return names[-self.last :]  # 0 takes them all
 
 
 def read_block_reading(
-    release: Section, schedule: Schedule | None, blocks: Blocks | None
+    release: Section, schedule: Calendar | None, blocks: Blocks | None
 ) -> BlockReading | None:
-    """Return which blocks a release reads, None for all that are open."""
+    """Blocks that a release reads, None for all that are open."""
     if schedule is None or blocks is None or blocks.start is None:
         for name in ("reads", "since"):
             if name in release:
@@ -174,7 +172,7 @@ def read_block_reading(
         return None
     calendar = CALENDARS[blocks.every]
     first = calendar.first_day(blocks.start)
-    if schedule.calendar.every not in _WHOLE[blocks.every]:
+    if schedule.every not in _WHOLE[blocks.every]:
         fitting = ", ".join(_WHOLE[blocks.every])
         raise release.wrong(
             "schedule",
@@ -184,13 +182,13 @@ def read_block_reading(
     since = date.min
     if "since" in release:
         with release.place_refusals("since"):
-            since = schedule.calendar.first_day(release.value("since"))
-    return BlockReading(schedule.calendar, calendar, first, since, _last(release))
+            since = schedule.first_day(release.value("since"))
+    return BlockReading(schedule, calendar, first, since, _last(release))
 
 
 def _last(release: Section) -> int:
     reads: Any = release.values.get("reads", "period")
-    whole = isinstance(reads, int) and not isinstance(reads, bool)
+    whole = isinstance(reads, int) and not isinstance(reads, bool)  # true is no 1
     if reads == "period":
         return 0
     if reads == "all":
@@ -212,7 +210,7 @@ _ROWS: Final = "max_rows_per_id"
 
 
 def read_limits(release: Section) -> list[AbstractConstraint]:
-    """Return the limits of a release, in the order in which the file has them."""
+    """Limits of a release, in the order in which the file has them."""
     section = release.section("limits")
     section.refuse_others(_ROWS, *_BY_COLUMN)
     limits: list[AbstractConstraint] = []
@@ -247,16 +245,16 @@ class PlannedRelease:
     """The Python file and the name of a function in it."""
     budget: Budget | None
     """None where the text of SQL states it."""
-    limits: tuple[AbstractConstraint, ...]
-    bounds: Mapping[str, Any]
-    keys: Mapping[str, Any]
-    dialect: str
-    confidence: Any
-    schedule: Schedule | None
-    reading: BlockReading | None
+    limits: tuple[AbstractConstraint, ...] = ()
+    bounds: Mapping[str, Any] = field(default_factory=dict)
+    keys: Mapping[str, Any] = field(default_factory=dict)
+    dialect: str = "duckdb"
+    confidence: Any = "0.95"
+    schedule: Calendar | None = None
+    reading: BlockReading | None = None
     """Which blocks a release of a period reads, None for all that are open."""
-    formats: tuple[str, ...]
-    why: str
+    formats: tuple[str, ...] = ()
+    why: str = ""
     files: str = ""
     """The folder that workers write a folder of files into, "" where nobody does."""
     suppress_below: Any = None
@@ -269,15 +267,11 @@ class PlannedRelease:
 
         Where blocks are read it is the newest period that is over.
         """
-        if self.reading is not None:
-            return self._newest_over(self.reading, day)
-        return "once" if self.schedule is None else self.schedule.period(day)
-
-    def _newest_over(self, reading: BlockReading, day: date) -> str:
-        """Return the newest period whose blocks are all there."""
-        periods = reading.periods_over(day)
+        if self.reading is None:
+            return "once" if self.schedule is None else self.schedule.name_of(day)
+        periods = self.reading.periods_over(day)
         if not periods:
-            end = reading.schedule.next_start(reading.begin)
+            end = self.reading.schedule.next_start(self.reading.begin)
             raise InvalidJob(
                 self.place,
                 f"has no period that is over on {day}",
@@ -286,7 +280,7 @@ class PlannedRelease:
         return periods[-1]
 
     def key(self, period: str) -> str:
-        """Return under which key the ledger keeps the answer of a period."""
+        """Key under which the ledger keeps the answer of a period."""
         return f"{self.name}/{check_period(period)}"
 
     def folder_of_files(self, home: Path, period: str) -> str:
@@ -297,12 +291,12 @@ class PlannedRelease:
         return str(home / self.files / name)
 
     def stem(self, folder: Path, period: str) -> Path:
-        """Return where its files begin."""
+        """Path without the endings of its files."""
         return folder / f"{self.name}-{check_period(period)}"
 
 
 def check_period(period: str) -> str:
-    """Return the name of a period, which is part of a file's name.
+    """Name of a period, which becomes part of a file's name.
 
     >>> check_period("2026-11")
     '2026-11'
@@ -312,6 +306,7 @@ def check_period(period: str) -> str:
 
 def check_file_name(place: str, name: Any) -> str:
     """Text that becomes part of a file's name; one that would leave it is refused."""
+    # it comes from a command line or a program, and must stay in the folder of outputs
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise InvalidJob(
             place,
@@ -324,40 +319,32 @@ def check_file_name(place: str, name: Any) -> str:
 def question_in_sql(
     text: str,
     budget: Budget | None,
-    notes: Mapping[str, str],
+    notes: Mapping[str, Any],
     like: PlannedRelease | None,
 ) -> PlannedRelease:
-    """Return a question that is not in the file, asked with what a release has."""
+    """Question that is not in the file, asked with what a release of it has."""
+    borrowed = ("limits", "bounds", "keys", "confidence", "suppress_below")
     return PlannedRelease(
-        name="sql",
-        place="the statement",
-        sql=text,
-        function=None,
-        budget=budget,
-        limits=() if like is None else like.limits,
-        bounds={} if like is None else like.bounds,
-        keys={} if like is None else like.keys,
-        dialect=notes["dialect"],
-        confidence="0.95" if like is None else like.confidence,
-        schedule=None,
-        reading=None,
-        formats=(),
-        why=notes["why"],
-        suppress_below=None if like is None else like.suppress_below,
+        "sql",
+        "the statement",
+        text,
+        None,
+        budget,
         is_typed=True,
+        **notes,
+        **({} if like is None else {name: getattr(like, name) for name in borrowed}),
     )
 
 
 def read_planned_releases(
     root: Section, blocks: Blocks | None
 ) -> dict[str, PlannedRelease]:
-    """Return the releases of a job by name."""
+    """Releases of a job by name."""
     sections = root.sections("releases")
     return {name: _release(name, section, blocks) for name, section in sections.items()}
 
 
 def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelease:
-    """Return one release, whose name becomes part of the names of files."""
     if _NAME.fullmatch(name) is None:
         raise InvalidJob(
             section.place,
@@ -393,7 +380,6 @@ def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelea
 
 
 def _function(section: Section) -> tuple[str, str]:
-    """Return the file and the function of `queries.py:wards`."""
     file, _, function = section.text("query").rpartition(":")
     beside = {"limits", "bounds", "keys", "dialect", "suppress_below"} & set(section)
     if not file.endswith(".py") or not function.isidentifier():
@@ -413,7 +399,6 @@ def _confidence(section: Section) -> Fraction:
 
 
 def _bounds(section: Section) -> dict[str, Any]:
-    """Return the bounds of columns, each a pair."""
     bounds = section.section("bounds")
     for name in bounds:
         pair = bounds.value(name)
@@ -422,8 +407,7 @@ def _bounds(section: Section) -> dict[str, Any]:
     return {name: tuple(bounds.value(name)) for name in bounds}
 
 
-def _schedule(section: Section) -> Schedule | None:
-    """Return how often it is made; None is once."""
+def _schedule(section: Section) -> Calendar | None:
     name = section.text("schedule", "once")
     if name != "once" and name not in SCHEDULES:
         raise section.wrong(
@@ -435,7 +419,6 @@ def _schedule(section: Section) -> Schedule | None:
 
 
 def _files(section: Section) -> str:
-    """Return where workers write, if they do: then nothing is written beside it."""
     if "files" in section and "out" in section:
         raise section.wrong(
             "files", "stands beside out, and an answer is one or the other", "Say one."

@@ -1,13 +1,9 @@
-"""A job at work; periods that passed without a release.
-
-One process at a time makes a release: whoever comes later waits, and finds it.
-
-A lock of the system ends with the process that holds it: whoever waited for one that
-died goes on, and has the second try that the ledger allows for a lost answer.
-
-A job at work: its tables opened, its releases priced, charged, written and recorded.
+"""A job at work: tables opened, releases priced, charged, written and recorded.
 
 question ── price (public facts) ── folder tried ── charge ── answer ── files
+
+One process at a time makes a release: whoever comes later waits, and finds it. The lock
+ends with the process that holds it, and then the next one tries again.
 """
 
 import logging
@@ -37,6 +33,7 @@ from sordino.office.job.outputs import (
     output_paths,
     record_files,
     refuse_taken,
+    starts,
     try_folder,
     write_outputs,
 )
@@ -56,11 +53,11 @@ Requests = Request | dict[str, Request]
 @final
 @dataclass(frozen=True)
 class AskedRelease:
-    """What is asked, within what, and what becomes of several answers."""
+    """A question, its budget, and what becomes of several answers."""
 
     requests: Requests
     names: tuple[str, ...]
-    """Of the answers in the end; of one alone it is empty."""
+    """Of the answers; that of the only one is empty."""
     budget: Budget
     finish: Callable[[dict[str, Release]], dict[str, Release]]
 
@@ -77,7 +74,7 @@ class Wording:
 
 
 def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
-    """Request of a release, with its budget if the job states one."""
+    """Question of a release, with its budget if the job states one."""
     try:
         if plan.function is not None:
             requests = _call_function(plan, job)
@@ -90,18 +87,6 @@ def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
         if plan.is_typed:
             raise
         raise InvalidJob(plan.place, f"is refused: {error}", "") from None
-
-
-def read_question(session: Session, plan: PlannedRelease, job: Job) -> AskedRelease:
-    """Request of a release; no private row is read."""
-    wording = read_wording(session, plan, job)
-    if wording.budget is None:
-        raise InvalidJob(
-            plan.place,
-            "has no budget",
-            'Add budget = { epsilon = "1/2", delta = "1e-6" }.',
-        )
-    return AskedRelease(wording.requests, wording.names, wording.budget, wording.finish)
 
 
 def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
@@ -117,7 +102,6 @@ def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
 
 
 def _suppress_groups(plan: PlannedRelease, requests: Requests) -> Requests:
-    """Return requests that leave out small groups, as far as they have groups."""
     if plan.suppress_below is None:
         return requests
     if isinstance(requests, Request):
@@ -129,7 +113,7 @@ def _suppress_groups(plan: PlannedRelease, requests: Requests) -> Requests:
 
 
 def _keys(session: Session, keys: Mapping[str, Any]) -> Any:
-    """Return public keys: those that are listed, or those of a public table."""
+    """Public keys: those that are listed, or those of a public table."""
     if not isinstance(keys.get("table"), str):
         return keys
     catalog = session._desk.catalog  # noqa: SLF001 its public tables are frozen there
@@ -150,7 +134,7 @@ def _call_function(plan: PlannedRelease, job: Job) -> Requests:
     place = f"{plan.place}.query"
     module = types.ModuleType(Path(file).stem)
     module.__file__ = str(job.folder / file)
-    try:
+    try:  # the text that the ledger keeps is the text that runs: it is read once
         exec(compile(job.programs[file], module.__file__, "exec"), vars(module))  # noqa: S102 the reviewed program of the job
         function = vars(module)[name]
         requests = function()
@@ -176,7 +160,7 @@ def _call_function(plan: PlannedRelease, job: Job) -> Requests:
 
 
 def _refusal(place: str, plan: PlannedRelease, error: BaseException) -> InvalidJob:
-    """Return the refusal of a program that fails: it has seen nothing private."""
+    # its own words may be shown: it has seen nothing private
     file, name = plan.function or ("", "")
     return InvalidJob(
         place,
@@ -223,12 +207,11 @@ def _open_beside(ledger: Path) -> int | None:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(path, flags, 0o600)
     except OSError:
-        return None
+        return None  # the lock carries no promise: a key is charged once without it
 
 
 def _wait(file: int, ledger: Path, key: str, until: float) -> None:
-    """Lock the byte of a key, or refuse after a while."""
-    place = int.from_bytes(sha256(key.encode()).digest()[:7])
+    place = int.from_bytes(sha256(key.encode()).digest()[:7])  # offsets have 63 bits
     waited = False
     while not _is_locked(file, place):
         if not waited:
@@ -244,13 +227,12 @@ def _wait(file: int, ledger: Path, key: str, until: float) -> None:
 
 
 def _is_locked(file: int, place: int) -> bool:
-    """Try to lock a byte, and tell whether it is ours; no locks lock nobody out."""
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-    except (BlockingIOError, PermissionError):
+    except (BlockingIOError, PermissionError):  # POSIX allows either for a held lock
         return False
     except OSError:
-        return True
+        pass  # a disk without locks locks nobody out
     return True
 
 
@@ -280,14 +262,14 @@ class JobDesk:
     session: Session
 
     def in_period(self, plan: PlannedRelease, period: str) -> "JobDesk":
-        """Return a desk at which the tables are what a release of a period reads."""
+        """Desk whose tables are what a release of a period reads."""
         if plan.reading is None:
             return self
         blocks = plan.reading.blocks_of(period)
         return JobDesk(self.job, self.session.in_blocks(*blocks))
 
     def in_newest(self, plan: PlannedRelease, day: date) -> "JobDesk":
-        """Return that of the newest period; of the first one, what is open of it."""
+        """Desk of the newest period; before one is over, of the blocks open so far."""
         if plan.reading is None:
             return self
         periods = plan.reading.periods_over(day)
@@ -299,8 +281,17 @@ class JobDesk:
         return JobDesk(self.job, self.session.in_blocks(*blocks))
 
     def question(self, plan: PlannedRelease) -> AskedRelease:
-        """Request of a release."""
-        return read_question(self.session, plan, self.job)
+        """Question of a release; no private row is read."""
+        wording = read_wording(self.session, plan, self.job)
+        if wording.budget is None:
+            raise InvalidJob(
+                plan.place,
+                "has no budget",
+                'Add budget = { epsilon = "1/2", delta = "1e-6" }.',
+            )
+        return AskedRelease(
+            wording.requests, wording.names, wording.budget, wording.finish
+        )
 
     def price(self, plan: PlannedRelease) -> Price | Batch:
         """Price of a release; no private row is read."""
@@ -318,14 +309,14 @@ class JobDesk:
         )
 
     def is_made(self, plan: PlannedRelease, period: str) -> bool:
-        """Tell whether the answer of a period is there."""
+        """Whether the answer of a period is there."""
         entry = self.session.ledger.entry(plan.key(period))
         return entry is not None and entry.answered
 
     def waits(self, plan: PlannedRelease, period: str) -> str:
-        """Return why the rows of a period that is over have not come, "" if they may.
+        """Why the rows of a period that is over have not come, "" if they may.
 
-        It is told by the files alone: what is no file may have any rows.
+        Only the times of files tell: what is no file may have any rows.
         """
         files = files_behind(self.job.tables)
         if plan.reading is None or files is None:
@@ -346,7 +337,7 @@ class JobDesk:
         are still what they were.
         """
         for plan in self.job.releases.values():
-            periods = [] if plan.schedule is None else [plan.schedule.period(day)]
+            periods = [] if plan.schedule is None else [plan.schedule.name_of(day)]
             if plan.reading is not None:
                 periods = plan.reading.periods_over(day)
             for period in periods:
@@ -355,6 +346,7 @@ class JobDesk:
 
     def release(self, plan: PlannedRelease, period: str, folder: Path) -> Published:
         """Make a release of a period, or find it; and write its files."""
+        # a run that did not wait would use up the only second try of a lost answer
         with turn_of(self.job.ledger.path, plan.key(period)):
             desk = self.in_period(plan, period)
             question = desk.question(plan)
@@ -367,11 +359,13 @@ class JobDesk:
     ) -> Published:
         """Write the files of a release of a period, which this process may hold."""
         key, stem = plan.key(period), plan.stem(folder, period)
+        # what cannot be written is refused before the charge, not after it
         try_folder(folder)
         paths = output_paths(stem, question.names, plan.formats)
         refuse_taken(self.session.ledger, key, paths)
         releases = self.answers(plan, question, key)
         files = write_outputs(releases, stem, plan.formats)
+        # a record vouches for a file: only after it was written whole
         record_files(self.session.ledger, key, files, self.job.ledger.who)
         return self._note_published(plan, period, releases, tuple(files))
 
@@ -402,7 +396,8 @@ class JobDesk:
         key = plan.key(period)
         entry = self.session.ledger.entry(key)
         number = 0 if entry is None else entry.number
-        charged = self.session._desk.book.charged  # noqa: SLF001 by its tickets
+        # by the ticket of the charge: of runs at once the ledger gives exactly one
+        charged = self.session._desk.book.charged  # noqa: SLF001 its own tickets
         is_new = number in charged
         charged.discard(number)  # told once: to find it again in this run is no charge
         _LOG.info(
@@ -415,12 +410,9 @@ class JobDesk:
     def answers(
         self, plan: PlannedRelease, question: AskedRelease, key: str | None
     ) -> dict[str, Release]:
-        """Return the answers to a question, charged once for each key."""
-        options: dict[str, Any] = {
-            "key": key,
-            "why": plan.why,
-            "confidence": plan.confidence,
-        }
+        """Answers to a question, charged once for each key."""
+        options: dict[str, Any] = {"key": key, "why": plan.why}
+        options["confidence"] = plan.confidence
         requests, budget = question.requests, question.budget
         if isinstance(requests, Request):
             return {"": self.session.release(requests, budget, **options)}
@@ -429,7 +421,6 @@ class JobDesk:
 
 
 def _refuse_several(plan: PlannedRelease) -> None:
-    """Refuse files of several tables: workers write one."""
     if plan.files:
         raise InvalidJob(
             f"{plan.place}.files",
@@ -456,15 +447,12 @@ def open_to_look(job: Job, word: SaidDay = UNSAID) -> JobDesk:
 
 
 def _open_periods(session: Session) -> list[str]:
-    """Return the blocks that are open, but that of tables without any."""
     return [block.name for block in session.ledger.blocks() if block.name != WHOLE]
 
 
 def _forgotten_ledger(job: Job) -> Ledger:
-    """Return a ledger in memory, as of a day on which each release can be priced.
-
-    Before a first period is over there are no blocks; what they will cost is known.
-    """
+    # before a first period is over no block is open, and nothing of it has a price:
+    # the ledger is as of a day on which each release has one
     readings = [plan.reading for plan in job.releases.values() if plan.reading]
     ends = [reading.schedule.next_start(reading.begin) for reading in readings]
     day = max([today(), *ends])
@@ -487,6 +475,7 @@ def open_to_release(
     """
     book = job.ledger
     is_new = not book.path.exists()
+    # a ledger that was lost would begin anew, with nothing spent
     if is_new and not book.create:
         raise InvalidJob(
             "ledger.path",
@@ -518,22 +507,18 @@ def _opening_terms(book: BookPlan, word: SaidDay) -> dict[str, Any]:
 
 
 def _refuse_doubtful_clock(job: Job, ledger: Ledger) -> None:
-    """Refuse a clock that contradicts the ledger, or leaps over periods.
-
-    It is asked before anything is recorded, which would hide the leap.
-    """
+    # before anything is recorded: a record of today would hide a leap of the clock
     schedules = [plan.schedule for plan in job.releases.values() if plan.schedule]
-    for every in dict.fromkeys(schedule.calendar.every for schedule in schedules):
+    for every in dict.fromkeys(schedule.every for schedule in schedules):
         ledger.trusted_day(every)
 
 
 def today() -> date:
-    """Return the day by UTC."""
+    """Day by UTC."""
     return datetime.now(UTC).date()
 
 
 def _adopt(job: Job, ledger: Ledger) -> None:
-    """Let a ledger obey the policy of a job, if it has one."""
     if job.ledger.policy is not None:
         ledger.adopt(job.ledger.policy, who=job.ledger.who)
 
@@ -570,8 +555,7 @@ def missed_periods(desk: JobDesk, plan: PlannedRelease, day: date) -> list[str]:
     ]
     if plan.schedule is None or plan.reading is not None or not days or days[-1] >= day:
         return []
-    starts = list(plan.schedule.starts(days[-1], day))
-    between = [plan.period(start) for start in starts[1:]]
-    current = plan.period(day)
-    missed = [period for period in between if period != current]
+    _, *later = starts(plan.schedule, days[-1], day)
+    between = [plan.period(start) for start in later]
+    missed = [period for period in between if period != plan.period(day)]
     return [period for period in missed if not desk.is_made(plan, period)][-_SHOWN:]

@@ -5,8 +5,6 @@ The facts of a label: texts, whole numbers and doubles, of a form that has a num
 They are public: made of released numbers, of the request, of its price, and of what a
 ledger shows. A fact that nobody knows is None, or empty, and a label says so.
 
-Facts of a label as somebody stated them in JSON: each is checked, none believed.
-
 A reader returns what a value of JSON stands for, or raises `ValueError`.
 """
 
@@ -255,7 +253,6 @@ def _whole(value: Any) -> int:
 
 
 def _natural(value: Any) -> int:
-    """Return a whole number that is not negative."""
     if _whole(value) < 0:
         raise ValueError
     return _whole(value)

@@ -68,7 +68,6 @@ def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
 
 
 def _columns(purchase: Purchase) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each answer."""
     for place, (name, error) in enumerate(purchase.errors.items()):
         noise = ", ".join(map(repr, purchase.mechanisms[place]))
         yield name, str(error), noise

@@ -130,12 +130,10 @@ def _facets(part: GroupTable) -> list[tuple[str, GroupTable]]:
 
 
 def _key_values(part: GroupTable) -> list[list[Any]]:
-    """Return the values of each key."""
     return [part.table[name].to_pylist() for name in part.keys]
 
 
 def _sizes(part: GroupTable) -> list[int]:
-    """Return how many values each key has."""
     return [len(set(values)) for values in _key_values(part)]
 
 
@@ -226,7 +224,6 @@ def _line_blocks(
 def _cell_blocks(
     part: GroupTable, wishes: Wishes, whole: GroupTable
 ) -> Iterator[Drawing]:
-    """Return a map for each aggregate."""
     del wishes, whole
     return (cell_block(part, name) for name in part.names)
 

@@ -104,7 +104,6 @@ def _values(named: list[ast.keyword]) -> dict[str, Any]:
 
 
 def _refuse() -> list[Loss]:
-    """Refuse what is no loss with its parameters."""
     raise ValueError
 
 

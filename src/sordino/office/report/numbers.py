@@ -80,7 +80,6 @@ def _unseen(language: Language) -> Html:
 
 
 def _rest(language: Language, rows: int) -> Html:
-    """Say how many rows are not shown."""
     if not rows:
         return join()
     key = language.form("numbers.rest", rows)

@@ -258,7 +258,6 @@ def _neighbours(language: Language, story: Story) -> Iterator[Neighbour]:
 
 
 def _table(language: Language, rows: list[Neighbour]) -> Html:
-    """Return all publications on one scale."""
     columns = (tag("col", class_=look) for look in ("k", "range", "dots", "last"))
     picture = tag("span", language.html("beside.picture"), class_="vh")
     head = tag(

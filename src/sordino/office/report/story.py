@@ -5,8 +5,6 @@ Numbers with their intervals: a band with a tick, from a quiet line at zero.
 No bar is filled from zero: readers take what lies in a bar for likelier than what lies
 beyond it. The number and both ends stand beside the band in digits.
 
-What a report tells: plain facts, made of a ledger or of one release.
-
 Whatever is in here was published, is public, or stands in a ledger.
 """
 

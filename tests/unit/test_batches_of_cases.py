@@ -1,0 +1,76 @@
+"""A batch of cases says which of them differ, and hides none."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.batches import CasesDiffer, for_each
+
+
+@for_each("number", [1, 2, 3, 4])
+def odd(number: int) -> None:
+    """A law that does not hold for two of its cases."""
+    assert number % 2, "even"
+
+
+@for_each("left", ["a", "b"])
+@for_each("right", ["a", "b"])
+def alike(left: str, right: str) -> None:
+    """A law of two arguments."""
+    assert left == right
+
+
+@for_each("text", ["", "x"], ids=["nothing", "something"])
+def skipping(text: str) -> None:
+    """A law that skips a case."""
+    if not text:
+        pytest.skip("nothing to ask")
+
+
+def test_a_batch_names_all_that_differ() -> None:
+    """The other cases are asked, too; the message has one line for each."""
+    with pytest.raises(CasesDiffer) as caught:
+        odd()
+    assert list(caught.value.wrong) == ["2", "4"]
+    assert str(caught.value).startswith("2 of 4 cases differ\n2: AssertionError: even")
+    assert "CASE='2'" in str(caught.value)
+
+
+def test_cases_of_two_arguments_are_named_by_both() -> None:
+    """Every case of one is asked with every case of the other."""
+    with pytest.raises(CasesDiffer) as caught:
+        alike()
+    assert list(caught.value.wrong) == ["a-b", "b-a"]
+
+
+def test_one_case_can_be_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name that a failure tells is enough."""
+    monkeypatch.setenv("CASE", "b-a")
+    with pytest.raises(CasesDiffer) as caught:
+        alike()
+    assert str(caught.value).startswith("1 of 1 cases differ")
+    monkeypatch.setenv("CASE", "3")
+    odd()
+
+
+def test_a_batch_is_skipped_only_if_all_of_it_is() -> None:
+    """A case that cannot be asked here does not hide the others."""
+    skipping()
+    with pytest.raises(pytest.skip.Exception):
+        for_each("text", [""])(lambda text: pytest.skip(text))()
+
+
+@for_each("name", ["a", "b"])
+def test_each_case_has_its_own_folder(name: str, tmp_path: Path) -> None:
+    """What a case writes, no other case finds."""
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / name).touch()
+
+
+@for_each("name", ["PLACE_A", "PLACE_B"])
+def test_patches_end_with_their_case(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a case sets in the environment, no other case sees."""
+    assert not {"PLACE_A", "PLACE_B"} & set(__import__("os").environ)
+    monkeypatch.setenv(name, "1")
