@@ -236,11 +236,11 @@ def _requests_of_sets(
         raise processing.select.place("group").refusal(
             "two of these groupings are the same", "Name each set of columns once."
         )
-    ways = {", ".join(names) or ALL: _grouped(query, names, keys) for names in sets}
+    ways = {", ".join(names) or ALL: _groups_of(query, names, keys) for names in sets}
     return GroupingSets(ways).agg(**questions)
 
 
-def _grouped(query: Query, names: tuple[str, ...], keys: KeySet | None) -> Grouped:
+def _groups_of(query: Query, names: tuple[str, ...], keys: KeySet | None) -> Grouped:
     given = [name for name in names if keys is not None and name in keys.columns]
     if keys is None or not given:
         return query.group_by(*names) if names else Grouped(query, (), None)
@@ -554,7 +554,7 @@ def _one_grouping(
         return query.agg(**questions)
     names = tuple(key.name for key in answers.keys)
     _refuse_other_keys(given.keys, names)
-    grouped = _grouped(query, names, given.keys)
+    grouped = _groups_of(query, names, given.keys)
     return grouped.agg(**questions) if questions else grouped.keys()
 
 
