@@ -65,10 +65,6 @@ class Ranges(AbstractNode):
     bits: int
     schema: Schema = RANGE
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
     def describe(self) -> str:
         return f"ranges of {', '.join(self.names)}"
 
@@ -83,10 +79,6 @@ class Marked(AbstractNode):
     marks: Made  # each range once
     among: bool
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"some ranges, by {self.column}"
@@ -104,10 +96,6 @@ class KeepEarly(AbstractNode):
     bound: KeepRows
     twins: Made
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"{self.bound.describe()}, of ids with early rows"

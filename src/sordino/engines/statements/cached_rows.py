@@ -16,27 +16,17 @@ from typing import Any, Final, TypeAlias, final
 from sordino.aggregations.measurement import AbstractTotal, Distinct, Total
 from sordino.engines.statements.dialect import AbstractDialect
 from sordino.expressions.schema import Schema, Version
-from sordino.query.node_rules import MOST, PlanNames, with_kept_rows
+from sordino.query.node_rules import MOST, NODE_RULES, PlanNames, with_kept_rows
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
-    Explode,
-    Filter,
-    FlatMap,
     Gathered,
-    Join,
     KeepGroups,
     KeepRows,
     KeepUnique,
     Kept,
-    MapRows,
     Memberships,
-    Project,
-    PublicRows,
     Question,
-    Source,
-    Unreadable,
-    Without,
     by_kind,
     with_inputs,
 )
@@ -44,17 +34,6 @@ from sordino.query.nodes import (
 Bound: TypeAlias = (
     KeepRows | KeepGroups | KeepUnique | Kept | Crowded | Memberships | Gathered
 )
-
-_IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
-    AbstractNode,
-    {
-        **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Kept), True),
-        **dict.fromkeys((Crowded, Memberships, Gathered), True),
-        **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
-        **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
-    },
-)
-"""Whether a row of a node depends on more than one row below it."""
 
 
 @final
@@ -67,10 +46,6 @@ class Bucket(AbstractNode):
     number: int
     count: int
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"part {self.number} of {self.count} of {', '.join(self.per)}"
@@ -142,7 +117,7 @@ def _bounds(node: AbstractNode) -> int:
 
 
 def _is_bound(node: AbstractNode) -> bool:
-    return _IS_BOUND.get(type(node), False)
+    return type(node) in NODE_RULES and NODE_RULES[type(node)].is_bound
 
 
 def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:

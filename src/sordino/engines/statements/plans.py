@@ -55,10 +55,6 @@ class Made(AbstractNode):
     number: int
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return ()
-
     def describe(self) -> str:
         return f"rows made by step {self.number}"
 
