@@ -283,6 +283,7 @@ class FloatSampler(AbstractSampler):
         while True:
             low, width, unit = self._bracket(value, point)
             nearest = self.target.nearest(low, unit)
+            # rounding is monotone
             if not width or nearest == self.target.nearest(low + width, unit):
                 return nearest
             point.place.extend()
