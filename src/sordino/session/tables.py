@@ -41,10 +41,9 @@ from sordino.expressions.tree import AbstractExpression, Literal
 from sordino.losses.budgets.blocks import WHOLE, Blocks
 from sordino.numbers import arguments
 from sordino.numbers.canonical import Words, call, worded_pairs
-from sordino.query.blocks_read import BlockLayout, blocks_read
 from sordino.query.builder import Query
 from sordino.query.dropped_rows import AbstractPassage, Origin
-from sordino.query.node_rules import Cells, Origins
+from sordino.query.node_rules import BlockLayout, Cells, Origins, blocks_read
 from sordino.query.nodes import AbstractNode, Filter, Question, Source
 from sordino.query.steps import AbstractCatalog, Relation, group_column
 from sordino.session.charging import rows_digest
