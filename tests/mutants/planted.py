@@ -65,8 +65,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "sums",
         "src/sordino/engines/duckdb/dialect.py",
-        "_whole(MOST // max(1, most))",
-        "_whole(4 * MOST // max(1, most))",
+        "whole(MOST // max(1, most))",
+        "whole(4 * MOST // max(1, most))",
         "sums of doubles over more rows than they hold",
     ),
     Planted(

@@ -51,7 +51,6 @@ from sordino.query.nodes import (
 )
 
 RANGE: Final = Schema.of([("range", Column("i64", nullable=False))])
-"""One column of ranges."""
 TWIN_BITS: Final = 32  # of the ranges by which rows that are alike are found
 EARLY_BITS: Final = 5  # of the ranges of which the first has the rows that come early
 

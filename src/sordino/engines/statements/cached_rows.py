@@ -1,6 +1,4 @@
-"""Rows that are kept, and answers in several runs.
-
-Answers in several runs, each for some of the ids: for when memory is short.
+"""Rows that an engine keeps, and answers in several runs where memory is short.
 
 A bound keeps rows by those of its own id. So the rows of a plan can be answered for one
 part of the ids after the other and the totals added, exactly. That holds when
@@ -58,11 +56,12 @@ def rows_in_buckets(
 ) -> tuple[AbstractNode, ...]:
     """Return rows in parts whose totals add up, or none where that is not sound."""
     chain = list(_chain(rows))
-    if not chain or len(chain) < _bounds(rows):
+    if not chain or len(chain) < _bounds(rows):  # a bound beside another, as by a join
         return ()
     lowest = chain[-1]
     ids = _shared_ids(chain)
-    if not ids or not all(_adds(total, rows.schema, ids) for total in totals):
+    add_up = (_ADDS[type(total)](total, rows.schema, ids) for total in totals)
+    if not ids or not all(add_up):
         return ()
     schema, names = _columns_counted(lowest)
     per = tuple(name for name in names if schema[name].version in ids)
@@ -125,10 +124,6 @@ def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
     return frozenset(schema[name].version for name in names)
 
 
-def _adds(total: AbstractTotal, schema: Schema, ids: frozenset[Version]) -> bool:
-    return _ADDS[type(total)](total, schema, ids)
-
-
 _Rule: TypeAlias = Callable[[Any, Schema, frozenset[Version]], bool]
 _ADDS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
     AbstractTotal,
@@ -172,7 +167,7 @@ class KeptTables:
         """Tell whether a table has its rows; it is then the last to make room."""
         if not self._there.get(name, False):
             return False
-        self._there[name] = self._there.pop(name)
+        self._there[name] = self._there.pop(name)  # to the end: the last to make room
         return True
 
     def begin(self, name: str) -> None:

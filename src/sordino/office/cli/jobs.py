@@ -92,7 +92,7 @@ def _year_of_one_budget(desk: JobDesk, day: date) -> tuple[list[str], dict[str, 
         "limit": headline(limit),
         "limit_numbers": quantities(limit),
         "left": headline(desk.session.remaining),
-        # what is left is never told too large, a limit and a loss never too small
+        # what is left is never overstated, a limit and a loss never understated
         "left_numbers": quantities(desk.session.remaining, down),
         "year": {
             "releases": outlook.releases,

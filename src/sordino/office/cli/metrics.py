@@ -71,17 +71,17 @@ def _budgets(desk: JobDesk) -> Iterator[str]:
     yield from _gauge(
         "sordino_limit",
         "Limit of a budget; with blocks, of each block.",
-        _by_quantity("budget", limits, rounds_up=True),
+        _by_quantity("budget", limits),
     )
     yield from _gauge(
         "sordino_left",
         "What is left of a budget.",
-        _by_quantity("budget", left, rounds_up=False),
+        _by_quantity("budget", left, down),
     )
     yield from _gauge(
         "sordino_block_left",
         "What is left in a block of the table.",
-        _by_quantity("block", blocks, rounds_up=False),
+        _by_quantity("block", blocks, down),
     )
 
 
@@ -127,9 +127,11 @@ def _releases(desk: JobDesk, day: date, now: datetime) -> Iterator[str]:
     )
 
 
-def _by_quantity(label: str, losses: Mapping[str, Loss], *, rounds_up: bool) -> Samples:
+def _by_quantity(
+    label: str, losses: Mapping[str, Loss], rounded: Callable[[Any], float] = up
+) -> Samples:
     for name, loss in losses.items():
-        numbers = quantities(loss, up if rounds_up else down)
+        numbers = quantities(loss, rounded)
         del numbers["exact"]
         for quantity, value in numbers.items():
             yield {label: name, "quantity": quantity}, value

@@ -49,7 +49,6 @@ from sordino.office.cli.risk import BUDGET, given_budget
 from sordino.office.job.job import Job
 from sordino.office.job.questions import PlannedRelease, question_in_sql
 from sordino.office.job.running import (
-    JobDesk,
     open_to_look,
     read_wording,
     turn_of,
@@ -80,7 +79,6 @@ def name_and_value(text: str) -> tuple[str, str]:
 
 
 def _number(text: str) -> int:
-    """Return a limit; argparse refuses anything else."""
     if not text.isdecimal() or len(text) > 15:
         raise ArgumentTypeError(f"must be a number, got {text!r}")
     return int(text)
@@ -117,12 +115,19 @@ def _ask(arguments: Namespace) -> int:
     if wording.budget is None:
         write(repr(wording.requests))
         return 0
+    asks = not arguments.yes and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    if arguments.price and arguments.json:
+        price = looking.price(plan)
+        write_object("price", price_facts(price, looking.session))
+    elif arguments.price or asks:
+        print_price(plan.name, looking.price(plan), looking.session)
     if arguments.price:
-        _show_price(looking, plan, as_json=arguments.json)
         return 0
-    if not _confirm_price(looking, plan, arguments):
-        note("nothing was charged")
-        return REFUSED
+    if asks:
+        left = headline(looking.session.remaining)
+        if not confirm(f"This is charged for good, of {left} left. Continue?"):
+            note("nothing was charged")
+            return REFUSED
     _release(job, plan, arguments)
     return 0
 
@@ -138,23 +143,6 @@ def _plan(job: Job, words: list[str], arguments: Namespace) -> PlannedRelease:
     plan = question_in_sql(text, given_budget(arguments), notes, like)
     limits = tuple(given_limits(arguments))
     return replace(plan, limits=limits) if limits else plan
-
-
-def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
-    price = desk.price(plan)
-    if as_json:
-        write_object("price", price_facts(price, desk.session))
-    else:
-        print_price(plan.name, price, desk.session)
-
-
-def _confirm_price(desk: JobDesk, plan: PlannedRelease, arguments: Namespace) -> bool:
-    """Show a person the price and ask; a program is not asked."""
-    if arguments.yes or not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        return True
-    _show_price(desk, plan, as_json=False)
-    left = headline(desk.session.remaining)
-    return confirm(f"This is charged for good, of {left} left. Continue?")
 
 
 def _release(job: Job, plan: PlannedRelease, arguments: Namespace) -> None:
@@ -230,12 +218,8 @@ def _show_inspection(arguments: Namespace) -> None:
         columns=dict(arguments.column),
         limits=list(given_limits(arguments)),
     )
-    text = (
-        json.dumps(inspection.to_dict(), indent=2)
-        if arguments.json
-        else str(inspection)
-    )
-    write(text)
+    as_json = arguments.json
+    write(json.dumps(inspection.to_dict(), indent=2) if as_json else str(inspection))
 
 
 def _source(arguments: Namespace) -> Any:

@@ -45,20 +45,18 @@ _LONGEST: Final = 1000
 
 def _hold_engine(arguments: Namespace) -> int:
     """Print the verdict on an engine, and return whether it conforms as exit code."""
-    cases = list(verdicts(_engine_to_hold(arguments.engine)))
+    engine = engine_to_try(arguments.engine)
+    if not isinstance(engine, SQLEngine):
+        raise InvalidParameter(
+            "engine",
+            arguments.engine,
+            "is what the others are held against",
+            "Name another.",
+        )
+    cases = list(verdicts(engine))
     wrong = [verdict for verdict in cases if not verdict.conforms]
     (_show_json if arguments.json else _show)(cases, wrong)
     return DIFFERS if wrong else 0
-
-
-def _engine_to_hold(name: str) -> SQLEngine:
-    match engine_to_try(name):
-        case SQLEngine() as engine:
-            return engine
-        case _:
-            raise InvalidParameter(
-                "engine", name, "is what the others are held against", "Name another."
-            )
 
 
 def _counts(cases: list[Verdict]) -> dict[str, int]:

@@ -3,7 +3,6 @@
 import math
 import re
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
@@ -61,14 +60,14 @@ def columns(*headings: str) -> Table:
     return table
 
 
-def pair_table(rows: Iterable[tuple[str, str]]) -> Table:
-    """Labels with what belongs to them."""
+def print_pairs(console: Console, *rows: tuple[str, str]) -> None:
+    """Print labels with what belongs to them."""
     table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
     table.add_column(style="dim", width=11)
     table.add_column()
     for label, text in rows:
         table.add_row(label, text)
-    return table
+    console.print(table)
 
 
 def short_number(value: float) -> str:
@@ -160,7 +159,7 @@ def show_thresholds(console: Console) -> None:
     reach = f"keep {fitted.threshold} or more; scale and threshold solved for a budget"
     cost = f"epsilon = {loss.epsilon}, exactly; delta = {rounded_up_text(loss.delta)}"
     console.print()
-    console.print(pair_table([("threshold", reach), ("price", cost)]))
+    print_pairs(console, ("threshold", reach), ("price", cost))
 
 
 def show_curves(console: Console) -> None:
@@ -175,7 +174,7 @@ def show_curves(console: Console) -> None:
     )
     apart = " + ".join(map(hundredths, epsilons))
     whole = f"epsilon = {hundredths(total_epsilon(losses))}"
-    console.print(pair_table([("one by one", apart), ("together", whole)]))
+    print_pairs(console, ("one by one", apart), ("together", whole))
 
 
 def total_epsilon(losses: list[sd.Loss]) -> float:
@@ -252,11 +251,10 @@ def open_session(console: Console, path: Path, ledger: Path) -> sd.Session:
         who="the demonstration",
     )
     console.print()
-    console.print(
-        pair_table([
-            ("protected", "a patient with all their visits, however many"),
-            ("budget", f"{BUDGET!r}: all answers together"),
-        ])
+    print_pairs(
+        console,
+        ("protected", "a patient with all their visits, however many"),
+        ("budget", f"{BUDGET!r}: all answers together"),
     )
     return session
 
@@ -286,7 +284,7 @@ def show_price(console: Console, session: sd.Session) -> None:
         )
     console.print(table)
     console.print()
-    console.print(pair_table([("price", headline(price.loss, KNOWN))]))
+    print_pairs(console, ("price", headline(price.loss, KNOWN)))
 
 
 def show_listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Release:
@@ -340,13 +338,13 @@ def show_spending(console: Console, session: sd.Session, whole: sd.Loss) -> None
     for sentence in whole.explain().splitlines():
         print_indented(console, sentence)
     console.print()
-    console.print(
-        pair_table([("spent", repr(session.spent)), ("left", repr(session.remaining))])
+    print_pairs(
+        console, ("spent", repr(session.spent)), ("left", repr(session.remaining))
     )
     try:
         session.release(by_known(), BUDGET)
     except sd.errors.BudgetExceeded as refusal:
-        console.print(pair_table([("refused", str(refusal))]))
+        print_pairs(console, ("refused", str(refusal)))
 
 
 def save_picture(console: Console, release: sd.Release, folder: Path) -> None:
@@ -354,7 +352,7 @@ def save_picture(console: Console, release: sd.Release, folder: Path) -> None:
     path = folder / "wards.png"
     figure: Any = release.plot("patients", "days", top=20)
     figure.savefig(path, dpi=110)
-    console.print(pair_table([("picture", str(path))]))
+    print_pairs(console, ("picture", str(path)))
 
 
 def save_report(console: Console, ledger: Path) -> None:
@@ -362,7 +360,7 @@ def save_report(console: Console, ledger: Path) -> None:
     path = ledger.with_name("report.html")
     with sd.Ledger.at(ledger) as opened:
         write_text(path, ledger_report(opened, "The clinic of the demonstration", "en"))
-    console.print(pair_table([("report", f"{path} (for a browser)")]))
+    print_pairs(console, ("report", f"{path} (for a browser)"))
 
 
 def _compare(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Table:
