@@ -145,7 +145,7 @@ PRIVATE: Final = {
     ),
     "office": "_quoted",
     "query": (
-        "_between _bounded _capped _clamped _cut _down _fixed _grouping _in "
+        "_between _bounded _capped _clamped _down _fixed _grouping _in "
         "_kept _left _like _listed _meaning _up"
     ),
     "session": "_lost _shown _tried",

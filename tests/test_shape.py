@@ -54,7 +54,7 @@ LONE = {
     "office.pictures.release": "it imports what may not be installed",
     "office.report.numbers": "a page",
     "office.report.proof": "two pages",
-    "query.blocks_read": "a proof of its own: which blocks hold who matters",
+    "query.blocks_read": "a proof of its own: which blocks a condition admits",
     "query.joins": "steps of a topic",
     "query.limit_grid": "requests that are tried side by side",
     "query.sql.from_clause": "a clause",

@@ -16,7 +16,7 @@ _HOMES: dict[str, str] = {}
 
 
 def __getattr__(name: str) -> Any:
-    """Return what is public under a name: `import sordino` alone costs nothing."""
+    """Import a public name at its first use: `import sordino` alone costs nothing."""
     if not _HOMES:
         _HOMES.update(_stub_imports())
     if name == "__all__":

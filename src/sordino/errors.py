@@ -70,7 +70,6 @@ class InvalidParameter(SordinoError, ValueError):
     """
 
     def __init__(self, name: str, value: object, problem: str, remedy: str) -> None:
-        """Name the argument, show what was given, say what to do next."""
         message = f"{_trim(name)} {_trim(problem)}, got {show(value)}. {_trim(remedy)}"
         super().__init__(message)
         self.name = name
@@ -98,7 +97,6 @@ class UnknownName(SordinoError, ValueError):
     def __init__(
         self, kind: str, name: object, near: Sequence[str], why: str = ""
     ) -> None:
-        """Say what is missing, and why or what there is instead."""
         listed = " or ".join(map(show, near[:_NAMED]))
         more = ", among others" if len(near) > _NAMED else ""
         hint = f" Did you mean {listed}{more}?" if near else " There are none."
@@ -112,7 +110,6 @@ class InvalidQuery(SordinoError, ValueError):
     """A question that has no sound answer as it stands, and what to do about it."""
 
     def __init__(self, problem: str, remedy: str) -> None:
-        """Say what is wrong and what to do next."""
         super().__init__(f"{_trim(problem)}. {_trim(remedy)}")
 
 
@@ -134,7 +131,6 @@ class InvalidSQL(SordinoError, ValueError):
     def __init__(
         self, problem: str, remedy: str, text: str, start: int, end: int
     ) -> None:
-        """Say what is wrong, in which part of the text, and what to do next."""
         first = text.rfind("\n", 0, start) + 1
         row = text[first:].split("\n", 1)[0]
         self.line = text.count("\n", 0, start) + 1
@@ -163,7 +159,6 @@ class InvalidJob(SordinoError, ValueError):
     """
 
     def __init__(self, place: str, problem: str, remedy: str) -> None:
-        """Say where in the file, what is wrong, and what to do next."""
         super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
         self.place = place
 
@@ -178,7 +173,6 @@ class InvalidPolicy(SordinoError, ValueError):
     """
 
     def __init__(self, place: str, problem: str, remedy: str) -> None:
-        """Say where, what is wrong, and what to do next."""
         super().__init__(f"{_trim(place)} {problem.rstrip('.')}. {remedy}".rstrip())
         self.place = place
 
@@ -195,7 +189,6 @@ class InvalidLabel(SordinoError, ValueError):
     def __init__(
         self, name: str, problem: str, remedy: str = "Ask who published it."
     ) -> None:
-        """Say which file, what is wrong, and what to do next."""
         super().__init__(f"{_trim(name)} {_trim(problem)}. {remedy}")
 
 
@@ -215,7 +208,6 @@ class PolicyRefusal(SordinoError, RuntimeError):
     """
 
     def __init__(self, rule: str, problem: str, remedy: str) -> None:
-        """Cite the rule, say what was asked, and what to do next."""
         super().__init__(
             f"the policy says {_trim(rule)}, and {_trim(problem)}. {_trim(remedy)} "
             "Nothing was charged."
@@ -228,7 +220,6 @@ class SessionMoved(SordinoError, RuntimeError):
     """A session outside the process that made it would spend its budget again."""
 
     def __init__(self, how: str, what: str = "session") -> None:
-        """Say what happened to the session, or to the ledger."""
         super().__init__(
             f"a {what} cannot be {how}: its budget would be spent twice. "
             f"Make a {what} where it is used."
@@ -244,7 +235,6 @@ class LedgerDamaged(SordinoError, RuntimeError):
     """
 
     def __init__(self, path: object, problem: str) -> None:
-        """Say which ledger, what is wrong, and what may be done."""
         super().__init__(
             f"the ledger {path} is not to be trusted: {problem}. Keep the file, count "
             "the whole budget as spent, and make no other ledger of the same data: "
@@ -257,7 +247,6 @@ class LedgerUnavailable(SordinoError, RuntimeError):
     """A ledger could not be written to; a charge may have been made, no answer left."""
 
     def __init__(self, path: object, problem: str, remedy: str) -> None:
-        """Say which ledger, what happened, and what to do next."""
         super().__init__(f"the ledger {path} {problem}. {remedy}")
 
 
@@ -266,7 +255,6 @@ class AnswerLost(SordinoError, RuntimeError):
     """A charged request whose answer was never stored, and was computed twice."""
 
     def __init__(self, key: str) -> None:
-        """Say which key, and what to do next."""
         super().__init__(
             f"the answer of key {show(key)} was started twice and is not there: it "
             "was lost, or is being computed. Ask again later with the same key, or "
@@ -284,7 +272,6 @@ class AnswerTooLarge(SordinoError, RuntimeError):
     """
 
     def __init__(self, groups: int, most: int, folder: str, again: str = "") -> None:
-        """Say how many groups show, what the limit is, and where they are."""
         super().__init__(
             f"the answer has {groups:,} groups, more than the {most:,} bytes that a "
             "ledger keeps of one. It is paid for and was drawn once; its place is the "
@@ -300,15 +287,13 @@ class EngineFailure(SordinoError, RuntimeError):
     """An engine could not finish; what it said may quote data and is kept back."""
 
     def __init__(self) -> None:
-        """Say the one thing that is said of every failure."""
         super().__init__(
             "the engine could not finish this query. What was charged stays charged; "
             "free memory or disk, check that the source can be read, and retry."
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without arguments."""
-        return type(self), ()
+        return type(self), ()  # its constructor takes nothing
 
 
 @final
@@ -326,7 +311,6 @@ class EngineUnavailable(SordinoError, RuntimeError):
     """
 
     def __init__(self, problem: str, *, lasts: bool = False) -> None:
-        """Say what the engine says, which is public, and if it lasts until cured."""
         problem = _trim(problem.rstrip("."))
         super().__init__(f"the engine refuses: {problem}. Nothing was charged.")
         self.lasts = int(lasts)
@@ -342,7 +326,6 @@ class OutputFailure(SordinoError, RuntimeError):
         remedy: str = "The answer is paid for and kept: make room "
         "and ask again in the same way, which costs nothing.",
     ) -> None:
-        """Say which file, and what to do next."""
         super().__init__(f"{path} could not be written. {remedy}")
 
 
@@ -351,20 +334,20 @@ class MissingDependency(SordinoError, ImportError):
     """An optional package is needed for this call and is not installed."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
-        """Say what needs which package, and the extra that brings it."""
         remedy = f"Install it: pip install 'sordino[{extra}]'."
         super().__init__(f"{what} needs {package}. {remedy}")
 
 
 def _trim(sentence: str) -> str:
-    """Return a sentence that can be read: what is too long has no middle."""
     if len(sentence) > _SENTENCE:
         half = _SENTENCE // 2
         sentence = f"{sentence[:half]}...{sentence[-half:]}"
     if sentence.isprintable():
         return sentence
     return "".join(
-        letter if letter.isprintable() else repr(letter)[1:-1] for letter in sentence
+        # a name with line ends must not forge lines of a log
+        letter if letter.isprintable() else repr(letter)[1:-1]
+        for letter in sentence
     )
 
 
@@ -374,6 +357,7 @@ def show(value: object) -> str:
     >>> show(10**300)
     '10000000000000000000...(301 digits)'
     """
+    # Python refuses to print integers of over 4300 digits
     if isinstance(value, int) and abs(value) >= 10**_SHOWN:
         return _shown_long(value)
     try:
@@ -394,6 +378,7 @@ def _shown_long(value: int) -> str:
 
 
 def _restore(kind: type[SordinoError], message: str, **beside: object) -> SordinoError:
+    # constructors take parts of the message, not the whole
     error = kind.__new__(kind, message)
     error.args = (message,)
     vars(error).update(beside)

@@ -19,8 +19,8 @@ from sordino.data.source import sort_values
 from sordino.engines.memory import MemoryEngine, keyed_order
 from sordino.expressions.logic import AND, LESS, OR
 from sordino.losses.budgets.blocks import WHOLE
-from sordino.query import blocks_read
-from sordino.query.blocks_read import Cover, Covers, covers_of
+from sordino.query import blocks_read, node_rules
+from sordino.query.node_rules import Cover, Covers, covers_of
 from sordino.query.nodes import AbstractNode, Gathered, Join, Project
 from sordino.session import tables as open_blocks
 from sordino.session.tables import Catalog, keep_open_blocks
@@ -239,14 +239,14 @@ def test_who_is_in_no_block_changes_nothing_in_many_cases() -> None:
 
 
 Patch = pytest.MonkeyPatch
-RULES: Final[Any] = blocks_read._RULES
+RULES: Final[Any] = node_rules.NODE_RULES
 PASSES: Final[Any] = blocks_read._PASSES
 
 
 def _marks_survive_a_pick(patch: Patch) -> None:
     """Narrow above `DropExcess`: rows of one block push out those of another."""
     patch.setattr(Cover, "unmark", lambda cover: cover)
-    rule = blocks_read._either
+    rule = node_rules._either
 
     def either(*sides: Covers) -> Covers:
         (cover,) = rule(*sides)
@@ -255,24 +255,24 @@ def _marks_survive_a_pick(patch: Patch) -> None:
             return (cover,)
         return (replace(cover, marks=first.marks, ends=first.ends),)
 
-    patch.setattr(blocks_read, "_either", either)
+    patch.setattr(node_rules, "_either", either)
 
 
 def _one_side_of_rows(patch: Patch) -> None:
     """Take one side of a join of rows."""
-    patch.setattr(blocks_read, "_either", lambda *sides: sides[0])
+    patch.setattr(node_rules, "_either", lambda *sides: sides[0])
 
 
 def _both_sides_at_once(patch: Patch) -> None:
     """Take what both sides of a join of ids have in common."""
-    rule = blocks_read._RULES[Join]
+    rule = RULES[Join].covers
 
     def join(node: Join, layouts: Any) -> Covers:
         several = rule(node, layouts)
         common = frozenset.intersection(*(cover.blocks for cover in several or ()))
         return tuple(replace(cover, blocks=common) for cover in several)
 
-    patch.setitem(RULES, Join, join)
+    patch.setitem(RULES, Join, replace(RULES[Join], covers=join))
 
 
 def _name_is_enough(patch: Patch) -> None:
@@ -283,18 +283,18 @@ def _name_is_enough(patch: Patch) -> None:
         below = covers_of(node.child, layouts)
         return tuple(cover.carry(lambda old: old & names) for cover in below)
 
-    patch.setitem(RULES, Project, project)
+    patch.setitem(RULES, Project, replace(RULES[Project], covers=project))
 
 
 def _totals_are_marks(patch: Patch) -> None:
     """Keep a mark by its name where rows are gathered to one for each id."""
 
     def gather(node: Gathered, layouts: Any) -> Covers:
-        return blocks_read._group_covers(
+        return node_rules._group_covers(
             covers_of(node.child, layouts), node.per, node.schema.names
         )
 
-    patch.setitem(RULES, Gathered, gather)
+    patch.setitem(RULES, Gathered, replace(RULES[Gathered], covers=gather))
 
 
 def _or_intersects(patch: Patch) -> None:

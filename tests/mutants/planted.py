@@ -65,8 +65,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "sums",
         "src/sordino/engines/duckdb/dialect.py",
-        "_whole(MOST // max(1, most))",
-        "_whole(4 * MOST // max(1, most))",
+        "whole(MOST // max(1, most))",
+        "whole(4 * MOST // max(1, most))",
         "sums of doubles over more rows than they hold",
     ),
     Planted(
@@ -388,8 +388,8 @@ PLANTED: Final[tuple[Planted, ...]] = (
     Planted(
         "joins",
         "src/sordino/query/groups.py",
-        "return bounds.with_group_rows(marked, 1) if marked else bounds.with_rows(1)",
-        "return bounds.with_rows(1)",
+        "once = bounds.with_group_rows(marked, 1) if marked else bounds.with_rows(1)",
+        "once = bounds.with_rows(1)",
         "an id with a row in each of its groups as if it had one",
     ),
     Planted(

@@ -9,21 +9,21 @@ from tests.mutants.planting import Planted
 PLANTED_BLOCKS: Final[tuple[Planted, ...]] = (
     Planted(
         "blocks",
-        "src/sordino/query/blocks_read.py",
+        "src/sordino/query/node_rules.py",
         "if own & cover.ids else cover.unmark()",
         "if own else cover.unmark()",
         "rows gathered by other columns taken for those of one person",
     ),
     Planted(
         "blocks",
-        "src/sordino/query/blocks_read.py",
+        "src/sordino/query/node_rules.py",
         "    if left and alike:\n",
         "    if left:\n",
         "a join of rows charged to the blocks of one side",
     ),
     Planted(
         "blocks",
-        "src/sordino/query/blocks_read.py",
+        "src/sordino/query/node_rules.py",
         "if isinstance(expression, Col)",
         "if expression.names() & frozenset([name])",
         "a column written anew that still says of what block a row is",

@@ -417,6 +417,7 @@ ROOMS: Final[dict[str, Room]] = {
             "ledger/blocks.py",
             "losses/budgets/blocks.py",
             "query/blocks_read.py",
+            "query/node_rules.py",
             "session/session.py",
             "session/tables.py",
         ),

@@ -27,7 +27,10 @@ HEAVY: Final = (
     *("pyarrow", "duckdb", "hypothesis", "cryptography.hazmat.primitives.ciphers"),
     *("sqlglot", "pandas", "polars"),
 )
-COPIED: Final = ("src", "tests", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
+COPIED: Final = (
+    *("src", "tests", "docs", "examples", "pyproject.toml", "README.md"),
+    "CHANGELOG.md",
+)
 PLAIN: Final = (
     *("-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-m", "not slow"),
     *("--assert=plain", "--tb=line"),

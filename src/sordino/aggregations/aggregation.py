@@ -276,7 +276,7 @@ class AbstractAggregation(ABC):
         """Return the bounds that values are clamped to, None without any."""
 
     def reads_made(self, computed: Container[str]) -> bool:
-        """Tell whether it asks of an expression, or of a column made by one."""
+        """Whether a question is about an expression, or a column made by one."""
         words: Any = self.words
         _, arguments = words
         match arguments.get("column"):
@@ -288,7 +288,7 @@ class AbstractAggregation(ABC):
                 return True
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
-        """Tell whether it is the sum of a weighed column, which needs no bounds."""
+        """Whether this is the sum of a weighed column, which needs no bounds."""
         del weighed, schema
         return False
 

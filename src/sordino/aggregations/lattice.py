@@ -216,6 +216,7 @@ def column_values(
             f"{cell} has type {facts.type}, and {last} can be aggregated",
             'Cast it first: with_columns(age=sd.col("age").cast("i64")).',
         )
+    # to leave such rows out in silence would answer another question
     if nulls is None and facts.unsettled is not None:
         raise InvalidQuery(
             f"{cell} may be missing: {facts.unsettled}",
@@ -223,6 +224,7 @@ def column_values(
         )
     key: Hashable = facts.version if isinstance(column, str) else _Same(cell.tree)
     if nulls is None or nulls == "drop":
+        # facts of the plan, never of the rows: the price must not depend on them
         complete = not facts.nullable and not facts.nan
         return ColumnValues(cell, key, facts.type, complete)
     value = _replacement(nulls, facts.type)
@@ -266,6 +268,7 @@ class Clamped(AbstractClamped):
         values = column_values(setting, self.column, self.nulls)
         least, most = self.bounds
         if values.type == "i64":
+            # inwards: a value between two bounds is counted as outside of neither
             low = max(math.ceil(least), -_LONGEST - 1)
             high = min(math.floor(most), _LONGEST)
             beyond = (values.dsl < low) | (values.dsl > high)

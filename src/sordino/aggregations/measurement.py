@@ -197,6 +197,7 @@ class KeptMeasurements:
         """Loss if `keys` of the changed keys exist in both databases."""
         if keys == 0:
             return PureDP(0)
+        # fewer common keys move less, but never more than all of a change
         squares = (
             mu * min(Fraction(1), share * keys) for mu, share in self.measurements
         )
@@ -318,11 +319,13 @@ class LaplaceShare(AbstractShare):
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
         keys = [] if selection is None else [selection.map(presence)]
+        # keys and numbers are told both: their losses add up
         return compose([*keys, *(mechanism.map(change) for mechanism, change in noise)])
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return epsilon over the rows of a unit: the rates of all rows add up."""
         del curvature
+        # l1: one row's rate is paid as often as rows of a unit come
         return self.epsilon / finite(change.l1)
 
     @property
@@ -400,6 +403,7 @@ class ConcentratedShare(AbstractGaussianShare):
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
         """Return the root of rho over the squared rows: squares of rates add up."""
+        # l2: rho adds up in the squares of what rows cost
         return sqrt(self.mu_squared / 2 / curvature) / finite(change.l2)
 
     @property
@@ -557,6 +561,7 @@ class DividedMeasurement(AbstractPresence):
         """Return the same norms for fewer numbers: one for each group."""
         change = self.change
         assert change.l0 is not INFINITE  # noqa: S101 measurements bound their change
+        # of each group all numbers move together, by one row's size at most
         return replace(change, l0=change.l0 // len(self.totals))
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
@@ -608,6 +613,7 @@ def round_to_integers(noisy: Numbers) -> Integers:
     """Return the nearest integers, halves upwards, within 64 bits."""
     if noisy.dtype.kind == "i":
         return noisy.astype(np.int64, copy=False)
+    # after the noise: rounding what is public costs nothing
     whole = np.floor(noisy.astype(np.float64) + _HALF)
     return np.clip(whole, -_MOST, _MOST).astype(np.int64)
 

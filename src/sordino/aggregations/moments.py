@@ -172,6 +172,7 @@ def _divide_column(
     width, rest = grid.top - grid.bottom, (_NONE,) * (len(totals) - used)
     measurement = DividedMeasurement(
         ("together", values.key, grid, used, len(totals)),
+        # the width once, not once for each number: what a row adds up to is the width
         scale_change(setting.rows(), width, len(totals)),
         width,
         grid.exponent - finer,
@@ -244,6 +245,7 @@ def square_measurement(
     finer = finer_bits(grid)
     total = (middle_total(values.expression, grid, finer),)
     exponent = grid.exponent - finer
+    # the 8 is the rounding of the middle integer, four times less than 2
     size = ((grid.width << finer) + 8) * Fraction(2) ** exponent
     key = ("squares", values.key, grid)
     return LatticeMeasurement(key, scale_change(setting.rows(), size), exponent, total)
@@ -270,6 +272,7 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
     """
     key = clamped.key(setting)
     values = column_values(setting, clamped.column, clamped.nulls)
+    # in groups, or of some rows, the number of rows is not public
     if setting.by or setting.spread is not None or not values.complete:
         return None
     rows = setting.contribution.each_way
@@ -305,6 +308,7 @@ def _measure_column(
         totals = (tall, triple_totals(values.expression, grid, finer)[1])
         change = Sensitivity(
             l0=2,
+            # both sums move together by 9/8 of the width at most, and one is rounded
             l1=_TOGETHER * steps + _ODD,
             l2=steps + _ODD,
             linf=max(steps, steps / 2 + _ODD),

@@ -176,7 +176,7 @@ class Sum(AbstractBounded):
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
-        """Tell whether it is the sum of the weighed column, all of it."""
+        """Whether this is the sum of the weighed column, all of it."""
         return self.nulls is None and is_weighed(self.column, weighed, schema)
 
     def summary(self, setting: Setting) -> Summary:

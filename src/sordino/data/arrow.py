@@ -121,12 +121,14 @@ def _lists(array: pa.Array) -> pa.Array:
     """Return lists of any form, their entries read one by one."""
     sizes = pc.fill_null(pc.list_value_length(array), 0)
     ends = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))])
+    # flatten leaves out the entries of missing lists, so sizes count those as 0
     entries = column_of(array.flatten())
     return pa.LargeListArray.from_arrays(pa.array(ends), entries, mask=array.is_null())
 
 
 def _integers(array: pa.Array) -> pa.Array:
     if pa.types.is_uint64(array.type):
+        # a cast of the whole column would fail for one value, and so tell of it
         wide = pc.greater(array, pa.scalar(2**63 - 1, pa.uint64()))
         array = pc.if_else(wide, pa.scalar(None, pa.uint64()), array)
     return array.cast(pa.int64())
@@ -134,6 +136,7 @@ def _integers(array: pa.Array) -> pa.Array:
 
 def _doubles(array: pa.Array) -> pa.Array:
     """Return doubles; adding 0.0 takes the sign of a zero, and nothing else."""
+    # -0.0 + 0.0 is 0.0: two zeros would be two groups on some engines
     return pc.add(array.cast(pa.float64()), _ZERO)
 
 
@@ -169,6 +172,7 @@ def _texts(array: pa.Array) -> pa.Array:
     """Return texts in UTF-8 that are not too long."""
     wide = array.cast(pa.large_string())
     longest = pc.max(pc.binary_length(wide)).as_py() or 0
+    # looked at, not believed: Arrow hands on bytes that are no UTF-8
     if longest <= LONGEST and _is_valid(wide):
         return wide
     blobs = wide.cast(pa.large_binary()).to_pylist()
@@ -202,10 +206,12 @@ def _times(array: pa.Array) -> pa.Array:
     ticks = _ticks(array.view(pa.int64()))
     outside = np.asarray(array.is_null())
     if array.type.unit == "ns":
+        # floor, then up beyond a half: halves go away from 1970 on both sides
         moments = ticks // 1000
         moments += (ticks - moments * 1000 + (ticks >= 0)) > 500
     else:
         up = _MICROSECONDS[array.type.unit]
+        # before it is multiplied, which could wrap around into a valid year
         outside |= (ticks < _FIRST // up) | (ticks > _LAST // up)
         moments = np.where(outside, 0, ticks) * up
     outside |= (moments < _FIRST) | (moments > _LAST)
@@ -289,6 +295,7 @@ class DatasetSource(AbstractSource):
 def _is_filtered(dataset: Any) -> bool:
     """Tell whether a data set has a filter: its fragments are then refused."""
     try:
+        # only a data set that was filtered refuses to list them
         next(iter(dataset.get_fragments()), None)
     except ValueError:
         return True

@@ -82,6 +82,7 @@ class Contribution:
         bounds = [] if self.rows is None else [self.rows]
         for columns, most in self.group_rows:
             groups = self.most_groups(columns)
+            # without a bound on the groups, a bound in each says nothing of all rows
             bounds += [] if groups is None else [groups * most]
         return min(bounds, default=None)
 
@@ -107,6 +108,7 @@ class Contribution:
 
     def most_together(self, by: Versions) -> int | None:
         """Return how many rows of a unit share their values of `by`, at most."""
+        # only coarser columns: rows that share finer values may still meet in one group
         bounds = [most for columns, most in self.group_rows if columns <= by]
         rows = self.most_rows()
         return min(bounds if rows is None else [*bounds, rows], default=None)
@@ -126,6 +128,8 @@ class Contribution:
         squares = [most_squares(whole, largest, touched)]
         for columns, most in self.group_rows:
             coarse = self.most_groups(columns)
+            # of coarser columns alone: groups of `by` lie within theirs, and squares
+            # within a group only grow
             squares += [coarse * most**2] if columns <= by and coarse else []
         return Sensitivity(
             l0=touched, l1=whole, l2=sqrt(Fraction(min(squares))), linf=largest
@@ -147,6 +151,8 @@ class Contribution:
         return Sensitivity(
             l0=change.l0,
             l1=change.l1,
+            # what comes and what leaves are in different groups at worst: the squares
+            # of both
             l2=min(change.l2, sqrt(2 * most**2)),
             linf=min(change.linf, most),
         )
@@ -177,7 +183,7 @@ class Weighed:
         None for groups of its own. Each unit of a number is like a row of a table that
         has as many rows as the column adds up to (docs/proofs/units.md, lemma 3).
         """
-        if self.version in by:
+        if self.version in by:  # a moved number would then change the group, too
             return None
         return Contribution(rows=self.most).sensitivity(by)
 
@@ -225,6 +231,8 @@ def most_squares(whole: int, largest: int, count: int) -> int:
     if largest == 0:
         return 0
     full = min(count, whole // largest)
+    # the squares are greatest where as many as can be are full (docs/proofs/queries.md,
+    # lemma 1)
     rest = whole - full * largest if full < count else 0
     return full * largest**2 + rest**2
 
@@ -242,5 +250,6 @@ def _restate(limits: Limits, moved: Mapping[Version, Version]) -> Limits:
     return tuple(
         (frozenset(moved[column] for column in columns), most)
         for columns, most in limits
+        # a bound on a column that is gone would be read as one on the rest
         if columns <= moved.keys()
     )

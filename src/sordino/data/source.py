@@ -195,6 +195,7 @@ class Opened:
     def of(cls, source: AbstractSource, declared: Mapping[str, Column]) -> "Opened":
         """Match the columns of a source with what is declared of them."""
         names = [name for name, _ in source.fields]
+        # which of two is read would be up to the library
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidParameter(
@@ -317,6 +318,8 @@ def decode_text(utf8: bytes) -> str | None:
     ('café', None)
     """
     try:
+        # one long or broken text is missing by itself: it must not stop the rows beside
+        # it
         return utf8.decode() if len(utf8) <= LONGEST else None
     except UnicodeDecodeError:
         return None

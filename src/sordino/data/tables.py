@@ -293,7 +293,7 @@ def _kinds_alone(source: Any) -> Iterator[str]:
 
 
 def _public_name(source: Any) -> str:
-    """Return what may be said of a source: its name or its class.
+    """Public description of a source: its name or its class.
 
     >>> _public_name("data/visits.parquet"), _public_name((None, "visits"))
     ('visits.parquet', 'visits')

@@ -268,7 +268,7 @@ class AddRowsWithID(AbstractUnit):
         return call("AddRowsWithID", column=self.column, id_space=self.id_space)
 
     def contribution(self, schema: Schema) -> Contribution:
-        """Return nothing: rows with one id are without bound until one is enforced."""
+        """No bounds: rows with one id are without limit until one is enforced."""
         ids = schema[self.column]
         if ids.type not in _IDS:
             raise InvalidQuery(

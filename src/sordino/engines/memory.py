@@ -20,14 +20,7 @@ from sordino.aggregations.measurement import (
     Total,
 )
 from sordino.data.arrow import freeze_source, table_in_memory, without_rows
-from sordino.data.source import (
-    Opened,
-    Stored,
-    lookup,
-    refuse_changed,
-    sort_values,
-    values_of,
-)
+from sordino.data.source import Opened, lookup, refuse_changed, sort_values, values_of
 from sordino.engines.doors import Settings, open_source
 from sordino.engines.engine import AbstractEngine, flat_mapped, mapped_row
 from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
@@ -208,12 +201,15 @@ class MemoryEngine(AbstractEngine):
         opened = lookup(self._tables, table)
         columns = [opened.stored[name] for name in names]
         cells = opened.source.read([column.place for column in columns])
+        # of no columns a source has one that stands for none: it is not read
+        natural = [
+            values_of(cells.column(n).combine_chunks()) for n in range(len(columns))
+        ]
         lists = [
-            [
-                _retype(value, column)
-                for value in values_of(cells.column(n).combine_chunks())
-            ]
-            for n, column in enumerate(columns)
+            values
+            if column.reading is None
+            else [column.reading.value({"x": value}) for value in values]
+            for column, values in zip(columns, natural, strict=True)
         ]
         return [
             dict(zip(names, values, strict=True))
@@ -271,10 +267,6 @@ class MemoryEngine(AbstractEngine):
         ]
         names = [f"total {place}" for place in range(len(question.totals))]
         return pa.Table.from_arrays(columns, names=[*question.by, *names])
-
-
-def _retype(value: Any, stored: Stored) -> Any:
-    return value if stored.reading is None else stored.reading.value({"x": value})
 
 
 def _multiplicity(rows: list[Row], on: tuple[str, ...]) -> int:

@@ -49,6 +49,7 @@ def _numbers(symbol: str, *arguments: Argument) -> str:
 def _sum_facts(symbol: str, *arguments: Argument) -> Column:
     """Return the facts of a sum or a difference: inf - inf is NaN."""
     kind = _numbers(symbol, *arguments)
+    # inf - inf: two infinite values are needed
     nan = tree.any_nan(arguments) or all(map(tree.may_be_infinite, arguments))
     lost = TOO_LARGE if kind == "i64" else None
     return tree.result(kind, arguments, nan=nan, lost=lost)
@@ -87,6 +88,7 @@ def _floor_divide_facts(left: Argument, right: Argument) -> Column:
     """Return the facts of a quotient rounded down: inf // 2 is NaN, as in Python."""
     kind = _numbers("//", left, right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
+    # -2**63 // -1 is 2**63, which does not fit
     if kind == "i64" and lost is None and right.constant == -1:
         lost = TOO_LARGE
     nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
@@ -148,6 +150,7 @@ def _floor_divide(left: Value, right: Value) -> Value:
     dividend, divisor = float(left), float(right)
     if math.isinf(dividend):
         return math.nan
+    # exact, as the quotient of doubles is not: the floor of that can be one off
     rest = math.fmod(dividend, divisor)
     down = 1.0 if rest and (rest < 0) != (divisor < 0) else 0.0
     return nearest((dividend - rest) / divisor - down) + 0.0
@@ -166,7 +169,7 @@ def _quotient(left: Value, right: Value) -> Value:
     """Return the quotient without its fraction."""
     if not right:
         return None
-    size = abs(left) // abs(right)
+    size = abs(left) // abs(right)  # Python's // rounds down, and SQL cuts towards zero
     return fit_64_bits(size if (left < 0) == (right < 0) else -size)
 
 
@@ -188,7 +191,7 @@ def nearest(number: float) -> float:
     if not math.isfinite(number) or number.is_integer():
         return number
     down = float(math.floor(number))
-    half = number - down
+    half = number - down  # exact: number + 0.5 could round up to the next integer
     return down + (half > 0.5 or (half == 0.5 and number > 0))
 
 
@@ -348,6 +351,7 @@ def _clip(number: Value, low: Value, high: Value) -> Value:
         number, low, high = float(number), float(low), float(high)
     if order(number, low) < 0:
         return low
+    # NaN is above every number in our order, and is no value to be clamped
     return high if order(number, high) > 0 and not math.isnan(number) else number
 
 
@@ -358,6 +362,7 @@ def _abs(number: Value) -> Value:
 def _round_down(number: Value, step: Value) -> Value:
     """Return the greatest multiple of the step that is not above a number."""
     if isinstance(number, int) and isinstance(step, int):
+        # near -2**63 the multiple below would not fit: the least one stands for it
         return max(number - number % step, least_multiple(step))
     steps = float(number) / float(step)
     whole = float(math.floor(steps)) if math.isfinite(steps) else steps

@@ -154,7 +154,7 @@ def read_columns(columns: Any) -> dict[str, Column]:
 
 
 def _declared_facts(name: str, facts: Any) -> Column:
-    """Return what is declared of a column: bounds belong to the question."""
+    """Declared facts of a column; bounds belong to the question."""
     column = facts if isinstance(facts, Column) else Column(facts)
     if column.bounds is not None:
         raise InvalidParameter(

@@ -80,7 +80,7 @@ def remaining_after(log: Log, claim: Claim, when: str) -> Loss:
 
 
 def _block_fields(log: Log, claim: Claim) -> dict[str, Any]:
-    """Return what a charge says of blocks: nothing, in a ledger without any."""
+    """Blocks of a charge, as its record has them: none in a ledger without blocks."""
     divided = log.store.newest("divided") > 0
     if divided == (claim.blocks is None):
         problem = "has blocks, and each is charged" if divided else "has no blocks"
@@ -96,7 +96,7 @@ def _block_fields(log: Log, claim: Claim) -> dict[str, Any]:
 
 
 def _words(text: str) -> Any:
-    """Return what is kept of a request: all its words, unless they are very many."""
+    """Words of a request, as the record keeps them, unless they are very many."""
     return json.loads(text) if 0 < len(text) <= _MOST_WORDS else None
 
 
@@ -168,7 +168,7 @@ def find_entry(log: Log, key: str) -> Entry | None:
 
 
 def _charge_of(log: Log, name: str, claim: Claim) -> tuple[Charge, Charge]:
-    """Return what one budget is charged, and its sum after that.
+    """Charge to one budget, and its sum after it.
 
     What is set aside for others is not there to be spent.
     """

@@ -153,7 +153,7 @@ def _from_ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def _limit_text(ledger: Ledger) -> str:
-    """Return what holds, and what was charged: of all, or of each block."""
+    """Limit and sum of charges in words: of everything, or of each block."""
     limit, spent = ledger.first_limit(), budget_text(ledger.spent())
     promise = budget_text(limit.rule.promise)
     if ledger.division is None:

@@ -68,7 +68,7 @@ def other_views(folder: Path) -> Iterator[Path]:
 
 
 def _mounts() -> list[tuple[str, Path]]:
-    """Return what is mounted where: the folder in its file system, and the point."""
+    """Mounts of this system: the folder in its file system, and the mount point."""
     try:
         lines = Path("/proc/self/mountinfo").read_text("utf-8", "replace").splitlines()
     except OSError:

@@ -88,6 +88,7 @@ def counted_part(log: Log, claim: Claim, when: str) -> dict[str, Any] | None:
     if policy is None:
         return None
     rules = policy.rules
+    # what is not said cannot be held against a rule: so nothing said is refused
     usages = claim.usages()
     if not usages:
         raise PolicyRefusal(
@@ -97,18 +98,21 @@ def counted_part(log: Log, claim: Claim, when: str) -> dict[str, Any] | None:
         )
     rules.refuse(usages, claim.loss, (claim.who, claim.budget))
     counted = count_release(claim.asked, claim.loss, rules.delta)
+    # an infinite sum would forbid every later release for ever
     if INFINITE in counted.amounts:
         raise PolicyRefusal(
             "that losses are finite", "this one is not", "Ask for noise."
         )
     newest = _newest_tally(log)
     day = next_day(newest.day, utc_day(when))
+    # upwards, so that the year's sum is never below what was lost
     counted = counted.shorten(newest.total)
     after = DayTally(day, newest.total.plus(counted))
     if rules.year is not None:
         year = _sum_of_year(log, after)
         rules.year.refuse_sum(counted, year, "366 days in a row")
     if rules.person is not None:
+        # what people lost before the first policy, they have lost
         ever = after.total.plus(earlier_sum(_first_adoption(log)))
         rules.person.refuse_sum(counted, ever, "all releases together")
     return {"sha256": policy.sha256, "counted": counted.texts(), **after.fields()}
@@ -140,7 +144,7 @@ def utc_day(when: str) -> date:
 
 
 def _sum_of_year(log: Log, after: DayTally) -> Charge:
-    """Return what is counted in the year that ends with a day.
+    """Sum of the year that ends with a day.
 
     What was charged before the first policy counts as of the day of that.
     """
@@ -162,6 +166,7 @@ def _sum_of_year(log: Log, after: DayTally) -> Charge:
 
 def _refuse_older(policy: Policy, recorded: Policy) -> None:
     """Refuse a policy of another officer, and one that is not newer."""
+    # else anybody with a key of his own could loosen the rules
     if policy.officer != recorded.officer:
         raise InvalidPolicy(
             "the policy",
@@ -169,6 +174,7 @@ def _refuse_older(policy: Policy, recorded: Policy) -> None:
             "Compare the public keys: a ledger has one officer.",
         )
     serial, newest = policy.rules.serial, recorded.rules.serial
+    # an older, looser policy is signed as well: it must not come back
     if serial <= newest:
         raise InvalidPolicy(
             "the policy",

@@ -125,7 +125,7 @@ class TableRules:
         return self.columns[place.table].values
 
     def _bounds(self, place: TableColumn) -> Listed | None:
-        """Return what may be a key or choose rows: either may bound them."""
+        """Columns that may be keys or choose rows: either may bound them."""
         return _in_either(self._keys(place), self._filters(place))
 
     def _any(self, place: TableColumn) -> Listed | None:

@@ -78,7 +78,7 @@ def _is_enough(
 def _reaches(paid: Amount, due: Amount) -> bool:
     """Say whether an amount is another, but for what rounding may differ."""
     if paid is INFINITE or due is INFINITE:
-        return paid is INFINITE
+        return paid is INFINITE  # an infinite price is met by an infinite charge alone
     return paid >= due * _ROUNDED
 
 
@@ -129,6 +129,7 @@ def refuse_overspent(log: Log) -> None:
     if log.limit(DATASET) is None:
         raise log.damage("it records no limit")
     for name, limit in log.limits().items():
+        # added up anew from every charge: the sums in the records are not believed
         if not limit.rule.holds(spent_at_most(log, name, limit)):
             raise log.damage(f"more than the limit of {name!r} was charged")
 
@@ -139,6 +140,7 @@ def verify(log: Log) -> Verified:
     log.store.verify()
     walk = _Walk(log)
     for record in log.records():
+        # each, not only the newest: a forged one in between would carry a right hash
         log.refuse_unsigned(record)
         walk.check(record)
     return Verified(
@@ -196,6 +198,7 @@ class _Walk:
         """Say whether the sums are those of the charges, and within the limits."""
         key = fields.get("key")
         known = {DATASET, *fields["charges"]} <= set(self.limits)
+        # a key charged twice would have two answers
         sound = known and key not in self.keys
         sound = sound and _says_what_it_was(fields)
         sound = sound and pays_what_it_says(fields, self._rules(fields))
@@ -206,6 +209,7 @@ class _Walk:
                 self.log.read_charge(limit, fields["charges"][name])
             )
             recorded = self.log.read_charge(limit, fields["spent"][name])
+            # the next charge believes this sum: it has to be that of all before it
             sound = sound and recorded == after and limit.rule.holds(after)
             self.sums[name] = after
         sound = sound and self.closed.isdisjoint({DATASET, *fields["charges"]})
@@ -222,6 +226,7 @@ class _Walk:
         del record
         name, lower = fields["budget"], Limit.read(fields["limit"])
         sound = name in self.limits and name not in self.closed
+        # a limit that rises would allow what was never agreed to
         sound = sound and is_below(lower, self.limits[name])
         if sound:
             self.limits[name] = lower
@@ -291,6 +296,7 @@ class _Walk:
             rest = self._read_charge(budget_name, fields["rest"])
             spent = rest.plus(self.log.read_charge(self.limits[budget_name], texts))
             pairs = zip(spent.amounts, left[budget_name].amounts, strict=True)
+            # what is left of an earmark never grows again
             if any(after > before for after, before in pairs):
                 return False
             left[budget_name] = rest
@@ -313,6 +319,7 @@ class _Walk:
         """Say whether a charge without an answer is leased for the first time."""
         del record
         charge = fields["charge"]
+        # a lease after the answer would be a second drawing
         waiting = charge in self.charged and charge not in self.answered
         fresh = charge not in self.leased
         self.leased.add(charge)
@@ -327,6 +334,7 @@ class _Walk:
         keyed = charge in self.keyed
         if not stored and (not keyed or self.log.is_left_behind(record.number)):
             return fresh
+        # other bytes under a charge were never drawn for it
         whole = (len(stored), hash_bytes(stored)) == (fields["size"], fields["sha256"])
         return fresh and whole
 

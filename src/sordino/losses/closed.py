@@ -58,7 +58,6 @@ class ApproxDP(Loss):
     stated_by: ClassVar[Stated] = "epsilon"
 
     def __init__(self, epsilon: Any, delta: Any) -> None:
-        """Read the parameters exactly."""
         fill(self, epsilon=distance(epsilon=epsilon), delta=probability(delta=delta))
 
     @property
@@ -68,7 +67,6 @@ class ApproxDP(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """(epsilon, delta), and the rho and mu that epsilon implies."""
         return pure_guarantees(self.epsilon, self.delta)
 
     @property
@@ -89,13 +87,12 @@ class ApproxDP(Loss):
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Epsilon with reserve delta; Gaussian noise needs delta above 0."""
+        # Gaussian noise has no epsilon without a delta
         if family == "gaussian" and self.delta == 0:
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon), self.delta)
 
     def times(self, factor: Fraction) -> "ApproxDP":
-        """Epsilon and delta, each multiplied."""
         return ApproxDP(self.epsilon * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
@@ -120,7 +117,6 @@ class ZCDP(AbstractFoldingLoss):
     stated_by: ClassVar[Stated] = "rho"
 
     def __init__(self, rho: Any) -> None:
-        """Read the parameter exactly."""
         fill(self, rho=distance(rho=rho))
 
     @property
@@ -130,7 +126,7 @@ class ZCDP(AbstractFoldingLoss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return rho; nothing pure follows from it, nor a Gaussian of the same rho."""
+        # rho implies no epsilon, and no Gaussian of the same rho
         return zcdp_guarantees(self.rho, Fraction(0))
 
     @property
@@ -147,18 +143,16 @@ class ZCDP(AbstractFoldingLoss):
         return {"rho": self.rho}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return rho for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
             return Allowance("rho", finite_parameter(self, self.rho))
         return Allowance("epsilon", largest_parameter(self, PureDP))
 
     def times(self, factor: Fraction) -> "ZCDP":
-        """Rho, multiplied."""
         return ZCDP(self.rho * factor)
 
     def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is certainly rho-zCDP, without any reserve delta."""
         guarantees = loss.guarantees
+        # a reserve, however small, is not zCDP
         return guarantees.delta == 0 and guarantees.rho <= self.rho
 
 
@@ -172,7 +166,6 @@ class ApproxZCDP(Loss):
     stated_by: ClassVar[Stated] = "rho"
 
     def __init__(self, rho: Any, delta: Any) -> None:
-        """Read the parameters exactly."""
         fill(self, rho=distance(rho=rho), delta=probability(delta=delta))
 
     @property
@@ -182,12 +175,10 @@ class ApproxZCDP(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """(rho, delta); no epsilon follows."""
         return zcdp_guarantees(self.rho, self.delta)
 
     @property
     def tradeoff(self) -> AbstractCurve:
-        """Best known curve that bounds every release of this guarantee."""
         return ConcentratedCurve(self.rho, self.delta)
 
     def pieces(self) -> Pieces:
@@ -204,7 +195,6 @@ class ApproxZCDP(Loss):
         return {"rho": self.rho, "delta": self.delta}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Rho for Gaussian noise, the epsilon within it for other noise, and delta."""
         if family == "gaussian":
             return Allowance("rho", finite_parameter(self, self.rho), self.delta)
         return Allowance(
@@ -212,11 +202,9 @@ class ApproxZCDP(Loss):
         )
 
     def times(self, factor: Fraction) -> "ApproxZCDP":
-        """Rho and delta, each multiplied."""
         return ApproxZCDP(self.rho * factor, min(self.delta * factor, Fraction(1)))
 
     def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is certainly rho-zCDP with a reserve within delta."""
         guarantees = loss.guarantees
         return guarantees.delta <= self.delta and guarantees.rho <= self.rho
 
@@ -230,7 +218,6 @@ class GaussianDP(AbstractFoldingLoss):
     stated_by: ClassVar[Stated] = "mu"
 
     def __init__(self, mu: Any) -> None:
-        """Read the parameter exactly."""
         fill(self, mu=distance(mu=mu))
 
     @property
@@ -245,7 +232,7 @@ class GaussianDP(AbstractFoldingLoss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return mu and rho; no epsilon holds without a delta."""
+        # no epsilon holds without a delta
         pure = Fraction(0) if self.mu == 0 else INFINITE
         return Guarantees(pure, Fraction(0), self.rho, self.mu)
 
@@ -255,8 +242,8 @@ class GaussianDP(AbstractFoldingLoss):
 
     @classmethod
     def fold(cls, group: Counts) -> "GaussianDP":
-        """Return the product of normal pairs, a normal pair: the mus add by squares."""
         mus = ((part.guarantees.mu, times) for part, times in group.items())
+        # a product of normal pairs is a normal pair
         return cls(root(sum_times(mus, 2)))
 
     @property
@@ -264,16 +251,14 @@ class GaussianDP(AbstractFoldingLoss):
         return {"mu_squared": product(self.mu, self.mu)}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return mu for Gaussian noise, the epsilon within it for Laplace noise."""
         if family == "gaussian":
             return Allowance("mu", finite_parameter(self, self.mu))
         return Allowance("epsilon", largest_parameter(self, PureDP))
 
     def times(self, factor: Fraction) -> "GaussianDP":
-        """Mu multiplied by the root of the factor: squares add up."""
-        return GaussianDP(self.mu * sqrt(factor))
+        return GaussianDP(self.mu * sqrt(factor))  # squares of mu add up
 
     def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is certainly mu-GDP, without any reserve delta."""
         guarantees = loss.guarantees
+        # a reserve, however small, is not GDP
         return guarantees.delta == 0 and guarantees.mu <= self.mu

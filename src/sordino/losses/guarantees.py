@@ -1,16 +1,11 @@
-"""What is known exactly of a loss, and what may be asked of it: rates, sentences.
+"""What is known exactly of a loss, and its answers: error rates and plain sentences.
 
-Exact and outward-rounded conversions between headline parameters.
-
-Each result is the least parameter that holds for every loss with the given one.
+Conversions between parameters return the least one that holds for every loss with the
+given one, rounded up. Rates leave through the curve, towards the attacker.
 
 >>> from sordino.losses.loss import PureDP
 >>> "at most 2.8 times in 100." in explain(PureDP(1))
 True
-
-What may be asked of a loss: an attacker's error rates, in numbers and in words.
-
-Every answer leaves through the curve (`losses.curves`), towards the attacker.
 
 Kernel: mathematics.
 """
@@ -65,6 +60,7 @@ def pure_to_mu(epsilon: Extended) -> Extended:
         return INFINITE
     if epsilon == 0:
         return Fraction(0)
+    # beside 1 exp(-epsilon) begins 1.45 epsilon binary digits down
     with precision(_BITS + 2 * math.ceil(min(up(epsilon), 1e4))):
         return _upper_end(2 * normal_quantile(1 / (1 + ball(epsilon).exp())))
 
@@ -104,6 +100,7 @@ def sampled_epsilon(epsilon: Extended, rate: Fraction) -> Extended:
         return INFINITE
     with precision(_BITS):
         top = up((ball(rate) * ball(epsilon).expm1()).log1p())
+    # exp(epsilon) may overflow; a sample never costs more than all
     return min(epsilon, Fraction(top)) if math.isfinite(top) else epsilon
 
 
@@ -227,8 +224,8 @@ def _guesses(loss: Explained) -> str:
 
 
 def _believes(loss: Explained) -> str:
-    """Say how far an outcome can move a belief, where a ratio bounds it."""
     ratio = up(loss.guarantees.epsilon)
+    # with a delta a belief may become certainty
     if loss.guarantees.delta > 0 or ratio > 3:
         return ""
     belief = 1 / (1 + 9 * math.exp(-ratio))
@@ -261,6 +258,7 @@ def _digits_above(value: float) -> str:
     if value <= 0 or not math.isfinite(value):
         return f"{value:g}"
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    # a quotient that rounding lifted is not pushed a digit up
     upper = math.ceil(value / unit * (1 - 1e-12)) * unit
     return f"{upper:.2g}" if upper < 100 else f"{upper:.0f}"
 
@@ -357,12 +355,10 @@ class AbstractAnswers(ABC):
         return explain(self)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what the loss means to an attacker, and its curve."""
         shown: str = office.loss_page(repr(self), self)
         return shown
 
     def __repr__(self) -> str:
-        """Show the call that makes an equal loss, with numbers that can be read."""
         named = (
             f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]

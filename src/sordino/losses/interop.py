@@ -31,7 +31,7 @@ class TableLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return nothing: masses alone promise no exact parameter."""
+        # masses promise no parameter
         return Guarantees(INFINITE, Fraction(0), INFINITE, INFINITE)
 
     @cached_property
@@ -82,6 +82,7 @@ def _atoms(side: Any) -> Atoms:
     masses = np.maximum(np.asarray(dense._probs, dtype=np.float64), 0.0)  # noqa: SLF001
     losses = (dense._lower_loss + np.arange(len(masses))) * step  # noqa: SLF001
     with np.errstate(under="ignore", over="ignore"):
+        # exp(709) overflows; a Q that is too small only raises delta
         shadow = masses * np.exp(-np.maximum(losses, -700.0))
     return Atoms(losses, masses, shadow, float(dense._infinity_mass), step)  # noqa: SLF001
 

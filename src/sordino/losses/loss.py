@@ -1,22 +1,15 @@
-"""Loss, PureDP, composition, subsampling, headline numbers.
-
-Privacy loss as a value: exact guarantees beside a curve, and how losses add up.
+"""Privacy loss as a value: exact guarantees beside a curve, and how losses add up.
 
 A loss bounds, for any two neighbouring databases and in both directions, how well an
-attacker can tell them apart (`answers`). Releases together cost the sum of their
-losses: exact parameters add up at once, curves are convolved when they are first asked.
+attacker can tell them apart. Exact parameters add up at once; curves are convolved
+when they are first asked.
 
 >>> tenth = PureDP("0.1") * 10
 >>> tenth.epsilon, tenth.epsilon_at(1e-6) < 1
 (Fraction(1, 1), True)
-
-The headline numbers of a loss, in the terms of the budget it was bought with.
-
 >>> from sordino.losses.closed import ApproxDP, GaussianDP
->>> headline(ApproxDP("1/3", "5e-7")), headline(GaussianDP("0.25"))
-('epsilon = 0.3334, delta = 5e-07', 'mu = 0.25')
->>> headline(GaussianDP("0.25"), ApproxDP(2, "1e-6"))
-'epsilon = 1.061 at delta = 1e-06 (mu = 0.25)'
+>>> headline(GaussianDP("0.25")), headline(GaussianDP("0.25"), ApproxDP(2, "1e-6"))
+('mu = 0.25', 'epsilon = 1.061 at delta = 1e-06 (mu = 0.25)')
 
 Kernel: mathematics.
 """
@@ -188,19 +181,16 @@ class Loss(AbstractAnswers):
         )
 
     def __add__(self, other: object) -> "Loss":
-        """Compose two losses."""
         if isinstance(other, Loss):
             return compose([self, other])
         return NotImplemented
 
     def __radd__(self, other: object) -> "Loss":
-        """Let `sum` begin at zero."""
-        if other == 0:
+        if other == 0:  # where `sum` begins
             return self
         return NotImplemented
 
     def __mul__(self, times: int) -> "Loss":
-        """Compose a loss with itself."""
         return _sum([(self, arguments.integer(times=times, least=0))])
 
     __rmul__ = __mul__
@@ -236,7 +226,6 @@ class PureDP(Loss):
     epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
-        """Read the parameter exactly."""
         fill(self, epsilon=distance(epsilon=epsilon))
 
     @property
@@ -246,7 +235,6 @@ class PureDP(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, and the least rho and mu that it implies."""
         return pure_guarantees(self.epsilon, Fraction(0))
 
     @property
@@ -258,18 +246,16 @@ class PureDP(Loss):
         return {"epsilon": self.epsilon}
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return epsilon for Laplace noise; Gaussian noise needs a delta."""
-        if family == "gaussian":
+        if family == "gaussian":  # Gaussian noise has no epsilon without a delta
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon))
 
     def times(self, factor: Fraction) -> "PureDP":
-        """Epsilon, multiplied."""
         return PureDP(self.epsilon * factor)
 
     def admits(self, loss: Loss) -> bool:
-        """Say whether a loss is certainly epsilon-DP, without any reserve delta."""
         guarantees = loss.guarantees
+        # a reserve, however small, is not pure
         return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon
 
 
@@ -291,14 +277,12 @@ class Composition(AbstractHeadline, Loss):
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """Return the sums of the parts: epsilon, delta, rho, and mu by squares."""
         return sum_guarantees([
             (part.guarantees, times) for part, times in self.counts.items()
         ])
 
     @cached_property
     def tradeoff(self) -> SumCurve:
-        """Composition of the curves, with that of rho where it gains."""
         guarantees = self.guarantees
         curves = tuple((part.tradeoff, times) for part, times in self.counts.items())
         gains = any(curve.gains_by_rho for curve, _ in curves)
@@ -306,15 +290,12 @@ class Composition(AbstractHeadline, Loss):
         return SumCurve(curves, guarantees.end, others)
 
     def __eq__(self, other: object) -> bool:
-        """Compare as a collection of parts."""
         return isinstance(other, Composition) and self.counts == other.counts
 
     def __hash__(self) -> int:
-        """Agree with equality."""
         return hash(frozenset(self.parts))
 
     def __repr__(self) -> str:
-        """Show the parts as a sum."""
         shown = [f"{p!r} * {n}" if n > 1 else repr(p) for p, n in self.parts[:4]]
         more = len(self.parts) - len(shown)
         return " + ".join(shown) + (f" + ... ({more} more)" if more else "")
@@ -330,28 +311,24 @@ class ReservedLoss(AbstractHeadline, Loss):
 
     @cached_property
     def delta(self) -> Fraction:
-        """Return the sum of the chances: the exact headline."""
+        # a union bound; the curve has the exact chance of any breach
         return min(sum((d * n for d, n in self.reserves), Fraction(0)), Fraction(1))
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return those of the base, with the chances added to its reserve."""
         return self.base.guarantees.with_reserve(self.delta)
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Curve of the base, with the chance that any breach happens."""
         breach = joint_breach(self.reserves)
         return BreachCurve(self.base.tradeoff, breach, self.guarantees.end)
 
     @property
     def sums(self) -> dict[str, Extended]:
-        """Parameters of the base that add up, and delta."""
         base = self.base.sums
         return {**base, "delta": self.guarantees.delta} if base else {}
 
     def pieces(self) -> Pieces:
-        """Return the pieces of the base, and the chances besides its own."""
         parts, chances = self.base.pieces()
         for delta, times in self.reserves:
             chances = {**chances, delta: chances.get(delta, 0) + times}
@@ -377,12 +354,12 @@ class SubsampledLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Amplified epsilon, rate times delta, and what that epsilon implies."""
+        # rho and mu of a sample have no formula here: those that epsilon implies hold
         return pure_guarantees(self.epsilon, self.rate * self.base.guarantees.delta)
 
     @cached_property
     def tradeoff(self) -> LawCurve:
-        """Return the curve of removing a unit, and of adding one."""
+        # upwards: a higher rate only reveals more
         source = partial(sampled_laws, self.base.tradeoff.laws, up(self.rate))
         return LawCurve(source, self.guarantees.end)
 
@@ -413,6 +390,7 @@ def subsample(loss: Loss, q: Any) -> Loss:
 def _sum(losses: Iterable[tuple[Loss, int]]) -> Loss:
     terms = [(loss, times, loss.pieces()) for loss, times in losses if times]
     costly = [term for term in terms if any(term[2])]
+    # one release keeps its own form: ApproxDP does not come apart
     if len(costly) == 1 and costly[0][1] == 1:
         return costly[0][0]
     parts, reserves = add_pieces((times, *pieces) for _, times, pieces in costly)
@@ -426,7 +404,6 @@ def _sum(losses: Iterable[tuple[Loss, int]]) -> Loss:
 
 
 def _composition(parts: Counts) -> Loss:
-    """Return the only part, or a composition, or nothing."""
     if not parts:
         return PureDP(0)
     ((first, times), *rest) = parts.items()

@@ -1,29 +1,18 @@
-"""Losses of thresholded releases over unknown keys; mixtures; keys shown in rounds.
+"""Losses of releases over unknown keys: above a threshold, in rounds; mixtures.
 
-A changed key is either new (it can be seen only by crossing the threshold, with chance
-p) or kept (it shows noise), never both. With j new keys and the other l0 - j kept,
+A changed key is either new (it is seen only by crossing the threshold, with chance p)
+or kept (it shows noise), never both. With j new keys and the other l0 - j kept,
 
     delta(e) = D_j + (1 - D_j) delta_A(e + ln(1 - D_C) - ln(1 - D_j)),
     D_j = 1 - (1 - p)^j,  D_C = 1 - (1 - p)^(l0 - j),
 
-and the release is bounded by the greatest over j: docs/proofs/losses.md.
-
-Keys shown round by round by noisy weights: the tight joint form.
-
-One unit adds to t keys of its own, which can only be seen by crossing a threshold, and
-to c keys that others have, too. With the chance Q that none of its own is seen in any
-round, and m the shift of all that is told of the others, over the noise,
+and the release is bounded by the greatest over j (docs/proofs/losses.md). In rounds,
+with the chance Q that none of a unit's own keys is seen and m the shift of the others,
 
     delta(e) <= max( 1 - Q + Q D_m(e - ln Q),  D_m(e + ln Q) ),
 
-D_m the curve of a Gaussian; the release is bounded by the greatest over t and c
-(docs/proofs/keys.md, lemma 1).
-
-A thresholded release: the headline that is quoted, and a tighter curve of its own.
-
-The headline (epsilon, delta) or (rho, delta) adds up two risks that never meet in one
-key: a new key is seen or not, a kept key shows its noise. The curve takes them together
-(`thresholded`); it is worked out when it is first asked for.
+D_m the curve of a Gaussian (docs/proofs/keys.md, lemma 1). The headline adds the two
+risks up; the curve, which is computed when it is first asked, takes them together.
 
 Kernel: mathematics.
 """
@@ -73,17 +62,16 @@ class RoundsCurve(AbstractCaseCurve):
     end: End = UNKNOWN
 
     def reach(self) -> float:
-        """Return how far the cases reach, with their shifts."""
         return max(
             float(curve.epsilon_at(LEAST_DELTA)) + shift
             for _, shift, curve in self.cases
         )
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the greatest delta of the cases, both ways."""
         greatest = np.zeros_like(epsilon)
         endless = np.isinf(epsilon)
         for seen, shift, curve in self.cases:
+            # an epsilon too small only enlarges delta
             slack = ELEMENTARY * (shift + epsilon)
             further = np.where(endless, epsilon, epsilon + shift - slack)
             nearer = np.where(endless, epsilon, epsilon - shift - slack)
@@ -92,7 +80,6 @@ class RoundsCurve(AbstractCaseCurve):
         return np.minimum(greatest * (1 + ELEMENTARY), 1.0)
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return an epsilon for each delta where it is seen to be met."""
         return np.array([self._least_epsilon(float(target)) for target in delta])
 
     def _least_epsilon(self, target: float) -> float:
@@ -140,7 +127,6 @@ class ThresholdedLoss(AbstractHeadline, Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return those of the noise on all keys, with the threshold's reserve."""
         return self.noise[0].guarantees.with_reserve(self.delta)
 
     @cached_property
@@ -149,6 +135,7 @@ class ThresholdedLoss(AbstractHeadline, Loss):
         ends = (*self.fresh[1:], self.keys + 1)
         cases = []
         for first, end, loss in zip(self.fresh, ends, self.noise, strict=True):
+            # the most new keys of a block, beside the noise of the fewest: only larger
             breach = joint_breach(((self.key_delta, end - 1),))
             vanished = joint_breach(((self.key_delta, self.keys - first),))
             certain = breach >= 1 or vanished >= 1
@@ -231,7 +218,6 @@ class RoundsLoss(Loss):
     cases: tuple[tuple[Fraction, Loss], ...]
 
     def __repr__(self) -> str:
-        """Show the greatest parameters."""
         known = self.guarantees
         mu, delta = number_text(known.mu), number_text(known.delta)
         return f"RoundsLoss(mu={mu}, delta={delta})"
@@ -243,14 +229,12 @@ class RoundsLoss(Loss):
 
     @cached_property
     def guarantees(self) -> Guarantees:
-        """Greatest of each parameter over cases, with the chance of a new key."""
         noise = [loss.guarantees for _, loss in self.cases]
         rho, mu = max(g.rho for g in noise), max(g.mu for g in noise)
         return Guarantees(INFINITE, self.delta, rho, mu)
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        """Return the greatest of the cases, both ways."""
         cases = tuple(
             (float(breach), _shift(breach), loss.tradeoff)
             for breach, loss in self.cases
@@ -317,7 +301,6 @@ class JointLoss(Loss):
         )
 
     def __repr__(self) -> str:
-        """Show the headline."""
         return repr(self.headline)
 
 
@@ -328,7 +311,7 @@ def _joint_curve(loss: JointLoss) -> AbstractCurve:
 
 
 def _other_curves(loss: JointLoss) -> tuple[AbstractCurve, ...]:
-    """Return what else bounds the release.
+    """Other curves that bound the release.
 
     A pure headline serves beside the joint curve. Where noise is priced by tables,
     whose digits end, its rho serves far out in the tail; the case of no new keys then

@@ -70,7 +70,6 @@ class AboveThreshold(AbstractMechanism):
     adds_no_noise: ClassVar[bool] = False
 
     def __init__(self, epsilon: Any, rows: Any = 1, scales: Any = 2) -> None:
-        """Read the price exactly."""
         fill(
             self,
             epsilon=positive(epsilon=epsilon),
@@ -150,8 +149,8 @@ class AboveThreshold(AbstractMechanism):
         return np.concatenate([_NONE, *(self._walk(part, bits) for part in parts)])
 
     def _walk(self, bins: BinCounts, bits: BitSource) -> Whole:
-        """Return the first bin of each group whose noisy test holds."""
         sampler = self._sampler
+        # one level for a whole walk: steps are free because it stays
         level = [sampler.add_to_one(self.rows_left, bits) for _ in range(bins.groups)]
         beyond = _rows_beyond(bins)
         if max(map(abs, level)) >= _FAR:
@@ -159,7 +158,7 @@ class AboveThreshold(AbstractMechanism):
             return np.array([self._walked_far(*row, bits) for row in rows], np.int64)
         beyond -= np.array(level, np.int64)[:, None]
         tested = sampler.add(beyond.ravel(), bits).reshape(beyond.shape) <= 0
-        tested[:, -1] = True
+        tested[:, -1] = True  # the grid is public: a walk ends with it
         first: Whole = tested.argmax(axis=1)
         return first
 
@@ -179,7 +178,6 @@ _NONE = np.zeros(0, np.int64)
 
 
 def _rows_beyond(bins: BinCounts) -> NDArray[np.int64]:
-    """Return for each group and each bin how many rows lie beyond it."""
     cells = np.zeros((bins.groups, bins.size), np.int64)
     owner = np.repeat(np.arange(bins.groups), np.diff(bins.starts))
     cells[owner, bins.positions] = bins.counts

@@ -1,7 +1,7 @@
-"""What every noise is, what every mechanism is: map, error, distance, the least noise within a loss.
+"""What every noise is and every mechanism is; the least noise within a loss.
 
 Kernel: mathematics.
-"""  # noqa: E501
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -114,7 +114,6 @@ class AbstractMechanism(ABC):
         return self.input_domain.arrow
 
     def __repr__(self) -> str:
-        """Show the call that makes an equal mechanism."""
         parameters = (
             f"{field.name}={number_text(getattr(self, field.name))}"
             for field in fields(self)  # type: ignore[arg-type]
@@ -174,10 +173,10 @@ def least_noise(
 
 
 def _least_scale(within: Callable[[Exact], bool], high: float) -> Exact:
-    """Find the least scale below one that is within: bracket it, then halve."""
     low = high / 2
     while within(shortest(low)) and low > 1 / _WIDEST:
         low, high = low / 2, low
+    # asked of the very number that is returned
     return shortest(find_least(lambda x: within(shortest(x)), low, high, _CLOSE))
 
 
@@ -226,13 +225,6 @@ class Rounding(NamedTuple):
     values: int
 
 
-def rounding_of(granularity: int | None, values: int | None) -> Rounding | None:
-    """Return the rounding of a mechanism; one value is meant where nothing is said."""
-    if granularity is None:
-        return None
-    return Rounding(Fraction(2) ** granularity, 1 if values is None else values)
-
-
 def l1(d_in: Any, rounding: Rounding | None = None) -> Extended:
     """Return an l1 distance, after rounding to a grid if there is one.
 
@@ -240,7 +232,7 @@ def l1(d_in: Any, rounding: Rounding | None = None) -> Extended:
     neighbour, so it adds n steps; a `Sensitivity` brings its own n, l0.
     """
     norm = _norm(d_in, "l1")
-    if rounding is None or norm == 0:
+    if rounding is None or norm == 0:  # equal values round alike
         return norm
     return total(norm, product(_count(d_in, rounding), rounding.step))
 
@@ -315,7 +307,6 @@ class NoNoise(AbstractNoise):
         return Unchanged()
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        """Return the sampler that only rounds to the format."""
         del grid
         return Nearest(target)
 
@@ -324,13 +315,12 @@ class NoNoise(AbstractNoise):
         return PointMass()
 
     def tail(self, level: Fraction) -> Tail | None:
-        """Return nothing: no level is reached."""
         del level
         return None
 
 
 COARSEST_GRID = 970
-FINEST_GRID = -1074
+FINEST_GRID = -1074  # every double is a multiple of 2**-1074
 
 
 @final
@@ -406,10 +396,10 @@ class AbstractAdditiveMechanism(AbstractNoiseMechanism):
         """Carrier: adds the noise to values of the user."""
 
     def _add_noise(self, value: Any) -> Any:
-        """Return the value with noise: the answer has the type of the question."""
         if is_number(value):
             return self.carrier.one(value, Bits())
         values, close = open_numbers(value)
+        # bits of this call alone: what is kept could be repeated
         return close(self.carrier.many(values, Bits()))
 
 
@@ -430,19 +420,20 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
 
     @cached_property
     def carrier(self) -> FloatCarrier:
-        """Carrier of noise on floats."""
         sampler = self.noise.floats(self.granularity, float_format(self.dtype))
         return FloatCarrier(self.input_domain, sampler, self.granularity)
 
     @cached_property
     def law(self) -> AbstractLaw:
-        """Return the law of the noise on the reals or on the grid."""
         return self.noise.law(self.granularity)
 
     @property
     def rounding(self) -> Rounding | None:
         """Return the step of the grid and how many values of a call can change."""
-        return rounding_of(self.granularity, self.values)
+        if self.granularity is None:
+            return None
+        values = 1 if self.values is None else self.values
+        return Rounding(Fraction(2) ** self.granularity, values)
 
     @overload
     def __call__(self, value: float) -> float: ...
@@ -458,7 +449,6 @@ class AbstractFloatMechanism(AbstractAdditiveMechanism):
     def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
-        """Return the value with noise: the answer has the type of the question."""
         if self.granularity is not None and self.values is None:
             if is_number(value):
                 return self.carrier.one(value, Bits())
@@ -491,7 +481,6 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
     def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
-        """Return the value with noise: the answer has the type of the question."""
         return self._add_noise(value)
 
     @property
@@ -500,7 +489,6 @@ class AbstractIntegerMechanism(AbstractAdditiveMechanism):
 
     @cached_property
     def carrier(self) -> IntegerCarrier:
-        """Carrier of noise on integers."""
         return IntegerCarrier(self.input_domain, self.noise.integers())
 
     @cached_property

@@ -1,6 +1,4 @@
-"""Rows counted in bins, their weights, and how well each candidate cuts them.
-
-How much each bin of a public grid weighs as a candidate, before any data is seen.
+"""Rows in bins of a public grid, weights of the bins, and how well candidates cut rows.
 
 People write round numbers. Where a fine grid has a million bins between two of them, a
 choice among bins of equal weight falls between the numbers that there are; so numbers
@@ -147,6 +145,7 @@ def _check(owner: Whole, where: Whole, rows: Whole, most: tuple[int, int]) -> No
         raise InvalidData("a group lies outside 0 to groups - 1.")
     if where.min() < 0 or where.max() >= most[1]:
         raise InvalidData("a position lies outside 0 to size - 1.")
+    # so that no sum wraps around int64
     if rows.min() < 0 or int(rows.max()) * rows.size >= MOST_BINS:
         raise InvalidData("a count is negative, or there are too many rows.")
     if ((np.diff(owner) == 0) & (np.diff(where) == 0)).any():
@@ -232,7 +231,6 @@ class RoundWeights(AbstractWeights):
     least: int = _SMOOTH
 
     def weight_before(self, bins: Whole) -> Whole:
-        """Return the weights, in doubles that all tables share."""
         edge = np.ldexp(2.0 * (bins + self.low) - 1, self.exponent - 1)
         start = np.ldexp(2.0 * self.low - 1, self.exponent - 1)
         weight = _SMOOTH * bins
@@ -389,7 +387,6 @@ class Pieces:
         missing: Whole,
         slope: Whole,
     ) -> Self:
-        """Split runs into those candidates before the share, at it, and after it."""
         first, last = places
         flat = slope == 0
         per = np.where(flat, 1, slope)

@@ -1,6 +1,4 @@
-"""A choice that prefers high scores: loss, curve, mechanism.
-
-The loss of a choice by scores: losses of all outcomes lie within a range.
+"""The exponential mechanism, a choice that prefers high scores: loss and curve.
 
 Whichever outcomes are told apart, the odds of a guess change by a factor of at most
 exp(epsilon). That is half of what epsilon-DP alone allows: exp(epsilon) up and
@@ -64,7 +62,6 @@ class BoundedRangeLaw(AbstractRangeLaw):
     """
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses from the closed tails; Q is the reflection of P."""
         inside = np.clip(edges, -self.ratio, self.ratio)
         p = cells(self._upper_mass(inside), self._lower_mass(inside))
         return p, cells(self._lower_mass(-inside), self._upper_mass(-inside))
@@ -95,7 +92,6 @@ class RangeCurve(AbstractCurve):
         return End(self.ratio, Fraction(0), self.ratio is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law with this curve, which serves both directions."""
         ratio = up(self.ratio)
         if ratio == 0 or math.isinf(ratio):
             return (response_law(self.ratio),)
@@ -120,15 +116,13 @@ class RangeCurve(AbstractCurve):
         return np.where(delta > 0, epsilon + ELEMENTARY * ratio, ratio)
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return alpha / (alpha + exp(-ratio) (1 - alpha))."""
         least = math.exp(-up(self.ratio))
-        if least == 0:
+        if least == 0:  # exp(-746) is 0: the attacker is taken to win always
             return np.ones_like(alpha)
         missed = shrink(least * (1 - alpha))
-        return grow(alpha / np.maximum(alpha + missed, _SMALLEST))
+        return grow(alpha / np.maximum(alpha + missed, _SMALLEST))  # both may be 0
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return exp(-ratio) (1 - alpha) / (alpha + exp(-ratio) (1 - alpha))."""
         missed = shrink(math.exp(-up(self.ratio)) * (1 - alpha))
         return shrink(missed / np.maximum(alpha + missed, _SMALLEST))
 
@@ -145,7 +139,6 @@ class BoundedRangeLoss(Loss):
     epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
-        """Read the parameter exactly."""
         fill(self, epsilon=distance(epsilon=epsilon))
 
     @property
@@ -163,8 +156,8 @@ class BoundedRangeLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, rho, and the mu of the two rates that are alike."""
         half = product(Fraction(1, 2), self.epsilon)
+        # at alpha = beta the curve meets that of half its epsilon
         mu = conversion.pure_to_mu(half)
         return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
 
@@ -183,7 +176,6 @@ class BoundedRangeLoss(Loss):
         return guarantees.delta == 0 and guarantees.epsilon <= self.epsilon / 2
 
     def allowance(self, family: Family) -> Allowance | None:
-        """Return half of epsilon for Laplace noise, and nothing for Gaussian noise."""
         if family == "gaussian":
             return None
         return Allowance("epsilon", finite_parameter(self, self.epsilon) / 2)
@@ -233,7 +225,6 @@ class Exponential(AbstractMechanism):
     output_measure: ClassVar[type[BoundedRangeLoss]] = BoundedRangeLoss
 
     def __init__(self, epsilon: Number, span: Number = 1) -> None:
-        """Read the parameters exactly."""
         fill(self, epsilon=positive(epsilon=epsilon), span=positive(span=span))
 
     @classmethod
@@ -247,7 +238,6 @@ class Exponential(AbstractMechanism):
 
     @property
     def input_domain(self) -> ChoiceDomain:
-        """Return scores, one for each candidate."""
         return ChoiceDomain("scores")
 
     @property
@@ -344,7 +334,6 @@ class _Scores(NamedTuple):
 
 
 def _read(scores_by_group: Any) -> _Scores:
-    """Return the scores of every group as integers in one unit."""
     if not isinstance(scores_by_group, (Sequence, np.ndarray)):
         raise InvalidData(
             "scores_by_group must be a list, with the scores of one group in each "
@@ -364,7 +353,6 @@ def _read(scores_by_group: Any) -> _Scores:
 
 
 def _read_scores(scores: Any) -> "Whole | list[Fraction]":
-    """Return the scores of one group: an array of integers, or exact numbers."""
     if isinstance(scores, np.ndarray) and scores.ndim == 1 and scores.dtype.kind == "i":
         return scores.astype(np.int64, copy=False)
     if not isinstance(scores, (list, tuple, np.ndarray)):
@@ -373,6 +361,7 @@ def _read_scores(scores: Any) -> "Whole | list[Fraction]":
             "give a list of integers or fractions, or an array of integers."
         )
     numbers = list(scores)
+    # by type: a bool is an int to isinstance
     if set(map(type, numbers)) == {int} and max(map(abs, numbers)) <= _MOST:
         return np.array(numbers, np.int64)
     if not all(map(_is_exact, numbers)):
@@ -390,9 +379,9 @@ def _is_exact(score: Any) -> bool:
 
 
 def _whole(scores: "Whole | list[Fraction]", unit: int) -> Whole:
-    """Return scores in units of 1 / unit."""
     if isinstance(scores, np.ndarray):
         # an array without a fraction beside it keeps its own unit
+        # in integers of Python: a product in int64 would wrap around
         least, most = int(scores.min()) * unit, int(scores.max()) * unit
     else:
         numerators = [score.numerator * (unit // score.denominator) for score in scores]
@@ -406,7 +395,6 @@ def _whole(scores: "Whole | list[Fraction]", unit: int) -> Whole:
 
 
 def _counts(multiplicities: Any, sizes: Whole) -> Whole:
-    """Return how many candidates each score stands for: 1 where nothing is said."""
     if multiplicities is None:
         return np.ones(int(sizes.sum()), np.int64)
     listed = [np.asarray(part) for part in multiplicities]
@@ -421,6 +409,7 @@ def _counts(multiplicities: Any, sizes: Whole) -> Whole:
             "a multiplicity must be an integer of at least 1. Leave out scores that "
             "stand for no candidate."
         )
+    # in integers of Python: a sum in int64 would wrap around
     if sum(counts.tolist()) >= LARGEST:
         raise InvalidData("there are 2**62 candidates or more. Use a coarser grid.")
     return counts.astype(np.int64, copy=False)

@@ -1,8 +1,4 @@
-"""Gaussian noise: law, sampler, mechanism; Discrete Gaussian with its loss.
-
-Laws of noise on one integer and of answers among categories: finitely many losses.
-
-A law is made when it is asked for, because its table may be large.
+"""Gaussian noise, real and discrete, each from law to mechanism.
 
 Kernel: mathematics.
 """
@@ -46,7 +42,7 @@ from sordino.noise.numbers import Metric, integer_domain
 from sordino.noise.sampling.blocks import AbstractFamily, AbstractShape
 from sordino.noise.sampling.floats import AbstractSampler, FloatFormat, float_sampler
 from sordino.noise.sampling.integers import Tail, integer_sampler
-from sordino.noise.sensitivity import Sensitivity, _floor, _whole
+from sordino.noise.sensitivity import Sensitivity, _whole
 from sordino.noise.sums import AbstractBlend, Floats, GaussianBlend
 from sordino.numbers import (
     INFINITE,
@@ -62,6 +58,7 @@ from sordino.numbers import (
     up,
 )
 from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
 
@@ -76,9 +73,11 @@ def discrete_gaussian_laws(shift: int, variance: Exact) -> Laws:
     if shift == 0:
         return (response_law(Fraction(0)),)
     if up(sqrt(variance)) * (DEPTH + REACH) > _MOST_ATOMS:
+        # rho bounds noise of any width, without a table
         return ConcentratedCurve(Fraction(shift**2, 2) / variance).laws()
     if is_revealing(Fraction(shift**2) / variance):
         return (response_law(INFINITE),)
+    # the margin of the lattice charges this rounding
     return (_normal_lattice(shift, up(variance)),)
 
 
@@ -95,6 +94,7 @@ def _normal_lattice(d: int, variance: float) -> Atoms:
     whole = weight.sum()
     unit = d * (1 if d % 2 else 2) / (2 * variance)
     losses = ((2 * x - d) * d) / (2 * variance)
+    # a bound on the mass of P beyond the table, by sub-Gaussian tails: it is a breach
     beyond = float(
         np.exp(-(np.longdouble(x[-1] - d) ** 2) / (2 * np.longdouble(variance)))
     )
@@ -134,7 +134,6 @@ class DiscreteGaussianLoss(Loss):
     variance: Exact
 
     def __init__(self, shift: Any, variance: Any) -> None:
-        """Read the distance of the answers and the variance parameter exactly."""
         steps = arguments.integer(shift=shift, least=0)
         fill(self, shift=steps, variance=positive(variance=variance))
 
@@ -152,7 +151,7 @@ class DiscreteGaussianLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return rho; a discrete Gaussian is not mu-GDP for mu = sqrt(2 rho)."""
+        # not mu-GDP for mu = sqrt(2 rho): on a lattice the curve is worse
         nothing = Fraction(0) if self.shift == 0 else INFINITE
         return Guarantees(nothing, Fraction(0), self.rho, nothing)
 
@@ -173,9 +172,9 @@ def discrete_gaussian_vector(d_in: Sensitivity, variance: Any) -> Loss:
     if whole.l2 is INFINITE or whole.linf is INFINITE:
         return PureDP(INFINITE)
     if whole.l0 == 1:
-        return DiscreteGaussianLoss(_floor(whole.linf), spread)
+        return DiscreteGaussianLoss(floor_exact(whole.linf), spread)
     if whole.linf == 1:
-        return DiscreteGaussianLoss(1, spread) * _floor(whole.l2**2)
+        return DiscreteGaussianLoss(1, spread) * floor_exact(whole.l2**2)
     return ZCDP(whole.l2**2 / (2 * spread))
 
 
@@ -215,25 +214,21 @@ class ContinuousGaussianLaw(AbstractLaw):
         return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
-        """Return erfc(x / sqrt(2 variance)) / 2."""
         return (ball(x) / (2 * ball(self.variance)).sqrt()).erfc() / 2
 
     def chance_above(self, x: Exact) -> arb:
-        """Return P[Z >= x]: a point has no mass."""
         return self.at_least(x)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return sqrt(2 variance) erfc^-1(2 tail)."""
-        if tail == Fraction(1, 2):
+        if tail == Fraction(1, 2):  # exactly 0: a ball around it would end above
             return Fraction(0)
+        # outward: too wide an interval is true, too narrow is not
         return fraction(self._point(tail).upper())
 
     def _lower_quantile(self, p: Fraction) -> Exact:
-        """Return the mirror image of the upper quantile, rounded up."""
         return fraction((-self._point(p)).upper())
 
     def _point(self, tail: Fraction) -> arb:
-        """Enclose the point beyond which the mass is `tail`."""
         return (2 * ball(self.variance)).sqrt() * ball(2 * tail).erfcinv()
 
 
@@ -280,7 +275,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         return up(self.unit)
 
     def log_at_least(self, x: Floats) -> Floats:
-        """Return the logarithm of each of the different tails, as balls."""
         places, back = np.unique(x, return_inverse=True)
         with precision(PRECISION):
             logarithms = [
@@ -293,7 +287,6 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         return self._height(k) / _total(self._sigma_squared, ctx.prec)
 
     def tail(self, k: int) -> arb:
-        """Return P[K >= k] for k >= 1."""
         total = _total(self._sigma_squared, ctx.prec)
         if self._sigma_squared >= _WIDE:
             return self._integral(k) / total
@@ -304,13 +297,11 @@ class DiscreteGaussianLaw(AbstractLatticeLaw):
         return self._sum_from(k) / total
 
     def near_quantile(self, tail: float) -> int:
-        """Take the continuous quantile."""
         with precision(64):
             point = arb(max(2 * min(tail, 0.5), 1e-300)).erfcinv()
         return int(float(point.mid()) * math.sqrt(2) * up(sqrt(self._sigma_squared)))
 
     def _height(self, x: int) -> arb:
-        """Return exp(-x**2 / (2 spread))."""
         return (-(x * x) / (2 * ball(self._sigma_squared))).exp()
 
     def _sum_from(self, k: int) -> arb:
@@ -372,9 +363,7 @@ def _total(spread: Exact, precision: int) -> arb:
     By Poisson summation it equals sqrt(2 pi spread) times the same sum at the dual
     spread 1 / (4 pi**2 spread); whichever converges faster is summed.
     """
-    del (
-        precision
-    )  # a key of the cache: a ball is as wide as the precision it was made at
+    del precision  # a key of the cache: balls are as wide as where they were made
     value = ball(spread)
     wide = spread >= 1
     rate = 2 * arb.pi() ** 2 * value if wide else 1 / (2 * value)
@@ -418,15 +407,13 @@ class GaussianShape(AbstractShape):
     def rise(
         self, start: NDArray[np.float64], rho: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return rho (2 start + rho) / (2 variance)."""
         return rho * (2.0 * start + rho) * (0.5 / up(self.variance))
 
     def exponent(self, distance: arb) -> arb:
-        """Return distance**2 / (2 variance)."""
         return distance * distance / (2 * ball(self.variance))
 
     def slope(self, distance: int) -> arb:
-        """Return the tangent distance / variance: the exponent is convex."""
+        # the exponent is convex: it stays above its tangent
         return distance / ball(self.variance)
 
 
@@ -442,7 +429,6 @@ class GaussianFamily(AbstractFamily):
         return sqrt(self.variance)
 
     def shape(self, exponent: int) -> GaussianShape:
-        """Return the density in blocks of width 2**exponent."""
         return GaussianShape(self.variance / Fraction(4) ** exponent)
 
 
@@ -461,7 +447,6 @@ class GaussianNoise(AbstractNoise):
         return integer_sampler(GaussianFamily(self.variance))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        """Return the sampler on the reals, or on the multiples of 2**grid."""
         return float_sampler(GaussianFamily(self.variance), grid, target)
 
     def law(self, grid: int | None) -> AbstractLaw:
@@ -470,7 +455,6 @@ class GaussianNoise(AbstractNoise):
         return DiscreteGaussianLaw(self.variance, Fraction(2) ** grid)
 
     def tail(self, level: Fraction) -> Tail | None:
-        """Return exp(-(level + x)**2 / (2 variance)) as a function of x."""
         return Tail(level / self.variance, self.variance)
 
 
@@ -507,7 +491,6 @@ class Gaussian(AbstractFloatMechanism):
         granularity: int | None = None,
         values: int | None = None,
     ) -> None:
-        """Read the variance exactly."""
         fill(
             self,
             variance=variance_of(variance, scale),
@@ -533,12 +516,10 @@ class Gaussian(AbstractFloatMechanism):
 
     @property
     def output_measure(self) -> "type[GaussianDP | ZCDP]":
-        """Return Gaussian differential privacy, zero-concentrated on a grid."""
         return GaussianDP if self.granularity is None else ZCDP
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
     def map(self, d_in: Distance) -> "GaussianDP | ZCDP":
@@ -596,7 +577,6 @@ class DiscreteGaussian(AbstractIntegerMechanism):
         scale: Number | None = None,
         dtype: str = "i64",
     ) -> None:
-        """Read the variance exactly."""
         fill(
             self,
             variance=variance_of(variance, scale),
@@ -615,7 +595,6 @@ class DiscreteGaussian(AbstractIntegerMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
     @overload

@@ -1,17 +1,12 @@
-"""Unknown keys shown in rounds; the first few keys by an exact score.
-
-The first few keys by an exact score, chosen one after another.
-
-Each choice is an exponential mechanism among the keys that are left. Where keys are
-not known, an end sign of a public score is among them, and ends the list
-(docs/proofs/first-few.md).
-
-Keys shown in rounds by noisy weights, and the least thresholds within a loss.
+"""Unknown keys shown in rounds by noisy weights; the first few keys by an exact score.
 
 An id adds about 1 / sqrt(s) to each of its s groups, of which it has at most `keys`:
 all together that moves the weights by 1, however many they are. What passed a round is
 taken away, and the ids share their whole weight among the groups that are left: small
 groups of ids with large ones get a second chance (docs/proofs/keys.md).
+
+The first few keys are exponential mechanisms among the keys that are left. Where keys
+are not known, an end sign of a public score ends the list (docs/proofs/first-few.md).
 
 Kernel: mathematics.
 """
@@ -96,7 +91,6 @@ class TopKeys:
     """What all choices together are within."""
 
     def __repr__(self) -> str:
-        """Show how many are chosen, and how far scores err."""
         end = "" if self.end is None else f", down to about {float(self.least):.4g}"
         return f"first {self.scores.most}, chosen (scale {self.scale:.4g}{end})"
 
@@ -272,7 +266,6 @@ class KeyRounds:
     thresholds: tuple[Fraction, ...]
 
     def __repr__(self) -> str:
-        """Show the deviation of the noise on weights, and the threshold, of each."""
         rounds = (
             f"{up(sqrt(variance)):.4g} and {float(threshold):.4g}"
             for variance, threshold in zip(self.variances, self.thresholds, strict=True)
@@ -311,7 +304,6 @@ class KeyRounds:
     def _case(
         self, block: "_Block", columns: tuple[ToldNumbers, ...]
     ) -> tuple[Fraction, Loss]:
-        """Return the chance that an own key is seen, and the loss of the others."""
         hidden = Fraction(1)
         if block.most:
             weight = exact_weight(block.least)
@@ -322,6 +314,7 @@ class KeyRounds:
         share = Fraction(common, self.keys)
         shift = sum((share / variance for variance in self.variances), Fraction(0))
         shift += sum((column.of(common) for column in columns), Fraction(0))
+        # upwards, as a short decimal that float gives back whole
         breach = shortest(up(1 - hidden)) if hidden < 1 else Fraction(0)
         loss = GaussianDP(sqrt(shift)) if shift else PureDP(0)
         return min(breach, Fraction(1)), loss
@@ -356,6 +349,7 @@ def weight_steps(keys: int) -> list[tuple[int, int]]:
     ends = list(range(1, min(keys, _LADDER) + 1))
     while ends[-1] < keys:
         ends.append(min(keys, ends[-1] * 17 // 16 + 1))
+    # downwards: the squares of the weights of an id add up to 1 at most
     return [(end, math.isqrt((1 << 2 * FRACTION_BITS) // end)) for end in ends]
 
 
@@ -376,13 +370,14 @@ def fit_key_rounds(
     """
     target = float(budget.delta * SPARE)
     search = _Search(down(budget.epsilon), target, keys, float(beside), rounds)
+    refusal = InvalidParameter(
+        "budget",
+        budget,
+        "is too small for groups whose keys are unknown",
+        "Ask for a larger budget, or group by a key set.",
+    )
     if (best := search.best()) is None:
-        raise InvalidParameter(
-            "budget",
-            budget,
-            "is too small for groups whose keys are unknown",
-            "Ask for a larger budget, or group by a key set.",
-        )
+        raise refusal
     mu, levels = best
     share = (1 - beside) * shortest(mu) ** 2
     variances = tuple(1 / (share * part) for part in _shares(rounds))
@@ -394,12 +389,7 @@ def fit_key_rounds(
         if budget.admits(candidate.loss(left)):
             return candidate
         factor *= _NUDGE
-    raise InvalidParameter(
-        "budget",
-        budget,
-        "is too small for groups whose keys are unknown",
-        "Ask for a larger budget, or group by a key set.",
-    )
+    raise refusal
 
 
 @lru_cache(maxsize=64)
@@ -428,7 +418,6 @@ def _least_level(variance: Fraction, keys: int, delta: Fraction) -> Fraction:
 
 
 def _shares(rounds: int) -> tuple[Fraction, ...]:
-    """Return how the rounds share what noise may spend."""
     return _SHARES if rounds == len(_SHARES) else (Fraction(1),)
 
 
@@ -439,7 +428,6 @@ class _Search:
     def __init__(
         self, epsilon: float, delta: float, keys: int, beside: float, rounds: int
     ) -> None:
-        """Lay out the cases."""
         self.epsilon, self.delta = epsilon, delta
         self.beside, self.parts = beside, [float(share) for share in _shares(rounds)]
         blocks = _blocks(keys)
@@ -481,7 +469,6 @@ class _Search:
     def _exceeds(
         self, mu: Floats, scales: list[Floats], levels: list[Floats]
     ) -> NDArray[np.bool_]:
-        """Return where delta is beyond what it may be."""
         hidden = np.zeros((len(mu), len(self.own)))
         for scale, level in zip(scales, levels, strict=True):
             hidden += self.own * log_normal_chance((level - self.weight) / scale)
@@ -493,7 +480,6 @@ class _Search:
         return np.asarray(worst > self.delta)
 
     def _largest_mu(self) -> float:
-        """Return the mu at which noise alone has all of delta."""
         low, high = 0.0, 40.0 + 2 * math.sqrt(2 * self.epsilon)
         for _ in range(_SECTIONS):
             mu = np.linspace(low, high, _SECTION + 1)

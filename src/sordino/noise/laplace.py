@@ -1,6 +1,4 @@
-"""Laplace noise: law, sampler, loss, curve, mechanism; Geometric.
-
-Losses of noise, each with its own tight curve beside an exact headline.
+"""Laplace noise and its two-sided geometric twin, each from law to mechanism.
 
 >>> LaplaceLoss("0.1").epsilon, LaplaceLoss("0.1").advantage() < 0.04878
 (Fraction(1, 10), True)
@@ -47,7 +45,7 @@ from sordino.noise.numbers import Metric, integer_domain
 from sordino.noise.sampling.blocks import AbstractFamily, AbstractShape
 from sordino.noise.sampling.floats import AbstractSampler, FloatFormat, float_sampler
 from sordino.noise.sampling.integers import Tail, integer_sampler
-from sordino.noise.sensitivity import Sensitivity, _floor, _whole, _worst
+from sordino.noise.sensitivity import Sensitivity, _whole, _worst
 from sordino.noise.sums import AbstractBlend, LaplaceBlend
 from sordino.noise.sums import Floats as Floats_from_sums
 from sordino.numbers import (
@@ -65,6 +63,7 @@ from sordino.numbers import (
     up,
 )
 from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
 
@@ -75,6 +74,7 @@ def geometric_laws(shift: int, scale: Exact) -> Laws:
         return (response_law(Fraction(0)),)
     if is_revealing(Fraction(shift) / scale):
         return (response_law(INFINITE),)
+    # upwards: less noise only reveals more
     return (GeometricLaw(shift, up(1 / scale)),)
 
 
@@ -91,6 +91,7 @@ class LaplaceLaw(AbstractRangeLaw):
         inside = np.clip(edges, -self.ratio, self.ratio)
         above = np.exp((-self.ratio - inside) / 2) / 2
         below = np.exp((inside - self.ratio) / 2) / 2
+        # strict: an edge at `ratio` has its atom above it
         low, high = edges <= -self.ratio, edges > self.ratio
         p_below = np.where(low, 0.0, np.where(high, 1.0, below))
         q_above = np.where(low, 1.0, np.where(high, 0.0, above))
@@ -112,14 +113,12 @@ class LaplaceCurve(AbstractCurve):
         return End(self.ratio, Fraction(0), self.ratio is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law with atoms at both ends and an exponential between."""
         ratio = up(self.ratio)
         if ratio == 0 or is_revealing(self.ratio):
             return (response_law(self.ratio),)
         return (LaplaceLaw(ratio),)
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return 1 - exp((e - ratio) / 2) below the ratio."""
         ratio = up(self.ratio)
         if math.isinf(ratio):
             return np.ones_like(epsilon)
@@ -127,7 +126,6 @@ class LaplaceCurve(AbstractCurve):
         return -np.expm1(gap) * (1 + ELEMENTARY)
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return ratio + 2 ln(1 - delta)."""
         ratio = up(self.ratio)
         if math.isinf(ratio):
             return np.full_like(delta, math.inf)
@@ -170,7 +168,6 @@ class LaplaceLoss(Loss):
     epsilon: Extended
 
     def __init__(self, epsilon: Any) -> None:
-        """Read the ratio of shift and scale exactly."""
         fill(self, epsilon=distance(epsilon=epsilon))
 
     @property
@@ -185,7 +182,6 @@ class LaplaceLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, its own rho, and the mu of its epsilon."""
         mu = conversion.pure_to_mu(self.epsilon)
         return Guarantees(self.epsilon, Fraction(0), self.rho, mu)
 
@@ -203,7 +199,6 @@ class GeometricLoss(Loss):
     scale: Exact
 
     def __init__(self, shift: Any, scale: Any) -> None:
-        """Read the distance of the answers and the scale of the noise exactly."""
         steps = arguments.integer(shift=shift, least=0)
         fill(self, shift=steps, scale=positive(scale=scale))
 
@@ -219,14 +214,12 @@ class GeometricLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, its own rho, and the mu of its epsilon."""
         rho = conversion.geometric_to_rho(self.shift, self.scale)
         mu = conversion.pure_to_mu(self.epsilon)
         return Guarantees(self.epsilon, Fraction(0), rho, mu)
 
     @cached_property
     def tradeoff(self) -> LawCurve:
-        """Return the curve of losses two steps of 1 / scale apart."""
         source = partial(geometric_laws, self.shift, self.scale)
         return LawCurve(source, self.guarantees.end)
 
@@ -250,8 +243,9 @@ def geometric_vector(d_in: Sensitivity, scale: Any) -> Loss:
     copies, step, rest = _worst(_whole(d_in))
     if step is INFINITE or rest is INFINITE:
         return PureDP(INFINITE)
-    return GeometricLoss(_floor(step), width) * copies + GeometricLoss(
-        _floor(rest), width
+    # floors are safe: integers cannot change by a part of a step
+    return GeometricLoss(floor_exact(step), width) * copies + GeometricLoss(
+        floor_exact(rest), width
     )
 
 
@@ -264,7 +258,6 @@ class ContinuousLaplaceLaw(AbstractLaw):
 
     @cached_property
     def deviation(self) -> float:
-        """Return sqrt(2) scale."""
         return up(self.scale * sqrt(Fraction(2)))
 
     @property
@@ -283,23 +276,20 @@ class ContinuousLaplaceLaw(AbstractLaw):
         return self.blend.log_tail(x, np.array([[self.spread]]))
 
     def at_least(self, x: Exact) -> arb:
-        """Return exp(-x / scale) / 2, or one minus its mirror image."""
         size = abs(x) if isinstance(x, Fraction) else x
         tail = (-ball(size) / ball(self.scale)).exp() / 2
         return tail if x >= 0 else 1 - tail
 
     def chance_above(self, x: Exact) -> arb:
-        """Return P[Z >= x]: a point has no mass."""
         return self.at_least(x)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return -scale log(2 tail)."""
-        if tail == Fraction(1, 2):
+        if tail == Fraction(1, 2):  # exactly 0: a ball around it would end above
             return Fraction(0)
+        # outward: too wide an interval is true, too narrow is not
         return fraction((-ball(self.scale) * ball(2 * tail).log()).upper())
 
     def _lower_quantile(self, p: Fraction) -> Exact:
-        """Return scale log(2 p)."""
         return fraction((ball(self.scale) * ball(2 * p).log()).upper())
 
 
@@ -349,13 +339,12 @@ class DiscreteLaplaceLaw(AbstractLatticeLaw):
         return np.asarray(np.where(steps > 0, beyond, np.log1p(-np.exp(beyond))))
 
     def tail(self, k: int) -> arb:
-        """Return q**k / (1 + q) with q = exp(-unit / scale)."""
         rate = ball(self.unit / self.scale)
         return (-k * rate).exp() / (1 + (-rate).exp())
 
     def near_quantile(self, tail: float) -> int:
-        """Invert the tail in doubles."""
         rate = up(self.unit / self.scale)
+        # a tail may vanish in doubles; a guess is enough
         log_tail = math.log(tail) if tail > 0 else -745.0
         return int(-(log_tail + math.log1p(math.exp(-rate))) / rate)
 
@@ -416,7 +405,6 @@ class LaplaceShape(AbstractShape):
     def rise(
         self, start: NDArray[np.float64], rho: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return rho / scale, wherever the block starts."""
         del start
         return rho * (1.0 / up(self.scale))
 
@@ -424,7 +412,6 @@ class LaplaceShape(AbstractShape):
         return distance / ball(self.scale)
 
     def slope(self, distance: int) -> arb:
-        """Return 1 / scale: the exponent is a straight line."""
         del distance
         return 1 / ball(self.scale)
 
@@ -441,7 +428,6 @@ class LaplaceFamily(AbstractFamily):
         return self.scale
 
     def shape(self, exponent: int) -> LaplaceShape:
-        """Return the density in blocks of width 2**exponent."""
         return LaplaceShape(self.scale / Fraction(2) ** exponent)
 
 
@@ -460,19 +446,16 @@ class LaplaceNoise(AbstractNoise):
         return integer_sampler(LaplaceFamily(self.scale))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        """Return the sampler on the reals, or on the multiples of 2**grid."""
         return float_sampler(LaplaceFamily(self.scale), grid, target)
 
     def law(self, grid: int | None) -> AbstractLaw:
-        """Return the continuous law, or the two-sided geometric one."""
         if grid is None:
             return ContinuousLaplaceLaw(self.scale)
         return DiscreteLaplaceLaw(self.scale, Fraction(2) ** grid)
 
     def tail(self, level: Fraction) -> Tail | None:
-        """Return an exponential tail, the same beyond every level."""
         del level
-        return Tail(Fraction(1) / self.scale, None)
+        return Tail(Fraction(1) / self.scale, None)  # it goes on alike beyond any level
 
 
 @final
@@ -499,7 +482,6 @@ class Geometric(AbstractIntegerMechanism):
     output_measure: ClassVar[type[PureDP]] = PureDP
 
     def __init__(self, scale: Number, *, dtype: str = "i64") -> None:
-        """Read the scale exactly."""
         fill(self, scale=positive(scale=scale), dtype=integer_domain(dtype).dtype)
 
     @classmethod
@@ -509,7 +491,6 @@ class Geometric(AbstractIntegerMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
     @overload
@@ -529,6 +510,8 @@ class Geometric(AbstractIntegerMechanism):
             return geometric_vector(d_in, self.scale)
         change = l1(d_in)
         epsilon = change_ratio(change, self.scale)
+        # only whole shifts have the geometric curve; any other is priced by epsilon
+        # alone
         if isinstance(change, Fraction) and change.denominator == 1 and self.scale:
             return GeometricLoss(change.numerator, self.scale)
         return PureDP(epsilon)
@@ -587,7 +570,6 @@ class Laplace(AbstractFloatMechanism):
         granularity: int | None = None,
         values: int | None = None,
     ) -> None:
-        """Read the scale exactly."""
         fill(
             self,
             scale=positive(scale=scale),
@@ -608,7 +590,6 @@ class Laplace(AbstractFloatMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
     @overload

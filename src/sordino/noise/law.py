@@ -18,6 +18,7 @@ from flint import arb
 
 from sordino.noise.sums import AbstractBlend, Floats, LaplaceBlend
 from sordino.numbers import Exact, ball
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.rounding import precision
 
 PRECISION = 128
@@ -114,20 +115,21 @@ class AbstractLatticeLaw(AbstractLaw):
         """Return a first guess of the least k with P[K > k] <= tail."""
 
     def at_least(self, x: Exact) -> arb:
-        """Return P[Z >= x]: the point itself belongs to the tail."""
         return self._chance_from(_round_up(x / self.unit))
 
     def chance_above(self, x: Exact) -> arb:
-        return self._chance_from(_floor(x / self.unit) + 1)
+        return self._chance_from(floor_exact(x / self.unit) + 1)
 
     def upper_quantile(self, tail: Fraction) -> Exact:
         guess = max(0, self.near_quantile(float(tail)))
+        # of balls a comparison is true only where it is certain: the step is enough
         steps = _least(lambda k: bool(self._chance_from(k + 1) <= ball(tail)), guess)
         return steps * self.unit
 
     def _lower_quantile(self, p: Fraction) -> Exact:
         """Mirror: P[K <= -k] = P[K >= k] >= p holds up to the last such k."""
         guess = max(0, self.near_quantile(float(p)))
+        # where balls do not decide, the quantile nearer to 0: upwards
         steps = _least(lambda k: not self._chance_from(k + 1) >= ball(p), guess)
         return -steps * self.unit
 
@@ -156,18 +158,9 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
     return high
 
 
-def _floor(x: Exact) -> int:
-    if isinstance(x, Fraction):
-        return math.floor(x)
-    root = math.isqrt(math.floor(x**2)) if x.index == 2 else 0
-    while root + 1 <= x:
-        root += 1
-    return root
-
-
 def _round_up(x: Exact) -> int:
     """Return the least integer not below x; a root is irrational."""
-    return math.ceil(x) if isinstance(x, Fraction) else _floor(x) + 1
+    return math.ceil(x) if isinstance(x, Fraction) else floor_exact(x) + 1
 
 
 @final
@@ -181,8 +174,7 @@ class PointMass(AbstractLaw):
 
     @property
     def blend(self) -> AbstractBlend:
-        """Return any: times 0 it adds nothing."""
-        return LaplaceBlend()
+        return LaplaceBlend()  # any will do: its factor is 0
 
     @property
     def spread(self) -> float:
@@ -193,21 +185,16 @@ class PointMass(AbstractLaw):
         return 0.0
 
     def log_at_least(self, x: Floats) -> Floats:
-        """Return 0 up to zero, and no chance beyond."""
         return np.where(x <= 0, 0.0, -np.inf)
 
     def at_least(self, x: Exact) -> arb:
-        """Return 1 up to zero."""
         return arb(int(x <= 0))
 
     def chance_above(self, x: Exact) -> arb:
-        """Return 1 below zero."""
         return arb(int(x < 0))
 
     def upper_quantile(self, tail: Fraction) -> Exact:
-        """Return zero, the only point."""
         return Fraction(0 * tail)
 
     def _lower_quantile(self, p: Fraction) -> Exact:
-        """Return zero, the only point."""
         return Fraction(0 * p)

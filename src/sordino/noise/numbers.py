@@ -96,7 +96,6 @@ def _opened_numpy(value: NDArray[Any]) -> OpenedNumbers:
 
 
 def _opened_arrow(value: Any) -> OpenedNumbers:
-    """Open an Arrow array, chunked or not, that has no nulls."""
     import pyarrow as pa  # noqa: PLC0415 imported already, by whoever made the array
 
     if value.null_count:
@@ -113,7 +112,6 @@ def _opened_arrow(value: Any) -> OpenedNumbers:
 
 
 def _opened_pandas(value: Any) -> OpenedNumbers:
-    """Open a pandas series, keeping its index and name."""
     if value.hasnans:
         raise InvalidData("the series has missing values. Fill or drop them first.")
 
@@ -124,7 +122,6 @@ def _opened_pandas(value: Any) -> OpenedNumbers:
 
 
 def _opened_polars(value: Any) -> OpenedNumbers:
-    """Open a Polars series, keeping its name."""
     if value.null_count():
         raise InvalidData("the series has nulls. Fill or drop them first.")
     return OpenedNumbers(
@@ -154,13 +151,13 @@ def exact_float(value: Any) -> float:
     except OverflowError:
         raise _not_exact() from None
     exact = int(value) if isinstance(value, (int, np.integer)) else value
+    # rounding before the noise would move answers apart by more than d_in
     if exact != double and not math.isnan(double):
         raise _not_exact()
     return double
 
 
 def _not_exact() -> InvalidData:
-    """Return the refusal of a number that no double equals."""
     return InvalidData(
         "a value is too long for a float. Use an integer mechanism such as Geometric."
     )
@@ -333,6 +330,7 @@ class IntegerCarrier(AbstractCarrier):
         least, most = self.domain.bounds
         if not least <= value <= most:
             raise self._outside()
+        # the exact sum is clamped: what it is clamped to costs nothing
         answer = min(max(self.sampler.add_to_one(int(value), bits), least), most)
         return answer if type(value) is int else self.domain.numpy.type(answer)
 
@@ -342,11 +340,11 @@ class IntegerCarrier(AbstractCarrier):
     def select(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
-        """Return the integers that pass; sums saturate after the comparison."""
         signed = self._to_signed(values)
         rows = _present(values)
         present = signed if rows is None else signed[rows]
         if self.domain.dtype == "u64":
+            # values of u64 are shifted, and the level with them
             threshold = replace(threshold, level=threshold.level - (1 << 63))
         compared = self.sampler.compare(present, threshold, bits)
         places = np.flatnonzero(compared.reached)
@@ -416,7 +414,6 @@ class FloatCarrier(AbstractCarrier):
     def select(
         self, values: NDArray[Any], threshold: Threshold, bits: BitSource
     ) -> Passing:
-        """Return the numbers that pass; sums are rounded after the comparison."""
         numbers = _finite(values)
         rows = _present(numbers)
         present = numbers if rows is None else numbers[rows]
@@ -453,7 +450,6 @@ def _on_grid(values: NDArray[np.float64], grid: int) -> NDArray[np.float64]:
 
 
 def _finite(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers as the doubles they equal, none of them NaN or infinite."""
     numbers = _as_floats(values)
     if not np.isfinite(numbers).all():
         raise _not_finite()

@@ -176,6 +176,7 @@ class Quantiles(AbstractMechanism):
         as well. Bins may differ in weight.
         """
         candidates = EvenWeights(bins.size) if weights is None else weights
+        # positions count weights times parts, within int64
         parts = max(min(self.parts, MOST_BINS // candidates.total), 1)
         answers = np.empty((bins.groups, len(self.probabilities)), np.int64)
         first = 0
@@ -199,13 +200,11 @@ class _Recursion:
     bits: BitSource
 
     def run(self) -> None:
-        """Choose every quantile."""
         self._choose(0, len(self.quantiles.probabilities), *self.layout.outer())
 
     def _choose(
         self, first: int, last: int, low: QuantileCut, high: QuantileCut
     ) -> None:
-        """Choose the quantiles from `first` up to `last`, which lie between two."""
         if first == last:
             return
         middle = (first + last) // 2
@@ -217,7 +216,6 @@ class _Recursion:
     def _choose_cut(
         self, probability: Fraction, low: QuantileCut, high: QuantileCut
     ) -> QuantileCut:
-        """Choose the candidates of one quantile, in the slice between two cuts."""
         share = (probability - low.probability) / (high.probability - low.probability)
         rate = self._rate(share)
         pieces = Pieces.of(self.layout, low, high, share).stretch(rate)

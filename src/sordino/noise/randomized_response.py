@@ -72,7 +72,6 @@ class RandomizedResponseLoss(Loss):
     categories: int
 
     def __init__(self, epsilon: Any, categories: Any = 2) -> None:
-        """Read the parameters exactly."""
         fill(
             self,
             epsilon=distance(epsilon=epsilon),
@@ -90,18 +89,16 @@ class RandomizedResponseLoss(Loss):
 
     @property
     def guarantees(self) -> Guarantees:
-        """Return epsilon, and the rho and mu that it implies."""
         return pure_guarantees(self.epsilon, Fraction(0))
 
     @cached_property
     def tradeoff(self) -> LawCurve:
-        """Return the curve of the truth, of the other's truth, and of the rest."""
         source = partial(category_laws, self.epsilon, self.categories)
         return LawCurve(source, self.guarantees.end)
 
 
 _WORD = 64
-_MOST_CATEGORIES = 1 << 62
+_MOST_CATEGORIES = 1 << 62  # a category and an offset add up within int64
 
 
 @final
@@ -132,7 +129,6 @@ class RandomizedResponse(AbstractMechanism):
     output_measure: ClassVar[type[PureDP]] = PureDP
 
     def __init__(self, epsilon: Number, categories: int = 2) -> None:
-        """Read the parameters exactly."""
         count = arguments.integer(categories=categories, least=2, most=_MOST_CATEGORIES)
         fill(self, epsilon=positive(epsilon=epsilon), categories=count)
 
@@ -163,7 +159,6 @@ class RandomizedResponse(AbstractMechanism):
     def __call__(self, value: Kind) -> Kind: ...
 
     def __call__(self, value: Any) -> Any:
-        """Return an answer for each value: it has the type of the question."""
         if is_number(value):
             answer = self._answer(np.array([value]), Bits())[0]
             return int(answer) if isinstance(value, int) else answer
@@ -178,6 +173,7 @@ class RandomizedResponse(AbstractMechanism):
         answers = self._check_categories(values)
         lied = np.flatnonzero(~self._truthful(answers.size, bits))
         others = np.full(lied.size, self.categories - 1, np.int64)
+        # an offset of at least 1: no lie is the truth, and all are alike
         answers[lied] += 1 + uniform_below(others, bits)
         answers[answers >= self.categories] -= self.categories
         fits = self.categories - 1 <= np.iinfo(values.dtype).max

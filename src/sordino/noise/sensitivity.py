@@ -1,20 +1,14 @@
-"""How far two exact answers can lie apart; the worst change within it.
-
-How far two exact answers can lie apart when one privacy unit changes.
+"""How far two exact answers can lie apart when one privacy unit changes.
 
 >>> Sensitivity(l0=3, linf=1)
 Sensitivity(l0=3, l1=Fraction(3, 1), l2=sqrt(3), linf=Fraction(1, 1))
 
-Losses of noise on several numbers at once, by their worst change.
-
 For Laplace and geometric noise the change (linf, ..., linf, rest) is the worst of all
-with the given bounds, for every epsilon at once (docs/proofs/losses.md, section 5). An
-answer may change in at most `l0` numbers, each by `linf`, and by `l1` in all.
+with the given bounds, for every epsilon at once (docs/proofs/losses.md, section 5).
 
 Kernel: mathematics.
 """
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -28,10 +22,10 @@ from sordino.numbers import (
     arguments,
     distance,
     down,
-    floor_log2,
     product,
     root,
 )
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 
 
@@ -56,7 +50,6 @@ class Sensitivity:
     def __init__(
         self, *, l0: Any = None, l1: Any = None, l2: Any = None, linf: Any = None
     ) -> None:
-        """Read the given bounds exactly and tighten them."""
         if l0 is l1 is l2 is linf is None:
             raise InvalidParameter(
                 "l1",
@@ -68,6 +61,7 @@ class Sensitivity:
         whole = INFINITE if l1 is None else distance(l1=l1)
         length = INFINITE if l2 is None else distance(l2=l2)
         largest = INFINITE if linf is None else distance(linf=linf)
+        # one bound of 0 says that nothing changes
         if 0 in (count, whole, length, largest):
             count, whole, length, largest = 0, Fraction(0), Fraction(0), Fraction(0)
         many = INFINITE if count is INFINITE else Fraction(count)
@@ -98,12 +92,12 @@ class Sensitivity:
 
 
 def _worst(d_in: Sensitivity) -> tuple[int, Extended, Extended]:
-    """Return how many numbers change most, by how much, and the rest for one more."""
+    """Split an l1 change into copies of size linf and one remainder."""
     if d_in.linf is INFINITE or d_in.linf == 0:
         return 0, d_in.linf, d_in.l1
     if d_in.l1 is INFINITE:
         return 0, d_in.linf, INFINITE
-    full = _floor(d_in.l1 / d_in.linf)
+    full = floor_exact(d_in.l1 / d_in.linf)
     if full >= d_in.l0:  # l0 binds first: as many as may change, each by the most
         return int(d_in.l0), d_in.linf, Fraction(0)
     rest = _difference(d_in.l1, d_in.linf * Fraction(full))
@@ -117,22 +111,8 @@ def _whole(d_in: Sensitivity) -> Sensitivity:
         "l2": d_in.l2,
     }
     for name, value in (("l1", d_in.l1), ("linf", d_in.linf)):
-        sizes[name] = value if value is INFINITE else _floor(value)
+        sizes[name] = value if value is INFINITE else floor_exact(value)
     return Sensitivity(**sizes)
-
-
-def _floor(value: Exact) -> int:
-    """Return the greatest integer that is not above a number."""
-    if isinstance(value, Fraction):
-        return math.floor(value)
-    if value < 1:
-        return 0
-    # a root lies within a factor of two of a power of two: halve the interval
-    low, high = 1 << floor_log2(value), 2 << floor_log2(value)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if value >= middle else (low, middle)
-    return low
 
 
 def _difference(whole: Exact, part: Exact) -> Exact:

@@ -1,18 +1,12 @@
-"""Sums of independent noises.
+"""Sums of independent noises of one kind, each times a factor, in doubles.
 
-Sums of many Laplace noises of one scale: how far they go.
-
-A sum of n standard ones is G - G', each a sum of n exponentials. Given G' = g the tail
-of G at x + g is that of a Poisson law, which averages over g to terms that are all
-positive, so nothing cancels (docs/proofs/over-time.md, lemma 2).
-
-Sums of independent noises of one kind, each times a factor, in doubles.
-
-The noises have the scales `sizes`: an array whose first axis runs over the noises, the
-others over cases. For Laplace noise with different scales u_j the tail of the sum is
-twice the sum of w_j exp(-x / u_j) / 2, w_j the product of u_j**2 / (u_j**2 - u_i**2)
-over the others; scales that are nearly equal are moved apart upwards, which makes the
-tail larger, never smaller (docs/proofs/intervals.md, lemma 1).
+`sizes` holds the scales: its first axis runs over the noises, the others over cases.
+A sum of n equal Laplace noises is G - G', each a sum of n exponentials; its tail is an
+average of Poisson tails, all positive, so nothing cancels (docs/proofs/over-time.md,
+lemma 2). With different scales u_j the tail is twice the sum of w_j exp(-x / u_j) / 2,
+w_j the product of u_j**2 / (u_j**2 - u_i**2) over the others; scales that are nearly
+equal are moved apart upwards, which only makes the tail larger (docs/proofs/
+intervals.md, lemma 1).
 
 >>> blend = LaplaceBlend()
 >>> one, two = np.array([[1.0]]), np.array([[1.0], [1.0]])
@@ -37,6 +31,7 @@ from sordino.numbers.rounding import precision
 Floats: TypeAlias = NDArray[np.float64]
 
 _STEPS: Final = 60
+"""Bisections of a reach: as many as a double has digits."""
 _OUTWARD: Final = 1 + 1e-9
 """Far more than doubles err in positive terms."""
 
@@ -48,6 +43,7 @@ def reach_of_equal(number: int, alpha: float) -> float:
     >>> round(reach_of_equal(1, 0.05), 6) == round(-math.log(0.05), 6)
     True
     """
+    # each noise stays within log(number / alpha), but for alpha in all
     low, high = 0.0, number * math.log(number / alpha) + 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -57,7 +53,6 @@ def reach_of_equal(number: int, alpha: float) -> float:
 
 
 def _half_tail(number: int, x: float) -> float:
-    """Return P[sum > x] for x >= 0."""
     places = np.arange(number)
     logarithms = places * math.log(x) - x - _log_factorials(number)
     within = np.cumsum(np.exp(logarithms))[::-1]
@@ -88,7 +83,6 @@ _FAINT: Final = 1e-3
 """A scale that is less than this share of the greatest is taken for it."""
 _FEW: Final = 4
 """Terms of unequal scales cancel the more, the more of them there are."""
-"""Bisections of a reach: as many as a double has digits."""
 _BLENDS_OUTWARD: Final = 1 + 2.0**-30
 _DIGITS: Final = 64
 _LEAST: Final = 2.0**-1000
@@ -119,7 +113,6 @@ class LaplaceBlend(AbstractBlend):
     """Laplace noises: standard ones have density exp(-|x|) / 2."""
 
     def reach(self, sizes: Floats, alpha: float) -> Floats:
-        """Bisect the tail, and take the outer end."""
         greatest = np.abs(sizes).max(axis=0)
         if alpha <= 0:
             return np.where(greatest > 0, np.inf, 0.0)
@@ -136,14 +129,13 @@ class LaplaceBlend(AbstractBlend):
             half = reduce(np.add, weights * np.exp(-middle / scales))
             inside = 2 * half >= alpha
             low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+        # the upper end: too wide an interval is true, too narrow is not
         return np.asarray(high * _BLENDS_OUTWARD)
 
     def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
-        """Compare the tail with alpha."""
         return 2 * self._half(np.abs(x), sizes) >= alpha
 
     def log_tail(self, x: Floats, sizes: Floats) -> Floats:
-        """Return the logarithm of the half tail, or of what it leaves."""
         half = np.minimum(self._half(np.abs(x), sizes), 0.5)
         with np.errstate(divide="ignore"):
             return np.where(x > 0, np.log(half), np.log1p(-half))
@@ -168,7 +160,6 @@ class GaussianBlend(AbstractBlend):
         return np.asarray(spread * _normal_reach(alpha) * _BLENDS_OUTWARD)
 
     def contains(self, x: Floats, sizes: Floats, alpha: float) -> NDArray[np.bool_]:
-        """Compare with the reach."""
         return np.asarray(np.abs(x) <= self.reach(sizes, alpha))
 
     def log_tail(self, x: Floats, sizes: Floats) -> Floats:
@@ -177,7 +168,6 @@ class GaussianBlend(AbstractBlend):
 
 
 def _terms(sizes: Floats) -> tuple[Floats, Floats]:
-    """Return the scales, and the factors of their exponentials in the half tail."""
     scales = _distinct(np.abs(np.asarray(sizes, np.float64)))
     squares = (scales / scales[-1]) ** 2
     weights = np.full_like(scales, 0.5)

@@ -1,9 +1,7 @@
-"""Read one argument by name, or refuse it by that name.
+"""Numbers as they were written: each reader takes one named argument, or refuses it.
 
-Numbers as they were written: each reader takes one parameter by name, or refuses it.
-
-Text and decimals say what they are, and a float stands for its shortest decimal, the
-one that Python prints.
+Text and decimals say what they are; a float stands for its shortest decimal, the one
+that Python prints.
 
 >>> exact(scale="0.1"), exact(scale=0.1), exact(scale="sqrt(2)/3")
 (Fraction(1, 10), Fraction(1, 10), sqrt(2/9))
@@ -162,8 +160,8 @@ def probability(**argument: Any) -> Fraction:
 
 
 def _read(name: str, raw: Any) -> Extended:
-    """Return the exact value of a number as it was written, or infinity."""
     match raw:
+        # first: a bool is an int, a timedelta64 an np.number
         case bool() | np.bool_() | np.timedelta64():
             kind = type(raw).__name__
             problem = f"must be a number, not a {kind}"
@@ -187,7 +185,9 @@ def _read(name: str, raw: Any) -> Extended:
 
 def _shortest(name: str, raw: "float | np.floating[Any]") -> "Fraction | Infinity":
     if isinstance(raw, float):
+        # np.float64 has a repr of its own
         return _keep_decimal(name, raw, Decimal(float.__repr__(raw)))
+    # np.float32(0.1) is a tenth; as a double it would be 0.10000000149
     return _keep_decimal(name, raw, Decimal(np.format_float_scientific(raw)))
 
 
@@ -199,7 +199,7 @@ def _keep_decimal(name: str, raw: object, decimal: Decimal) -> "Fraction | Infin
         if decimal < 0:
             raise InvalidParameter(name, raw, "must not be negative infinity", FORMS)
         return INFINITE
-    if abs(decimal.adjusted()) > _LONGEST:
+    if abs(decimal.adjusted()) > _LONGEST:  # before Fraction writes it out in full
         raise InvalidParameter(name, raw, "must have at most about 4000 digits", FORMS)
     value = Fraction(decimal)
     _printable(name, raw, value)
@@ -207,7 +207,6 @@ def _keep_decimal(name: str, raw: object, decimal: Decimal) -> "Fraction | Infin
 
 
 def _printable(name: str, raw: object, value: Exact) -> None:
-    """Refuse a number of more digits than Python prints."""
     rational = value.radicand if isinstance(value, Radical) else value
     if max(abs(rational.numerator), rational.denominator).bit_length() > _LARGEST_BITS:
         raise InvalidParameter(name, raw, "must have at most about 4000 digits", FORMS)
@@ -216,6 +215,7 @@ def _printable(name: str, raw: object, value: Exact) -> None:
 def _parse(name: str, text: str) -> Exact:
     """Read a product of decimals and square roots such as "2*sqrt(3)/7"."""
     body = text.strip(" ")
+    # before it is parsed: "1e999999999" would fill the memory
     if len(body) > _LONGEST or not _TEXT.fullmatch(body):
         raise InvalidParameter(
             name, text, "must be a number that can be read exactly", FORMS
@@ -226,7 +226,7 @@ def _parse(name: str, text: str) -> Exact:
         if operator == "/" and factor == 0:
             raise InvalidParameter(name, text, "must not divide by zero", FORMS)
         size = size / factor if operator == "/" else size * factor
-        _printable(name, text, size)
+        _printable(name, text, size)  # at each factor: a product grows with every one
     if not body.startswith("-"):
         return size
     if isinstance(size, Radical):
@@ -235,7 +235,6 @@ def _parse(name: str, text: str) -> Exact:
 
 
 def _root_of(name: str, raw: str, ratio: str) -> Exact:
-    """Read the "2" of "sqrt(2)", or the "2/3"."""
     above, _, below = ratio.partition("/")
     denominator = Fraction(below or 1)
     if denominator == 0:

@@ -55,15 +55,14 @@ def as_numpy(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
 
 
 def _arrow_of(values: NDArray[Any], there: NDArray[np.bool_] | None) -> "pa.Array":
-    """Return numbers, and which of them are there, as buffers."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     kind = pa.from_numpy_dtype(values.dtype)
+    # a buffer has no strides
     cells = _bits(values) if kind == pa.bool_() else np.ascontiguousarray(values)
     mask = None if there is None else pa.py_buffer(_bits(there))
     return pa.Array.from_buffers(kind, values.size, [mask, pa.py_buffer(cells)])
 
 
 def _bits(truths: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """Return truths, eight to a byte."""
     return np.packbits(truths, bitorder="little")

@@ -19,7 +19,7 @@ from sordino.numbers import arguments
 
 _MONTHS: Final = 12
 _IN_QUARTER: Final = 3
-_LAST_YEAR: Final = 9998
+LAST_YEAR: Final = 9998
 """After the year 9999 there are no dates, and each period needs a next one."""
 
 
@@ -49,7 +49,8 @@ Try '2026-11'.
             day = self._start(text)
         except ValueError:
             raise self._refusal(name) from None
-        if self.name_of(day) != text or day.year > _LAST_YEAR:
+        # one name for each period: Python reads "20261122" as well
+        if self.name_of(day) != text or day.year > LAST_YEAR:
             raise self._refusal(name)
         return day
 
@@ -82,7 +83,6 @@ Try '2026-11'.
 
 
 def _week_name(day: date) -> str:
-    """Return the week of ISO 8601."""
     year, week, _ = day.isocalendar()
     return f"{year:04}-W{week:02}"
 

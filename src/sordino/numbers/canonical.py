@@ -93,9 +93,10 @@ def canonical_text(
     try:
         written = json.dumps(
             words,
-            sort_keys=True,
+            sort_keys=True,  # one text for one request, however it was written
             separators=(",", ":"),
             ensure_ascii=False,
+            # NaN is no JSON: other readers of a ledger would refuse it
             allow_nan=False,
             default=wordless,
         )
@@ -120,6 +121,7 @@ def matches_fingerprint(written: str, fingerprint: str) -> bool:
     try:
         read = json.loads(written)
         verb, arguments = read
+        # by type: True equals 1
         named = isinstance(verb, str) and type(arguments["form"]) is int
         return (
             named and canonical_text(read) == written and digest(written) == fingerprint

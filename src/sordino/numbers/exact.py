@@ -37,22 +37,18 @@ class Radical:
         fill(self, radicand=radicand, index=index)
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Refuse to change."""
         raise AttributeError(f"a Radical is frozen: cannot set {name}")
 
     def __repr__(self) -> str:
-        """Show as a root."""
         text = str(self.radicand)
         for _ in range(self.index.bit_length() - 1):
             text = f"sqrt({text})"
         return text
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as its two fields."""
         return Radical, (self.radicand, self.index)
 
     def __hash__(self) -> int:
-        """Agree with equality."""
         return hash((self.radicand, self.index))
 
     def __eq__(self, other: object) -> bool:
@@ -76,7 +72,6 @@ class Radical:
         return NotImplemented
 
     def __mul__(self, other: object) -> "Exact":
-        """Multiply under the longer root."""
         if isinstance(other, (Rational, Radical)):
             return _rooted_product(self, other, 1)
         return NotImplemented
@@ -84,19 +79,16 @@ class Radical:
     __rmul__ = __mul__
 
     def __truediv__(self, other: object) -> "Exact":
-        """Divide under the longer root."""
         if isinstance(other, (Rational, Radical)):
             return _rooted_product(self, other, -1)
         return NotImplemented
 
     def __rtruediv__(self, other: object) -> "Exact":
-        """Divide a rational by this root."""
         if isinstance(other, Rational):
             return as_fraction(other) * self**-1
         return NotImplemented
 
     def __pow__(self, exponent: int) -> "Exact":
-        """Raise to an integer power."""
         return _root(self.radicand**exponent, self.index)
 
     def __float__(self) -> float:
@@ -128,9 +120,24 @@ def sqrt(value: "Exact") -> Exact:
     return _root(value, 2)
 
 
+def floor_exact(value: "Exact") -> int:
+    """Return the greatest integer not above a number.
+
+    >>> floor_exact(Fraction(-1, 2)), floor_exact(sqrt(Fraction(8)))
+    (-1, 2)
+    """
+    if isinstance(value, Fraction):
+        return math.floor(value)
+    count, index = math.floor(value.radicand), value.index
+    while index > 1:  # the floor of a root is that of the root of the floor
+        count, index = math.isqrt(count), index // 2
+    return count
+
+
 def _root(radicand: Fraction, index: int) -> Exact:
     while index > 1:
         above, below = math.isqrt(radicand.numerator), math.isqrt(radicand.denominator)
+        # isqrt rounds down: only perfect squares come back whole
         if above**2 != radicand.numerator or below**2 != radicand.denominator:
             return Radical(radicand, index)
         radicand, index = Fraction(above, below), index // 2

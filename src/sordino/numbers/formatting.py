@@ -157,13 +157,12 @@ def _exponent(size: float) -> int:
 
 
 def _decimal(value: float) -> Decimal:
-    return Decimal(repr(float(value)))
+    return Decimal(repr(float(value)))  # Decimal(0.1) would show 55 digits
 
 
 def _round_by_error(
     value: float, sd: float | None, rounding: str, place: int | None = None
 ) -> str:
-    """Return a number rounded as its deviation allows, unless the place is given."""
     text = _round_to_place(
         value, _place(value, sd) if place is None else place, rounding
     )
@@ -173,11 +172,11 @@ def _round_by_error(
 
 
 def _round_to_place(value: float, place: int, rounding: str) -> str:
-    """Return a number rounded to a power of ten, with separators or an exponent."""
     if isinstance(value, int):
         return f"{value:,}"
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else f"{value:g}"
+    # a double knows no digit further down
     place = max(place, _exponent(value) - _DOUBLE) if value else place
     with decimals(_PRECISION):
         rounded = _decimal(value).quantize(Decimal((0, (1,), place)), rounding)

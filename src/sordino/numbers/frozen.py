@@ -1,6 +1,4 @@
-"""Fill the fields of a frozen value once; what completion hides.
-
-Fields of frozen values: set once, from what a reader of arguments made of them.
+"""Fields of frozen values, set once by the readers of arguments; hidden names.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True, init=False)
@@ -58,11 +56,9 @@ def hides(*names: str) -> Callable[[Kind], Kind]:
     """
 
     def offered(self: object) -> Iterable[str]:
-        """List what is for users."""
         return [name for name in object.__dir__(self) if name not in names]
 
     def decorated(kind: Kind) -> Kind:
-        """Give a class this list."""
         kind.__dir__ = offered  # type: ignore[assignment]
         return kind
 

@@ -47,8 +47,6 @@ _BLOCK: Final = 8192
 
 
 def _by_blocks(function: Callable[[Doubles], Doubles]) -> Callable[[Doubles], Doubles]:
-    """Let a function see few numbers at a time, which is faster for many."""
-
     @wraps(function)
     def blocked(values: Doubles) -> Doubles:
         if values.size <= _BLOCK:
@@ -111,10 +109,10 @@ def normal_quantile_of(chance: Doubles) -> Doubles:
     [-inf, 1.959964]
     """
     with np.errstate(divide="ignore"):
-        log = np.log(np.minimum(chance, 1 - chance))
+        log = np.log(np.minimum(chance, 1 - chance))  # the lesser tail keeps its digits
     root = np.sqrt(np.minimum(-2 * log, _VANISHED**2))
     z = root - _value(_GUESS_ABOVE, root) / _value(_GUESS_BENEATH, root)
-    z = np.maximum(z, 0.0)
+    z = np.maximum(z, 0.0)  # the quotient M is given for x >= 0 alone
     tail = scaled_normal_tail(z)
     hazard = _DENSITY / tail
     with np.errstate(invalid="ignore"):
@@ -125,7 +123,6 @@ def normal_quantile_of(chance: Doubles) -> Doubles:
 
 
 def _value(coefficients: tuple[float, ...], x: Doubles) -> Doubles:
-    """Return the value of a polynomial, by Horner's rule."""
     first, second, *rest = coefficients
     value = first * x
     value += second

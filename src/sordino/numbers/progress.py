@@ -1,6 +1,6 @@
-"""The line on stderr that says what takes long.
+"""A line on stderr that says what takes long, in terminals and in notebooks.
 
-It is written over while work goes on, and wiped away at its end. No library draws it: a
+It is overwritten while work goes on, and wiped at the end. No library draws it: a
 widget needs a package that the kernel of a notebook may not have.
 """
 
@@ -33,7 +33,6 @@ class Line:
     """
 
     def __init__(self) -> None:
-        """Show nothing yet."""
         self._width = 0
 
     def say(self, text: str) -> None:

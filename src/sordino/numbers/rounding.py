@@ -1,18 +1,11 @@
-"""The only conversions to float, each named for its direction; infinity; numerals.
+"""The only conversions to float, each named for its direction; balls; infinity.
 
-The working precision of balls and of decimals: ours alone, and given back.
+python-flint has one working precision for the whole process. Ours is set and restored
+under a lock, so no result depends on what other code has set; balls are enclosures at
+any precision. The context of decimals belongs to a thread.
 
-python-flint has one precision for the whole process. Ours is set and restored under a
-lock, so that no two of our threads mix theirs up, and what we compute never depends on
-the precision that was found. Balls are enclosures at any precision. The context
-of decimals is of a thread; how it rounds and what it traps are ours, too.
-
->>> from sordino.numbers.exact import sqrt
 >>> up(Fraction(1, 3)) > Fraction(1, 3) > down(Fraction(1, 3))
 True
-
-Infinity by name, and arithmetic that knows it.
-
 >>> total(Fraction(1, 10), INFINITE), product(Fraction(0), INFINITE)
 (inf, Fraction(0, 1))
 
@@ -160,6 +153,7 @@ def rounded_up(value: "Exact") -> Fraction:
     (Fraction(33333333333333337, 100000000000000000), Fraction(1, 10))
     """
     near = down(value)
+    # a decimal may lie below its double: compare what will be read
     while shortest(near) < value:
         near = math.nextafter(near, math.inf)
     return shortest(near)
@@ -190,7 +184,9 @@ def _round(value: "Exact | float | arb", towards: Literal[1, -1]) -> float:
     except OverflowError:
         nearest = math.inf if value > 0 else -math.inf
     if math.isinf(nearest):
+        # down from beyond the doubles is the largest double, never infinity
         return nearest if nearest * towards > 0 else math.nextafter(nearest, 0.0)
+    # Python's quotient is correctly rounded, so one step is enough
     error = (Fraction(nearest) - value) * towards
     return nearest if error >= 0 else math.nextafter(nearest, math.inf * towards)
 
@@ -209,7 +205,7 @@ def _directed_root(value: Radical, towards: Literal[1, -1]) -> float:
 
 
 def _directed_ball(value: arb, towards: Literal[1, -1]) -> float:
-    if not value.is_finite():
+    if not value.is_finite():  # nothing is known: the end that bounds everything
         return math.inf * towards
     with precision(_END_BITS):
         end = value.upper() if towards > 0 else value.lower()
@@ -323,7 +319,6 @@ def number_text(value: object) -> str:
 
 
 def _long(value: Exact) -> str:
-    """Return a value too long to write out, to ten digits."""
     if isinstance(value, Fraction):
         with decimals(10):
             return f"'~{Decimal(value.numerator) / Decimal(value.denominator)}'"

@@ -13,7 +13,6 @@ class _Office:
     """What the office makes of a value, loaded when it is asked for."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return the function or class of the office that a room asks for by name."""
         views = import_module("sordino.office.views").VIEWS
         if name not in views:
             raise AttributeError(name)

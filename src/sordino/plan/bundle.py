@@ -173,7 +173,7 @@ def _priced_by(plan: Plan) -> Hashable:
 
 
 def _without_keys(value: Any, places: Mapping[Hashable, int]) -> Hashable:
-    """Return what makes a value equal to others, with places instead of keys.
+    """Value in a form that equals those of alike plans: places instead of keys.
 
     A value that is not equal by its fields is taken whole.
     """
@@ -275,7 +275,7 @@ def _each(
     weights: RequestWeights,
     gain: float = 1.0,
 ) -> dict[str, Purchase]:
-    """Return what its share of the budget buys for each request.
+    """Purchase of each request with its share of the budget.
 
     What is found for one request serves all that are priced alike.
     """

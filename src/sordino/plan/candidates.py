@@ -376,7 +376,7 @@ class _Frame:
         measured: list[AbstractPresence],
         needed: Mapping[Hashable, AbstractMeasurement],
     ) -> list[Answered]:
-        """Return what noise moves: the columns, and which groups show.
+        """Estimators that noise moves: those of the columns, and of which groups show.
 
         Where a column counts what shows them, that weighs as much as all columns, and
         where keys have a weight of their own, that much.

@@ -73,6 +73,7 @@ def _by_row(count: Counted, setting: Setting) -> Counted:
     if setting.spread is None:
         return count
     measurement, rows = count.measurement, setting.spread.rows
+    # a part is charged by the row: rows one after another may each move the count
     change = scale_change(measurement.change, rows, rows)
     return replace(count, measurement=replace(measurement, change=change))
 
@@ -125,6 +126,7 @@ def _clamp_counts(
     For any two databases they differ by at most as many rows as one unit holds. Outside
     of bounds that are known of a column there is none.
     """
+    # of all rows together: a count by group would tell which groups exist
     whole = replace(setting, by=())
     for aggregation in request.questions:
         if aggregation.clamp is not None and not aggregation.lacks_bounds:
@@ -200,6 +202,7 @@ class Plan:
         one row there no less than one with all of its rows.
         """
         spread = self.relation.spread
+        # else one row in the part would be told as much of as all rows of its unit
         if spread is None or self.is_by_row:
             return budget
         return budget.times(Fraction(1, spread.rows))
@@ -216,6 +219,7 @@ class Plan:
         """Return the question about groups whose keys were shown, if there is one."""
         if not self.estimators:
             return None
+        # groups that were not chosen stay hidden
         keyset = None if self.request.few is not None else self.request.keyset
         groups = public_groups(shown, keyset, self.request.by)
         return self._question(groups)
@@ -243,6 +247,7 @@ class Plan:
             self.question,
             *self.choice_questions.values(),
             *self.coverage_questions,
+            # what a later round reads is paid for now: nobody can be asked again then
             *self.later_questions,
         )
         return tuple(question.rows for question in questions)

@@ -119,7 +119,7 @@ class Price:
         return shown
 
     def _remarks(self) -> list[str]:
-        """Return what else is known beforehand: coverage, threshold, weight, gain."""
+        """Further public facts of a price: coverage, threshold, weight, gain."""
         lines = list(rank_lines(self._purchase))
         if self.blocks:
             lines.append(touched_text(self.blocks, headline(self.loss, self.budget)))

@@ -104,6 +104,7 @@ class Purchase:
         """Return the noise of the measurements that are not selected by."""
         plan = self.plan
         return {
+            # exact shares that add up to 1: no part of the budget is bought twice
             key: measurement.mechanism(self.joint.times(plan.shares[key]))
             for key, measurement in plan.measurements.items()
             if plan.presence is None or key != plan.presence.key
@@ -322,8 +323,10 @@ def _best_within(options: list[Purchase]) -> Purchase:
     """
     for _ in range(_TRIES):
         best = min(options, key=lambda purchase: purchase.score)
+        # asked of the very loss that is charged, not of the closed form that found it
         if best.is_within:
             return best
+        # less to spend is more noise: it can only become cheaper
         options[options.index(best)] = replace(best, joint=best.joint.times(_LESS))
     raise InvalidParameter(
         "budget",
@@ -336,6 +339,7 @@ def _best_within(options: list[Purchase]) -> Purchase:
 def purchase_of(plan: Plan, budget: Budget) -> Purchase | None:
     """Mechanisms that a budget buys for a plan; None: its noise cannot serve."""
     allowance = plan.spendable(budget).allowance(plan.family)
+    # without a delta no threshold hides that a group is new
     if allowance is None or (plan.hides_keys and allowance.delta == 0):
         return None
     if plan.scores is not None:
@@ -400,7 +404,7 @@ def _gaussian(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | No
 
 
 def _buy_mixture(plan: Plan, budget: Budget, allowance: Allowance) -> Purchase | None:
-    """Return what (epsilon, delta) buys: choices have their shares of epsilon.
+    """Purchase under (epsilon, delta): choices have their shares of epsilon.
 
     Gaussian noise has delta and the rest of epsilon, if anything is to have noise.
     """

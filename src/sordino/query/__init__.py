@@ -4,9 +4,9 @@
   does to the rows, and to what one privacy unit can hold of them
 - `request`: a query ready to be priced, in words that last; `functions`: words of
   Python
-- `nodes`, `node_rules`: the rows as a tree that engines read, and the rules of each
-  node
-- `dropped_rows`, `blocks_read`: where rows are left out; which blocks a plan reads
+- `nodes`, `node_rules`: the rows as a tree that engines read, and what is true of each
+  kind of node; `blocks_read`: which blocks a condition admits
+- `dropped_rows`: where rows are left out
 - `processing`: what is done to noisy answers; `limit_grid`: limits tried side by side
 - `sql/`: queries in SQL
 

@@ -6,8 +6,10 @@
 table('visits').filter(col('age') >= 18).group_by('ward').agg(n=count())
 """
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, Literal, final
 
 from sordino.aggregations.count import count
@@ -56,11 +58,10 @@ class Query:
     """How the query was written."""
 
     def __repr__(self) -> str:
-        """Show the query as it was written."""
         return self.asked
 
     def words(self, catalog: AbstractCatalog) -> list[Words]:
-        """Return the table and the steps as they were asked for, in a lasting form."""
+        """Canonical words of the table and of the steps."""
         return [
             *catalog.words(self.table),
             *(step.words(catalog) for step in self.steps),
@@ -71,14 +72,13 @@ class Query:
         relation = catalog.relation(self.table)
         for step in self.steps:
             relation = step.apply(relation, catalog)
-        refuse_long(relation.node)
+        refuse_long(relation.node)  # engines call themselves, node by node
         return relation
 
     def select(self, *columns: str) -> "Query":
         """Keep some columns; the column of ids is kept in any case."""
-        return self._then(
-            steps.Select(listed_names(columns=columns)), "select", columns
-        )
+        step = steps.Select(listed_names(columns=columns))
+        return self._then(step, "select", columns)
 
     def rename(self, columns: Mapping[str, str]) -> "Query":
         """Give columns other names: `{"old": "new"}`."""
@@ -98,10 +98,8 @@ class Query:
 
     def filter(self, condition: AbstractExpression) -> "Query":
         """Keep the rows for which a condition is true."""
-        checked_condition = check_expression(condition=condition)
-        return self._then(
-            steps.Where(checked_condition), "filter", (checked_condition,)
-        )
+        tree = check_expression(condition=condition)
+        return self._then(steps.Where(tree), "filter", (tree,))
 
     def with_columns(self, /, *functions: Udf, **columns: Any) -> "Query":
         """Add columns, or write columns anew: `with_columns(old=col("age") > 65)`.
@@ -119,15 +117,13 @@ class Query:
 
     def drop_nulls(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is missing."""
-        return self._then(
-            steps.DropNulls(listed_names(columns=columns)), "drop_nulls", columns
-        )
+        step = steps.DropNulls(listed_names(columns=columns))
+        return self._then(step, "drop_nulls", columns)
 
     def drop_nan(self, *columns: str) -> "Query":
         """Drop the rows in which one of the columns, or any, is NaN."""
-        return self._then(
-            steps.DropNaN(listed_names(columns=columns)), "drop_nan", columns
-        )
+        step = steps.DropNaN(listed_names(columns=columns))
+        return self._then(step, "drop_nan", columns)
 
     def fill_null(self, /, **values: Any) -> "Query":
         """Put a value where one is missing: `fill_null(age=0)`."""
@@ -316,9 +312,9 @@ class Query:
         """Ask for the number of rows in each bin of a column."""
         ranges = bins if isinstance(bins, Bins) else Bins(bins)
         binned = col(_validate.text(column=column)).bin(ranges).tree
-        query = self._then(
-            steps.WithColumns(((column, binned),)), "bin", (column, bins)
-        )
+        step = steps.WithColumns(((column, binned),))
+        query = self._then(step, "bin", (column, bins))
+        # all bins are keys, those without rows too: which ones have some is private
         keys = KeySet.from_dict({column: list(ranges.labels)})
         counts: dict[str, Any] = {_validate.text(name=name): count()}
         return query.group_by(keys).agg(**counts)
@@ -365,9 +361,7 @@ def _with_keys(
     query: Query, columns: tuple[Any, ...], computed: tuple[str, ...]
 ) -> Grouped:
     keysets = [column for column in columns if isinstance(column, KeySet)]
-    keys = keysets[0]
-    for other in keysets[1:]:
-        keys *= other
+    keys = reduce(operator.mul, keysets)
     listed = [
         column.columns if isinstance(column, KeySet) else (column,)
         for column in columns

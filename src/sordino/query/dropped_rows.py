@@ -38,14 +38,13 @@ class Counted:
     measurement: IntegerMeasurement
 
     def __str__(self) -> str:
-        """Name of the count."""
         return f"{self.what} {self.kind} ({self.unit})"
 
 
 def tally_measurement(
     key: Hashable, total: AbstractTotal, change: Sensitivity
 ) -> IntegerMeasurement:
-    """Return the measurement of a count that one unit moves by at most a change."""
+    """Measurement of a count that one unit moves by at most a change."""
     return IntegerMeasurement(("coverage", key), change, (total,))
 
 
@@ -88,7 +87,7 @@ class Origin(AbstractPassage):
         for name in self.lossy:
             if name in read.get(self.table, frozenset()):
                 rows: AbstractNode = Unreadable(self.table, name, self.carried)
-                if self.gate is not None:
+                if self.gate is not None:  # else rows of blocks that were not charged
                     rows = Filter(rows, self.gate, self.carried)
                 total = Distinct(ids) if ids else _EACH
                 key = ("unreadable", self.table, name)
@@ -113,11 +112,9 @@ class Cut(AbstractPassage):
     most: int
     ids: str | None
 
-    def counts(self, read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
-        """Yield how many ids, or keys, are above the limit."""
-        del read
+    def counts(self, _read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
         key = ("cut off", id(self.crowded))
-        change = Sensitivity(l0=1, l1=self.most, linf=self.most)
+        change = Sensitivity(l0=1, l1=self.most, linf=self.most)  # a row is of one key
         if self.ids is None:
             unit, count = "keys", tally_measurement(key, _EACH, change)
         else:
@@ -139,9 +136,7 @@ class Clipped(AbstractPassage):
     bounds: str
     ids: str
 
-    def counts(self, read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
-        """Yield how many ids have a value outside of the bounds."""
-        del read
+    def counts(self, _read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
         key, change = ("clamped per id", self.key), Sensitivity(l0=1, linf=1)
         count = tally_measurement(key, Distinct((self.ids,)), change)
         yield Counted("clamped", self.bounds, "ids", self.outside, count)

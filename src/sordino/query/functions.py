@@ -1,24 +1,18 @@
-"""Python functions of rows, and what makes two of them the same.
+"""Python functions of a row, and what makes two of them the same.
 
-What a Python function does, as its source says it: the same in every Python.
-
-Bytecode differs between versions of Python, so the syntax counts where the source is at
-hand and is certainly what runs: the source is compiled again, and the function's code
-must be in what comes out. Comments, blanks and line breaks do not count.
-Where there is no such source, the bytecode counts, together with the version it is of.
-
-What makes two Python functions the same: their code, and all the values they hold.
+A function must depend on its row alone. It runs in this process, once for each row, in
+any order; a function that keeps state, reads a clock or writes somewhere is outside the
+promise. Where it fails, or returns what was not declared, the values are missing.
 
 What a function answers depends on its code, its defaults, the cells of its closure and
 the globals it names. Plain data counts by what it is, functions by what they do;
 modules, and what another module has under its own name, count by that name. Anything
 else has a state that nobody can read off it: then the function needs name and version.
 
-Python functions of a row: what they return is declared, what they do is trusted.
-
-A function must depend on its row alone. It runs in this process, once for each row, in
-any order; a function that keeps state, reads a clock or writes somewhere is outside the
-promise. Where it fails, or returns what was not declared, the values are missing.
+Bytecode differs between versions of Python, so the syntax counts where the source is at
+hand and is certainly what runs: the source is compiled again, and the function's code
+must be in what comes out. Comments, blanks and line breaks do not count. Where there is
+no such source, the bytecode counts, together with the version it is of.
 """
 
 import __future__
@@ -74,7 +68,7 @@ _IGNORED: Final = frozenset({"kind", "type_comment"})
 
 
 def code_words(function: FunctionType, says: Says) -> Verb:
-    """Return the words of a function's code."""
+    """Canonical words of a function's code."""
     node = _node(function)
     if node is None:
         return _bytecode(function.__code__, says)
@@ -135,20 +129,22 @@ def _bytecode(code: CodeType, says: Says) -> Verb:
 
 
 def _node(function: FunctionType) -> Function | None:
-    """Return the syntax of a function, if its source is at hand and is what runs."""
     code = function.__code__
     linecache.checkcache(code.co_filename)
     lines = linecache.getlines(code.co_filename, function.__globals__)
     tree = _compile("".join(lines), code.co_flags & _FUTURE) if lines else None
     if tree is None or code not in tree[1]:
-        return None
-    functions = [node for node in _functions(tree[0]) if _covers(node, code)]
+        return None  # the file has changed since: it says nothing of what runs
+    functions = [
+        node
+        for node in ast.walk(tree[0])
+        if isinstance(node, Function) and _covers(node, code)
+    ]
     return min(functions, key=_extent, default=None)
 
 
 @lru_cache(maxsize=8)
 def _compile(source: str, flags: int) -> tuple[ast.Module, tuple[CodeType, ...]] | None:
-    """Return the syntax of a source and every code in it, if it can be compiled."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -158,14 +154,8 @@ def _compile(source: str, flags: int) -> tuple[ast.Module, tuple[CodeType, ...]]
         return None
 
 
-def _functions(module: ast.Module) -> Iterator[Function]:
-    for node in ast.walk(module):
-        if isinstance(node, Function):
-            yield node
-
-
 def _covers(node: Function, code: CodeType) -> bool:
-    """Say whether a function in a tree may be that of a code: name, line and places."""
+    """Whether a function in a tree may be that of a code: by name, line and places."""
     if not isinstance(node, ast.Lambda):
         first = min([
             node.lineno,
@@ -188,7 +178,6 @@ def _covers(node: Function, code: CodeType) -> bool:
 
 
 def _extent(node: Function) -> tuple[int, int]:
-    """Return how far a function reaches, in lines and columns."""
     lines = (node.end_lineno or 0) - node.lineno
     return lines, (node.end_col_offset or 0) - node.col_offset
 
@@ -202,7 +191,7 @@ _READS: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBAL
 
 
 def function_words(function: Callable[..., Any]) -> Words:
-    """Return the hash of what a function does, or the refusal to say."""
+    """Words of a hash of what a function does, or the refusal to tell."""
     try:
         return call("code", sha256=digest(canonical_text(_Walk().words_of(function))))
     except _UnreadableError as error:
@@ -226,12 +215,11 @@ class _Walk:
     """A walk through all that a function holds."""
 
     def __init__(self) -> None:
-        """Begin outside of everything."""
         self.above: list[Any] = []
         self.count = 0
 
     def words_of(self, value: Any) -> Words:
-        """Return the words of a value: a number where it lies within itself."""
+        """Words of a value: a number where it lies within itself."""
         for place, value_above in enumerate(self.above):
             if value_above is value and isinstance(value, _WITHIN):
                 return call("again", place=place)
@@ -240,11 +228,11 @@ class _Walk:
             return read(self, value)
 
     def all(self, values: Iterable[Any]) -> list[Words]:
-        """Return the words of several values in order."""
+        """Words of several values in order."""
         return [self.words_of(value) for value in values]
 
     def words_by_name(self, values: Mapping[str, Any]) -> list[Words]:
-        """Return the words of several values by name."""
+        """Words of several values by name."""
         return [
             [ascii(name), self.words_of(values[name])]
             for name in sorted(values, key=ascii)
@@ -252,10 +240,7 @@ class _Walk:
 
     @property
     def own(self) -> Mapping[str, Any]:
-        """Return the globals of the function that holds what is being read.
-
-        Of a function that no other holds they are its own.
-        """
+        """The globals of the enclosing function; its own for the outermost one."""
         namespaces = [
             function.__globals__
             for function in self.above
@@ -295,7 +280,6 @@ def _read_function(walk: _Walk, value: FunctionType) -> Words:
 
 
 def _names_read(function: FunctionType) -> list[str]:
-    """Return the globals that a function, or one made within it, may read."""
     return sorted({
         str(step.argval)
         for code in codes(function.__code__)
@@ -305,14 +289,12 @@ def _names_read(function: FunctionType) -> list[str]:
 
 
 def _global(walk: _Walk, function: FunctionType, name: str) -> Words:
-    """Return the words of a global, of a builtin, or of neither."""
     if name in function.__globals__:
         return walk.words_of(function.__globals__[name])
     return call("builtin", name=name) if hasattr(builtins, name) else _UNSET
 
 
 def _read_cell(walk: _Walk, value: CellType) -> Words:
-    """Read what is in a cell of a closure, which may be nothing yet."""
     try:
         return walk.words_of(value.cell_contents)
     except ValueError:
@@ -329,15 +311,13 @@ def _read_partial(walk: _Walk, value: "partial[Any]") -> Words:
 
 
 def _read_builtin(walk: _Walk, value: BuiltinFunctionType) -> Words:
-    """Read a function written in C, and what it is a method of."""
     of = value.__self__
     if of is None or type(of) is ModuleType:
         return _by_name(value)
     return call("method", name=value.__name__, of=walk.words_of(of))
 
 
-def _read_module(walk: _Walk, value: ModuleType) -> Words:
-    del walk
+def _read_module(_walk: _Walk, value: ModuleType) -> Words:
     return call("module", name=value.__name__)
 
 
@@ -345,24 +325,19 @@ def _read_pattern(walk: _Walk, value: "re.Pattern[Any]") -> Words:
     return call("pattern", of=walk.words_of(value.pattern), flags=value.flags)
 
 
-def _read_array(walk: _Walk, value: "np.ndarray[Any, Any]") -> Words:
-    """Read an array of numbers, whatever its place in memory."""
+def _read_array(_walk: _Walk, value: "np.ndarray[Any, Any]") -> Words:
     if value.dtype.hasobject or value.dtype.fields is not None:
         raise _UnreadableError("a NumPy array that is not of plain numbers")
-    del walk
     numbers = value.tobytes().hex()
     shape: list[Words] = [int(size) for size in value.shape]
     return call("array", type=value.dtype.str, shape=shape, sha256=digest(numbers))
 
 
-def _read_plain(walk: _Walk, value: Any) -> Words:
-    """Read what its `repr` says to the last digit."""
-    del walk
+def _read_plain(_walk: _Walk, value: Any) -> Words:
     return call(type(value).__name__, value=ascii(value))
 
 
 def _read_moment(walk: _Walk, value: Any) -> Words:
-    """Read a date with a clock, and its zone."""
     bare = value.replace(tzinfo=None).isoformat()
     return call(
         "datetime", value=bare, fold=value.fold, zone=walk.words_of(value.tzinfo)
@@ -374,7 +349,7 @@ def _read_several(walk: _Walk, value: Any) -> Words:
 
 
 def _read_set(walk: _Walk, value: Any) -> Words:
-    """Read a set, which has no order."""
+    # sorted: a set has another order in every process
     return call(type(value).__name__, of=sorted(walk.all(value), key=canonical_text))
 
 
@@ -383,7 +358,6 @@ def _read_dict(walk: _Walk, value: dict[Any, Any]) -> Words:
 
 
 def _read_other(walk: _Walk, value: Any) -> Words:
-    """Return the name under which another module has a value, or None."""
     if issubclass(type(value), np.generic):
         return call("number", type=value.dtype.str, value=walk.words_of(value.item()))
     ours = walk.own.get("__name__")
@@ -440,19 +414,19 @@ class Udf:
 
     @property
     def words(self) -> Words:
-        """Return name and version; without them, the hash of what it does now."""
+        """Name and version; without them, the hash of what it does now."""
         if self.name is None:
             return function_words(self.function)
         return call("function", name=self.name, version=self.version)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the columns."""
+        """Names of the columns."""
         return tuple(name for name, _ in self.returns)
 
     @property
     def types(self) -> Words:
-        """Return the columns and their types."""
+        """Words of the columns and their types."""
         return worded_pairs((name, column.type) for name, column in self.returns)
 
 
@@ -489,7 +463,7 @@ def udf(
 
 
 def udf_of(function: Any, returns: Mapping[str, Any] | None) -> Udf:
-    """Return a function that was handed over bare, or with what `udf` says of it."""
+    """Complete a function that was given bare, or take one made by `udf`."""
     if not isinstance(function, Udf):
         return Udf(function, returned_columns(function, returns))
     if returns is not None:
@@ -502,7 +476,7 @@ def udf_of(function: Any, returns: Mapping[str, Any] | None) -> Udf:
 def returned_columns(
     function: object, returns: Mapping[str, Any] | None
 ) -> tuple[tuple[str, Column], ...]:
-    """Return the declared columns of a function; anything else is refused."""
+    """Declared columns of a function; anything else is refused."""
     if not callable(function):
         raise InvalidParameter(
             "function", function, "must be a function of a row", "Try lambda row: {}."
@@ -521,7 +495,6 @@ def returned_columns(
 
 
 def _returned_column(kind: Any) -> Column:
-    """Return the facts of a returned column: anything in it may be missing."""
     if isinstance(kind, Column):
         kind = kind.type
     if kind not in PLAIN:

@@ -1,4 +1,4 @@
-"""Grouped queries, one row for each id, periods, marginals."""
+"""Grouped queries: one row for each id, margins, ordered periods, grouping sets."""
 
 import datetime as dt
 import math
@@ -15,7 +15,6 @@ from sordino.aggregations.margins.tables import read_totals
 from sordino.aggregations.measurement import AbstractTotal, Extreme, Summary
 from sordino.aggregations.running import Periods, Running
 from sordino.data import KeySet
-from sordino.data.contribution import Contribution
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import Expression, col
 from sordino.expressions.literals import lift
@@ -38,7 +37,7 @@ from sordino.query.steps import AbstractCatalog, AbstractStep, Relation, group_c
 
 
 def listed_names(*, some: bool = False, **argument: Any) -> tuple[str, ...]:
-    """Return one or several names of columns."""
+    """One or several names of columns, each once."""
     ((name, value),) = argument.items()
     listed = (value,) if isinstance(value, str) else value
     if not isinstance(listed, (tuple, list)) or (some and not listed):
@@ -67,17 +66,13 @@ class PerID(AbstractStep):
     by: tuple[str, ...]
     columns: Asked
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the groups, and the columns in their order."""
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         columns = worded_pairs(
             (name, aggregation.words) for name, aggregation in self.columns
         )
         return call("per_id", by=list(self.by), columns=columns)
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return a row for each id and group, made of its rows alone (lemma 11)."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         if relation.ids is None:
             raise InvalidQuery(
                 "per_id makes one row of all rows of an id, and this table protects "
@@ -85,20 +80,18 @@ class PerID(AbstractStep):
                 'Protect ids: protects=sd.AddRowsWithID("person").',
             )
         for name in self.by:
-            group_column(relation.schema, name)
+            group_column(relation.schema, name)  # refuses what cannot mark a group
         aggregations = tuple(
             (name, aggregation.with_known_bounds(relation.schema))
             for name, aggregation in self.columns
         )
-        marked = relation.versions(self.by)
-
-        def once(bounds: Contribution) -> Contribution:
-            return bounds.with_group_rows(marked, 1) if marked else bounds.with_rows(1)
-
+        marked, bounds = relation.versions(self.by), relation.contribution
+        # one row of an id in each group, or in all: what it had before bounds the rest
+        once = bounds.with_group_rows(marked, 1) if marked else bounds.with_rows(1)
         return replace(
             relation,
             node=_gather(relation, (relation.ids, *self.by), aggregations),
-            contribution=once(relation.contribution),
+            contribution=once,
             passed=(
                 *relation.passed,
                 *_count_clipped(relation, relation.ids, aggregations),
@@ -108,7 +101,6 @@ class PerID(AbstractStep):
 
 
 def _gather(relation: Relation, per: Iterable[str], aggregations: Asked) -> Project:
-    """Return a row for each value of some columns, with summaries of its rows."""
     schema, marks = relation.schema, tuple(dict.fromkeys(per))
     setting = Setting(schema, relation.contribution, marks, relation.ids)
     summaries = [
@@ -159,7 +151,7 @@ def _show(rows: Gathered, summaries: list[tuple[str, Summary]]) -> Project:
 def _name_totals(
     columns: Iterable[tuple[str, tuple[T, ...]]], taken: Iterable[str]
 ) -> tuple[tuple[str, T], ...]:
-    """Return totals under names of their own: that of their column, if it is free."""
+    """Give each total a name of its own: that of its column, if it is free."""
     named: dict[str, T] = {}
     for name, totals in columns:
         for total in totals:
@@ -200,14 +192,13 @@ class Marginals:
     confidence: Fraction = CONFIDENCE
 
     def __repr__(self) -> str:
-        """Show the question as it was written."""
         levels = [tree.columns for tree in self.crossing.trees if tree.depth > 1]
         more = f", hierarchies={levels!r}" if levels else ""
         more += ", totals=..." if self.totals else ""
         return f"{self.rows!r}.marginals(keys, order={self.crossing.order}{more})"
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return all that is asked of which rows, in a form that lasts."""
+        """Canonical words of the question and of its rows."""
         beside: dict[str, Words] = {}
         if self.totals:
             beside["totals"] = [
@@ -226,7 +217,7 @@ class Marginals:
 def make_marginals(
     rows: Rows, keyset: Any, order: Any, totals: Any, hierarchies: Any
 ) -> Marginals:
-    """Return a checked request for margins, from public facts alone."""
+    """Checked request for margins, from public facts alone."""
     if not isinstance(keyset, KeySet):
         raise InvalidParameter(
             "keyset",
@@ -252,7 +243,6 @@ def make_marginals(
 
 
 def _groups(keyset: KeySet, hierarchies: Any) -> list[tuple[str, ...]]:
-    """Return the columns of each tree, in the order of the keys."""
     if not isinstance(hierarchies, Sequence) or isinstance(hierarchies, str):
         raise InvalidParameter(
             "hierarchies",
@@ -277,7 +267,6 @@ def _groups(keyset: KeySet, hierarchies: Any) -> list[tuple[str, ...]]:
 
 
 def _refuse_gaps(keyset: KeySet, crossing: Crossing) -> None:
-    """Refuse keys that are none, or not every combination of their columns."""
     if not crossing.joint_cells:
         raise InvalidParameter(
             "keyset", keyset, "must have keys", "Name the values of each column."
@@ -296,7 +285,7 @@ _MONTHS: Final = 12
 
 
 def read_periods(name: str, periods: Any) -> tuple[KeySet, Periods]:
-    """Return the keys of listed periods, and where each stands among them."""
+    """Keys of listed periods, and where each stands among them."""
     listed = _listed(periods)
     keys = KeySet.from_dict({name: listed})
     if keys.size != len(listed):
@@ -309,7 +298,7 @@ def read_periods(name: str, periods: Any) -> tuple[KeySet, Periods]:
 
 
 def read_last(last: Any, size: int) -> tuple[int, ...]:
-    """Return over how many of the last periods figures are added up, each once."""
+    """Lengths of the windows of last periods over which figures add up, each once."""
     windows = (last,) if isinstance(last, int) else last
     if not isinstance(windows, (list, tuple)):
         raise InvalidParameter(
@@ -326,7 +315,6 @@ def _rows(keys: KeySet) -> Sequence[tuple[Any, ...]]:
 
 
 def _listed(periods: Any) -> list[Any]:
-    """Return periods as a list of values of one kind, none of them missing."""
     if not isinstance(periods, (list, tuple, range)) or not 2 <= len(periods) <= _MOST:
         raise InvalidParameter(
             "periods",
@@ -370,7 +358,7 @@ def _refuse_period_gaps(listed: list[Any]) -> None:
 
 
 def _steps(before: Any, after: Any) -> list[tuple[str, int]]:
-    """Return how far two periods lie apart: in numbers or days, and in months."""
+    """Distances of two periods: in numbers or days, and in months."""
     if isinstance(before, int):
         return [("number", after - before)]
     steps = [("days", (after - before).days)]
@@ -395,7 +383,6 @@ class Grouped:
     keyset: KeySet | None
 
     def __repr__(self) -> str:
-        """Show the query as it was written."""
         columns = () if self.keyset is None else self.keyset.columns
         shown = [repr(name) for name in self.by if name not in columns]
         shown += ["keys"] if columns else []
@@ -506,7 +493,7 @@ class GroupingSets:
 
     @classmethod
     def of(cls, ways: tuple[Grouped, ...]) -> "GroupingSets":
-        """Return ways to group, each under the names of its columns."""
+        """Name each way to group by its columns."""
         groupings: dict[str, Grouped] = {}
         for way in ways:
             name = ", ".join(way.by) or _ALL
@@ -525,7 +512,6 @@ class GroupingSets:
         return cls(groupings)
 
     def __repr__(self) -> str:
-        """Show the query and the sets."""
         first = next(iter(self.sets.values()))
         return f"{first.query!r}.group_by_sets({', '.join(map(repr, self.sets))})"
 

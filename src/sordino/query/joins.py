@@ -38,19 +38,17 @@ class MapStep(AbstractStep):
 
     function: Udf
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call(
             "with_columns",
             function=self.function.words,
             returns=self.function.types,
         )
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the rows with the columns: a row stays one row."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         schema = _returned_columns(relation, self.function)
         function, names = self.function.function, self.function.names
+        # a row stays one row, whatever the function returns: no bound changes
         return relation.with_node(MapRows(relation.node, function, names, schema))
 
 
@@ -62,9 +60,7 @@ class FlatMapStep(AbstractStep):
     function: Udf
     limit: int | None
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the function, its columns, and how many rows are kept."""
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call(
             "flat_map",
             function=self.function.words,
@@ -72,9 +68,7 @@ class FlatMapStep(AbstractStep):
             max_rows=self.limit,
         )
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the rows made: the first `limit` of each, in its own order."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         refuse_unbounded(relation, self.limit)
         schema = _returned_columns(relation, self.function)
         function, names = self.function.function, self.function.names
@@ -90,13 +84,10 @@ class ExplodeStep(AbstractStep):
     name: str
     limit: int | None
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call("flat_map", column=self.name, max_rows=self.limit)
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return a row for each of the first entries: at most `limit` of each."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         refuse_unbounded(relation, self.limit)
         column = relation.schema[self.name]
         if not column.type.startswith("list["):
@@ -105,7 +96,7 @@ class ExplodeStep(AbstractStep):
                 "Name a list column, or give a function that makes rows.",
             )
         facts = dict(relation.schema.columns)
-        facts[self.name] = Column(column.type[5:-1])
+        facts[self.name] = Column(column.type[5:-1])  # new: no bound speaks of it
         schema = Schema(tuple(facts.items()))
         node = Explode(relation.node, self.name, self.limit, schema)
         return relation.multiply(node, self.limit)
@@ -122,7 +113,6 @@ class JoinPublic(AbstractStep):
     suffix: str
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the table, what is in it, and how it is joined."""
         return call(
             "join_public",
             table=catalog.words(self.table),
@@ -132,7 +122,7 @@ class JoinPublic(AbstractStep):
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the pairs: at most m of each row, m rows of the table sharing a key.
+        """Relation of pairs: at most m of each row, m rows of the table sharing a key.
 
         A left join keeps a row without a partner, so it makes max(1, m) of each; for
         the inner join the same factor is sound, and differs only where m is 0.
@@ -141,6 +131,7 @@ class JoinPublic(AbstractStep):
         pairs = join_nodes(relation.node, right, self.on, self.suffix, outer=self.outer)
         factor = catalog.multiplicity(self.table, self.on)
         joined = relation.multiply(pairs.node, factor)
+        # two pairs of a row would count its weight twice
         weighed = relation.weighed_beside(self.on) if factor <= 1 else None
         return replace(joined, weighed=weighed)
 
@@ -157,7 +148,6 @@ class JoinPrivate(AbstractStep):
     suffix: str
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the rows of the other table, and how they are joined."""
         return call(
             "join_private",
             table=self.other.words(catalog),
@@ -168,7 +158,6 @@ class JoinPrivate(AbstractStep):
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the pairs; both sides bound those of one unit."""
         other = self.other.resolve(catalog)
         if (relation.ids is None) != (other.ids is None):
             raise InvalidQuery(
@@ -180,7 +169,7 @@ class JoinPrivate(AbstractStep):
         return self._by_ids(relation, other)
 
     def _by_rows(self, left: Relation, other: Relation) -> Relation:
-        """Return the join of truncated sides.
+        """Join truncated sides.
 
         For any change of d_l and d_r rows the kept rows change by s d on each side, and
         each changed row meets at most tau rows of the other (docs/proofs/queries.md,
@@ -213,19 +202,18 @@ class JoinPrivate(AbstractStep):
         )
 
     def _by_ids(self, left: Relation, other: Relation) -> Relation:
-        """Return the join in which rows of one id meet rows of the same id only."""
         if self.left is not None or self.right is not None:
             raise InvalidQuery(
                 "a join of tables that protect ids takes no truncation",
                 "Enforce sd.MaxRowsPerID on each table instead.",
             )
-        if left.space != other.space:
+        if left.space != other.space:  # the same id may be another person there
             raise InvalidQuery(
                 "the tables have different id spaces, "
                 f"{left.space!r} and {other.space!r}",
                 "Give both tables the same id_space if they hold the same people.",
             )
-        if left.ids != other.ids or left.ids not in self.on:
+        if left.ids != other.ids or left.ids not in self.on:  # rows of two people meet
             raise InvalidQuery(
                 "tables that protect ids must be joined on their id column, under one "
                 "name",
@@ -233,13 +221,11 @@ class JoinPrivate(AbstractStep):
             )
         pairs = join_nodes(left.node, other.node, self.on, self.suffix, outer=False)
         theirs = other.contribution.restate(pairs.moved)
-        both = _bound_pairs(left.contribution, theirs)
-        passed = (*left.passed, *other.passed)
         return replace(
             left,
             node=pairs.node,
-            contribution=both,
-            passed=passed,
+            contribution=_bound_pairs(left.contribution, theirs),
+            passed=(*left.passed, *other.passed),
             spread=_spread_of_pairs(left),
         )
 
@@ -265,11 +251,12 @@ def join_nodes(
     *,
     outer: bool,
 ) -> Pairs:
-    """Return the join, columns of the right that clash with the left renamed."""
+    """Join, columns of the right that clash with the left renamed."""
     for name in on:
         refuse_unlike(name, left.schema[name].type, right.schema[name].type)
     shared = {name: left.schema[name] for name in on}
     brought = {
+        # a new version: the same table may stand on the left, under other bounds
         name: (name + suffix if name in left.schema else name, column.renew())
         for name, column in right.schema.columns
         if name not in on
@@ -305,7 +292,7 @@ def refuse_unlike(name: str, left: str, right: str) -> None:
 
 
 def refuse_unbounded(relation: Relation, limit: int | None) -> None:
-    """Refuse rows without number where it is rows that are protected."""
+    """Refuse an unlimited number of rows where rows are protected."""
     if limit is None and relation.ids is None:
         raise InvalidQuery(
             "a row could become any number of rows, and the table protects rows",
@@ -324,7 +311,7 @@ def _truncate(
 ) -> AbstractNode:
     if truncation.drops_all:
         return KeepUnique(node, on, node.schema)
-    order = node.schema.other_names(on)
+    order = node.schema.other_names(on)  # all of them: ties would be broken by arrival
     return KeepRows(node, on, order, truncation.limit, node.schema)
 
 
@@ -341,7 +328,7 @@ def _rows(relation: Relation) -> int:
 
 
 def _spread_of_pairs(relation: Relation) -> Spread | None:
-    """Return that rows of a unit meet others of it: a row is not by itself any more."""
+    # rows of a unit meet others of it: a row does not stand alone any more
     if relation.spread is None:
         return None
     return replace(relation.spread, is_alone=False)
@@ -349,7 +336,7 @@ def _spread_of_pairs(relation: Relation) -> Spread | None:
 
 def _bound_pairs(first: Contribution, other: Contribution) -> Contribution:
     left, right = first.most_rows(), other.most_rows()
-    return Contribution(
+    return Contribution(  # each row of one side may meet all that a unit has there
         rows=None if left is None or right is None else left * right,
         groups=first.groups + other.groups,
         group_rows=(

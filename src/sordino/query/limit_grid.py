@@ -1,10 +1,7 @@
-"""A grid of limits and bounds, each a request of its own.
+"""A grid of limits and bounds to try, and the request that tells what each would lose.
 
-limits to try ── choices ── the request with each of them
-
-The request that tells what each choice of limits and bounds would lose.
-
-rows ── one row per id: what each choice keeps of them ── sums over ids
+    limits to try ── choices ── the request with each of them
+    rows ── one row per id: what each choice keeps of them ── sums over ids
 
 For any two databases that differ by one id each sum moves by at most its upper bound:
 the id has one row there (docs/proofs/limits.md).
@@ -59,7 +56,7 @@ class LimitChoice:
     bounds: tuple[tuple[str, Ends], ...] = ()
 
     def constraints(self, by: tuple[str, ...]) -> tuple[AbstractConstraint, ...]:
-        """Return the limits for rows that fall into groups of some columns."""
+        """Limits for rows that fall into groups of some columns."""
         if self.rows is None:
             return ()
         if not by:
@@ -68,7 +65,7 @@ class LimitChoice:
         return (MaxGroupsPerID(by, self.groups), MaxRowsPerGroupPerID(by, self.rows))
 
     def apply(self, request: Request) -> Request:
-        """Return a request with the limits above its own, and with the bounds."""
+        """Put the limits above those of a request, and the bounds into it."""
         limits, rows = self.constraints(request.by), rows_of(request)
         ends = dict(self.bounds)
         columns = tuple(
@@ -90,13 +87,13 @@ class LimitGrid:
 
     @property
     def choices(self) -> tuple[LimitChoice, ...]:
-        """Return every choice, the tightest first."""
+        """Every choice, the tightest first."""
         groups, rows = self.groups or (None,), self.rows or (None,)
         return tuple(starmap(LimitChoice, product(groups, rows, self.bounds or ((),))))
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Return the limits of groups and rows; 1 group where there are none."""
+        """Limits of groups and rows; 1 group where there are none."""
         return tuple(product(self.groups or (1,), self.rows))
 
 
@@ -130,7 +127,7 @@ def limit_grid(request: Request, relation: Relation, limits: Any) -> LimitGrid:
 def _bounded_columns(
     request: Request, relation: Relation, lists: Mapping[str, Any]
 ) -> dict[str, AbstractBounded]:
-    """Return what is clamped; the sum of a weighed column only where it is listed."""
+    """Columns that are clamped; a weighed column's sum only where it is listed."""
     schema, bounded = relation.schema, {}
     for name, aggregation in request.columns:
         column = aggregation.with_known_bounds(schema)
@@ -143,19 +140,18 @@ def _bounded_columns(
 
 
 def rows_of(request: Request) -> Query:
-    """Return the query behind a request."""
+    """The query behind a request."""
     assert isinstance(request.rows, Query)  # noqa: S101 all requests are made so
     return request.rows
 
 
 def with_bounds(column: Any, ends: Ends) -> Any:
-    """Return a question with other bounds."""
+    """Give a question other bounds."""
     low, high = ends
     return replace(column, low=low, high=high)
 
 
 def _read_limits(limits: Any) -> Mapping[str, Any]:
-    """Return the limits to try, by name; anything but a dict is refused."""
     if limits is None:
         return {}
     if not isinstance(limits, Mapping) or not limits:
@@ -201,7 +197,6 @@ def _limits(
 def _numbers(
     lists: Mapping[str, Any], name: str, usual: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return the limits to try, ascending, each once."""
     if name not in lists:
         return usual
     listed = _listed(lists, name, "[1, 2, 5]")
@@ -213,7 +208,6 @@ def _numbers(
 
 
 def _listed(lists: Mapping[str, Any], name: str, example: str) -> Sequence[Any]:
-    """Return a list that was lists, refusing anything else and an empty one."""
     values = lists[name]
     if isinstance(values, range):
         values = list(values[: MOST_CHOICES + 1])
@@ -227,7 +221,6 @@ def _listed(lists: Mapping[str, Any], name: str, example: str) -> Sequence[Any]:
 def _bounds(
     bounded: Mapping[str, AbstractBounded], lists: Mapping[str, Any]
 ) -> tuple[tuple[tuple[str, Ends], ...], ...]:
-    """Return the bounds to try together: all that were lists, or the usual widths."""
     if lists:
         pairs = [list(_pairs(lists, name)) for name in lists]
         _refuse_unbounded(bounded, lists)
@@ -283,17 +276,17 @@ _EFFECT_GROUPS: Final = "groups held"
 
 
 def kept_name(groups: int, rows: int) -> str:
-    """Return the name of the number of rows that a pair of limits keeps."""
+    """Name of the number of rows that a pair of limits keeps."""
     return f"{_KEPT} {groups} {rows}"
 
 
 def clamped_name(name: str, ends: Ends) -> str:
-    """Return the name of the number of units with a value that bounds clamp."""
+    """Name of the number of units with a value that bounds clamp."""
     return f"{_CLAMPED} {name} {ends!r}"
 
 
 def effects_request(request: Request, relation: Relation, grid: LimitGrid) -> Request:
-    """Return the question for what each choice of a grid keeps and clamps."""
+    """Request for the rows that each choice of a grid keeps, and clamps."""
     outside = _outside(request, relation, grid)
     rows = rows_of(request)
     query = rows.with_columns(**outside) if outside else rows
@@ -306,7 +299,7 @@ def effects_request(request: Request, relation: Relation, grid: LimitGrid) -> Re
         questions[ABOVE] = total(ABOVE, 0, 1)
         for groups, most in grid.pairs:
             name = kept_name(groups, most)
-            questions[name] = total(name, 0, groups * most, nulls=0)
+            questions[name] = total(name, 0, groups * most, nulls=0)  # of one row an id
             weights[name] = _weight(groups * most)
     effects = query.agg(**questions, weights=weights)
     return replace(effects, confidence=request.confidence)
@@ -322,7 +315,7 @@ class _Held:
     grid: LimitGrid
 
     def per_person(self, query: Query) -> Query:
-        """Return a row for each id, with what each pair of limits keeps of its rows."""
+        """Make a row for each id: how many of its rows each pair of limits keeps."""
         flags = {name: greatest(name) for name in self.outside}
         once = query.per_id(*self.by, **{_EFFECT_ROWS: count()}, **flags)
         capped = {
@@ -336,21 +329,20 @@ class _Held:
         return once.with_columns(**self._kept()) if self.grid.rows else once
 
     def _kept(self) -> Mapping[str, Expression]:
-        """Return the columns of what is kept, and whether an id is above all limits."""
         last = self.grid.rows[-1]
         if not self.by:
             cells = {kept_name(1, most): col(_capped(most)) for most in self.grid.rows}
-            return {**cells, ABOVE: _flag(col(_EFFECT_ROWS) > last)}
+            return {**cells, ABOVE: when(col(_EFFECT_ROWS) > last).then(1).otherwise(0)}
         cells = {
             kept_name(groups, most): _share_kept(groups, most)
             for groups, most in self.grid.pairs
         }
         above = (col(_EFFECT_GROUPS) > self.grid.groups[-1]) | (col(_MOST) > last)
-        return {**cells, ABOVE: _flag(above)}
+        return {**cells, ABOVE: when(above).then(1).otherwise(0)}
 
 
 def _share_kept(groups: int, most: int) -> Expression:
-    """Return what is kept of an id on average: which of its groups stay is chance."""
+    """Rows kept of an id on average: which of its groups stay is chance."""
     rows = col(_capped(most)).cast("f64")
     fewer = rows * groups / col(_EFFECT_GROUPS).cast("f64")
     return when(col(_EFFECT_GROUPS) > groups).then(fewer).otherwise(rows)
@@ -359,7 +351,6 @@ def _share_kept(groups: int, most: int) -> Expression:
 def _outside(
     request: Request, relation: Relation, grid: LimitGrid
 ) -> dict[str, Expression]:
-    """Return for each pair of bounds whether a row's value lies outside, 1 or 0."""
     setting = Setting(relation.schema, relation.contribution, (), relation.ids)
     columns = dict(request.columns)
     pairs = dict.fromkeys(pair for choice in grid.bounds for pair in choice)
@@ -375,14 +366,6 @@ def _capped(most: int) -> str:
     return f"rows to {most}"
 
 
-def _flag(condition: Expression) -> Expression:
-    """Return 1 or 0."""
-    return when(condition).then(1).otherwise(0)
-
-
 def _weight(most: int) -> int:
-    """Return a weight with which sums of wide and of narrow range err alike least.
-
-    The sum of squares of range over weight is least at the power of two thirds.
-    """
+    # the sum of squares of range over weight is least at the power of two thirds
     return max(1, round(math.pow(most, 2 / 3)))

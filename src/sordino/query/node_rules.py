@@ -1,31 +1,31 @@
-"""One table: what each kind of node needs, where its columns come from, when its rows can be kept.
+"""What is true of each kind of node: the rules of pruning, lineage and covers.
 
-Which columns of private tables are behind the columns of a plan, and in what roles.
+*Lineage*: which columns of private tables are behind the columns of a plan, and in what
+roles. What is made of a column is of that column, under any name: by an expression, a
+bin, a function, a summary of one person's rows, or a public table that is joined on it.
 
-What is made of a column is of that column, under any name: by an expression, a bin, a
-function, a summary of one person's rows, or a public table that is joined on it. Which
-rows a bound keeps is decided by a keyed hash of whole rows, and is of no column.
+*Pruning*: plans carry only the columns that are needed above. A bound needs all columns
+of its hash, so pruning changes no answer.
 
-Plans that carry only the columns that are needed above.
+*Covers*: a set S of blocks is a cover of rows if in every state of the tables a person
+without a row in S leaves them as they are. Each rule is proved in
+docs/proofs/queries.md, section 11.
 
-A bound keeps rows by a hash of all columns below it, so it needs them, whatever is
-needed above: pruning decides nothing of what is kept, and changes no answer.
-
-Plans over rows that are kept: the highest bounds become leaves.
-
-What a bound keeps is a function of the plan below it, whatever is asked above. So two
-questions whose plans are the same up to there are about the same rows, which an engine
-can make once (docs/proofs/kept-rows.md).
+At the end: plans whose highest bounds become leaves, of rows that an engine cached.
 
 Kernel: sensitivity.
-"""  # noqa: E501
+"""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import Any, Final, TypeAlias, final
 
 from sordino.expressions.schema import Schema
 from sordino.expressions.tree import AbstractExpression, Col
+from sordino.losses.budgets.blocks import WHOLE
+from sordino.query.blocks_read import Ends, admissible_blocks
 from sordino.query.functions import function_words
 from sordino.query.nodes import (
     AbstractNode,
@@ -52,6 +52,7 @@ from sordino.query.nodes import (
     with_inputs,
 )
 
+Names: TypeAlias = frozenset[str]
 Cells: TypeAlias = frozenset[tuple[str, str]]
 """Columns of private tables, each with the name of its table."""
 NOTHING: Final[Cells] = frozenset()
@@ -88,31 +89,31 @@ class Lineage:
     """Columns that no private table has: who asks decides which rows have a value."""
 
     def cells_of(self, names: Iterable[str]) -> Cells:
-        """Return the columns behind some columns."""
+        """Columns of tables behind some columns."""
         return NOTHING.union(*(self.columns[name] for name in names))
 
     def divide(self, names: Iterable[str]) -> "Lineage":
-        """Return the same rows, after some columns divided them."""
+        """Lineage after the rows were bounded, joined or gathered by some columns."""
         return replace(self, bounds=self.bounds | self.cells_of(names))
 
     def choose(self, cells: Cells) -> "Lineage":
-        """Return some of the rows, which these columns decided about."""
+        """Lineage of some of the rows, which these columns decided about."""
         return replace(self, filters=self.filters | cells, is_chosen=True)
 
     def narrow(self, names: Iterable[str]) -> "Lineage":
-        """Return the rows with some of their columns; a new one is made of none."""
+        """Lineage of the rows with some of their columns; a new one is made of none."""
         cells = {name: self.columns.get(name, NOTHING) for name in names}
         carried = self.columns.keys() - self.made
         return replace(self, columns=cells, made=frozenset(cells) - carried)
 
     def combine(self, other: "Lineage") -> "Lineage":
-        """Return both together, with the columns of this one."""
+        """Lineage of both together, with the columns of this one."""
         return Lineage(
             self.columns,
             self.tables | other.tables,
             self.filters | other.filters,
             self.bounds | other.bounds,
-            self.runs_python or other.runs_python,
+            self.runs_python or other.runs_python,  # either: then it ran below the pair
             self.is_chosen or other.is_chosen,
             self.made,
         )
@@ -124,41 +125,38 @@ _Below: TypeAlias = list[Lineage]
 def lineage_of(node: AbstractNode, origins: Origins) -> Lineage:
     """Lineage of the rows of a plan."""
     below = [lineage_of(source, origins) for source in node.inputs]
-    return _RULES[type(node)](node, below, origins)
+    return NODE_RULES[type(node)].lineage(node, below, origins)
 
 
-def _source(node: Source, below: _Below, origins: Origins) -> Lineage:
-    """Return each column as itself; a public table has none that count."""
-    del below
+def _source(node: Source, _below: _Below, origins: Origins) -> Lineage:
     private = node.table in origins.marks
     columns = {
         name: frozenset({(node.table, name)}) if private else NOTHING
         for name in node.schema
     }
+    # public columns are made: a public table says which rows have a value in them
     computed = frozenset[str]() if private else frozenset(columns)
     return Lineage(columns, frozenset({node.table}), made=computed)
 
 
 def _unreadable(node: Unreadable, below: _Below, origins: Origins) -> Lineage:
     rows = _source(Source(node.table, node.schema), below, origins)
+    # whether a cell can be read decides, so its column chose these rows
     return rows.choose(frozenset({(node.table, node.column)}))
 
 
-def _public(node: PublicRows, below: _Below, origins: Origins) -> Lineage:
-    del below, origins
+def _public(node: PublicRows, _below: _Below, _origins: Origins) -> Lineage:
     return Lineage(dict.fromkeys(node.schema, NOTHING), made=frozenset(node.schema))
 
 
-def _kept(node: Kept, below: _Below, origins: Origins) -> Lineage:
-    del below
+def _kept(node: Kept, _below: _Below, origins: Origins) -> Lineage:
     return lineage_of(node.rows, origins).narrow(node.schema)
 
 
-def _project(node: Project, below: _Below, origins: Origins) -> Lineage:
-    """Return columns as they were, or made; of gathered rows they only finish them."""
-    del origins
+def _project(node: Project, below: _Below, _origins: Origins) -> Lineage:
     (rows,) = below
     cells = {name: rows.cells_of(cell.names()) for name, cell in node.columns}
+    # above gathered rows an expression only finishes a person's summary: it makes none
     gathered = isinstance(node.child, Gathered)
     computed = frozenset(
         name
@@ -169,8 +167,9 @@ def _project(node: Project, below: _Below, origins: Origins) -> Lineage:
 
 
 def _filter(node: Filter, below: _Below, origins: Origins) -> Lineage:
-    """Return the rows as chosen, unless all that is asked is whose they are."""
+    """Lineage of chosen rows, unless all that is asked is whose they are."""
     (rows,) = below
+    # by identity: a user's filter that says the same as a gate is still a choice
     if any(node.condition is gate for gate in origins.gates):
         return rows
     if any(node is part for part in origins.parts):
@@ -182,25 +181,25 @@ def _filter(node: Filter, below: _Below, origins: Origins) -> Lineage:
     return rows.choose(read)
 
 
-def _keep_rows(node: KeepRows | KeepUnique, below: _Below, origins: Origins) -> Lineage:
-    del origins
+def _keep_rows(
+    node: KeepRows | KeepUnique, below: _Below, _origins: Origins
+) -> Lineage:
+    # `order` is no bound: which rows stay is decided by a keyed hash of whole rows
     return below[0].divide(node.per).narrow(node.schema)
 
 
 def _keep_groups(
-    node: KeepGroups | Crowded | Memberships, below: _Below, origins: Origins
+    node: KeepGroups | Crowded | Memberships, below: _Below, _origins: Origins
 ) -> Lineage:
-    del origins
     return below[0].divide((*node.per, *node.groups)).narrow(node.schema)
 
 
-def _join(node: Join, below: _Below, origins: Origins) -> Lineage:
-    """Return pairs: what the right side brings is found by the columns joined on.
+def _join(node: Join, below: _Below, _origins: Origins) -> Lineage:
+    """Lineage of pairs: what the right side brings is found by the columns joined on.
 
     A row may find none, or several: the rows are chosen, and weighed, by them. Where
     one stays that finds none, it has none of the values that are brought.
     """
-    del origins
     left, right = below
     met = left.cells_of(node.on) | right.cells_of(node.on)
     brought = {name: cells | met for name, cells in right.columns.items()}
@@ -211,21 +210,18 @@ def _join(node: Join, below: _Below, origins: Origins) -> Lineage:
     return replace(both, columns=cells, is_chosen=True, made=computed)
 
 
-def _difference(node: Without, below: _Below, origins: Origins) -> Lineage:
-    del origins
+def _difference(node: Without, below: _Below, _origins: Origins) -> Lineage:
     left, right = below
     return left.combine(right).choose(left.cells_of(node.on) | right.cells_of(node.on))
 
 
-def _explode(node: Explode, below: _Below, origins: Origins) -> Lineage:
-    del origins
+def _explode(node: Explode, below: _Below, _origins: Origins) -> Lineage:
     return below[0].choose(below[0].cells_of([node.column]))
 
 
-def _map(node: MapRows, below: _Below, origins: Origins) -> Lineage:
-    """Return columns that may be made of all there are."""
-    del origins
+def _map(node: MapRows, below: _Below, _origins: Origins) -> Lineage:
     (rows,) = below
+    # a function may read every column, whatever it is meant to read
     returned = dict.fromkeys(node.returns, rows.cells_of(rows.columns))
     return replace(
         rows,
@@ -235,18 +231,15 @@ def _map(node: MapRows, below: _Below, origins: Origins) -> Lineage:
     )
 
 
-def _flat_map(node: FlatMap, below: _Below, origins: Origins) -> Lineage:
-    """Return rows that a function makes, or leaves out, of all there is."""
-    del origins
+def _flat_map(node: FlatMap, below: _Below, _origins: Origins) -> Lineage:
     (rows,) = below
-    whole = rows.cells_of(rows.columns)
+    whole = rows.cells_of(rows.columns)  # it also decides how many rows there are
     cells = dict(rows.columns) | dict.fromkeys(node.returns, whole)
     computed = rows.made.union(node.returns)
     return replace(rows.choose(whole), columns=cells, runs_python=True, made=computed)
 
 
-def _gather(node: Gathered, below: _Below, origins: Origins) -> Lineage:
-    del origins
+def _gather(node: Gathered, below: _Below, _origins: Origins) -> Lineage:
     (rows,) = below
     cells = {name: rows.columns[name] for name in node.per}
     read = {name: total.names() for name, total in node.totals}
@@ -259,71 +252,35 @@ def _gather(node: Gathered, below: _Below, origins: Origins) -> Lineage:
     return replace(rows.divide(node.per), columns=cells, made=frozenset(computed))
 
 
-_Rule: TypeAlias = Callable[[Any, _Below, Origins], Lineage]
-_RULES: Final[Mapping[type[AbstractNode], _Rule]] = by_kind(
-    AbstractNode,
-    {
-        Source: _source,
-        Unreadable: _unreadable,
-        PublicRows: _public,
-        Kept: _kept,
-        Project: _project,
-        Filter: _filter,
-        KeepRows: _keep_rows,
-        KeepUnique: _keep_rows,
-        KeepGroups: _keep_groups,
-        Crowded: _keep_groups,
-        Memberships: _keep_groups,
-        Join: _join,
-        Without: _difference,
-        Explode: _explode,
-        MapRows: _map,
-        FlatMap: _flat_map,
-        Gathered: _gather,
-    },
-)
-
-
-Names = frozenset[str]
-
-
 def prune_question(question: Question) -> AbstractNode:
-    """Return the rows of a question with the columns that it reads, no others."""
+    """Rows of a question with the columns that it reads, no others."""
     needed = frozenset(question.by).union(*(total.names() for total in question.totals))
     return prune(question.rows, needed)
 
 
 def prune(node: AbstractNode, needed: Collection[str]) -> AbstractNode:
-    """Return a node with the same rows, whose columns are the needed ones, in order."""
-    return _PRUNE_RULES[type(node)](node, frozenset(needed))
+    """Prune a node: the same rows, whose columns are the needed ones, in order."""
+    return NODE_RULES[type(node)].prune(node, frozenset(needed))
 
 
 def columns_of_tables(
     node: AbstractNode, needed: Collection[str]
 ) -> dict[str, frozenset[str]]:
-    """Return the columns of each table that the needed ones are made or bounded by.
+    """Columns of each table that the needed ones are made or bounded by.
 
     Those by which rows are put in order, and nothing more, are not among them.
     """
     read: dict[str, frozenset[str]] = {}
     for below in nodes_below(prune(_without_order(node), needed)):
-        match below:
-            case Source():
-                before = read.get(below.table, frozenset())
-                read[below.table] = before | frozenset(below.schema.names)
-            case _:
-                pass
+        if isinstance(below, Source):
+            before = read.get(below.table, frozenset())
+            read[below.table] = before | frozenset(below.schema.names)
     return read
 
 
 def _without_order(node: AbstractNode) -> AbstractNode:
-    """Return a plan whose bounds need the columns alone that they count by."""
     below = with_inputs(node, tuple(_without_order(source) for source in node.inputs))
-    match below:
-        case KeepRows():
-            return replace(below, order=())
-        case _:
-            return below
+    return replace(below, order=()) if isinstance(below, KeepRows) else below
 
 
 def narrow_schema(schema: Schema, needed: Collection[str]) -> Schema:
@@ -331,7 +288,9 @@ def narrow_schema(schema: Schema, needed: Collection[str]) -> Schema:
     return Schema(tuple(pair for pair in schema.columns if pair[0] in needed))
 
 
-def _leaf(node: Source | Unreadable | PublicRows | Kept, needed: Names) -> AbstractNode:
+def _prune_leaf(
+    node: Source | Unreadable | PublicRows | Kept, needed: Names
+) -> AbstractNode:
     return replace(node, schema=narrow_schema(node.schema, needed))
 
 
@@ -359,11 +318,11 @@ def _prune_filter(node: Filter, needed: Names) -> AbstractNode:
 
 
 def _prune_keep_rows(node: KeepRows, needed: Names) -> AbstractNode:
-    """Keep all columns of the digest: what is kept is the same for any question."""
+    # the whole digest, whatever is needed: questions must be about the same kept rows
     return _read_beside(node, needed, frozenset(node.per + node.order))
 
 
-def _keep_unique(node: KeepUnique, needed: Names) -> AbstractNode:
+def _prune_keep_unique(node: KeepUnique, needed: Names) -> AbstractNode:
     return _read_beside(node, needed, frozenset(node.per))
 
 
@@ -373,8 +332,7 @@ def _prune_keep_groups(
     return _read_beside(node, needed, frozenset(node.per + node.groups))
 
 
-def _prune_difference(node: Without, needed: Names) -> AbstractNode:
-    """Keep the columns that rows are taken away by, on both sides."""
+def _prune_without(node: Without, needed: Names) -> AbstractNode:
     on = frozenset(node.on)
     left, right = prune(node.left, needed | on), prune(node.right, on)
     return replace(
@@ -397,19 +355,18 @@ def _prune_explode(node: Explode, needed: Names) -> AbstractNode:
     return _read_beside(node, needed, frozenset({node.column}))
 
 
-def _map_rows(node: MapRows, needed: Names) -> AbstractNode:
-    """Keep all columns below, for the function may read them; or drop the function."""
+def _prune_map(node: MapRows, needed: Names) -> AbstractNode:
     if needed.isdisjoint(node.returns):
-        return prune(node.child, needed)
-    return _read_beside(node, needed, frozenset(node.child.schema.names))
+        return prune(node.child, needed)  # it makes one row of each: nothing is lost
+    return _prune_function(node, needed)
 
 
-def _prune_flat_map(node: FlatMap, needed: Names) -> AbstractNode:
+def _prune_function(node: MapRows | FlatMap, needed: Names) -> AbstractNode:
+    # a function may read any column
     return _read_beside(node, needed, frozenset(node.child.schema.names))
 
 
 def _prune_gathered(node: Gathered, needed: Names) -> AbstractNode:
-    """Keep what is gathered by, and the needed totals."""
     totals = tuple(pair for pair in node.totals if pair[0] in needed)
     extremes = tuple(pair for pair in node.extremes if pair[0] in needed)
     read = [total.names() for _, total in totals] + [
@@ -424,29 +381,222 @@ def _prune_gathered(node: Gathered, needed: Names) -> AbstractNode:
     )
 
 
-_PruneRule: TypeAlias = Callable[[Any, Names], AbstractNode]
-_PRUNE_RULES: Final[Mapping[type[AbstractNode], _PruneRule]] = by_kind(
+_NO_NAMES: Final[Names] = frozenset()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BlockLayout:
+    """How the rows of a private table lie in blocks."""
+
+    ids: str | None
+    """The column of ids, None where rows are protected."""
+    column: str | None = None
+    """The column of blocks, None where all rows are in one."""
+    ends: Ends = field(default_factory=dict)
+    """The open blocks, in order, and their values of the column."""
+    gate: AbstractExpression | None = None
+    """The condition that lets rows of these pass, and no others."""
+
+
+Layouts: TypeAlias = Mapping[str, BlockLayout]
+"""Of the private tables by name; all others are public."""
+
+
+@final
+@dataclass(frozen=True)
+class Cover:
+    """One cover of some rows, and what tells of what block and person a row is.
+
+    Proof obligation: for any state of the tables and any person, (C) without a row of
+    the person in `blocks` the rows are the same with the person and without; (M) each
+    row that differs has in each of `marks` the block of a row of the person in
+    `blocks`, and in each of `ids` the person's id.
+    """
+
+    blocks: Names
+    marks: Names = _NO_NAMES
+    ids: Names = _NO_NAMES
+    ends: Ends = field(default_factory=dict, compare=False)
+    """What values of a mark belong to which block."""
+    is_gated: bool = True
+    """Whether rows of other blocks cannot pass any more."""
+
+    def carry(self, names: Callable[[Names], Names]) -> "Cover":
+        """Return the cover with other columns that tell."""
+        return replace(self, marks=names(self.marks), ids=names(self.ids))
+
+    def unmark(self) -> "Cover":
+        """Return the cover where a row that differs may be of anybody."""
+        return replace(self, marks=_NO_NAMES, ids=_NO_NAMES)
+
+
+Covers: TypeAlias = tuple[Cover, ...]
+"""Each alone is one; none where nobody can change the rows."""
+
+
+def blocks_read(nodes: Iterable[AbstractNode], layouts: Layouts) -> frozenset[str]:
+    """Blocks that a release about some rows is charged to: together they cover it."""
+    covers = [covers_of(node, layouts) for node in nodes]
+    return frozenset(chain.from_iterable(_best(each).blocks for each in covers if each))
+
+
+def covers_of(node: AbstractNode, layouts: Layouts) -> Covers:
+    """All covers that are known of the rows of a node (docs/proofs/queries.md, 11)."""
+    return NODE_RULES[type(node)].covers(node, layouts)
+
+
+def _best(covers: Covers) -> Cover:
+    # any one suffices: the cheapest is one that renews, of few blocks
+    best = min(covers, key=lambda cover: (WHOLE in cover.blocks, len(cover.blocks)))
+    assert best.is_gated  # noqa: S101 the catalog filters every table to its blocks
+    return best
+
+
+def _table_covers(node: Source | Unreadable, layouts: Layouts) -> Covers:
+    layout = layouts.get(node.table)
+    if layout is None:
+        return ()  # public: nobody changes it, so it needs no cover
+    ids = _NO_NAMES if layout.ids is None else frozenset([layout.ids])
+    if layout.column is None:
+        return (Cover(frozenset([WHOLE]), ids=ids),)
+    marks = frozenset([layout.column])
+    return (Cover(frozenset(layout.ends), marks, ids, layout.ends, is_gated=False),)
+
+
+def _public_covers(_node: PublicRows, _layouts: Layouts) -> Covers:
+    return ()
+
+
+def _kept_covers(node: Kept, layouts: Layouts) -> Covers:
+    return covers_of(node.rows, layouts)
+
+
+def _filter_covers(node: Filter, layouts: Layouts) -> Covers:
+    # by identity: a condition of the user that says the same closes no table
+    is_gate = any(node.condition is layout.gate for layout in layouts.values())
+
+    def narrow(cover: Cover) -> Cover:
+        blocks, marks = cover.blocks, cover.marks & node.condition.names()
+        for mark in marks:
+            ends = {name: cover.ends[name] for name in blocks}
+            blocks = admissible_blocks(node.condition, mark, ends)
+        is_gated = cover.is_gated or (is_gate and bool(marks))
+        return replace(cover, blocks=blocks, is_gated=is_gated)
+
+    return tuple(map(narrow, covers_of(node.child, layouts)))
+
+
+def _project_covers(node: Project, layouts: Layouts) -> Covers:
+    carried = {  # a column written anew marks nothing, whatever its name
+        name: expression.name
+        for name, expression in node.columns
+        if isinstance(expression, Col)
+    }
+
+    def names(old: Names) -> Names:
+        return frozenset(name for name, source in carried.items() if source in old)
+
+    return tuple(cover.carry(names) for cover in covers_of(node.child, layouts))
+
+
+def _function_covers(node: MapRows | FlatMap, layouts: Layouts) -> Covers:
+    written = frozenset(node.returns)
+    covers = covers_of(node.child, layouts)
+    return tuple(cover.carry(lambda old: old - written) for cover in covers)
+
+
+def _explode_covers(node: Explode, layouts: Layouts) -> Covers:
+    covers = covers_of(node.child, layouts)
+    return tuple(cover.carry(lambda old: old - {node.column}) for cover in covers)
+
+
+def _pick_covers(node: KeepRows | KeepGroups | KeepUnique, layouts: Layouts) -> Covers:
+    per = frozenset(node.per)
+    covers = covers_of(node.child, layouts)
+    # with an id in `per` a person's rows are picked by these alone (lemma 3); without
+    # one, rows of one block may push out those of another, of anybody
+    return tuple(cover if per & cover.ids else cover.unmark() for cover in covers)
+
+
+def _gather_covers(node: Crowded | Gathered, layouts: Layouts) -> Covers:
+    return _group_covers(covers_of(node.child, layouts), node.per, node.per)
+
+
+def _pair_covers(node: Memberships, layouts: Layouts) -> Covers:
+    covers = covers_of(node.child, layouts)
+    return _group_covers(covers, node.per, (*node.per, *node.groups))
+
+
+def _group_covers(covers: Covers, per: Iterable[str], columns: Iterable[str]) -> Covers:
+    """Covers of rows with some columns, one for each value of `per`."""
+    own, names = frozenset(per), frozenset(columns)
+    return tuple(
+        cover.carry(lambda old: old & names) if own & cover.ids else cover.unmark()
+        for cover in covers
+    )
+
+
+def _join_covers(node: Join, layouts: Layouts) -> Covers:
+    left, right = (covers_of(side, layouts) for side in node.inputs)
+    if not right:
+        return left
+    on = frozenset(node.on)
+    # all, not any: a cover without the id leaves pairs of two people
+    alike = all(on & cover.ids for cover in (*left, *right))
+    if left and alike:
+        # an outer join keeps a person's left rows where the right side has none
+        return left if node.outer else (*left, *right)
+    return _either(left, right)
+
+
+def _without_covers(node: Without, layouts: Layouts) -> Covers:
+    left, right = (covers_of(side, layouts) for side in node.inputs)
+    return _either(left, right) if right else left  # what takes away may be private
+
+
+def _either(*sides: Covers) -> Covers:
+    """Cover of rows that depend on all sides: the union, with nothing marked."""
+    best = [_best(covers) for covers in sides if covers]
+    return (Cover(frozenset(chain.from_iterable(cover.blocks for cover in best))),)
+
+
+@final
+@dataclass(frozen=True)
+class NodeRules:
+    """What is true of one kind of node."""
+
+    prune: Callable[[Any, Names], AbstractNode]
+    lineage: Callable[[Any, _Below, Origins], Lineage]
+    covers: Callable[[Any, Layouts], Covers]
+    is_bound: bool = False
+    """Whether a row of it depends on more than one row below it."""
+
+
+_bound: Final = partial(NodeRules, is_bound=True)
+NODE_RULES: Final[Mapping[type[AbstractNode], NodeRules]] = by_kind(
     AbstractNode,
     {
-        Source: _leaf,
-        Unreadable: _leaf,
-        Project: _prune_project,
-        Filter: _prune_filter,
-        KeepRows: _prune_keep_rows,
-        KeepGroups: _prune_keep_groups,
-        KeepUnique: _keep_unique,
-        Crowded: _prune_keep_groups,
-        PublicRows: _leaf,
-        Kept: _leaf,
-        Without: _prune_difference,
-        Memberships: _prune_keep_groups,
-        Join: _prune_join,
-        Explode: _prune_explode,
-        MapRows: _map_rows,
-        FlatMap: _prune_flat_map,
-        Gathered: _prune_gathered,
+        Source: NodeRules(_prune_leaf, _source, _table_covers),
+        Unreadable: NodeRules(_prune_leaf, _unreadable, _table_covers),
+        PublicRows: NodeRules(_prune_leaf, _public, _public_covers),
+        Kept: _bound(_prune_leaf, _kept, _kept_covers),
+        Project: NodeRules(_prune_project, _project, _project_covers),
+        Filter: NodeRules(_prune_filter, _filter, _filter_covers),
+        KeepRows: _bound(_prune_keep_rows, _keep_rows, _pick_covers),
+        KeepUnique: _bound(_prune_keep_unique, _keep_rows, _pick_covers),
+        KeepGroups: _bound(_prune_keep_groups, _keep_groups, _pick_covers),
+        Crowded: _bound(_prune_keep_groups, _keep_groups, _gather_covers),
+        Memberships: _bound(_prune_keep_groups, _keep_groups, _pair_covers),
+        Gathered: _bound(_prune_gathered, _gather, _gather_covers),
+        Join: NodeRules(_prune_join, _join, _join_covers),
+        Without: NodeRules(_prune_without, _difference, _without_covers),
+        Explode: NodeRules(_prune_explode, _explode, _explode_covers),
+        MapRows: NodeRules(_prune_map, _map, _function_covers),
+        FlatMap: NodeRules(_prune_function, _flat_map, _function_covers),
     },
 )
+"""One row a kind of node; engines have its meaning (`memory.py`, `statements.py`)."""
 
 
 MOST: Final = 8
@@ -456,17 +606,18 @@ MOST: Final = 8
 def with_kept_rows(
     node: AbstractNode, name_of: Callable[[AbstractNode], str | None]
 ) -> AbstractNode:
-    """Return a plan with leaves for the rows of its highest bounds, in all columns.
+    """Put leaves of cached rows in place of the highest bounds of a plan.
 
-    Who is above a limit is counted of rows that are not bounded, and not kept. Bounds
-    for which there is no name stay in the plan.
+    Bounds for which there is no name stay in the plan. What a bound keeps is a function
+    of the plan below it, whatever is asked above (docs/proofs/kept-rows.md), so plans
+    that are the same up to there share these rows.
     """
     match node:
         case KeepRows() | KeepGroups() | KeepUnique():
-            rows = prune(node, node.schema.names)
+            rows = prune(node, node.schema.names)  # all columns: one name for all asks
             name = name_of(rows)
             return node if name is None else Kept(rows, name, node.schema)
-        case Crowded():
+        case Crowded():  # counts ids in rows that are not bounded yet
             return node
         case _ if node.inputs:
             below = tuple(with_kept_rows(source, name_of) for source in node.inputs)
@@ -483,11 +634,11 @@ class PlanNames:
     """Names for plans: those with the same rows have the same one."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        # each plan beside its name: what is known by `id` must outlive its mark
         self._plans: dict[Hashable, tuple[str, AbstractNode]] = {}
 
     def name(self, rows: AbstractNode) -> str:
-        """Return the name of a plan, always the same one."""
+        """Name of a plan, the same at every call."""
         mark = mark_of(rows)
         if mark not in self._plans:
             self._plans[mark] = (f"k{len(self._plans)}", rows)
@@ -512,7 +663,7 @@ def mark_of(part: Any) -> Hashable:
         case tuple():
             return tuple(map(mark_of, part))
         case None | bool() | int() | str():
-            return type(part), part
+            return type(part), part  # True is not 1 here, which Python holds equal
         case _ if is_dataclass(part) and not callable(part):
             values = [
                 getattr(part, field.name) for field in fields(part) if field.compare

@@ -1,28 +1,14 @@
-"""The nodes of a plan, and walks over it.
+"""The nodes of a plan: the relational work that engines do, as a tree of pure values.
 
-The relational work that engines do: a tree of few kinds of node, pure values.
+    Source ── Project ── Filter ── Keep... ── Join ── Explode ── MapRows ── FlatMap
 
 Every node says which columns its rows have. Rows are multisets: no node depends on the
 order of rows.
 
-    Source ── Project ── Filter ── Keep... ── Join ── Explode ── MapRows ── FlatMap
-
-Tables by the kind of a value, complete from the moment they are imported.
-
-A new kind of node, or of total, is refused by every table that has no rule for it.
-
->>> from sordino.query.nodes import AbstractTotal, Distinct, Total
->>> by_kind(AbstractTotal, {Total: "sum"})
-Traceback (most recent call last):
-TypeError: no rule for Distinct
->>> by_kind(AbstractTotal, {Total: "sum", Distinct: "count"})[Distinct]
-'count'
-
-What an engine is asked: exact integers for each group of some rows.
-
-The answer is an Arrow table with the columns of `by` (their canonical Arrow types)
-followed by one int64 column for each total, named "total 0", "total 1", ... Totals
-saturate at +-MOST.
+A `Question` is what an engine is asked: exact integers for each group of some rows. The
+answer is an Arrow table with the columns of `by` (their canonical Arrow types) followed
+by one int64 column for each total, named "total 0", "total 1", ... Totals saturate at
++-MOST.
 
 - With no `by` there is exactly one row.
 - With `keys` the rows are exactly the keys, in their order; a key without rows has 0.
@@ -33,7 +19,8 @@ Kernel: sensitivity.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
@@ -52,15 +39,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+__all__ = ["MOST", "AbstractTotal", "Distinct", "Question", "Total"]
+
+_INPUTS: Final = ("child", "left", "right")  # not `Kept.rows`: walks end at kept rows
+
+
 class AbstractNode(ABC):
     """Rows, and what is publicly known of their columns."""
 
     schema: Schema
 
-    @property
-    @abstractmethod
+    @cached_property
     def inputs(self) -> "tuple[AbstractNode, ...]":
-        """Return the nodes whose rows this one takes."""
+        """Nodes whose rows this one takes, from its fields."""
+        return tuple(map(partial(getattr, self), _input_names(type(self))))
 
     @abstractmethod
     def describe(self) -> str:
@@ -75,12 +67,7 @@ class Source(AbstractNode):
     table: str
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return ()
-
     def describe(self) -> str:
-        """Name the table."""
         return f"table {self.table}"
 
 
@@ -96,12 +83,7 @@ class Unreadable(AbstractNode):
     column: str
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return ()
-
     def describe(self) -> str:
-        """Name the column."""
         return f"rows of table {self.table} whose {self.column} cannot be read"
 
 
@@ -113,10 +95,6 @@ class Project(AbstractNode):
     child: AbstractNode
     columns: tuple[tuple[str, AbstractExpression], ...]
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         shown = [
@@ -134,10 +112,6 @@ class Filter(AbstractNode):
     child: AbstractNode
     condition: AbstractExpression
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"filter {self.condition}"
@@ -161,10 +135,6 @@ class KeepRows(AbstractNode):
     limit: int
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
     def describe(self) -> str:
         return f"keep {self.limit} rows per {', '.join(self.per)}"
 
@@ -184,10 +154,6 @@ class KeepGroups(AbstractNode):
     limit: int
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
     def describe(self) -> str:
         groups = ", ".join(self.groups)
         return f"keep {self.limit} values of {groups} per {', '.join(self.per)}"
@@ -201,10 +167,6 @@ class KeepUnique(AbstractNode):
     child: AbstractNode
     per: tuple[str, ...]
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"keep rows that are alone with their {', '.join(self.per)}"
@@ -224,10 +186,6 @@ class Crowded(AbstractNode):
     groups: tuple[str, ...]
     limit: int
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         counted = ", ".join(self.groups) or "rows"
@@ -250,10 +208,6 @@ class Join(AbstractNode):
     outer: bool
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.left, self.right)
-
     def describe(self) -> str:
         return f"{'left' if self.outer else 'inner'} join on {', '.join(self.on)}"
 
@@ -271,10 +225,6 @@ class Explode(AbstractNode):
     column: str
     limit: int | None
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         cap = "" if self.limit is None else f", at most {self.limit} rows each"
@@ -296,12 +246,7 @@ class MapRows(AbstractNode):
     """The names of the new columns; their types stand in the schema."""
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
     def describe(self) -> str:
-        """Name the new columns."""
         return f"map {', '.join(self.returns)} = a Python function of the row"
 
 
@@ -321,12 +266,7 @@ class FlatMap(AbstractNode):
     limit: int | None
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
     def describe(self) -> str:
-        """Name the new columns and the cap."""
         cap = "" if self.limit is None else f", at most {self.limit} rows each"
         return f"flat map {', '.join(self.returns)} by a Python function{cap}"
 
@@ -339,12 +279,7 @@ class PublicRows(AbstractNode):
     rows: "pa.Table"
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return ()
-
     def describe(self) -> str:
-        """Say how many they are, which is public."""
         return f"{self.rows.num_rows} public rows"
 
 
@@ -360,11 +295,6 @@ class Without(AbstractNode):
     right: AbstractNode
     on: tuple[str, ...]
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        """Return the rows, and those that are taken away."""
-        return (self.left, self.right)
 
     def describe(self) -> str:
         return f"without those that agree in {', '.join(self.on)}"
@@ -385,20 +315,59 @@ class Memberships(AbstractNode):
     size: str
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
     def describe(self) -> str:
         groups, per = ", ".join(self.groups), ", ".join(self.per)
         return f"each {groups} of each {per}, with their number"
 
 
+@final
+@dataclass(frozen=True)
+class Gathered(AbstractNode):
+    """A row for each value of `per`: what the rows with that value come to.
+
+    A missing value is a value. Totals saturate as those of a question do; an extreme of
+    no values is missing.
+    """
+
+    child: AbstractNode
+    per: tuple[str, ...]
+    totals: tuple[tuple[str, AbstractTotal], ...]
+    extremes: tuple[tuple[str, Extreme], ...]
+    schema: Schema
+    computes: bool = False
+    """Whether any of them is of an expression, and not of a column as it stands."""
+
+    def describe(self) -> str:
+        return f"one row per {', '.join(self.per)}"
+
+
+@final
+@dataclass(frozen=True)
+class Kept(AbstractNode):
+    """Rows of another plan that an engine keeps, in those columns that are needed.
+
+    That plan is no input: what walks over this one ends here.
+    """
+
+    rows: AbstractNode
+    name: str
+    """What the engine calls them: plans with the same rows have the same name."""
+    schema: Schema
+
+    def describe(self) -> str:
+        return f"rows kept as {self.name}: {self.rows.describe()}"
+
+
 def with_inputs(node: Any, inputs: tuple[AbstractNode, ...]) -> AbstractNode:
     """Return a node that takes its rows from other nodes."""
-    names = ("left", "right") if len(inputs) == 2 else ("child",)
-    copy: AbstractNode = replace(node, **dict(zip(names, inputs, strict=False)))
+    sources = dict(zip(_input_names(node.__class__), inputs, strict=True))
+    copy: AbstractNode = replace(node, **sources)
     return copy
+
+
+@cache
+def _input_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if field.name in _INPUTS)
 
 
 def nodes_below(node: AbstractNode) -> Iterator[AbstractNode]:
@@ -425,9 +394,14 @@ T = TypeVar("T")
 def by_kind(
     base: type[Any], rules: Mapping[type[Any], T], elsewhere: Iterable[type[Any]] = ()
 ) -> Mapping[type[Any], T]:
-    """Return rules for the final classes that stand in the room of their base.
+    """Check that a table has a rule for each final class in the room of its base.
 
-    Those `elsewhere` are dealt with before the table is asked.
+    So a kind of node or of total that is forgotten fails at import. Those `elsewhere`
+    are dealt with before the table is asked.
+
+    >>> by_kind(AbstractTotal, {Total: "sum"})
+    Traceback (most recent call last):
+    TypeError: no rule for Distinct
     """
     room = _room(base)
     kinds = {subclass for subclass in base.__subclasses__() if _room(subclass) == room}
@@ -443,7 +417,7 @@ def _room(kind: type[Any]) -> str:
 
 
 MOST_NODES: Final = 200
-"""So many steps every engine takes, called from wherever."""
+"""Every engine runs a plan of this many nodes, however deep the stack of its caller."""
 
 
 def refuse_long(node: AbstractNode) -> None:
@@ -453,55 +427,6 @@ def refuse_long(node: AbstractNode) -> None:
             f"the query has more than {MOST_NODES} steps, including those of its views",
             "Combine conditions with &, and columns in one with_columns.",
         )
-
-
-@final
-@dataclass(frozen=True)
-class Gathered(AbstractNode):
-    """A row for each value of `per`: what the rows with that value come to.
-
-    A missing value is a value. Totals saturate as those of a question do; an extreme of
-    no values is missing.
-    """
-
-    child: AbstractNode
-    per: tuple[str, ...]
-    totals: tuple[tuple[str, AbstractTotal], ...]
-    extremes: tuple[tuple[str, Extreme], ...]
-    schema: Schema
-    computes: bool = False
-    """Whether any of them is of an expression, and not of a column as it stands."""
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
-    def describe(self) -> str:
-        return f"one row per {', '.join(self.per)}"
-
-
-@final
-@dataclass(frozen=True)
-class Kept(AbstractNode):
-    """Rows of another plan that an engine keeps, in those columns that are needed.
-
-    That plan is no input: what walks over this one ends here.
-    """
-
-    rows: AbstractNode
-    name: str
-    """What the engine calls them: plans with the same rows have the same name."""
-    schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return ()
-
-    def describe(self) -> str:
-        return f"rows kept as {self.name}: {self.rows.describe()}"
-
-
-__all__ = ["MOST", "AbstractTotal", "Distinct", "Question", "Total"]
 
 
 @final

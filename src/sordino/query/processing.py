@@ -1,6 +1,4 @@
-"""What is done to noisy answers, at no cost.
-
-What is done to noisy answers: it costs nothing, whatever it is.
+"""What is done to noisy answers: it costs nothing, whatever it is.
 
 For any two neighbours, a function of a private answer is as private as the answer.
 """
@@ -9,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import TYPE_CHECKING, Any, Final, Self, final
 
 from sordino.aggregations.intervals import error_names
@@ -37,7 +35,7 @@ Slope = tuple[str, float]
 
 
 def slope(expression: AbstractExpression) -> Slope | None:
-    """Return the column and the factor of a linear function of one column.
+    """Column and factor of a linear function of one column; None of all else.
 
     >>> from sordino.expressions.language import col
     >>> slope((100 - col("n") / 4).tree), slope((col("n") * col("n")).tree)
@@ -58,19 +56,11 @@ def _number(expression: AbstractExpression) -> float | None:
     return None
 
 
-def _sum(call: Call) -> Slope | None:
+def _sum(call: Call, sign: float = 1.0) -> Slope | None:
     left, other = call.arguments
     if _number(other) is not None:
         return slope(left)
-    return slope(other) if _number(left) is not None else None
-
-
-def _difference(call: Call) -> Slope | None:
-    """Return the slope of a column minus a number, or the other way round."""
-    left, other = call.arguments
-    if _number(other) is not None:
-        return slope(left)
-    return _scale(slope(other), -1.0) if _number(left) is not None else None
+    return _scale(slope(other), sign) if _number(left) is not None else None
 
 
 def _product(call: Call) -> Slope | None:
@@ -86,12 +76,7 @@ def _quotient(call: Call) -> Slope | None:
     return _scale(slope(call.arguments[0]), 1 / divisor) if divisor else None
 
 
-def _negative(call: Call) -> Slope | None:
-    return _scale(slope(call.arguments[0]), -1.0)
-
-
 def _cast(call: Call) -> Slope | None:
-    """Return the slope of a number as f64."""
     return slope(call.arguments[0]) if call.options["to"] == "f64" else None
 
 
@@ -101,10 +86,10 @@ def _scale(slope: Slope | None, factor: float | None) -> Slope | None:
 
 _RULES: Final[Mapping[Operation, Callable[[Call], Slope | None]]] = {
     arithmetic.ADD: _sum,
-    arithmetic.SUBTRACT: _difference,
+    arithmetic.SUBTRACT: partial(_sum, sign=-1.0),
     arithmetic.MULTIPLY: _product,
     arithmetic.DIVIDE: _quotient,
-    arithmetic.NEGATE: _negative,
+    arithmetic.NEGATE: lambda call: _scale(slope(call.arguments[0]), -1.0),
     casts.CAST: _cast,
 }
 
@@ -134,12 +119,12 @@ class NoisyRows:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the answers, in order."""
+        """Names of the answers, in order."""
         return tuple(self.table.column_names[len(self.keys) :])
 
     @property
     def schema(self) -> Schema:
-        """Return the columns as expressions see them: anything may be missing."""
+        """Columns as expressions see them: anything may be missing."""
         return Schema(
             tuple(
                 (field.name, Column(_TYPES[str(field.type)]))
@@ -148,7 +133,7 @@ class NoisyRows:
         )
 
     def take(self, rows: Sequence[int]) -> "NoisyRows":
-        """Return some rows, in an order."""
+        """Some rows, in an order."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         places = pa.array(rows, pa.int64())
@@ -157,7 +142,7 @@ class NoisyRows:
         )
 
     def add_note(self, note: str) -> "NoisyRows":
-        """Return the same with a sentence for the reader."""
+        """The same rows with a sentence for the reader."""
         known = (*self.notes, note)
         return replace(self, notes=tuple(dict.fromkeys(known)))
 
@@ -189,12 +174,10 @@ class ComputeAnswers(AbstractProcess):
     columns: tuple[tuple[str, AbstractExpression], ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
         columns = ", ".join(f"{name}={expression}" for name, expression in self.columns)
         return f"with_columns({columns})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        """Return the answers with more of them; an old name is written anew."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         schema, rows = answer.schema, answer.table.to_pylist()
@@ -228,11 +211,9 @@ class FilterGroups(AbstractProcess):
     condition: AbstractExpression
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"filter({self.condition})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        """Return some of the rows, with a note that they were chosen."""
         answer.refuse_ungrouped("filter")
         column = self.condition.column(answer.schema)
         if column.type != "bool":
@@ -243,6 +224,7 @@ class FilterGroups(AbstractProcess):
             )
         rows = answer.table.to_pylist()
         places = [at for at, row in enumerate(rows) if self.condition.value(row)]
+        # a choice by keys alone looks at no noisy number
         chosen = self.condition.names() - set(answer.keys)
         return (answer.add_note(SELECTED) if chosen else answer).take(places)
 
@@ -257,7 +239,6 @@ class SortGroups(AbstractProcess):
     nulls_first: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
         listed = [repr(name) for name in self.names]
         for word in ("descending", "nulls_first"):
             names = getattr(self, word)
@@ -265,7 +246,6 @@ class SortGroups(AbstractProcess):
         return f"sort({', '.join(listed)})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        """Return the rows in their order, the first column counting most."""
         answer.refuse_ungrouped("sort")
         for name in self.names:
             _refuse_unknown(answer, name)
@@ -291,11 +271,9 @@ class CutGroups(AbstractProcess):
     offset: int
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"limit({self.rows}{f', offset={self.offset}' if self.offset else ''})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        """Return the first rows, with a note that they were chosen."""
         answer.refuse_ungrouped("limit")
         last = min(self.offset + self.rows, answer.table.num_rows)
         return answer.add_note(SELECTED).take(range(min(self.offset, last), last))
@@ -309,7 +287,6 @@ class ShowAnswers(AbstractProcess):
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"select({', '.join(map(repr, self.names))})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -329,7 +306,6 @@ class RenameAnswers(AbstractProcess):
     names: tuple[tuple[str, str], ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"rename({dict(self.names)!r})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
@@ -370,7 +346,6 @@ def _refuse_unknown(answer: NoisyRows, name: str) -> None:
 
 
 def _put_column(table: "pa.Table", name: str, values: Any) -> "pa.Table":
-    """Return a table with a column, written anew where it is there."""
     if name in table.column_names:
         return table.set_column(table.column_names.index(name), name, values)
     return table.append_column(name, values)
@@ -387,19 +362,18 @@ def _order_errors(answer: NoisyRows, names: Sequence[str] | None = None) -> Nois
 
 
 def _bars(answer: NoisyRows, expression: AbstractExpression) -> list[list[Any]]:
-    """Return the error and the interval of a linear function of one answer.
+    """Errors and intervals of a linear function of one answer.
 
     Of any other function nothing is said: intervals that each hold do not hold
     together with the same chance.
     """
     linear = slope(expression)
-    name = None if linear is None else linear[0]
-    nothing: list[Any] = [None] * answer.table.num_rows
-    if linear is None or name not in answer.names:
-        return [nothing, nothing, nothing]
-    sd, low, high = (answer.errors[name].to_pylist() for name in error_names(linear[0]))
-    scaled = [None if error is None else abs(linear[1]) * error for error in sd]
-    pairs = [_ends(expression, linear[0], pair) for pair in zip(low, high, strict=True)]
+    if linear is None or linear[0] not in answer.names:
+        return [[None] * answer.table.num_rows] * 3
+    name, factor = linear
+    sd, low, high = (answer.errors[bar].to_pylist() for bar in error_names(name))
+    scaled = [None if error is None else abs(factor) * error for error in sd]
+    pairs = [_ends(expression, name, pair) for pair in zip(low, high, strict=True)]
     return [scaled, [first for first, _ in pairs], [last for _, last in pairs]]
 
 
@@ -409,56 +383,14 @@ def _ends(
     if None in pair:
         return None, None
     ends = [expression.value({name: end}) for end in pair]
-    return (None, None) if None in ends else (min(ends), max(ends))
+    return (None, None) if None in ends else (min(ends), max(ends))  # it may fall
 
 
 _MOST_ROWS: Final = 2**62
 
 
-def compute_answers(columns: Mapping[str, Any]) -> ComputeAnswers:
-    """Return the step of computed answers, refusing none at all."""
-    if not columns:
-        raise InvalidParameter(
-            "with_columns",
-            columns,
-            "must name at least one column",
-            "Try share=sd.col('n') / 10.",
-        )
-    expressions = {_new_name(name): lift(column) for name, column in columns.items()}
-    return ComputeAnswers(tuple(expressions.items()))
-
-
-def filter_groups(condition: Any) -> FilterGroups:
-    """Return the step of a filter."""
-    return FilterGroups(check_expression(condition=condition))
-
-
-def sort_groups(
-    names: tuple[Any, ...], descending: Any, nulls_first: Any
-) -> SortGroups:
-    """Return the step of an order, refusing one by nothing."""
-    sort_names = tuple(arguments.text(names=name) for name in names)
-    if not sort_names:
-        raise InvalidParameter(
-            "names", names, "must name at least one column", 'Try sort("n").'
-        )
-    sides = []
-    for word, which in (("descending", descending), ("nulls_first", nulls_first)):
-        listed = _several(word, which, sort_names)
-        for name in listed:
-            if name not in sort_names:
-                raise InvalidParameter(
-                    word,
-                    name,
-                    "must be one of the columns that are sorted by",
-                    "Name it first.",
-                )
-        sides.append(listed)
-    return SortGroups(sort_names, *sides)
-
-
 def _several(word: str, which: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return some of the names: all for True, none for False."""
+    """Some of the names: all for True, none for False."""
     if isinstance(which, bool):
         return names if which else ()
     listed = (which,) if isinstance(which, str) else which
@@ -466,36 +398,19 @@ def _several(word: str, which: Any, names: tuple[str, ...]) -> tuple[str, ...]:
         raise InvalidParameter(
             word, which, "must be a column name or a list of names", f'Try {word}="n".'
         )
-    return tuple(arguments.text(**{word: name}) for name in listed)
-
-
-def cut_groups(rows: Any, offset: Any) -> CutGroups:
-    """Return the step of a number of rows."""
-    most = arguments.integer(rows=rows, least=0, most=_MOST_ROWS)
-    first = arguments.integer(offset=offset, least=0, most=_MOST_ROWS)
-    return CutGroups(int(most), int(first))
-
-
-def show_answers(names: tuple[Any, ...]) -> ShowAnswers:
-    """Return the step of some answers."""
-    return ShowAnswers(tuple(arguments.text(names=name) for name in names))
-
-
-def rename_answers(columns: Any) -> RenameAnswers:
-    """Return the step of other names."""
-    if not isinstance(columns, Mapping) or not columns:
-        raise InvalidParameter(
-            "columns",
-            columns,
-            "must be a dict from old names to new names",
-            'Try {"n": "visits"}.',
-        )
-    pairs = ((arguments.text(columns=a), _new_name(b)) for a, b in columns.items())
-    return RenameAnswers(tuple(pairs))
+    some = tuple(arguments.text(**{word: name}) for name in listed)
+    for name in some:
+        if name not in names:
+            raise InvalidParameter(
+                word,
+                name,
+                "must be one of the columns that are sorted by",
+                "Name it first.",
+            )
+    return some
 
 
 def _new_name(label: Any) -> str:
-    """Return the name of a column, refusing what no table can hold."""
     return arguments.unicode_text(columns=label)
 
 
@@ -507,11 +422,19 @@ class AbstractNoisyAnswers(ABC):
 
     def with_columns(self, **columns: Any) -> Self:
         """Add answers that are computed from the noisy ones."""
-        return self._process(compute_answers(columns))
+        if not columns:
+            raise InvalidParameter(
+                "with_columns",
+                columns,
+                "must name at least one column",
+                "Try share=sd.col('n') / 10.",
+            )
+        new = {_new_name(name): lift(column) for name, column in columns.items()}
+        return self._process(ComputeAnswers(tuple(new.items())))
 
     def filter(self, condition: AbstractExpression) -> Self:
         """Keep the groups whose noisy answers fulfil a condition."""
-        return self._process(filter_groups(condition))
+        return self._process(FilterGroups(check_expression(condition=condition)))
 
     def sort(
         self,
@@ -520,20 +443,40 @@ class AbstractNoisyAnswers(ABC):
         nulls_first: "bool | str | Sequence[str]" = False,
     ) -> Self:
         """Put the groups into an order: by all names, or by some downwards."""
-        return self._process(sort_groups(names, descending, nulls_first))
+        by = tuple(arguments.text(names=name) for name in names)
+        if not by:
+            raise InvalidParameter(
+                "names", names, "must name at least one column", 'Try sort("n").'
+            )
+        falling = _several("descending", descending, by)
+        return self._process(
+            SortGroups(by, falling, _several("nulls_first", nulls_first, by))
+        )
 
     def limit(self, rows: int, offset: int = 0) -> Self:
         """Keep `rows` groups after the first `offset`."""
-        return self._process(cut_groups(rows, offset))
+        most = arguments.integer(rows=rows, least=0, most=_MOST_ROWS)
+        first = arguments.integer(offset=offset, least=0, most=_MOST_ROWS)
+        return self._process(CutGroups(int(most), int(first)))
 
     def select(self, *names: str) -> Self:
         """Keep some of the answers; keys always stay."""
-        return self._process(show_answers(names))
+        shown = tuple(arguments.text(names=name) for name in names)
+        return self._process(ShowAnswers(shown))
 
     def rename(self, columns: Mapping[str, str]) -> Self:
         """Give columns of the answer other names: `{"old": "new"}`."""
-        return self._process(rename_answers(columns))
+        names: Any = columns
+        if not isinstance(names, Mapping) or not names:
+            raise InvalidParameter(
+                "columns",
+                names,
+                "must be a dict from old names to new names",
+                'Try {"n": "visits"}.',
+            )
+        pairs = ((arguments.text(columns=a), _new_name(b)) for a, b in names.items())
+        return self._process(RenameAnswers(tuple(pairs)))
 
     @abstractmethod
     def _process(self, step: AbstractProcess) -> Self:
-        """Return what becomes of the answers by one step."""
+        """Answers after one more step."""

@@ -30,14 +30,14 @@ _MOST: Final = 1000
 @final
 @dataclass(frozen=True)
 class FirstFew:
-    """So many groups, the greatest first, by an answer that is not told itself."""
+    """The greatest groups, by an answer that is not released itself."""
 
     most: int
     by: AbstractAggregation
 
     @property
     def words(self) -> Words:
-        """Return the number and the question, in a form that lasts."""
+        """Canonical words of the number and the question."""
         return call("top", most=self.most, by=self.by.words)
 
 
@@ -82,7 +82,7 @@ class Rows(Protocol):
         """Public facts of the rows."""
 
     def words(self, catalog: AbstractCatalog) -> list[Words]:
-        """Return the rows as they were asked for, in a form that lasts."""
+        """Canonical words of the rows."""
 
 
 @hides(
@@ -115,7 +115,6 @@ class Request(AbstractNoisyAnswers):
     """What the first few groups are chosen by, None where all are told."""
 
     def __repr__(self) -> str:
-        """Show the question as it was written."""
         arguments = [f"{name}={aggregation!r}" for name, aggregation in self.columns]
         arguments += [] if self.noise is None else [f"noise={self.noise!r}"]
         arguments += [] if self.coverage is None else ["coverage=True"]
@@ -127,13 +126,14 @@ class Request(AbstractNoisyAnswers):
         return ".".join([self.group_text, verb, *least, *map(repr, self.processing)])
 
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return all that is asked of which rows, in a form that lasts."""
+        """Canonical words of the question and of its rows."""
         columns: list[Words] = [
             [name, aggregation.words, number(weight)]
             for (name, aggregation), weight in zip(
                 self.columns, self.weights, strict=True
             )
         ]
+        # only what is not at its default: words of paid answers stay as they were
         beside: dict[str, Words] = {}
         if self.coverage is not None:
             beside["coverage"] = number(self.coverage)
@@ -175,12 +175,11 @@ class Request(AbstractNoisyAnswers):
                 "there are no answers about groups to leave out",
                 'Try group_by("ward").agg(n=sd.count()).suppress_below(20).',
             )
-        stricter = least if self.minimum is None else max(least, self.minimum)
-        return replace(self, minimum=stricter)
+        return replace(self, minimum=max(least, self.minimum or least))
 
     @property
     def questions(self) -> tuple[AbstractAggregation, ...]:
-        """Return all that is asked of groups: the answers, and what ranks them."""
+        """All that is asked of groups: the answers, and the rank of the first few."""
         answers = tuple(aggregation for _, aggregation in self.columns)
         return answers if self.few is None else (*answers, self.few.by)
 
@@ -190,7 +189,7 @@ class Request(AbstractNoisyAnswers):
     def with_known_bounds(
         self, schema: Schema, weighed: Weighed | None = None
     ) -> "Request":
-        """Return the request with the bounds that its columns are known to have.
+        """Fill in the bounds that columns are known to have.
 
         The sum of a weighed column needs none.
         """
@@ -203,13 +202,13 @@ class Request(AbstractNoisyAnswers):
             few = replace(few, by=few.by.with_known_bounds(schema))
         ranked = () if few is None else ((RANK, few.by),)
         for name, aggregation in (*columns, *ranked):
-            if not aggregation.adds_up(weighed, schema):
-                _refuse_unbounded(name, aggregation)
+            if aggregation.lacks_bounds and not aggregation.adds_up(weighed, schema):
+                raise _bounds_refusal(name, aggregation)
         return replace(self, columns=columns, few=few)
 
     @property
     def group_text(self) -> str:
-        """Return the rows and their groups as they were written."""
+        """The rows and their groups as they were written."""
         if not self.by:
             return repr(self.rows)
         keys = [*map(repr, self.unknown), *(["keys"] if self.known_columns else [])]
@@ -217,7 +216,7 @@ class Request(AbstractNoisyAnswers):
 
     @property
     def numbers(self) -> int:
-        """Return how many cells the answer has, error bars included, if that is public.
+        """Number of cells of the answer, error bars included, if that is public.
 
         One row for groups that are not known; they are as many as they are.
         """
@@ -229,30 +228,24 @@ class Request(AbstractNoisyAnswers):
 
     @property
     def known_columns(self) -> tuple[str, ...]:
-        """Return the columns of which the keys are given."""
-        if self.keyset is None:
-            return ()
-        keys = self.keyset.columns
+        """Columns of which the keys are given."""
+        keys = () if self.keyset is None else self.keyset.columns
         return tuple(name for name in self.by if name in keys)
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """Return the columns whose keys are not known beforehand."""
-        if self.keyset is None:
-            return self.by
-        keys = self.keyset.columns
-        return tuple(name for name in self.by if name not in keys)
+        """Columns whose keys are not known beforehand."""
+        known = self.known_columns
+        return tuple(name for name in self.by if name not in known)
 
     @property
     def selects_keys(self) -> bool:
-        """Tell whether there are groups that are not known beforehand."""
-        if self.keyset is None:
-            return bool(self.by)
-        return len(self.keyset.columns) < len(self.by)
+        """Whether there are groups that are not known beforehand."""
+        return bool(self.unknown)
 
     @property
     def counts_groups(self) -> bool:
-        """Tell whether a count of each group says if it is shown."""
+        """Whether a count of each group decides if it is shown."""
         by_count = self.selects_keys and not self.known_columns and self.few is None
         return by_count or self.minimum is not None
 
@@ -268,7 +261,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     coverage: Any = False,
     few: FirstFew | None = None,
 ) -> Request:
-    """Return a checked request."""
+    """Make a request of checked arguments."""
     if not aggregations and few is None and (not by or keyset is not None):
         raise InvalidQuery(
             "the query has no aggregation", "Add one: agg(n=sd.count())."
@@ -315,12 +308,12 @@ def check_aggregation(**argument: Any) -> AbstractAggregation:
 
 
 def with_confidence(request: Request, confidence: Any) -> Request:
-    """Return a request whose intervals have a confidence."""
+    """Set the confidence of the intervals of a request."""
     return replace(request, confidence=read_confidence(confidence))
 
 
 def read_confidence(confidence: Any) -> Fraction:
-    """Return a confidence that intervals can have."""
+    """Check a confidence: intervals cannot have every one."""
     share = probability(confidence=confidence)
     if not 1 - _SUREST <= share <= _SUREST:
         raise InvalidParameter(
@@ -343,16 +336,14 @@ def refuse_large(requests: Iterable[Request]) -> None:
         )
 
 
-def _refuse_unbounded(name: str, aggregation: AbstractAggregation) -> None:
-    """Refuse values without bounds, and say how bounds are chosen."""
-    if aggregation.lacks_bounds:
-        raise InvalidQuery(
-            f"nothing bounds the values of {aggregation!r}: one unit could "
-            "move it without limit",
-            'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
-            f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
-            "would clamp.",
-        )
+def _bounds_refusal(name: str, aggregation: AbstractAggregation) -> InvalidQuery:
+    return InvalidQuery(
+        f"nothing bounds the values of {aggregation!r}: one unit could "
+        "move it without limit",
+        'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
+        f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
+        "would clamp.",
+    )
 
 
 def _refuse_twice(names: list[str]) -> None:
@@ -371,7 +362,6 @@ def _refuse_twice(names: list[str]) -> None:
 def _weights(
     by_name: Mapping[str, Any], names: tuple[str, ...]
 ) -> tuple[Fraction, ...]:
-    """Return the weight of each column, 1 unless it was given."""
     if not isinstance(by_name, Mapping):
         raise InvalidParameter(
             "weights",

@@ -1,20 +1,14 @@
-"""Steps on one table, each with its unit rule; the table that each leaves.
+"""The steps of a query on one table: each takes a relation and gives the next.
 
-An intermediate table as the public knows it: its columns, and whom its rows are of.
-
-A step of a query takes a relation and gives another. The catalog of a session knows
-where they begin.
-
-The steps of a query on one table: each takes a relation and gives the next.
-
-Each answers for what becomes of a unit's rows: a step that makes at most one row of
-each changes no bound, and a column that is written anew is a new version of it.
+A relation is an intermediate table as the public knows it: its columns, and whom its
+rows are of. Each step answers for what becomes of a unit's rows: one that makes at most
+one row of each changes no bound, and a column that is written anew is a new version.
 
 Kernel: sensitivity.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -69,15 +63,15 @@ class Relation:
 
     @property
     def schema(self) -> Schema:
-        """Return the columns of the rows."""
+        """The columns of the rows."""
         return self.node.schema
 
     def versions(self, columns: tuple[str, ...]) -> Versions:
-        """Return the versions of some columns, refusing one that is not there."""
+        """Versions of some columns; one that is not there is refused."""
         return frozenset(self.schema[name].version for name in columns)
 
     def with_node(self, node: AbstractNode) -> "Relation":
-        """Return other rows of the same people, each row made of at most one.
+        """Relation of other rows of the same people, each row made of at most one.
 
         Their number need not be public, and a weighed column may decide about them.
         """
@@ -86,7 +80,7 @@ class Relation:
     def with_each_row(
         self, node: AbstractNode, cells: Iterable[AbstractExpression]
     ) -> "Relation":
-        """Return other rows, one made of each by expressions that read it alone.
+        """Relation of rows made one of each, by expressions that read it alone.
 
         A weighed column that stands as it is stays itself, under any name.
         """
@@ -97,24 +91,25 @@ class Relation:
     def with_some_rows(
         self, node: AbstractNode, condition: AbstractExpression
     ) -> "Relation":
-        """Return some of the rows, chosen by an expression that reads each alone."""
+        """Relation of some of the rows, chosen by an expression of each alone."""
+        # choosing by the weighed value itself: a changed weight moves a whole row
         weighed = self.weighed_beside(condition.names())
         return replace(self, node=node, size=None, weighed=weighed)
 
     def weighed_beside(self, names: Iterable[str]) -> Weighed | None:
-        """Return the weighed column, unless what is done depends on it."""
+        """The weighed column, unless what is done depends on it."""
         if self.weighed is None:
             return None
         own = self.weighed.names_in(self.schema)
         return self.weighed if own.isdisjoint(names) else None
 
     def bound_unit(self, rule: Rule) -> "Relation":
-        """Return the rows with what a rule says of the bounds on a unit's rows."""
+        """Relation with what a rule says of the bounds on a unit's rows."""
         spread = None if self.spread is None else self.spread.bound_rows(rule)
         return replace(self, contribution=rule(self.contribution), spread=spread)
 
     def multiply(self, node: AbstractNode, factor: int | None) -> "Relation":
-        """Return rows of which each old row makes at most `factor`, or any number.
+        """Relation of rows of which each old row makes at most `factor`, or any number.
 
         What is made of one row shares its old columns, so those of a unit take no more
         values than it had rows.
@@ -127,7 +122,7 @@ class Relation:
                 bounds = bounds.with_groups(columns, rows)
             return bounds.without_row_bounds() if factor is None else bounds.times(most)
 
-        most = max(factor or 1, 1)
+        most = max(factor or 1, 1)  # of 0, too: a bound may be too large
         return self.bound_unit(rule).with_node(node)
 
 
@@ -136,19 +131,19 @@ class AbstractCatalog(ABC):
 
     @abstractmethod
     def relation(self, name: str) -> Relation:
-        """Return a private table or a view."""
+        """A private table or a view."""
 
     @abstractmethod
     def public(self, name: str) -> Source:
-        """Return a public table."""
+        """A public table."""
 
     @abstractmethod
     def public_names(self) -> tuple[str, ...]:
-        """Return the names of the public tables."""
+        """Names of the public tables."""
 
     @abstractmethod
     def public_rows(self, name: str) -> "pa.Table":
-        """Return the rows of a public table, as they were when it was opened."""
+        """Rows of a public table, as they were when it was opened."""
 
     @abstractmethod
     def words(self, name: str) -> list[Words]:
@@ -156,11 +151,7 @@ class AbstractCatalog(ABC):
 
     @abstractmethod
     def multiplicity(self, name: str, on: tuple[str, ...]) -> int:
-        """Return how many rows of a public table share their values of `on`."""
-
-
-Step = Callable[[Relation, AbstractCatalog], Relation]
-"""What a query does next."""
+        """The most rows of a public table that share their values of `on`."""
 
 
 class AbstractStep(ABC):
@@ -171,7 +162,7 @@ class AbstractStep(ABC):
 
     @abstractmethod
     def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the step as it was asked for, in a form that lasts."""
+        """Canonical words of the step."""
 
     @abstractmethod
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
@@ -185,16 +176,15 @@ class Select(AbstractStep):
 
     names: tuple[str, ...]
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call("select", columns=list(self.names))
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the rows with fewer columns: no bound changes."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         names = dict.fromkeys(self.names)
         if relation.ids is not None:
-            names.setdefault(relation.ids)
+            names.setdefault(
+                relation.ids
+            )  # without it no later step could bound a person
         return project(relation, ((name, Col(name)) for name in names))
 
 
@@ -206,13 +196,10 @@ class Rename(AbstractStep):
     names: tuple[tuple[str, str], ...]
     """(old, new)"""
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call("rename", columns=worded_pairs(self.names))
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the same rows under other names: no bound changes."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         renamed = dict(self.names)
         for old in renamed:
             relation.schema[old]  # refuses a name that is not there
@@ -229,13 +216,10 @@ class Where(AbstractStep):
 
     condition: AbstractExpression
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call("filter", condition=self.condition.words)
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return some of the rows: every bound holds of any part of a unit's rows."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         column = self.condition.column(relation.schema)
         if column.type != "bool":
             raise InvalidQuery(
@@ -254,8 +238,7 @@ class WithColumns(AbstractStep):
 
     columns: tuple[tuple[str, AbstractExpression], ...]
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call(
             "with_columns",
             columns=worded_pairs(
@@ -263,11 +246,9 @@ class WithColumns(AbstractStep):
             ),
         )
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return the rows with the columns: no bound changes but of new versions."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         new = dict(self.columns)
-        refuse_ids(relation, new)
+        refuse_ids(relation, new)  # other ids would give one person's rows to many
         old = ((name, new.pop(name, Col(name))) for name in relation.schema)
         columns = list(old)
         return project(relation, [*columns, *new.items()])
@@ -280,21 +261,15 @@ class DropNulls(AbstractStep):
 
     names: tuple[str, ...]
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the columns, none for all."""
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call("drop_nulls", columns=list(self.names))
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return some of the rows, in which nothing is missing."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         schema = relation.schema
         for name in self.names or schema.names:
             if schema[name].nullable:
-                column_facts = replace(schema[name], nullable=False, unsettled=None)
-                relation = _drop_rows(
-                    relation, name, ~col(name).is_null(), column_facts
-                )
+                known = replace(schema[name], nullable=False, unsettled=None)
+                relation = _drop_rows(relation, name, ~col(name).is_null(), known)
         return relation
 
 
@@ -305,14 +280,10 @@ class DropNaN(AbstractStep):
 
     names: tuple[str, ...]
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        """Return the columns, none for all."""
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call("drop_nan", columns=list(self.names))
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Return some of the rows, in which nothing is NaN."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         schema = relation.schema
         for name in self.names or schema.names:
             cell, column = col(name), schema[name]
@@ -337,8 +308,7 @@ class FillNull(AbstractStep):
 
     values: tuple[tuple[str, Any], ...]
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call(
             "fill_null",
             values=worded_pairs(
@@ -347,13 +317,13 @@ class FillNull(AbstractStep):
         )
 
     def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        clamps = []
+        filled = []
         for name, value in self.values:
             whole = isinstance(value, int) and not isinstance(value, bool)
             real = whole and relation.schema[name].type == "f64"
-            clamps.append((name, col(name).fill_null(float(value) if real else value)))
-        step = WithColumns(tuple((name, clamp.tree) for name, clamp in clamps))
-        return step.apply(relation, catalog)
+            cell = col(name).fill_null(float(value) if real else value)
+            filled.append((name, cell.tree))
+        return WithColumns(tuple(filled)).apply(relation, catalog)
 
 
 @final
@@ -363,15 +333,12 @@ class Enforce(AbstractStep):
 
     constraints: tuple[AbstractConstraint, ...]
 
-    def words(self, catalog: AbstractCatalog) -> Words:
-        del catalog
+    def words(self, _catalog: AbstractCatalog) -> Words:
         return call(
             "enforce", constraints=[constraint.words for constraint in self.constraints]
         )
 
-    def apply(self, relation: Relation, catalog: AbstractCatalog) -> Relation:
-        """Relation after the limit, which depends on each id's rows alone (lemma 3)."""
-        del catalog
+    def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
         if relation.ids is None:
             raise InvalidQuery(
                 "constraints limit the rows of an id, and this table protects rows",
@@ -384,10 +351,9 @@ class Enforce(AbstractStep):
 
 
 def _enforce(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:
-    """Return the rows that one constraint keeps; all, if it is known to hold."""
     contribution = constraint.tighten(relation.contribution, relation.versions)
     if contribution == relation.contribution:
-        return relation
+        return relation  # known to hold already: it would cut nothing
     per = tuple(dict.fromkeys((ids, *constraint.marks)))  # the id may be named again
     counted = constraint.values
     for name in counted or constraint.marks:
@@ -401,18 +367,14 @@ def _enforce(relation: Relation, ids: str, constraint: AbstractConstraint) -> Re
     limited = replace(bounded, passed=passed)
     if counted:
         return limited.with_node(KeepGroups(below, per, counted, limit, schema))
-    return limited.with_node(
-        KeepRows(below, per, schema.other_names(per), limit, schema)
-    )
+    order = schema.other_names(per)  # all of them: ties would be broken by arrival
+    return limited.with_node(KeepRows(below, per, order, limit, schema))
 
 
 def _drop_rows(
     relation: Relation, name: str, condition: Expression, known: Column
 ) -> Relation:
-    """Return the rows that a condition keeps, with what is then known of a column.
-
-    It is the same version: its values are some of those it had.
-    """
+    # the same version: its values are some of those it had, so bounds on them hold
     facts = dict(relation.schema.columns) | {name: known}
     rows = Filter(relation.node, condition.tree, Schema(tuple(facts.items())))
     return relation.with_some_rows(rows, condition.tree)
@@ -421,7 +383,7 @@ def _drop_rows(
 def project(
     relation: Relation, columns: Iterable[tuple[str, AbstractExpression]]
 ) -> Relation:
-    """Return the rows with exactly these columns."""
+    """Relation with exactly these columns."""
     listed = tuple(columns)
     facts = [(name, expression.column(relation.schema)) for name, expression in listed]
     rows = Project(relation.node, listed, Schema.of(facts))
@@ -438,7 +400,7 @@ def refuse_ids(relation: Relation, names: Iterable[str]) -> None:
 
 
 def group_column(schema: Schema, name: str) -> Column:
-    """Return a column whose values can mark groups, or refuse it."""
+    """A column whose values can mark groups; others are refused."""
     column = schema[name]
     if column.type == "f64" or column.type.startswith("list"):
         raise InvalidQuery(
@@ -449,7 +411,7 @@ def group_column(schema: Schema, name: str) -> Column:
 
 
 def literal_pairs(columns: Mapping[str, Any], what: str) -> tuple[tuple[str, Any], ...]:
-    """Return the arguments for named columns; an empty mapping is refused."""
+    """Arguments for named columns; an empty mapping is refused."""
     if not columns:
         raise InvalidParameter(
             what, dict(columns), "must name at least one column", f"Try {what}(age=0)."

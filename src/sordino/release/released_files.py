@@ -72,7 +72,7 @@ class FilesAnswer:
 
     @classmethod
     def read(cls, stored: bytes) -> "FilesAnswer":
-        """Return what a ledger keeps."""
+        """Read the answer that a ledger keeps."""
         fields = json.loads(stored)
         files = tuple(starmap(WrittenFile, fields["files"]))
         return cls(files, Exactness.read(fields))
@@ -238,7 +238,7 @@ class ReleasedFiles:
 
     @property
     def coverage(self) -> None:
-        """Return nothing: what was left out is not counted with files."""
+        """None: rows that were dropped are not counted with files."""
 
     def __len__(self) -> int:
         """Return the number of rows, in all files together."""

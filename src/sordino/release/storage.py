@@ -103,6 +103,7 @@ def read_table(stream: Stored) -> "pa.Table":
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     table = pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
+    # bytes of a ledger are from outside: offsets that lie would read beyond them
     table.validate(full=True)
     return table
 
@@ -134,9 +135,11 @@ def _replace(target: Path, write: Callable[[Path], object]) -> None:
         write(unfinished)
         others = [file for file in Path(folder).iterdir() if file != unfinished]
         places = {file: target.parent / file.name for file in (*others, unfinished)}
+        # a link would let somebody else say where paid noise is written
         for place in filter(Path.is_symlink, places.values()):
             raise _refusal(place, LINK)
         for file, place in places.items():
+            # in one step: a reader finds the old file or the new one, never half of it
             file.replace(place)
 
 

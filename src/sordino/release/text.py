@@ -148,7 +148,7 @@ class ReleaseView(Protocol):
 
     @property
     def loss(self) -> Loss:
-        """Return what it cost."""
+        """Loss of the release."""
 
     @property
     def price(self) -> str:
@@ -270,7 +270,7 @@ def _figure(value: Any, *bars: float | None) -> Figure:
 
 
 def _grain(sd: float | None, low: float | None, high: float | None) -> float | None:
-    """Return what digits are shown for: a quarter of the interval without an sd."""
+    """Size that digits are shown for: a quarter of the interval without an sd."""
     if (sd is not None and not math.isnan(sd)) or low is None or high is None:
         return sd
     return (high - low) / 4

@@ -512,7 +512,7 @@ class Book:
 
     @cached_property
     def _promise(self) -> Loss | None:
-        """Return what everything together is within, which never changes.
+        """Promise of the whole ledger, which never changes.
 
         None with blocks: each brings a budget of its own.
         """

@@ -544,7 +544,7 @@ def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
 
 
 def _charge_of(desk: Desk, purchase: MarginsPurchase) -> Priced:
-    """Return what is charged for margins: their price, blocks, and what they use."""
+    """Charge of margins: their price, blocks, and what they use."""
     blocks = desk.blocks_read(lambda: [purchase.question.rows])
     return Priced(
         purchase.budget,

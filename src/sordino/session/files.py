@@ -141,6 +141,7 @@ class Drawn:
         try:
             return self._write_all(folder)
         except BaseException:
+            # half of an answer would be taken for all of it
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
@@ -178,6 +179,8 @@ def answer_or_files(
         def draw(turn: Turn) -> bytes:
             answers = compute()
             size = sum(storage.answer_size(each) + _BESIDE for each in answers)
+            # after the charge: how large an answer is depends on rows, and must not be
+            # refused for free
             if size <= file_format.LARGEST:
                 return form.stored(answers)
             drawn.append(Drawn(tuple(form.releases(answers, turn.provenance))))
@@ -190,6 +193,7 @@ def answer_or_files(
         return paid
     answer = FilesAnswer.read(paid.answer)
     folder = book.ledger.folder_beside(paid.number)
+    # only the drawing that was committed is ever written
     if drawn and drawn[0].answer.ledger_bytes == paid.answer:
         book.unwritten[paid.number] = drawn[0].write
     if paid.number in book.unwritten:
@@ -309,6 +313,7 @@ class _Sink:
 
 def _write(path: Path, table: "pa.Table") -> WrittenFile:
     """Write a file, durably."""
+    # x: never over a file that is there, or through a link
     with path.open("xb") as file:
         office.write_parquet(table, file)
         file.flush()

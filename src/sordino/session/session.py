@@ -254,7 +254,7 @@ class Session:
         *,
         confidence: Any = CONFIDENCE,
     ) -> Price | MarginsPrice:
-        """Return what an answer would cost and how far it would be off.
+        """Price of an answer, and how far it would be off.
 
         Nothing private is read or charged; what the policy forbids is refused.
         """
@@ -272,7 +272,7 @@ class Session:
         weights: Given = None,
         confidence: Any = CONFIDENCE,
     ) -> Batch:
-        """Return what requests cost that are planned together: more fits a budget.
+        """Price of requests that are planned together: more fits a budget.
 
         `weights` are as in `release_all`.
         """
@@ -283,7 +283,7 @@ class Session:
     def what_if(
         self, query: Request, budget: Budget, *, earmark: str | None = None
     ) -> Outlook:
-        """Return what a release would cost and what would be left; nothing is charged.
+        """Price of a release, and the budget after it; nothing is charged.
 
         A release that does not fit is refused, as `release` would refuse it.
         """
@@ -301,7 +301,7 @@ class Session:
         share: Any = "0.05",
         key: str | None = None,
     ) -> Suggestion:
-        """Return what limits and bounds would cost in noise, and what they would lose.
+        """Table of limits and bounds: what each costs in noise, and what it loses.
 
         What is lost is seen in a `sample`, public or invented, at no cost: a table, or
         a dict of tables by name. Without one it is asked of the data, which charges a
@@ -474,21 +474,21 @@ class Session:
 
     @property
     def budget(self) -> Loss:
-        """Return what holds of all releases together."""
+        """Promise of all releases together."""
         return self._desk.book.promise
 
     @property
     def spent(self) -> Loss:
-        """Return what was charged so far: bookkeeping, what holds is the budget."""
+        """Sum of charges so far, which is bookkeeping: what holds is the budget."""
         return self._desk.book.spent
 
     @property
     def remaining(self) -> Loss:
-        """Return what is left."""
+        """Budget that is left."""
         return self._desk.book.remaining
 
     def describe(self) -> Description:
-        """Return what everybody may know of the session; it prints and shows itself.
+        """Public facts of the session, which print and show themselves.
 
         Tables and views, whom they protect, columns and what cannot be used and why,
         key sets that were released by, and what is left.

@@ -41,10 +41,9 @@ from sordino.expressions.tree import AbstractExpression, Literal
 from sordino.losses.budgets.blocks import WHOLE, Blocks
 from sordino.numbers import arguments
 from sordino.numbers.canonical import Words, call, worded_pairs
-from sordino.query.blocks_read import BlockLayout, blocks_read
 from sordino.query.builder import Query
 from sordino.query.dropped_rows import AbstractPassage, Origin
-from sordino.query.node_rules import Cells, Origins
+from sordino.query.node_rules import BlockLayout, Cells, Origins, blocks_read
 from sordino.query.nodes import AbstractNode, Filter, Question, Source
 from sordino.query.steps import AbstractCatalog, Relation, group_column
 from sordino.session.charging import rows_digest
@@ -80,6 +79,7 @@ def partition_of(relation: Relation, by: str, values: Any) -> Partition:
         )
     marks: dict[str, Any] = {}
     for value in values:
+        # as the engine sees it: 1 and 1.0, or two zones, may be one value
         mark = repr(_part_value(value, kind).constant)
         if mark in marks:
             raise InvalidParameter(
@@ -113,9 +113,11 @@ def _charge(relation: Relation, by: str, count: int) -> tuple[Fraction, Spread |
             lambda contribution: contribution.with_groups(column, 1)
         )
     if spread is not None:
+        # rows that met others: each of them may be in as many parts as all together
         return Fraction(most * spread.rows), None
     rows = relation.contribution.most_rows()
     inside = relation.contribution.with_groups(column, 1).most_rows()
+    # else rows could fill every part, and the split would be no cheaper
     if rows is None or inside is None or rows >= most * inside:
         return Fraction(most), None
     return Fraction(rows, inside), Spread(inside, Contribution(rows=1))
@@ -238,10 +240,13 @@ class Catalog(AbstractCatalog):
         """Open the source of a table and make it known."""
         self.refuse_known(name)
         schema = self.engine.open(name, table.source, table.columns)
+        # before the columns are named: nothing of it is known until somebody answers
         vouched = self._refuse_computed(name, table)
         source = Source(name, schema)
         self.unusable[name] = self.engine.unusable(name)
         if isinstance(table, PublicTable):
+            # held as it is now: a public table that changes would move counts at no
+            # price
             self.engine.freeze(name)
             self.publics[name] = source
             rows = self.engine.frozen_rows(name).num_rows
@@ -249,6 +254,8 @@ class Catalog(AbstractCatalog):
             self.worded[name] = cache(lambda: [self._public_words(source)])
         else:
             lossy = self.engine.lossy(name)
+            # public under this unit alone: elsewhere the number of rows is what is
+            # protected
             size = self._count_rows(source) if table.protects.fixes_size else None
             with self.explain_refusals():
                 self.relations[name] = _protect(source, table, lossy, size)
@@ -600,7 +607,7 @@ def _gate_rows(relation: Relation, layout: BlockLayout) -> Relation:
 def _gate_count(
     place: AbstractPassage, gate: AbstractExpression, mark: Schema
 ) -> AbstractPassage:
-    """Return what counts cells of the table, those in rows of open blocks alone.
+    """Count of cells of the table, of rows in open blocks alone.
 
     Of these rows nothing more is known than of the table: some may have no id.
     """

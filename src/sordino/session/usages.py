@@ -118,7 +118,7 @@ def _places(cells: Cells) -> TableColumns:
 
 
 def _level(purchase: Purchase) -> Fraction | None:
-    """Return what the noisy count of each group that is shown has at least, if it has.
+    """Least noisy count of a group that is shown, None where there is none.
 
     What shows the first few groups, keys by their weights, or keys of several groups,
     is no count of a group.

@@ -5,7 +5,7 @@ import re
 from html.parser import HTMLParser
 
 from sordino.office.html.elements import (
-    draw,
+    draw_svg,
     html_aside,
     html_details,
     html_line,
@@ -56,7 +56,7 @@ def test_text_from_outside_is_escaped() -> None:
         html_table((EVIL,), [(EVIL,)]),
         html_details(EVIL, diagram(Step(EVIL, (Step(EVIL), Step(EVIL))))),
         share_bar(0.5, EVIL),
-        draw("interval_bar", interval_bar(1.0, (0.0, 2.0), (0.0, 2.0), EVIL)),
+        draw_svg("interval_bar", interval_bar(1.0, (0.0, 2.0), (0.0, 2.0), EVIL)),
         unit_curve([(0, 0), (1, 1)], (EVIL, EVIL), EVIL),
     )
     assert "<script" not in page
@@ -87,7 +87,7 @@ def test_bars_stay_inside(
     if scale is None:
         assert not any(end and math.isfinite(end) for end in interval) or value == 1e308
         return
-    picture = draw("interval_bar", interval_bar(value, interval, scale, "a number"))
+    picture = draw_svg("interval_bar", interval_bar(value, interval, scale, "a number"))
     places = re.findall(r'(?:x1|x2|cx)="([^"]+)"', picture)
     assert all(0 <= float(place) <= 120 for place in places)
 

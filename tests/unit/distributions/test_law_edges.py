@@ -4,9 +4,10 @@ from fractions import Fraction
 
 from sordino.noise.gaussian import DiscreteGaussianLaw
 from sordino.noise.laplace import LaplaceSumLaw
-from sordino.noise.law import _floor, _least
+from sordino.noise.law import _least
 from sordino.noise.sums import GaussianBlend
 from sordino.numbers import sqrt
+from sordino.numbers.exact import floor_exact
 from tests.batches import for_each
 
 
@@ -21,9 +22,9 @@ def test_the_least_is_found_from_any_guess(guess: int, least: int) -> None:
 def test_the_floor_of_roots_is_exact(whole: int) -> None:
     """Of roots of squares and of roots of roots."""
     root = sqrt(Fraction(whole))
-    assert _floor(root) ** 2 <= whole < (_floor(root) + 1) ** 2
+    assert floor_exact(root) ** 2 <= whole < (floor_exact(root) + 1) ** 2
     fourth = sqrt(root)
-    assert _floor(fourth) ** 4 <= whole < (_floor(fourth) + 1) ** 4
+    assert floor_exact(fourth) ** 4 <= whole < (floor_exact(fourth) + 1) ** 4
 
 
 @for_each("variance", [Fraction(1, 3), Fraction(7, 2), Fraction(40)])

@@ -2,14 +2,15 @@
 
 import pytest
 
+from sordino.engines.conformance import plans
 from sordino.engines.conformance.bounds import ADDING_CASES, BOUNDED_CASES, CASES
 from sordino.engines.conformance.plans import (
     PLAIN_CASES,
     Case,
     Sources,
     comparable_answer,
-    open_tables,
 )
+from sordino.engines.conformance.verdicts import open_each
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
@@ -22,8 +23,10 @@ ENGINES: dict[str, AbstractEngine] = {
     "duckdb": duckdb_engine(salt=SALT, threads=1),
     "duckdb, many threads": duckdb_engine(salt=SALT, threads=8),
 }
-TABLES: dict[str, Sources] = {name: open_tables(one) for name, one in ENGINES.items()}
-EXPECTED = open_tables(MEMORY)
+TABLES: dict[str, Sources] = {
+    name: open_each(one, plans.TABLES) for name, one in ENGINES.items()
+}
+EXPECTED = open_each(MEMORY, plans.TABLES)
 
 
 @sampled(1)
@@ -60,7 +63,7 @@ def test_multiplicity(table: str, on: tuple[str, ...]) -> None:
 def test_parts_add_up() -> None:
     """Answers in parts of the ids are those of all ids at once."""
     engine = duckdb_engine(salt=SALT, parts=(5,))
-    tables = open_tables(engine)
+    tables = open_each(engine, plans.TABLES)
     for case in ADDING_CASES:
         asked, expected = case.asked(tables), case.asked(EXPECTED)
         answer = engine.answer(asked)
@@ -73,7 +76,7 @@ def test_parts_add_up() -> None:
 def test_parts_that_do_not_add_up() -> None:
     """Nothing is answered in parts where an id, or what is counted, is in several."""
     engine = duckdb_engine(salt=SALT, parts=(5,))
-    tables = open_tables(engine)
+    tables = open_each(engine, plans.TABLES)
     for case in PLAIN_CASES[:9] + BOUNDED_CASES[:12]:
         asked = case.asked(tables)
         with pytest.raises(EngineFailure):
@@ -84,7 +87,7 @@ def test_parts_that_do_not_add_up() -> None:
 def test_cases_see_which_rows_are_kept() -> None:
     """Most bounded cases have another answer when rows are kept in another order."""
     other = MemoryEngine(order=in_duckdb_order(SALT + 1))
-    tables = open_tables(other)
+    tables = open_each(other, plans.TABLES)
     differing = 0
     for case in BOUNDED_CASES:
         asked, expected = case.asked(tables), case.asked(EXPECTED)

@@ -14,7 +14,7 @@ from jinja2 import UndefinedError
 import sordino.office
 from sordino.losses.closed import ApproxDP, GaussianDP
 from sordino.losses.loss import PureDP
-from sordino.office.html.elements import NOTHING, Html, draw, join, render
+from sordino.office.html.elements import NOTHING, Html, draw_svg, fill_template, join
 from sordino.office.html.odds import Odds, of_hundred, people_picture
 from sordino.office.html.page import document, look, read_language
 from sordino.office.html.small_pictures import scale_around
@@ -70,7 +70,7 @@ def test_markup_cannot_become_text_by_mistake() -> None:
 def test_a_template_without_a_fact_fails() -> None:
     """A name that a template knows and nobody gave is no empty place on a page."""
     with pytest.raises(UndefinedError, match="texts"):
-        render("label/panel.html")
+        fill_template("label/panel.html")
 
 
 def test_no_template_lifts_the_escape() -> None:
@@ -165,7 +165,7 @@ def test_a_number_outside_its_band_is_drawn_where_it_lies() -> None:
     """A count of -25 with the band 0 to 65 stands left of its band."""
     row = banded(-25.0, 0.0, 65.0)
     scale = scale_around([-25.0, 0.0, 65.0])
-    places = re.findall(r'x="(-?[\d.]+)%"', draw("band", scale, row))
+    places = re.findall(r'x="(-?[\d.]+)%"', draw_svg("band", scale, row))
     assert places == ["27.78", "0.00"]
 
 
@@ -176,7 +176,7 @@ def test_rough_numbers_and_numbers_without_bands_show_as_such() -> None:
     assert banded(100.0, 70.0, 130.0).is_rough
     for ends in ((None, None), (-math.inf, 3.0), (math.nan, 3.0)):
         row = banded(3.0, *ends)
-        assert 'class="ring"' in draw("band", scale_around([3.0]), row)
+        assert 'class="ring"' in draw_svg("band", scale_around([3.0]), row)
         assert not row.is_rough
     assert not banded(None, None, None).is_drawn
 

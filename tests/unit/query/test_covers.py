@@ -9,7 +9,7 @@ from sordino.expressions.language import col
 from sordino.expressions.literals import literal
 from sordino.expressions.schema import Column, Schema
 from sordino.losses.budgets.blocks import WHOLE
-from sordino.query.blocks_read import BlockLayout, Cover, blocks_read, covers_of
+from sordino.query.node_rules import BlockLayout, Cover, blocks_read, covers_of
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,

@@ -301,7 +301,7 @@ class _Moments:
 
 
 def _factors(mean: Floats, share: Any) -> tuple[Floats, Floats]:
-    """Return what is taken of the sum, and added of the count, in squares about a mean.
+    """Factors of sum and count in squares about a mean: one taken off, one added.
 
     The squares are taken about a centre a share of the way from the mean to the middle
     of the range, less what that adds to them if the mean is right.

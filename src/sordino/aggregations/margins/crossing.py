@@ -104,7 +104,7 @@ class Halving:
 
     @cached_property
     def _common(self) -> Integers:
-        """Return what both sides of each cut have in common, for cuts of `of`."""
+        """Greatest common divisors of both sides of each cut, for cuts of `of`."""
         return (self.middle - self.low) // self.right
 
     def contrasts(self, numbers: Numbers) -> Numbers:

@@ -69,7 +69,7 @@ class Precisions:
 
     @cached_property
     def _shifts(self) -> dict[Levels, Fraction]:
-        """Return what one row adds to mu**2 by each part, at most."""
+        """Most that one row adds to mu**2 by each part."""
         caps = [_most_moved(tree) for tree in self.crossing.trees]
         return {
             part: precision

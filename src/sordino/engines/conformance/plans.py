@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from sordino.aggregations.measurement import AbstractTotal, Distinct, Extreme, Total
 from sordino.data.source import sort_values, values_of
-from sordino.engines.engine import AbstractEngine
 from sordino.expressions.language import col, lit
 from sordino.expressions.schema import Column, Schema, arrow_type
 from sordino.expressions.tree import AbstractExpression
@@ -227,14 +226,6 @@ TABLES: Final[Mapping[str, pa.Table]] = {
 }
 
 Sources = Mapping[str, Source]
-
-
-def open_tables(engine: AbstractEngine) -> Sources:
-    """Open the tables of the cases."""
-    return {
-        name: Source(name, engine.open(name, table, {}))
-        for name, table in TABLES.items()
-    }
 
 
 def sortable_rows(answer: pa.Table) -> list[tuple[Any, ...]]:

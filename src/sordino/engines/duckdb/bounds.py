@@ -51,7 +51,6 @@ from sordino.query.nodes import (
 )
 
 RANGE: Final = Schema.of([("range", Column("i64", nullable=False))])
-"""One column of ranges."""
 TWIN_BITS: Final = 32  # of the ranges by which rows that are alike are found
 EARLY_BITS: Final = 5  # of the ranges of which the first has the rows that come early
 
@@ -65,10 +64,6 @@ class Ranges(AbstractNode):
     names: tuple[str, ...]
     bits: int
     schema: Schema = RANGE
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"ranges of {', '.join(self.names)}"
@@ -84,10 +79,6 @@ class Marked(AbstractNode):
     marks: Made  # each range once
     among: bool
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"some ranges, by {self.column}"
@@ -105,10 +96,6 @@ class KeepEarly(AbstractNode):
     bound: KeepRows
     twins: Made
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
 
     def describe(self) -> str:
         return f"{self.bound.describe()}, of ids with early rows"

@@ -25,7 +25,7 @@ from sordino.engines.statements.dialect import (
     integer_cell,
     within_calendar,
 )
-from sordino.engines.statements.templates import function
+from sordino.engines.statements.templates import Sql, function, whole
 
 _TYPES: Final = {
     "i64": "BIGINT",
@@ -52,24 +52,22 @@ class DuckDBDialect(AbstractDialect):
     entries: ClassVar = ENTRIES
     rules: ClassVar = bounds.RULES
 
-    def placeholder(self, number: int) -> exp.Expression:
+    def placeholder(self, number: int) -> Sql:
         return exp.Parameter(this=exp.Literal.number(number))
 
     def text(self, tree: exp.Select) -> str:
         return nested_text(tree)
 
-    def in_place(
-        self, source: AbstractSource, places: Sequence[int]
-    ) -> exp.Expression | None:
+    def in_place(self, source: AbstractSource, places: Sequence[int]) -> Sql | None:
         return tables.in_place(source, places)
 
-    def value_of(self, column: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+    def value_of(self, column: Sql, arrow: pa.DataType) -> Sql:
         bare = storage_type(arrow)
         if is_list(bare):
             return each_of("list_transform", column, bare.value_type, self.value_of)
         return _RULES[kind_of(arrow) or ""](column, arrow)
 
-    def digest(self, values: Sequence[exp.Expression]) -> exp.Expression:
+    def digest(self, values: Sequence[Sql]) -> Sql:
         # one hash of several values mixes them too weakly: for a fixed first value the
         # others come in far from random orders; the hash around it mends that
         missing = [value.is_(exp.null()) for value in values]
@@ -77,14 +75,14 @@ class DuckDBDialect(AbstractDialect):
         inner = [value.copy() for value in (*values, *missing, salt)]
         return function("hash", function("hash", *inner))
 
-    def order_term(self, value: exp.Expression) -> exp.Ordered:
+    def order_term(self, value: Sql) -> exp.Ordered:
         # a total order: NaN is greater than all numbers, texts go by their bytes
         return exp.Ordered(this=value, nulls_first=True)
 
-    def same(self, left: exp.Expression, right: exp.Expression) -> exp.Expression:
+    def same(self, left: Sql, right: Sql) -> Sql:
         return exp.NullSafeEQ(this=left, expression=right)
 
-    def first(self, value: exp.Expression, kind: str) -> exp.Expression:
+    def first(self, value: Sql, kind: str) -> Sql:
         # the group has one row
         del kind
         return exp.First(this=value)
@@ -102,35 +100,33 @@ class DuckDBDialect(AbstractDialect):
     def stores(self, *, shared: bool) -> bool:
         return shared
 
-    def unnest(self, entries: exp.Expression, limit: int | None) -> exp.Expression:
+    def unnest(self, entries: Sql, limit: int | None) -> Sql:
         if limit is not None:
             first, last = exp.Literal.number(1), exp.Literal.number(limit)
             entries = function("list_slice", entries.copy(), first, last)
         return function("unnest", entries.copy())
 
-    def in_part(
-        self, values: Sequence[exp.Expression], number: int, count: int
-    ) -> exp.Expression:
-        rest = exp.Mod(this=self.digest(values), expression=_whole(count))
-        return rest.eq(_whole(number))
+    def in_part(self, values: Sequence[Sql], number: int, count: int) -> Sql:
+        rest = exp.Mod(this=self.digest(values), expression=whole(count))
+        return rest.eq(whole(number))
 
     def exact_sum(
-        self, value: exp.Expression, factor: int, shift: int, *, complete: bool = False
-    ) -> exp.Expression:
+        self, value: Sql, factor: int, shift: int, *, complete: bool = False
+    ) -> Sql:
         # 128 bits hold it below 2**40 rows: a sum of that many i64 has 103 bits,
         # factors have 2, shifts 42
         total = _or_zero(exp.Sum(this=value))
         if factor != 1:
             total = templates.as_type(total, "HUGEINT") * templates.as_type(
-                _whole(factor), "HUGEINT"
+                whole(factor), "HUGEINT"
             )
         if shift:
             there = exp.Star() if complete else value.copy()
             count = templates.as_type(exp.Count(this=there), "HUGEINT")
-            total += count * templates.as_type(_whole(shift), "HUGEINT")
+            total += count * templates.as_type(whole(shift), "HUGEINT")
         return total
 
-    def brief_sum(self, value: exp.Expression) -> exp.Expression:
+    def brief_sum(self, value: Sql) -> Sql:
         """Return the sum in doubles, of steps that are doubles, else in 128 bits.
 
         However doubles are added, no partial sum exceeds the number of rows times the
@@ -140,22 +136,22 @@ class DuckDBDialect(AbstractDialect):
         most = size_of_double(value)
         if most is None:
             return templates.as_type_or_null(_or_zero(exp.Sum(this=value)), "BIGINT")
-        few = exp.Count(this=exp.Star()) <= _whole(MOST // max(1, most))
+        few = exp.Count(this=exp.Star()) <= whole(MOST // max(1, most))
         total = templates.as_type(_or_zero(exp.Sum(this=value.this)), "BIGINT")
         return templates.case([(few, total)])
 
-    def sum_of_totals(self, total: exp.Expression) -> exp.Expression:
+    def sum_of_totals(self, total: Sql) -> Sql:
         return self.exact_sum(templates.as_type(total, "HUGEINT"), 1, 0)
 
-    def row_count(self, times: int) -> exp.Expression:
+    def row_count(self, times: int) -> Sql:
         count = templates.as_type(exp.Count(this=exp.Star()), "HUGEINT")
-        return count * templates.as_type(_whole(times), "HUGEINT")
+        return count * templates.as_type(whole(times), "HUGEINT")
 
-    def narrow_total(self, total: exp.Expression) -> exp.Expression:
-        low = function("greatest", total, _whole(-MOST))
-        return templates.as_type(function("least", low, _whole(MOST)), "BIGINT")
+    def narrow_total(self, total: Sql) -> Sql:
+        low = function("greatest", total, whole(-MOST))
+        return templates.as_type(function("least", low, whole(MOST)), "BIGINT")
 
-    def distinct(self, values: Sequence[exp.Expression]) -> exp.Expression:
+    def distinct(self, values: Sequence[Sql]) -> Sql:
         # count(distinct) skips a null, but not a row that has one: that is made null
         if len(values) == 1:
             counted = values[0].copy()
@@ -167,18 +163,14 @@ class DuckDBDialect(AbstractDialect):
         return templates.as_type(count, "HUGEINT")
 
 
-def _or_zero(total: exp.Expression) -> exp.Expression:
-    return exp.Coalesce(this=total, expressions=[_whole(0)])
-
-
-def _whole(number: int) -> exp.Expression:
-    return exp.Literal.number(number)
+def _or_zero(total: Sql) -> Sql:
+    return exp.Coalesce(this=total, expressions=[whole(0)])
 
 
 _EXACT: Final = 15  # digits of decimals that a double holds as integers
 
 
-def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+def _double(value: Sql, arrow: pa.DataType) -> Sql:
     # adding 0.0 takes the sign of a zero, which would tell -0.0 from 0.0, and nothing
     # else
     bare = storage_type(arrow)
@@ -187,22 +179,22 @@ def _double(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
         value = templates.as_type(value, "VARCHAR")
     if not pa.types.is_float64(bare):
         value = templates.as_type_or_null(value, "DOUBLE")
-    return value + templates.as_type(_whole(0), "DOUBLE")
+    return value + templates.as_type(whole(0), "DOUBLE")
 
 
-def _text(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+def _text(value: Sql, arrow: pa.DataType) -> Sql:
     del arrow  # a dictionary, an enumeration or a UUID is cast, for a text it is idle
     value = templates.as_type(value, "VARCHAR")
     fits = function("strlen", value.copy())
-    return exp.Case().when(fits <= _whole(LONGEST), value)
+    return exp.Case().when(fits <= whole(LONGEST), value)
 
 
-def _date(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+def _date(value: Sql, arrow: pa.DataType) -> Sql:
     del arrow
     return within_calendar(templates.as_type_or_null(value, "DATE"), "DATE", LAST_DAY)
 
 
-def _time(value: exp.Expression, arrow: pa.DataType) -> exp.Expression:
+def _time(value: Sql, arrow: pa.DataType) -> Sql:
     # zoned nanoseconds have no direct cast
     if arrow.tz is not None:
         value = templates.as_type_or_null(value, "TIMESTAMPTZ")

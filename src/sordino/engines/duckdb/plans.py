@@ -237,7 +237,7 @@ def _nodes(root: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _children(node: Mapping[str, Any]) -> list[Any]:
-    # a leaf that ran tells nothing of what is below it
+    # a leaf of a plan that ran has no list of them
     return list(node.get("children", ()))
 
 

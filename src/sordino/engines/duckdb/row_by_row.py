@@ -64,7 +64,6 @@ _CHOICES: Final = "if nullif typeof"
 ROW_FUNCTIONS: Final = frozenset(
     f"{_OPERATORS} {_NUMBERS} {_TEXTS} {_DATES} {_NESTED} {_CHOICES}".split()
 )
-"""Functions and operators by their names."""
 
 
 _NAMED: Final = """
@@ -426,7 +425,7 @@ class RowByRow:
         settings.append("hive_partitioning := false")
         listed = ", ".join(exp.Literal.string(path).sql("duckdb") for path in paths)
         call = f"read_parquet([{listed}], {', '.join(settings)})"
-        if not self.names.are_alike(f"[{listed}]"):  # one file decides the types of all
+        if not self.names.are_alike(f"[{listed}]"):  # else a cast could fail
             raise NotByRow("reads Parquet files whose columns or types differ")
         return _columns_of([name for name, _ in self.names.columns_of(call)], call)
 

@@ -134,8 +134,8 @@ class Instance:
         """What ran here on tables without rows: for whomever, it says no more."""
         self.plans: dict[int, tuple[str, ...]] = {}
         """The plans of texts that read files, by their marks."""
-        # not for another session: with paths it keeps pieces of files in memory; asked
-        # alone, the connection that holds it cannot be closed to let go of results
+        # not for another session: with paths it keeps pieces of files in memory; where
+        # the connection that holds it is asked, that cannot be closed to drop results
         self.spoiled = bool(paths) or alone
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
@@ -391,7 +391,7 @@ class DuckDB(AbstractDatabase):
     def _refuse_other_plan(
         self, statement: Statement, text: str, values: list[Any], *last: str
     ) -> None:
-        # not at the rehearsal: EXPLAIN opens the files; of a text once, for it is slow
+        # not at the rehearsal, which reads nothing: EXPLAIN opens the files
         mark, known = hash(text), self._there().plans
         if statement.reads_files and mark not in known:
             written = (*written_plan(statement.tree), *last)
@@ -420,9 +420,7 @@ class DuckDB(AbstractDatabase):
                 self._limits, tuple(self._paths), progress=self._progress
             )
             self._leave = weakref.finalize(self, leave_instance, self._instance)
-            self._leave.atexit = (
-                False  # what waits is closed at exit by `_close_waiting`
-            )
+            self._leave.atexit = False
         return self._instance
 
 

@@ -35,13 +35,14 @@ from sordino.data.files import Fields
 from sordino.data.source import NOTHING, AbstractSource, internal, is_list
 from sordino.data.tables import ParquetSource
 from sordino.engines.duckdb.row_by_row import NotByRow, RowByRow, UserNames, own_names
+from sordino.engines.statements.templates import Sql
 from sordino.errors import EngineFailure
 from sordino.expressions.schema import Column
 
 _OPTIONS: Final = {"hive_partitioning": exp.false(), "can_have_nan": exp.true()}
 
 
-def in_place(source: AbstractSource, places: Sequence[int]) -> exp.Expression | None:
+def in_place(source: AbstractSource, places: Sequence[int]) -> Sql | None:
     """Return the call that reads the files of a source, or None for all others."""
     if not isinstance(source, ParquetSource):
         return None
@@ -77,9 +78,7 @@ _PLAIN: Final = (
 )
 
 
-def file_call(
-    function: str, paths: Iterable[str], options: Mapping[str, exp.Expression]
-) -> exp.Expression:
+def file_call(function: str, paths: Iterable[str], options: Mapping[str, Sql]) -> Sql:
     """Return the call of a function that reads files.
 
     >>> file_call("read_it", ["o'neill"], {"header": exp.true()}).sql("duckdb")
@@ -93,7 +92,7 @@ def file_call(
     return exp.Anonymous(this=function, expressions=[listed, *named])
 
 
-def alias_columns(item: exp.Expression, count: int) -> exp.Expression:
+def alias_columns(item: Sql, count: int) -> Sql:
     """Return a table whose columns are called c0, c1, ... from the first to the last.
 
     >>> alias_columns(exp.to_table("s0"), 2).sql("duckdb")
@@ -220,7 +219,7 @@ class RelationSource(AbstractSource):
 
 
 def make_setting(
-    connection: Any, name: str, value: exp.Expression, kind: str | None = None
+    connection: Any, name: str, value: Sql, kind: str | None = None
 ) -> None:
     """Set an option of a connection, or of all of its database."""
     equal = exp.EQ(this=exp.column(name), expression=value.copy())
@@ -284,10 +283,3 @@ def of_table(pair: Any, declared: Mapping[str, Column]) -> AbstractSource:
     del declared
     connection, name = pair
     return RelationSource(connection.cursor().table(name), connection, whose=False)
-
-
-READERS: Final = {
-    "(duckdb.DuckDBPyConnection, name)": of_table,
-    "duckdb.DuckDBPyRelation": of_relation,
-}
-"""How what lives in DuckDB becomes a source, by its kind."""

@@ -38,6 +38,10 @@ class PostgresDialect(AbstractDialect):
     wide_type = pa.decimal128(38, 0)
     digest_type = pa.int64()
     entries: ClassVar = ENTRIES
+    absent: ClassVar = {
+        "modulo of f64": "it has no remainder of doubles; a - (a // b) * b is that, "
+        "but for rounding"
+    }
     unheld = frozenset({NUL})
 
     def placeholder(self, number: int) -> Sql:
@@ -142,7 +146,7 @@ class PostgresDialect(AbstractDialect):
         )
 
     def distinct(self, values: Sequence[Sql]) -> Sql:
-        # count(distinct) skips a null, but not a row of nulls: that is made null first
+        # count(distinct) skips a null, but not a row that has one: that is made null
         if len(values) == 1:
             counted = values[0].copy()
         else:

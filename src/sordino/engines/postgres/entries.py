@@ -56,7 +56,6 @@ from sordino.engines.postgres.doubles import (
     nearest_of,
     numeric,
     real,
-    rest_of_doubles,
     whole_quotient,
 )
 from sordino.engines.statements import entries as plain_entries
@@ -178,8 +177,6 @@ def _floor_divide(to: Written) -> Sql:
 
 
 def _modulo(to: Written) -> Sql:
-    if to.real:
-        return rest_of_doubles(to.joint(0), _nonzero(to.joint(1)))
     return _floor_parts(to, lambda _, __, rest: narrow(rest))
 
 

@@ -43,7 +43,6 @@ _KEPT: Final = {
     "date": "date",
     "time": "timestamp",
 }
-"""The types of rows that are kept."""
 
 
 @final

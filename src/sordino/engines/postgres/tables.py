@@ -60,14 +60,6 @@ class ColumnType:
     read: Callable[[Sql], Sql]
 
 
-def _integer(value: Sql) -> Sql:
-    return templates.as_type(value, "BIGINT")
-
-
-def _double(value: Sql) -> Sql:
-    return templates.as_type(value, "DOUBLE")
-
-
 def _decimal(value: Sql) -> Sql:
     # the cast itself raises at both ends of the doubles
     top, bottom = (
@@ -104,19 +96,17 @@ def _zoned(value: Sql) -> Sql:
 
 
 def _list_of(entry: ColumnType) -> ColumnType:
-    rule = entry.read
-    if pa.types.is_floating(entry.arrow):
-        rule = _without_sign(rule)
-    return ColumnType(pa.list_(entry.arrow), lambda value: each_entry(value, rule))
+    def read(value: Sql) -> Sql:
+        cell = entry.read(value)
+        # entries leave as they are: a zero among them has no sign from here on
+        is_double = pa.types.is_floating(entry.arrow)
+        return templates.plus(cell, templates.double(0)) if is_double else cell
+
+    return ColumnType(pa.list_(entry.arrow), lambda value: each_entry(value, read))
 
 
-def _without_sign(read: Callable[[Sql], Sql]) -> Callable[[Sql], Sql]:
-    """Return how doubles are read of which a zero has no sign: entries leave so."""
-    return lambda value: templates.plus(read(value), templates.double(0))
-
-
-_INTEGER: Final = ColumnType(pa.int64(), _integer)
-_DOUBLE: Final = ColumnType(pa.float64(), _double)
+_INTEGER: Final = ColumnType(pa.int64(), lambda x: templates.as_type(x, "BIGINT"))
+_DOUBLE: Final = ColumnType(pa.float64(), lambda x: templates.as_type(x, "DOUBLE"))
 _TEXT: Final = ColumnType(pa.string(), _text)
 _PLAIN: Final[Mapping[int, ColumnType]] = {
     **dict.fromkeys((20, 21, 23), _INTEGER),  # bigint, smallint, integer

@@ -79,11 +79,7 @@ def _number_copies(work: Writer, node: KeepRows) -> Subquery:
 
 
 def _window_place(
-    rows: Subquery,
-    node: KeepRows,
-    function: exp.Expression,
-    by: Sequence[exp.Expression],
-    work: Writer,
+    rows: Subquery, node: KeepRows, function: Sql, by: Sequence[Sql], work: Writer
 ) -> exp.Window:
     per = [rows.columns[name].copy() for name in node.per]
     order = order_by_all(work.dialect, by)

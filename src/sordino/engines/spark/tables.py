@@ -116,7 +116,10 @@ def _refuse_node(node: Any) -> str:
     name = class_of(node)
     if not node.children().size():
         return unknown_leaf(node)
-    if name in _CHOOSE or (name == "Deduplicate" and _is_partial(node)):
+    partial = name == "Deduplicate" and (
+        node.keys().size() < node.child().output().size()
+    )
+    if name in _CHOOSE or partial:
         raise _choice_refusal(name)
     if name in _OF_MANY:
         _refuse_collated(child.schema() for child in members(node.children()))
@@ -195,10 +198,6 @@ def _has_no_ties(specification: Any, node: Any) -> bool:
     """Tell whether rows that a window takes for alike agree in all their columns."""
     columns = specification.references()
     return all(columns.contains(column) for column in members(node.child().output()))
-
-
-def _is_partial(node: Any) -> bool:
-    return bool(node.keys().size() < node.child().output().size())
 
 
 def _choice_refusal(name: str) -> InvalidParameter:
@@ -323,7 +322,7 @@ class AbstractFrameSource(AbstractSource):
         return int(self._columns_by_place().where(f"{name} IS NULL").count())
 
     def cells(self, place: int) -> pa.Table:
-        # cells of another thousand are not fetched
+        # the most frequent ones alone: a column may have as many as rows
         name = internal([place])[0]
         counted = (
             self

@@ -113,7 +113,9 @@ def measure_files(session: Any, folder: str, task: PartTask) -> Exactness:
 
     columns = [sql.count(sql.lit(1))]
     for name in task.names:
-        columns += _columns_of(name, is_number=_is_number(task.schema.field(name).type))
+        kind = task.schema.field(name).type
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        columns += _columns_of(name, is_number=is_number)
     (row,) = session.read.parquet(folder).agg(*columns).collect()
     groups, *figures = row
     pieces = list(_fours(figures))
@@ -126,10 +128,6 @@ def measure_files(session: Any, folder: str, task: PartTask) -> Exactness:
             for name, (*_, least, most) in zip(task.names, pieces, strict=True)
         ),
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _columns_of(name: str, *, is_number: bool) -> list[Any]:
@@ -314,10 +312,7 @@ def _trial_of(pickled: bytes) -> _Work:
 
 
 def _work_on_part(task: PartTask, secret: Any, schema: pa.Schema) -> _Work:
-    """Return what a worker does with the batches of a part.
-
-    A machine that would draw other bits than the driver draws none.
-    """
+    # a machine that would draw other bits than the driver draws none
     expected = task.trial()
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

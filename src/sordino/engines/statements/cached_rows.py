@@ -1,6 +1,4 @@
-"""Rows that are kept, and answers in several runs.
-
-Answers in several runs, each for some of the ids: for when memory is short.
+"""Rows that an engine keeps, and answers in several runs where memory is short.
 
 A bound keeps rows by those of its own id. So the rows of a plan can be answered for one
 part of the ids after the other and the totals added, exactly. That holds when
@@ -18,27 +16,17 @@ from typing import Any, Final, TypeAlias, final
 from sordino.aggregations.measurement import AbstractTotal, Distinct, Total
 from sordino.engines.statements.dialect import AbstractDialect
 from sordino.expressions.schema import Schema, Version
-from sordino.query.node_rules import MOST, PlanNames, with_kept_rows
+from sordino.query.node_rules import MOST, NODE_RULES, PlanNames, with_kept_rows
 from sordino.query.nodes import (
     AbstractNode,
     Crowded,
-    Explode,
-    Filter,
-    FlatMap,
     Gathered,
-    Join,
     KeepGroups,
     KeepRows,
     KeepUnique,
     Kept,
-    MapRows,
     Memberships,
-    Project,
-    PublicRows,
     Question,
-    Source,
-    Unreadable,
-    Without,
     by_kind,
     with_inputs,
 )
@@ -46,17 +34,6 @@ from sordino.query.nodes import (
 Bound: TypeAlias = (
     KeepRows | KeepGroups | KeepUnique | Kept | Crowded | Memberships | Gathered
 )
-
-_IS_BOUND: Final[Mapping[type[Any], bool]] = by_kind(
-    AbstractNode,
-    {
-        **dict.fromkeys((KeepRows, KeepGroups, KeepUnique, Kept), True),
-        **dict.fromkeys((Crowded, Memberships, Gathered), True),
-        **dict.fromkeys((Source, Unreadable, PublicRows, Project, Filter), False),
-        **dict.fromkeys((Join, Without, Explode, MapRows, FlatMap), False),
-    },
-)
-"""Whether a row of a node depends on more than one row below it."""
 
 
 @final
@@ -70,10 +47,6 @@ class Bucket(AbstractNode):
     count: int
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return (self.child,)
-
     def describe(self) -> str:
         return f"part {self.number} of {self.count} of {', '.join(self.per)}"
 
@@ -83,11 +56,12 @@ def rows_in_buckets(
 ) -> tuple[AbstractNode, ...]:
     """Return rows in parts whose totals add up, or none where that is not sound."""
     chain = list(_chain(rows))
-    if not chain or len(chain) < _bounds(rows):
+    if not chain or len(chain) < _bounds(rows):  # a bound beside another, as by a join
         return ()
     lowest = chain[-1]
     ids = _shared_ids(chain)
-    if not ids or not all(_adds(total, rows.schema, ids) for total in totals):
+    add_up = (_ADDS[type(total)](total, rows.schema, ids) for total in totals)
+    if not ids or not all(add_up):
         return ()
     schema, names = _columns_counted(lowest)
     per = tuple(name for name in names if schema[name].version in ids)
@@ -143,15 +117,11 @@ def _bounds(node: AbstractNode) -> int:
 
 
 def _is_bound(node: AbstractNode) -> bool:
-    return _IS_BOUND.get(type(node), False)
+    return type(node) in NODE_RULES and NODE_RULES[type(node)].is_bound
 
 
 def _versions(schema: Schema, names: Iterable[str]) -> frozenset[Version]:
     return frozenset(schema[name].version for name in names)
-
-
-def _adds(total: AbstractTotal, schema: Schema, ids: frozenset[Version]) -> bool:
-    return _ADDS[type(total)](total, schema, ids)
 
 
 _Rule: TypeAlias = Callable[[Any, Schema, frozenset[Version]], bool]
@@ -197,7 +167,7 @@ class KeptTables:
         """Tell whether a table has its rows; it is then the last to make room."""
         if not self._there.get(name, False):
             return False
-        self._there[name] = self._there.pop(name)
+        self._there[name] = self._there.pop(name)  # to the end: the last to make room
         return True
 
     def begin(self, name: str) -> None:

@@ -1,8 +1,6 @@
-"""How statements and rows reach a database; its folder; totals that stay with workers.
+"""How statements and rows reach a database, and the folder that it may fill.
 
-A process that removes folders once this one is gone, however it ended.
-
-A process that is killed removes nothing itself. So a shell waits at the end of a pipe
+A process that is killed removes no folder itself. So a shell waits at the end of a pipe
 that only this process holds, is told each folder, and removes what is left of them when
 the pipe closes. It is nobody's child, so that who waits for children does not meet it.
 
@@ -53,7 +51,6 @@ class AbstractDatabase(ABC):
     """
 
     dialect: AbstractDialect
-
     remote: ClassVar[bool] = False
     """Whether what is handed over leaves this machine, and others may log it."""
 
@@ -63,7 +60,7 @@ class AbstractDatabase(ABC):
 
     @abstractmethod
     def connect(self) -> None:
-        """Be there; what is said of a failure is public, for no row was read."""
+        """Connect; what is told of a failure is public, for no row was read."""
 
     @abstractmethod
     def question_context(self) -> AbstractContextManager[object]:
@@ -176,7 +173,7 @@ def guard_folder(path: str) -> None:
     if "\n" in path:
         return  # the shell reads lines, and would take it for two folders
     with suppress(OSError, AttributeError, NotImplementedError):
-        process = os.getpid()
+        process = os.getpid()  # a forked child has a pipe and a shell of its own
         if process not in _pipes:
             _pipes[process] = _waiting_shell()
         os.write(_pipes[process], os.fsencode(path) + b"\n")
@@ -192,7 +189,7 @@ def _waiting_shell() -> int:
             [_SHELL, "-c", _WAITS],
             {"PATH": os.defpath},
             file_actions=[*actions, (os.POSIX_SPAWN_DUP2, reading, 3)],
-            setsid=True,
+            setsid=True,  # a signal to this process's group does not end it
         )
     finally:
         os.close(reading)
@@ -224,7 +221,7 @@ class Room:
 
         It is removed when nobody holds it, or the process is no more.
         """
-        path = tempfile.mkdtemp(prefix="sordino-")
+        path = tempfile.mkdtemp(prefix="sordino-")  # for this user alone (0700)
         guard_folder(path)
         self._end = weakref.finalize(self, _remove, path, os.getpid())
         self._made = _identity(path)

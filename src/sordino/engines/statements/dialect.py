@@ -84,28 +84,19 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     name: ClassVar[str]
     """What sqlglot calls it: names, literals and operators are written by it."""
-
     types: ClassVar[Mapping[str, str]]  # the SQL type of each type of ours
-
     entries: ClassVar[Mapping[Operation, Entry]]  # the SQL form of each operation
-
     wide_type: ClassVar[pa.DataType]
     """In which type of Arrow a wide total leaves the database."""
-
     digest_type: ClassVar[pa.DataType]  # in which type of Arrow a digest does
-
     key_hash: ClassVar[str] = ""
     """A function of values to one integer, null like no value, if that is fast."""
-
     rules: ClassVar[Mapping[type[Any], Any]] = {}
     """Nodes that are written in a way of its own, by rules as in `plan_rows`."""
-
     tells_sums: ClassVar[bool] = False
     """Whether it is asked for sums and counts, which are put together outside of it."""
-
     absent: ClassVar[Mapping[str, str]] = {}
-    """Types and operations, by name, that the database cannot hold or say, and why."""
-
+    """Types and operations (`modulo`, `modulo of f64`) that it lacks, and why."""
     unheld: ClassVar[frozenset[str]] = frozenset()
     """Characters that no text of the database can have."""
 
@@ -139,10 +130,11 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
             )
             raise refusal(self.name, f"a text with {marks}", "it holds no such text")
 
-    def entry(self, operation: Operation) -> Entry:
-        """Return how an operation is written."""
-        if operation not in self.entries:
-            raise refusal(self.name, operation.name, self.absent[operation.name])
+    def entry(self, operation: Operation, kind: str) -> Entry:
+        """Return how an operation is written whose result has a type."""
+        for name in (operation.name, f"{operation.name} of {kind}"):
+            if name in self.absent:
+                raise refusal(self.name, name, self.absent[name])
         return self.entries[operation]
 
     def text(self, tree: exp.Select) -> str:
@@ -186,7 +178,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def same(self, left: Sql, right: Sql) -> Sql:
-        """Return whether two values are the same, null like null; never null."""
+        """Condition: two values are the same, null like null; never null itself."""
 
     @abstractmethod
     def first(self, value: Sql, kind: str) -> Sql:
@@ -214,7 +206,7 @@ class AbstractDialect(ABC):  # noqa: PLR0904 all that a database has to say
 
     @abstractmethod
     def stores(self, *, shared: bool) -> bool | None:
-        """Return whether a named subquery is to be stored; None leaves it unsaid.
+        """Decide whether a named subquery is stored; None leaves it to the database.
 
         Shared is one that several others read.
         """
@@ -300,9 +292,9 @@ class _RenderedCall:
     """A call that several expressions share, rendered once."""
 
     call: Call
-    columns: Mapping[str, exp.Expression]
+    columns: Mapping[str, Sql]
     """Both are held, so that no other object has their identity."""
-    node: exp.Expression
+    node: Sql
     argument: Argument
 
 
@@ -321,12 +313,12 @@ class Parameters:
         self.calls: dict[tuple[int, int], _RenderedCall] = {}
         """What was rendered of calls, by the call and the columns that it reads."""
 
-    def bind(self, value: Value, type: str) -> exp.Expression:  # noqa: A002 it is one
+    def bind(self, value: Value, type: str) -> Sql:  # noqa: A002 it is one
         """Return a placeholder of a type for a value."""
         self.dialect.refuse_unheld(value)
         return exp.Cast(this=self._place(value), to=self.dialect.type_of(type))
 
-    def _place(self, value: Value) -> exp.Expression:
+    def _place(self, value: Value) -> Sql:
         match value:
             case None:
                 return exp.null()
@@ -344,15 +336,13 @@ class Parameters:
                 return self.dialect.placeholder(known)
 
 
-def with_type(column: exp.Expression, type: str) -> exp.Expression:  # noqa: A002 it is one
+def with_type(column: Sql, type: str) -> Sql:  # noqa: A002 it is one
     """Return a SQL tree that says which type of ours its values have."""
     column.meta[_TYPE] = type
     return column
 
 
-def typed_columns(
-    schema: Schema, table: str | None = None
-) -> dict[str, exp.Expression]:
+def typed_columns(schema: Schema, table: str | None = None) -> dict[str, Sql]:
     """Return the columns of a schema as SQL trees for `render`.
 
     >>> schema = Schema.of([('a"b', Column("text"))])
@@ -366,19 +356,15 @@ def typed_columns(
 
 
 def render(
-    expression: AbstractExpression,
-    columns: Mapping[str, exp.Expression],
-    parameters: Parameters,
-) -> exp.Expression:
+    expression: AbstractExpression, columns: Mapping[str, Sql], parameters: Parameters
+) -> Sql:
     """Return the SQL tree of an expression; its columns say their types."""
     return _render(expression, columns, parameters)[0]
 
 
 def _render(
-    expression: AbstractExpression,
-    columns: Mapping[str, exp.Expression],
-    parameters: Parameters,
-) -> tuple[exp.Expression, Argument]:
+    expression: AbstractExpression, columns: Mapping[str, Sql], parameters: Parameters
+) -> tuple[Sql, Argument]:
     match expression:
         case AbstractFluent():
             return _render(expression.tree, columns, parameters)
@@ -401,9 +387,7 @@ def _render(
             )
 
 
-def _read(
-    name: str, columns: Mapping[str, exp.Expression]
-) -> tuple[exp.Expression, Argument]:
+def _read(name: str, columns: Mapping[str, Sql]) -> tuple[Sql, Argument]:
     if name not in columns:
         raise unknown("column", name, columns)
     node = columns[name].copy()
@@ -416,11 +400,12 @@ def _read(
 
 
 def _render_call(
-    call: Call, columns: Mapping[str, exp.Expression], parameters: Parameters
-) -> tuple[exp.Expression, Argument]:
+    call: Call, columns: Mapping[str, Sql], parameters: Parameters
+) -> tuple[Sql, Argument]:
     pairs = [_render(argument, columns, parameters) for argument in call.arguments]
     nodes, known = zip(*pairs, strict=True)
     facts = call.operation.facts(*known, **call.options)
     written = Written(nodes, known, call.options, parameters.bind)
     parameters.dialect.refuse_absent(facts.type)
-    return parameters.dialect.entry(call.operation)(written), Argument(facts)
+    entry = parameters.dialect.entry(call.operation, facts.type)
+    return entry(written), Argument(facts)

@@ -295,7 +295,7 @@ class SQLEngine(AbstractEngine):
         for part in rows_in_buckets(script.run.rows, question.totals, count):
             statement = script.writes.part(question, part)
             totals.append(self._table(statement))
-        if not totals:  # in parts they would not add up: memory is short for good
+        if not totals:  # in parts they would not add up, so that parts are no help
             raise MemoryError
         self._database.hand(PARTS, pa.concat_tables(totals))
         return self._table(script.writes.sum_of_parts(question))
@@ -333,7 +333,7 @@ class SQLEngine(AbstractEngine):
             )
 
     def _alone(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, with nothing handed over before or after it.
+        """Do work with nothing handed over before or after it.
 
         Where its moment has passed before a row was read, another is tried, once.
         """
@@ -346,9 +346,8 @@ class SQLEngine(AbstractEngine):
         with self._lock:
             self._refuse_busy()
             try:
-                self._busy = (
-                    True  # the lock lets this thread in again: a function may ask
-                )
+                # the lock lets this thread in again: a function of rows may ask
+                self._busy = True
                 with self._database.question_context():
                     answer = work()
             except BaseException:  # an interruption, too, leaves half a result

@@ -22,6 +22,7 @@ from sordino.engines.statements.dialect import (
     render,
     with_type,
 )
+from sordino.engines.statements.templates import Sql
 from sordino.expressions.schema import Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.query.nodes import (
@@ -53,10 +54,6 @@ class Made(AbstractNode):
 
     number: int
     schema: Schema
-
-    @property
-    def inputs(self) -> tuple[AbstractNode, ...]:
-        return ()
 
     def describe(self) -> str:
         return f"rows made by step {self.number}"
@@ -91,8 +88,8 @@ def _resolve(node: AbstractNode, functions: list[Function]) -> AbstractNode:
 
 NONE: Final = Schema(())
 LeafNode: TypeAlias = Source | Unreadable | PublicRows | Kept | Made
-Columns: TypeAlias = Mapping[str, exp.Expression]
-Pairs: TypeAlias = Iterable[tuple[str, exp.Expression]]
+Columns: TypeAlias = Mapping[str, Sql]
+Pairs: TypeAlias = Iterable[tuple[str, Sql]]
 
 
 @final
@@ -102,7 +99,7 @@ class Subquery:
 
     name: str
     columns: Columns
-    further: tuple[exp.Expression, ...] = ()
+    further: tuple[Sql, ...] = ()
     """Columns of ours, which have no name that a user's column could have, too."""
 
 
@@ -111,9 +108,9 @@ class Subquery:
 class Leaf:
     """What stands after FROM for some stored rows, and their columns as our types."""
 
-    item: exp.Expression
+    item: Sql
     columns: Columns
-    condition: exp.Expression | None = None  # which of the rows, where not all
+    condition: Sql | None = None  # which of the rows, where not all
 
 
 Rule: TypeAlias = "Callable[[Writer, Any], Subquery]"
@@ -140,9 +137,7 @@ class Writer:
         """Add the subqueries of a node."""
         return self._rules[type(node)](self, node)
 
-    def render(
-        self, expression: AbstractExpression, columns: Columns
-    ) -> exp.Expression:
+    def render(self, expression: AbstractExpression, columns: Columns) -> Sql:
         """Return an expression of the columns of a row."""
         return render(expression, columns, self.parameters)
 
@@ -151,7 +146,7 @@ class Writer:
         select: exp.Select,
         pairs: Pairs,
         schema: Schema = NONE,
-        further: Sequence[exp.Expression] = (),
+        further: Sequence[Sql] = (),
     ) -> Subquery:
         """Add one subquery that selects these columns, typed as in a schema."""
         values, types = dict(pairs), dict(schema.columns)
@@ -160,7 +155,7 @@ class Writer:
         aliases = [_name_value(value, f"c{n}") for n, value in enumerate(listed)]
         name = self._add(select.select(*aliases, copy=False))
         selected = [exp.column(f"c{n}", table=name) for n in range(len(listed))]
-        columns: dict[str, exp.Expression] = {}
+        columns: dict[str, Sql] = {}
         for known_as, column in zip(values, selected, strict=False):
             kind = types[known_as].type if known_as in types else ""
             columns[known_as] = with_type(column, kind)
@@ -170,8 +165,8 @@ class Writer:
         self,
         rows: Subquery,
         schema: Iterable[str],
-        further: Sequence[exp.Expression] = (),
-        where: exp.Expression | exp.Condition | None = None,
+        further: Sequence[Sql] = (),
+        where: Sql | exp.Condition | None = None,
     ) -> Subquery:
         """Add the columns of a schema of some rows, where a condition is true."""
         selected = select_from(rows)
@@ -222,12 +217,12 @@ def table_named(rows: str) -> exp.Table:
     return exp.Table(this=exp.to_identifier(rows))
 
 
-def alias_as(value: exp.Expression, name: str) -> exp.Alias:
+def alias_as(value: Sql, name: str) -> exp.Alias:
     """Return a value under a name; the value itself stays free for others."""
     return exp.Alias(this=value.copy(), alias=exp.to_identifier(name))
 
 
-def _name_value(value: exp.Expression, name: str) -> exp.Expression:
+def _name_value(value: Sql, name: str) -> Sql:
     """Return a value under a name, which a column of that name has already.
 
     A column under another name is another one to Spark, also if the names are the same:
@@ -238,26 +233,22 @@ def _name_value(value: exp.Expression, name: str) -> exp.Expression:
     return alias_as(value, name)
 
 
-def select_groups(rows: Subquery, by: Iterable[exp.Expression]) -> exp.Select:
+def select_groups(rows: Subquery, by: Iterable[Sql]) -> exp.Select:
     """Return a select over the groups of some rows, of no columns yet."""
     return select_from(rows).group_by(*(value.copy() for value in by), copy=False)
 
 
-def columns_named(
-    rows: Subquery, names: Iterable[str]
-) -> list[tuple[str, exp.Expression]]:
+def columns_named(rows: Subquery, names: Iterable[str]) -> list[tuple[str, Sql]]:
     """Return some columns, by the names that users gave them."""
     return [(name, rows.columns[name]) for name in names]
 
 
-def order_by_all(
-    dialect: AbstractDialect, values: Iterable[exp.Expression]
-) -> exp.Order:
+def order_by_all(dialect: AbstractDialect, values: Iterable[Sql]) -> exp.Order:
     """Return an order by all values, what is missing first."""
     return exp.Order(expressions=[dialect.order_term(value.copy()) for value in values])
 
 
-def _column_of(column: exp.Expression, name: str) -> exp.Expression:
+def _column_of(column: Sql, name: str) -> Sql:
     copy = column.copy()
     copy.set("table", exp.to_identifier(name))
     return copy
@@ -293,7 +284,9 @@ def keep_rows(work: Writer, node: KeepRows) -> Subquery:
         _keys_agree(work, _keys(node, again), unclear),
     )
     others = work.part(rows, columns_named(again, schema), schema)
-    numbered = _keep_in_order(work, node, others)
+    copies = number_copies(work, node, others)
+    by = [*copies.further, *(copies.columns[name] for name in node.order)]
+    numbered = _keep_within(work, node, copies, exp.RowNumber(), by)
     clear = work.dialect.anti_join(
         select_from(near), table_named(unclear.name), _keys_agree(work, keys, unclear)
     )
@@ -321,14 +314,12 @@ def _add_key(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
     return work.select(rows, schema, [key])
 
 
-def _keys(node: KeepRows, rows: Subquery) -> list[exp.Expression]:
+def _keys(node: KeepRows, rows: Subquery) -> list[Sql]:
     # rows are put together by the hash of a group, or by its columns
     return list(rows.further) or [rows.columns[name] for name in node.per]
 
 
-def _keys_agree(
-    work: Writer, keys: Sequence[exp.Expression], other: Subquery
-) -> exp.Condition:
+def _keys_agree(work: Writer, keys: Sequence[Sql], other: Subquery) -> exp.Condition:
     pairs = zip(keys, other.further, strict=True)
     return exp.and_(
         *(work.dialect.same(left.copy(), right.copy()) for left, right in pairs)
@@ -336,7 +327,7 @@ def _keys_agree(
 
 
 def _keep_near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
-    """Return what may be kept; further: keys, and whether these are unclear.
+    """Add the rows that may be kept; further: keys, and whether these are unclear.
 
     Each row has the digest of a row numbered 1. Rows that share their keys are unclear
     if two of them have one digest, so that a place and a rank differ, or if they are of
@@ -349,7 +340,7 @@ def _keep_near(work: Writer, node: KeepRows, below: Subquery) -> Subquery:
     *keys, by = digested.further
     keys = keys or [digested.columns[name] for name in node.per]
 
-    def over(called: exp.Expression) -> exp.Window:
+    def over(called: Sql) -> exp.Window:
         return exp.Window(
             this=called,
             partition_by=[value.copy() for value in keys],
@@ -371,17 +362,11 @@ def _first_or_unclear(
     work: Writer, node: KeepRows, ranked: Subquery, width: int
 ) -> Subquery:
     keys, (place, rank, *odd) = ranked.further[:width], ranked.further[width:]
-    unclear: exp.Expression = place.neq(rank)
+    unclear: Sql = place.neq(rank)
     for differs in odd:
         unclear = templates.infix(exp.Or, unclear, differs.copy())
     near = exp.or_(place <= exp.Literal.number(node.limit), unclear.copy())
     return work.select(ranked, node.child.schema, [*keys, unclear], near)
-
-
-def _keep_in_order(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
-    digested = number_copies(work, node, rows)
-    by = [*digested.further, *(digested.columns[name] for name in node.order)]
-    return _keep_within(work, node, digested, exp.RowNumber(), by)
 
 
 def number_copies(work: Writer, node: KeepRows, rows: Subquery) -> Subquery:
@@ -418,8 +403,8 @@ def _keep_within(
     work: Writer,
     node: KeepRows | KeepGroups,
     rows: Subquery,
-    place: exp.Expression,
-    by: Sequence[exp.Expression],
+    place: Sql,
+    by: Sequence[Sql],
 ) -> Subquery:
     schema = node.child.schema
     window = _window(work, rows, node, place, by)
@@ -432,8 +417,8 @@ def _window(
     work: Writer,
     rows: Subquery,
     node: KeepRows | KeepGroups,
-    place: exp.Expression,
-    by: Sequence[exp.Expression],
+    place: Sql,
+    by: Sequence[Sql],
 ) -> exp.Window:
     per = [rows.columns[name] for name in node.per]
     return exp.Window(

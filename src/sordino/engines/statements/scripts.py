@@ -118,7 +118,8 @@ class Script:
     ) -> "Script":
         """Return the script of a question, whose plan says which rows are kept."""
         rows = prune_question(question)
-        leaves = {leaf.name: leaf for leaf in _kept_leaves(rows)}
+        nodes = nodes_below(rows)
+        leaves = {node.name: node for node in nodes if isinstance(node, Kept)}
         steps = stages_of(rows)
         if statements.dialect.tells_sums:
             measures = Measures.of(question)
@@ -199,15 +200,6 @@ class Script:
         """Return the steps as people read them."""
         texts = [self.recipe(leaf).readable_text() for leaf in self.kept]
         return "\n\n".join([*texts, self.run.readable_text()])
-
-
-def _kept_leaves(rows: AbstractNode) -> Iterator[Kept]:
-    for node in nodes_below(rows):
-        match node:
-            case Kept():
-                yield node
-            case _:
-                pass
 
 
 def _with_rows(

@@ -43,6 +43,7 @@ from sordino.engines.statements.plans import (
     select_groups,
     table_named,
 )
+from sordino.engines.statements.templates import Sql
 from sordino.engines.statements.totals import (
     KEYS,
     PLACE,
@@ -252,7 +253,7 @@ RULES: Final[Mapping[type[AbstractNode], Rule]] = by_kind(
 )
 
 
-Reading: TypeAlias = Callable[[AbstractSource, Sequence[int]], exp.Expression | None]
+Reading: TypeAlias = Callable[[AbstractSource, Sequence[int]], Sql | None]
 """(source, places of columns) -> what stands after FROM, or None to hand them over"""
 SOURCE: Final = "sordino source"
 KEPT: Final = "kept rows"  # what a statement reads that reads rows which are kept
@@ -353,23 +354,21 @@ class Leaves:
         }
         return Leaf(item, columns)
 
-    def _column(
-        self, handed: Handed, stored: Stored, parameters: Parameters
-    ) -> exp.Expression:
+    def _column(self, handed: Handed, stored: Stored, parameters: Parameters) -> Sql:
         value = self._natural(handed, stored)
         if stored.reading is None:
             return value
         cell = with_type(value, kind_of(stored.arrow) or "")
         return render(stored.reading, {"x": cell}, parameters)
 
-    def _natural(self, handed: Handed, stored: Stored) -> exp.Expression:
-        column: exp.Expression = exp.column(f"c{stored.place}", table="t")
+    def _natural(self, handed: Handed, stored: Stored) -> Sql:
+        column: Sql = exp.column(f"c{stored.place}", table="t")
         if handed.source.ours and not handed.in_place:
             return column
         return self._dialect.value_of(column, stored.arrow)
 
 
-def handed_table(name: str) -> exp.Expression:
+def handed_table(name: str) -> Sql:
     """Return a table that a database knows by a name of ours."""
     return exp.Table(this=exp.to_identifier(name), alias="t")
 

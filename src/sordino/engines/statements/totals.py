@@ -1,20 +1,17 @@
-"""The last select: totals for each group, and answers in one form.
+"""The last select of a question: totals for each group, and answers in one form.
 
-Totals that are put together outside of the database, of sums and counts.
+With keys there is a row for each key that has rows, and instead of the key its place
+among the keys; the engine puts the zeros in between. Where public keys are all the
+integers of a box, a place is a number:
+
+    keys (2, 0), (2, 1), (3, 0), (3, 1)    ->    place of (g, h) = 2 (g - 2) + (h - 0)
+
+Totals may be put together outside of the database, of sums and counts:
 
     sum of factor * x + shift  =  factor * (sum of x) + shift * (number of x)
 
-The database is asked for each sum and each count once, as an i64 that is null where a
-faster form does not hold it; then the question is asked in its wide form.
-
-The last select of a question: totals for each group.
-
-With keys there is a row for each key that has rows, and instead of the key its place
-among the keys; the engine puts the zeros in between.
-
-Public keys that are all the integers of a box: a place among them is a number.
-
-keys (2, 0), (2, 1), (3, 0), (3, 1)    ->    place of (g, h) = 2 (g - 2) + (h - 0)
+Each sum and each count is asked for once, as an i64 that is null where a faster form
+does not hold it; then the question is asked in its wide form.
 
 Kernel: totals.
 """
@@ -38,13 +35,14 @@ from sordino.engines.statements.plans import (
     select_groups,
     table_named,
 )
+from sordino.engines.statements.templates import Sql
 from sordino.expressions.schema import Schema, arrow_type
 from sordino.expressions.tree import AbstractExpression
 from sordino.numbers.arrays import as_arrow, as_numpy
 from sordino.query.nodes import Question, by_kind
 
 _FIT: Final = 2**62  # integers up to here are added and multiplied in 64 bits
-Write: TypeAlias = Callable[[Writer, Subquery], exp.Expression]
+Write: TypeAlias = Callable[[Writer, Subquery], Sql]
 
 
 @final
@@ -55,12 +53,6 @@ class Term:
     times: int
     mark: tuple[str, Any]  # what terms share that are the same number
     write: Write
-
-
-def terms_of(total: AbstractTotal, schema: Schema) -> list[Term]:
-    """Terms whose sum is a total."""
-    terms: list[Term] = _TERMS[type(total)](total, schema)
-    return [term for term in terms if term.times]
 
 
 @final
@@ -75,12 +67,13 @@ class Measures:
     def of(cls, question: Question) -> "Measures":
         """Sums and counts of which the totals of a question are made."""
         schema = question.rows.schema
-        terms = tuple(terms_of(total, schema) for total in question.totals)
+        terms = tuple(
+            [term for term in _TERMS[type(total)](total, schema) if term.times]
+            for total in question.totals
+        )
         return cls(terms, {term.mark: term.write for each in terms for term in each})
 
-    def write(
-        self, work: Writer, question: Question, rows: Subquery
-    ) -> list[exp.Expression]:
+    def write(self, work: Writer, question: Question, rows: Subquery) -> list[Sql]:
         """Return the sums and counts, of the rows of a group."""
         del question
         return [write(work, rows) for write in self.writes.values()]
@@ -98,7 +91,7 @@ class Measures:
             added, reach = np.zeros(rows.num_rows, np.int64), 0
             for term in terms:
                 reach += abs(term.times) * sizes[term.mark]
-                if reach > _FIT:
+                if reach > _FIT:  # by the greatest sizes: no int64 below can wrap
                     return None
                 added += term.times * numbers[term.mark]
             totals.append(as_arrow(np.clip(added, -MOST, MOST)))
@@ -133,7 +126,7 @@ def _terms_of_sum(total: Total, schema: Schema) -> list[Term]:
 def _terms_of_distinct(total: Distinct, schema: Schema) -> list[Term]:
     del schema
 
-    def write(work: Writer, rows: Subquery) -> exp.Expression:
+    def write(work: Writer, rows: Subquery) -> Sql:
         columns = [rows.columns[name] for name in total.columns]
         return work.dialect.narrow_total(work.dialect.distinct(columns))
 
@@ -141,18 +134,17 @@ def _terms_of_distinct(total: Distinct, schema: Schema) -> list[Term]:
 
 
 def _write_over(
-    expression: AbstractExpression,
-    form: Callable[[Writer, exp.Expression], exp.Expression],
+    expression: AbstractExpression, form: Callable[[Writer, Sql], Sql]
 ) -> Write:
     return lambda work, rows: form(work, work.render(expression, rows.columns))
 
 
-def _values(work: Writer, value: exp.Expression) -> exp.Expression:
+def _values(work: Writer, value: Sql) -> Sql:
     del work
     return exp.Count(this=value)
 
 
-def _rows(work: Writer, rows: Subquery) -> exp.Expression:
+def _rows(work: Writer, rows: Subquery) -> Sql:
     del work, rows
     return exp.Count(this=exp.Star())
 
@@ -168,21 +160,17 @@ PLACE: Final = "place"
 PARTS: Final = "parts"
 
 
-Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[exp.Expression]]
+Form: TypeAlias = Callable[[Writer, Question, Subquery], Sequence[Sql]]
 """What is told of each group: `wide_totals`, `narrow_totals`, or measures."""
 
 
-def wide_totals(
-    work: Writer, question: Question, rows: Subquery
-) -> Sequence[exp.Expression]:
+def wide_totals(work: Writer, question: Question, rows: Subquery) -> Sequence[Sql]:
     """Return totals that are not held within their limits: they can be added."""
     schema = question.rows.schema
     return [total_of(work, total, rows, schema) for total in question.totals]
 
 
-def narrow_totals(
-    work: Writer, question: Question, rows: Subquery
-) -> Sequence[exp.Expression]:
+def narrow_totals(work: Writer, question: Question, rows: Subquery) -> Sequence[Sql]:
     """Return totals held within their limits."""
     return list(map(work.dialect.narrow_total, wide_totals(work, question, rows)))
 
@@ -230,21 +218,17 @@ def added_totals(dialect: AbstractDialect, question: Question) -> exp.Select:
     return _select(rows, [*by, *totals]).group_by(*by, copy=False)
 
 
-def total_of(
-    work: Writer, total: AbstractTotal, rows: Subquery, schema: Schema
-) -> exp.Expression:
+def total_of(work: Writer, total: AbstractTotal, rows: Subquery, schema: Schema) -> Sql:
     """Return a total of the rows of a group, in a type that holds it."""
     return _TOTALS[type(total)](work, total, rows, schema)
 
 
-def _select(rows: Subquery, columns: list[exp.Expression]) -> exp.Select:
+def _select(rows: Subquery, columns: list[Sql]) -> exp.Select:
     listed = [alias_as(column, f"a{place}") for place, column in enumerate(columns)]
     return select_from(rows).select(*listed, copy=False)
 
 
-def _total(
-    work: Writer, asked_for: Total, rows: Subquery, schema: Schema
-) -> exp.Expression:
+def _total(work: Writer, asked_for: Total, rows: Subquery, schema: Schema) -> Sql:
     expression = asked_for.expression
     if expression.names():
         value = work.render(expression, rows.columns)
@@ -257,14 +241,12 @@ def _total(
     return work.dialect.row_count(added)
 
 
-def _distinct(
-    work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema
-) -> exp.Expression:
+def _distinct(work: Writer, asked_for: Distinct, rows: Subquery, schema: Schema) -> Sql:
     del schema
     return work.dialect.distinct([rows.columns[name] for name in asked_for.columns])
 
 
-_Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], exp.Expression]
+_Rule: TypeAlias = Callable[[Writer, Any, Subquery, Schema], Sql]
 _TOTALS: Final[Mapping[type[AbstractTotal], _Rule]] = by_kind(
     AbstractTotal, {Total: _total, Distinct: _distinct}
 )
@@ -292,7 +274,7 @@ def box_of(keys: pa.Table) -> tuple[Side, ...] | None:
     columns = list(map(as_numpy, keys.columns))
     ends = [(int(column.min()), int(column.max())) for column in columns]
     sizes = [greatest - least + 1 for least, greatest in ends]
-    if math.prod(sizes) != keys.num_rows:
+    if math.prod(sizes) != keys.num_rows:  # in Python: it may be beyond 64 bits
         return None
     sides = tuple(
         Side(*both, math.prod(sizes[place + 1 :])) for place, both in enumerate(ends)
@@ -317,10 +299,12 @@ def answer_table(question: Question, rows: pa.Table) -> pa.Table:
     if keys is None:
         groups = rows.columns[:width]
     else:
-        groups = keys.columns
-        totals = [
-            _spread_totals(rows.column(0), total, keys.num_rows) for total in totals
-        ]
+        groups, places = keys.columns, as_numpy(rows.column(0))
+        # zeros elsewhere: a key without rows is in the answer, too
+        spread = np.zeros((len(totals), keys.num_rows), np.int64)
+        for row, total in zip(spread, totals, strict=True):
+            row[places] = as_numpy(total)
+        totals = [as_arrow(row) for row in spread]
     return pa.Table.from_arrays([*groups, *totals], schema=answer_schema(question))
 
 
@@ -329,13 +313,6 @@ def with_places(keys: pa.Table) -> pa.Table:
     names = [f"c{place}" for place in range(keys.num_columns)]
     places = as_arrow(np.arange(keys.num_rows))
     return keys.rename_columns(names).append_column(PLACE, places)
-
-
-def _spread_totals(places: pa.ChunkedArray, totals: pa.Array, count: int) -> pa.Array:
-    # zeros elsewhere
-    spread = np.zeros(count, np.int64)
-    spread[as_numpy(places)] = as_numpy(totals)
-    return as_arrow(spread)
 
 
 def answer_schema(question: Question) -> pa.Schema:

@@ -1,14 +1,9 @@
-"""Budgets for each block of a table.
+"""Blocks of a table, periods or names, each with a budget of its own; blocks in words.
 
 >>> Blocks(start="2026-01", every="month").due(datetime(2026, 3, 1, tzinfo=UTC), None)
 ('2026-01', '2026-02')
-
-Blocks in words: which a release touches, and what each of them is charged.
-
 >>> touched_text(("2026-10", "2026-11"), "mu = 0.05")
 'touches 2026-10 and 2026-11: mu = 0.05 in each; who is in both loses it once'
->>> touched_text(("2026-10",), "mu = 0.05")
-'touches 2026-10: mu = 0.05'
 """
 
 import re
@@ -20,7 +15,7 @@ from typing import Any, Final, Literal, final
 
 from sordino.errors import InvalidParameter
 from sordino.numbers import arguments
-from sordino.numbers.calendar import CALENDARS
+from sordino.numbers.calendar import CALENDARS, LAST_YEAR
 from sordino.numbers.frozen import fill, make
 
 Period = Literal["year", "quarter", "month", "week", "day"]
@@ -31,8 +26,6 @@ WHOLE: Final = "*"
 """The block of all rows of tables without blocks: it never renews."""
 _LONGEST: Final = 200
 _NAMED: Final = "name"
-_LAST_YEAR: Final = 9998
-"""After the year 9999 there are no dates, and each period needs a next one."""
 
 
 @final
@@ -62,7 +55,6 @@ class Blocks:
         *,
         names: Sequence[str | int] | None = None,
     ) -> None:
-        """Read periods, or names."""
         if names is not None:
             if start is not None or every is not None:
                 raise InvalidParameter(
@@ -165,14 +157,12 @@ class Blocks:
                 )
 
     def __repr__(self) -> str:
-        """Show it as it is written."""
         if self.start is None:
             return f"Blocks(names={list(self.names)!r})"
         return f"Blocks(start={self.start!r}, every={self.every!r})"
 
 
 def _read_names(names: Any) -> tuple[str, ...]:
-    """Return names of blocks, as texts."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not names:
         raise InvalidParameter(
             "names", names, "must be a list of names", 'Try names=["pilot"].'
@@ -237,7 +227,7 @@ def _periods(first: str, every: str) -> Iterator[tuple[str, date]]:
     """Yield the periods from one on, each with the first day behind it."""
     calendar = CALENDARS[every]
     day = calendar.first_day(first)
-    while day.year <= _LAST_YEAR:
+    while day.year <= LAST_YEAR:
         end = calendar.next_start(day)
         yield calendar.name_of(day), end
         day = end

@@ -1,27 +1,22 @@
-"""What releases are charged, coordinate by coordinate; what a budget leaves for a family.
-
-What a budget may spend on a family of noise, in the parameter that family counts.
+"""Exact charges by coordinate, and what of a budget a family of noise may spend.
 
 Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu, or rho.
 
 >>> from sordino.losses.closed import ApproxZCDP
 >>> ApproxZCDP("1/8", "1e-6").allowance("gaussian")
 Allowance(parameter='rho', amount=Fraction(1, 8), delta=Fraction(1, 1000000))
-
-What releases are charged: exact amounts by coordinate, and their sums.
-
 >>> third = Charge(("epsilon",), (Fraction(1, 3),))
 >>> third.plus(third).plus(third).texts()
 {'epsilon': '1/1'}
 
 Kernel: mathematics.
-"""  # noqa: E501
+"""
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal, Protocol, Self, TypeAlias, final
+from typing import Any, Final, Literal, Self, TypeAlias, final
 
 from sordino.errors import InvalidParameter
 from sordino.losses.curves.points import find_least
@@ -33,13 +28,6 @@ Family: TypeAlias = Literal["laplace", "gaussian"]
 _CLOSE: Final = 2.0**-30
 _WIDEST: Final = 2.0**40
 """A parameter beyond this protects nobody, and is not searched for."""
-
-
-class AdmittingBudget(Protocol):
-    """What says of a loss whether it is covered."""
-
-    def admits(self, loss: Any) -> bool:
-        """Say whether this certainly covers a loss."""
 
 
 @final
@@ -64,20 +52,18 @@ def finite_parameter(budget: object, parameter: Exact | float) -> Exact:
     return parameter
 
 
-def largest_parameter(
-    budget: AdmittingBudget, family: Callable[[Any], Any]
-) -> Fraction:
+def largest_parameter(budget: Any, family: Callable[[Any], Any]) -> Fraction:
     """Return nearly the largest parameter whose loss a budget admits."""
 
     def within(smallness: float) -> bool:
-        return budget.admits(family(shortest(1 / smallness)))
+        return bool(budget.admits(family(shortest(1 / smallness))))
 
     inverse = find_least(within, 1 / _WIDEST, _WIDEST, _CLOSE)
     if inverse in {1 / _WIDEST, math.inf}:
         raise InvalidParameter(
             "budget", budget, "allows nothing, or everything", "Try sd.PureDP(1)."
         )
-    return shortest(1 / inverse)
+    return shortest(1 / inverse)  # the very parameter that was seen to be admitted
 
 
 Amount: TypeAlias = Fraction | Infinity
@@ -128,7 +114,8 @@ class Charge:
         >>> Charge.read({"rho": "1/8", "delta": "0/1"}).amounts
         (Fraction(1, 8), Fraction(0, 1))
         """
-        return cls(tuple(texts), tuple(map(read_amount, texts.values())))
+        amounts = (INFINITE if t == "inf" else Fraction(t) for t in texts.values())
+        return cls(tuple(texts), tuple(amounts))
 
     @classmethod
     def zero(cls, coordinates: tuple[str, ...]) -> Self:
@@ -147,11 +134,6 @@ def amount_text(amount: Amount) -> str:
     return f"{amount.numerator}/{amount.denominator}"
 
 
-def read_amount(text: str) -> Amount:
-    """Return the amount that was written."""
-    return INFINITE if text == "inf" else Fraction(text)
-
-
 def add_amounts(first: Amount, second: Amount) -> Amount:
     """Return the sum, infinite where either is."""
     if first is INFINITE or second is INFINITE:
@@ -160,10 +142,10 @@ def add_amounts(first: Amount, second: Amount) -> Amount:
 
 
 def _shorten_sum(amount: Amount, spent: Amount) -> Amount:
-    """Return an amount whose sum with `spent` is not long."""
     exact = add_amounts(amount, spent)
     if amount is INFINITE or exact is INFINITE:
         return amount
     if exact.denominator.bit_length() <= LONGEST:
         return amount
+    # upwards: sums rounded down would pass the limit
     return Fraction(math.ceil(amount * GRID), GRID)

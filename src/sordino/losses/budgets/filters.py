@@ -1,17 +1,8 @@
-"""Limits that hold whatever is asked next: sums of epsilon, rho, mu squared.
+"""Filters: limits on sums of charges that hold for adaptive questions.
 
-Limits that hold although every question and price follows earlier answers.
-
-A filter is a limit on sums of charges. It is fixed before the first question, decides
-from public numbers alone, and takes constant time. Theorems in docs/proofs/filters.md.
-
-Filters that add: epsilons, rhos, squares of mu, each alone or beside deltas.
-
-Every accepted sum is at most the limit, coordinate by coordinate. Each class cites the
-theorem that makes it a filter under full adaptivity; docs/proofs/filters.md proves all
-of them by one lemma.
-
-The tighter filter of an (epsilon, delta) budget: pure sums or concentrated sums.
+A filter is fixed before the first question, decides from public numbers alone, and
+takes constant time: every accepted sum is at most the limit, coordinate by coordinate.
+Each class cites its theorem; docs/proofs/filters.md proves all of them by one lemma.
 
 >>> from sordino.losses.budgets.limits import concentrated_filter
 >>> limit = concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7")
@@ -74,7 +65,7 @@ class AbstractFilter(ABC):
 
     @abstractmethod
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
-        """Return what a loss with such guarantees is charged, infinite if unknown."""
+        """Amounts charged for a loss with these guarantees, infinite if unknown."""
 
     def charge_for(self, budget: Budget, loss: Loss) -> Charge:
         """Charge of a release, or a refusal of a loss this filter cannot count.
@@ -95,7 +86,8 @@ class AbstractFilter(ABC):
         )
 
     def charge_within(self, budget: Budget | None, known: Guarantees) -> Charge | None:
-        """Return what a release with such guarantees is charged, None if unknown."""
+        """Charge of a release with these guarantees, None if unknown."""
+        # what reveals nothing is not charged (ADR 210)
         if Charge(self.coordinates, self._amounts(known)) == self.zero:
             return self.zero
         candidates = [known]
@@ -104,12 +96,13 @@ class AbstractFilter(ABC):
             candidates.insert(place, budget.guarantees)
         for guarantees in candidates:
             charge = Charge(self.coordinates, self._amounts(guarantees))
+            # one amount may be unknown where a rule needs only another
             if self.holds(_finite_part(charge)):
                 return charge
         return None
 
     def accept(self, spent: Charge, charge: Charge) -> tuple[Charge, Charge]:
-        """Return what is charged in fact, and the sum after it; or refuse.
+        """Return the charge as it is recorded, and the sum after it; or refuse.
 
         >>> from sordino.losses.budgets.filters import PureSum
         >>> from sordino.losses.loss import PureDP
@@ -120,6 +113,7 @@ class AbstractFilter(ABC):
         >>> limit.remainder(spent)
         PureDP(epsilon=0)
         """
+        # rounded before it is compared: what is checked is what is recorded
         fitted = charge.shorten(spent)
         after = spent.plus(fitted)
         if not self.holds(after):
@@ -203,7 +197,6 @@ class ApproxSum(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Return (epsilon, delta)-DP."""
         return ApproxDP(self.epsilon, self.delta)
 
     def holds(self, spent: Charge) -> bool:
@@ -317,7 +310,6 @@ class ApproxGaussianSum(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Loss of mu-GDP composed with a chance delta of total breach."""
         return mu_beside_delta(sqrt(self.square), self.delta)
 
     def holds(self, spent: Charge) -> bool:
@@ -337,6 +329,7 @@ class ApproxGaussianSum(AbstractFilter):
 
 def is_within(spent: Charge, *limits: Fraction) -> bool:
     """Say whether each sum is at most its limit."""
+    # exact fractions: ten tenths are the whole limit
     return all(a <= b for a, b in zip(spent.amounts, limits, strict=True))
 
 
@@ -390,16 +383,13 @@ class PureOrConcentrated(AbstractFilter):
 
     @property
     def promise(self) -> Loss:
-        """Return (epsilon, delta)-DP."""
         return ApproxDP(self.epsilon, self.delta)
 
     def holds(self, spent: Charge) -> bool:
-        """Say whether the reserve holds, and one of the two sums."""
         epsilon, rho, delta = spent.amounts
         return delta <= self.reserve and (epsilon <= self.epsilon or rho <= self.rho)
 
     def loss_of(self, spent: Charge) -> Loss:
-        """Return rho and delta, or epsilon and delta where no rho is known."""
         epsilon, rho, delta = spent.amounts
         chance = min(delta, Fraction(1))
         if rho is INFINITE:
@@ -407,7 +397,6 @@ class PureOrConcentrated(AbstractFilter):
         return ApproxZCDP(rho, chance)
 
     def remainder(self, spent: Charge) -> Loss:
-        """Return the rho that is left, or the epsilon where no rho is."""
         epsilon, rho, delta = spent.amounts
         if rho < self.rho:
             return ApproxZCDP(self.rho - rho, self.reserve - delta)

@@ -1,14 +1,9 @@
-"""Which filter keeps a budget; a budget as text.
+"""A limit of a ledger: a budget as it was stated, and the filter that keeps it.
 
-Which filter serves a budget: fixed by the budget alone, before the first release.
+The filter is fixed by the budget alone, before the first release.
 
 >>> filter_for(ApproxDP(1, "1e-6"))
 ApproxSum(epsilon=Fraction(1, 1), delta=Fraction(1, 1000000))
->>> round(float(concentrated_filter(ApproxDP(1, "1e-6"), reserve="5e-7").rho), 6)
-0.022937
-
-A limit of a ledger: a budget as it was stated, and the filter that keeps it.
-
 >>> Limit.of(PureDP("0.1")).stated
 'PureDP(epsilon=1/10), counted as asked'
 
@@ -124,6 +119,7 @@ def concentrated_filter(budget: Budget, reserve: Any = 0) -> PureOrConcentrated:
             "Reserve half of delta.",
         )
     epsilon, delta = _limit(budget, budget.epsilon), budget.delta
+    # reserved + (1 - reserved) of this is delta, exactly
     rest = ApproxDP(epsilon, (delta - reserved) / (1 - reserved))
     return PureOrConcentrated(epsilon, largest_parameter(rest, ZCDP), reserved, delta)
 
@@ -189,7 +185,6 @@ def _limit(budget: Budget, value: Any) -> Fraction:
 
 
 def _summed_gaussian(budget: GaussianDP) -> AbstractFilter:
-    """Return the filter of mu, whose square is rational."""
     square = budget.mu if budget.mu is INFINITE else budget.mu**2
     return GaussianSum(_limit(budget, square))
 

@@ -1,25 +1,14 @@
-"""Advantage, ErrorRates, weak budgets; calibrate: the least noise within a target.
-
-Budgets stated as risk: what an attacker may achieve, instead of an epsilon.
+"""Budgets stated as risk, the least noise within a target, and weak budgets.
 
 >>> from sordino.losses.closed import GaussianDP
 >>> tenth = Advantage("0.1")
 >>> tenth.admits(GaussianDP("0.25")), tenth.admits(GaussianDP("0.26"))
 (True, False)
-
-The least noise within a target: one search for the whole library.
-
->>> from fractions import Fraction
->>> from sordino.losses.closed import GaussianDP
->>> from sordino.losses.budgets.risk import Advantage
->>> scale = calibrate(lambda s: GaussianDP(1 / Fraction(s)), target=Advantage("0.1"))
->>> 3.97894 < scale < 3.97900
+>>> 3.97894 < calibrate(lambda s: GaussianDP(1 / Fraction(s)), target=tenth) < 3.97900
 True
 
-Budgets that protect nobody: they are accepted, and said in odds.
-
-A promise that fails for more than 1 person in 1000, or beyond an epsilon of 10, says
-little about anybody.
+A budget that fails for more than 1 person in 1000, or beyond an epsilon of 10, says
+little about anybody: it is accepted with a warning, in odds.
 """
 
 import math
@@ -52,7 +41,6 @@ class Advantage:
     stated_by: ClassVar[Stated] = "advantage"
 
     def __init__(self, most: Any) -> None:
-        """Read the advantage exactly."""
         fill(self, most=probability(most=most))
 
     @property
@@ -62,6 +50,7 @@ class Advantage:
 
     def admits(self, loss: Loss) -> bool:
         """Say whether the advantage of a loss is certainly within this."""
+        # a bound is compared as it is written (ADR 92)
         return shortest(loss.advantage()) <= self.most
 
     def allowance(self, family: Family) -> Allowance | None:
@@ -85,11 +74,9 @@ class Advantage:
         return _log(loss.advantage()) - _log(float(self.most))
 
     def __repr__(self) -> str:
-        """Show the call, with a number that can be read."""
         return f"Advantage(most={number_text(self.most)})"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what the risk means, and its bound."""
         shown: str = office.risk_page(repr(self), self.tpr_at)
         return shown
 
@@ -151,12 +138,10 @@ class ErrorRates:
         return _refuse_shares(self, factor)
 
     def __repr__(self) -> str:
-        """Show the call, with numbers that can be read."""
         rates = number_text(self.fpr), number_text(self.tpr)
         return f"ErrorRates(fpr={rates[0]}, tpr={rates[1]})"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        """Show in a notebook what the risk means, and its bound."""
         shown: str = office.risk_page(repr(self), self.tpr_at)
         return shown
 
@@ -173,7 +158,6 @@ def _largest_parameter(risk: Budget, family: Family) -> Allowance:
 
 
 def _refuse_shares(risk: Budget, factor: Fraction) -> NoReturn:
-    """Refuse to share or multiply what does not add up."""
     del factor
     raise InvalidParameter(
         "budget",
@@ -184,7 +168,6 @@ def _refuse_shares(risk: Budget, factor: Fraction) -> NoReturn:
 
 
 def _log(value: float) -> float:
-    """Return the logarithm of a number that may be 0."""
     return math.log(max(value, 1e-300))
 
 
@@ -233,7 +216,6 @@ def calibrate(
 
 
 def _search_scale(search: "_Search", place: float, relative: float) -> float:
-    """Return the scale: found on rough grids, then bracketed on those that decide."""
     if isinstance(search.target, Risk):
         return _follow_excess(search, search.target, place, relative)
     near = place
@@ -287,7 +269,6 @@ class _Search:
     def __init__(
         self, loss_at: Callable[[float], Loss], target: Budget, tick: Tick
     ) -> None:
-        """Keep the question, and each answer by scale and coarseness."""
         self.loss_at = loss_at
         self.target = target
         self.tick = tick
@@ -296,7 +277,6 @@ class _Search:
         self.values: dict[tuple[float, float], float] = {}
 
     def loss(self, scale: float) -> Loss:
-        """Return the loss at a scale."""
         self.tick(f"calibrating: scale {scale:.6g}")
         loss = self.loss_at(scale)
         if isinstance(loss, Loss):
@@ -309,19 +289,16 @@ class _Search:
         )
 
     def admits(self, scale: float) -> bool:
-        """Say whether the target admits the loss at a scale."""
         question = scale, COARSENESS.get()
         if question not in self.seen:
             self.seen[question] = self.target.admits(self.loss(scale))
         return self.seen[question]
 
     def least(self, near: float, relative: float) -> float:
-        """Return an admitted scale within a tolerance of a refused one."""
         low, high = self.bracket(near + 0.4 * relative, 0.8 * relative)
         return find_least(self.admits, math.exp(low), math.exp(high), relative)
 
     def excess(self, risk: Risk, place: float) -> float:
-        """Return how far the loss at the exponential of a place is beyond a risk."""
         question = place, COARSENESS.get()
         if question not in self.values:
             self.values[question] = risk.excess(self.loss(math.exp(place)))
@@ -334,6 +311,7 @@ class _Search:
         """
         value = self.excess(risk, place)
         for _ in range(_ROUNDS):
+            # a secant of a flat stretch would run away
             step = min(max(-value / self.slope, -4.0), 4.0)
             place, before = place + step, value
             if abs(step) < close or abs(place) > _FURTHEST:
@@ -375,7 +353,6 @@ def warn_of_weak(budget: Any, level: int) -> None:
 
 
 def _is_weak(budget: Any) -> bool:
-    """Tell whether a budget promises little; other values are refused elsewhere."""
     match budget:
         case Advantage() | ErrorRates():
             return budget.tpr_at(Fraction(1, _OUT_OF)) > LIKELY

@@ -1,14 +1,10 @@
-"""Curves of several cases, the least of several, a curve beside a breach.
-
-A curve beside a small chance of total breach, kept apart so that nothing is lost.
+"""Curves of several cases, the least of several curves, a curve beside a breach.
 
 With probability D everything is revealed, otherwise only what the base reveals:
 
     delta(e) = D + (1 - D) base(e),    beta(alpha) = (1 - D) base_beta(alpha / (1 - D)).
 
-Curves of several cases: the worst of them, or one of them by public chances.
-
-Each is a formula for delta; the rates follow from bounds at many epsilons.
+Curves of cases are formulas for delta; their rates follow from bounds at many epsilons.
 
 Kernel: mathematics.
 """
@@ -43,38 +39,36 @@ class BreachCurve(AbstractCurve):
     end: End = UNKNOWN
 
     def laws(self) -> Laws:
-        """Return the laws of the base, each lost with the same chance."""
         return tuple(
-            MovedLaw(law, self.breach, self.breach) for law in self.base.laws()
+            # P and Q are lost alike: no finite loss moves
+            MovedLaw(law, self.breach, self.breach)
+            for law in self.base.laws()
         )
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return D + (1 - D) base(e)."""
         return self._mix(self.base.delta_at(epsilon))
 
     def epsilon(self, delta: Floats) -> Floats:
         if self.breach >= 1:
             return np.full_like(delta, math.inf)
+        # downwards: a lesser target only raises epsilon
         inner = (delta * (1 - ELEMENTARY) - self.breach) / (1 - self.breach)
         epsilon = self.base.epsilon_at(np.clip(inner, 0.0, 1.0))
         return np.where(delta < self.breach, math.inf, epsilon)
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return D + (1 - D) of the rate among the runs without a breach."""
         return self._mix(self.base.tpr_at(self._inner_rate(alpha)))
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return 1 - D of the rate among the runs without a breach."""
         whole = (1 - self.breach) * (1 - ELEMENTARY)
         answer: Floats = whole * self.base.beta_at(self._inner_rate(alpha))
         return answer
 
     def _mix(self, inner: Floats) -> Floats:
-        """Return D + (1 - D) inner."""
         return (self.breach + (1 - self.breach) * inner) * (1 + ELEMENTARY)
 
     def _inner_rate(self, alpha: Floats) -> Floats:
-        """Return the false positive rate among the runs without a breach."""
+        # a certain breach leaves no run to divide by
         whole = max(1 - self.breach, 1e-300)
         return np.minimum(alpha / whole * (1 + ELEMENTARY), 1.0)
 
@@ -85,7 +79,7 @@ def joint_breach(chances: tuple[tuple[Fraction, int], ...]) -> float:
     >>> 0.75 <= joint_breach(((Fraction(1, 2), 2),)) < 0.75001
     True
     """
-    if any(chance == 1 for chance, times in chances if times):
+    if any(chance == 1 for chance, times in chances if times):  # ln(1 - 1) has no ball
         return 1.0
     with precision(128):
         logs = sum(
@@ -136,7 +130,6 @@ class LeastCurve(AbstractCurve):
 
 
 def _least(bounds: list[Floats]) -> Floats:
-    """Return the least of several bounds, point by point."""
     return np.min(np.array(bounds), axis=0)  # type: ignore[no-any-return]
 
 
@@ -157,11 +150,12 @@ class AbstractCaseCurve(AbstractCurve):
     @grid_property
     def profile(self) -> Profile:
         """Return the bounds on a fine range of epsilons."""
+        # any points serve: chords between bounds lie above the curve
         points = np.linspace(0.0, min(self.reach(), FURTHEST), _POINTS)
         return Profile.of(points, self.delta(points))
 
     def laws(self) -> Laws:
-        """Return the law of the profile, which is not kept for it."""
+        # a copy: the profile is not kept beside the loss
         return (symmetric(copy(self).profile),)
 
     def tpr(self, alpha: Floats) -> Floats:
@@ -183,7 +177,6 @@ class ThresholdCurve(AbstractCaseCurve):
     end: End = UNKNOWN
 
     def reach(self) -> float:
-        """Return how far the cases reach, with their shifts."""
         return max(
             float(curve.epsilon_at(LEAST_DELTA)) + abs(shift)
             for _, shift, curve in self.cases
@@ -192,6 +185,7 @@ class ThresholdCurve(AbstractCaseCurve):
     def delta(self, epsilon: Floats) -> Floats:
         greatest = np.zeros_like(epsilon)
         for breach, shift, curve in self.cases:
+            # an epsilon too small only enlarges delta
             moved = epsilon + shift - ELEMENTARY * (abs(shift) + epsilon)
             inner = curve.delta_at(np.where(np.isinf(epsilon), epsilon, moved))
             greatest = np.maximum(greatest, breach + (1 - breach) * inner)
@@ -213,7 +207,6 @@ class MixtureCurve(AbstractCaseCurve):
         return max(float(curve.epsilon_at(LEAST_DELTA)) for _, curve in self.parts)
 
     def laws(self) -> Laws:
-        """Return the weighted mixture of the laws, in each direction that differs."""
         known = [(weight, curve.laws()) for weight, curve in self.parts]
         sides = max(len(laws) for _, laws in known)
         return tuple(
@@ -222,6 +215,7 @@ class MixtureCurve(AbstractCaseCurve):
         )
 
     def delta(self, epsilon: Floats) -> Floats:
+        # weights are the nearest doubles, hence the margin
         terms = [weight * curve.delta_at(epsilon) for weight, curve in self.parts]
         answer: Floats = np.minimum(np.sum(terms, axis=0) * (1 + ELEMENTARY), 1.0)
         return answer

@@ -1,12 +1,10 @@
 """Sums of independent losses on one grid, always pessimistic.
 
-A law is put on a grid by connecting the dots, tilted, transformed and multiplied; what
-comes out is a `Profile`: upper bounds on delta, with every error charged.
-
-Very many laws are summed block by block, so that few are held at once. A block becomes
-one law on the same grid: at each index the least of the bounds that several tilts give
-on its mass. What lies outside the windows of all tilts is moved to larger losses, so
-the law dominates the sum of the block.
+A law is put on a grid by connecting the dots, tilted, transformed and multiplied; the
+result is a `Profile`: upper bounds on delta, with every error charged. Very many laws
+are summed block by block. A block becomes one law on the same grid: at each index the
+least of the bounds that several tilts give on its mass, and what lies outside the
+windows of all tilts moved to larger losses, so that it dominates the sum of the block.
 
 Kernel: mathematics.
 """
@@ -60,12 +58,13 @@ def condense(sums: GridSums) -> Grid:
         bounds *= 1 + 2 * _UNIT * len(sums.grids) * sizes
         if depth == 0:
             first, masses, beyond = low, bounds, rest
+            # what lies below the window is raised into it
             masses[0] += 2 * TINY if low > 0 else 0.0
             continue
         start = max(low - first, 0)
         bounds = bounds[max(first - low, 0) :]
         masses, wider = _least(masses, start, bounds, beyond)
-        beyond = rest if wider else beyond
+        beyond = rest if wider else beyond  # that of the longest window
     return Grid(sums.origin + first, masses, min(sums.breach + beyond, 1.0))
 
 
@@ -127,6 +126,7 @@ class Convolution:
             return step
         if anchor < step:  # a lattice too fine to follow: several losses in a cell
             return anchor * math.floor(step / anchor)
+        # an atom that the grid meets is not spread over a cell
         return anchor / math.ceil(anchor / step)
 
     @property
@@ -211,6 +211,7 @@ def direction_sums(
 ) -> tuple[Convolution, ...]:
     """Return the sums in each direction, on one grid."""
     first = Convolution(sides[0])
+    # the directions are compared point by point, so they share a grid
     step = max(first.step, *(_widest(parts) / _WIDEST for parts in sides))
     return tuple(Convolution(parts, step) for parts in sides)
 
@@ -237,7 +238,9 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
     q_tail = np.cumsum(terms[::-1], dtype=np.longdouble)[::-1]
     falls = np.exp(wide[:-1]) * np.expm1(np.diff(wide)) * q_tail[1:].astype(wide.dtype)
     above = np.append(np.cumsum(falls[::-1], dtype=np.longdouble)[::-1], 0.0) + infinity
+    # exp(loss) errs with its exponent
     bounds = grow(above.astype(np.float64), ELEMENTARY * (1 + losses[-1] / 8))
+    # delta never rises: what does is rounding
     return Profile(losses, np.minimum.accumulate(bounds)).with_start(float(bounds[0]))
 
 

@@ -1,6 +1,4 @@
-"""The curve of rho-zCDP.
-
-What rho-zCDP alone implies: the conversion to delta, and the trade-off curve.
+"""The curve of rho-zCDP: the conversion to delta, and the trade-off that rho implies.
 
 Delta (Canonne, Kamath and Steinke 2020): for any a > 1,
 
@@ -12,8 +10,7 @@ Trade-off: the test with rates (alpha, t) is a function of the output, so for an
                 <= exp((a - 1) a rho).
 
 g is convex, so its tangent plane at any point (alpha, t), on the boundary or not, is a
-line above every attainable test: a bound on delta at the slope of that line. Choosing a
-and the point badly costs tightness only; the enclosure is computed at the choice.
+line above every attainable test. Choosing a and the point badly costs tightness only.
 
 Kernel: mathematics.
 """
@@ -46,9 +43,10 @@ _ORDERS = (-14.0, 16.0)
 
 def converted_delta(rho: Exact, epsilon: Floats) -> Floats:
     """Return upper bounds on delta for epsilon >= 0, at nearly the best order each."""
-    order = _best(lambda u: _log_delta(up(rho), epsilon, u), len(epsilon))
+    order = _best(lambda u: _log_delta(up(rho), epsilon, u)[0], len(epsilon))
     if len(epsilon) > FEW:
-        value, size = _log_delta_sized(up(rho), epsilon, order)
+        value, size = _log_delta(up(rho), epsilon, order)
+        # exp may underflow to 0, which is no bound
         return np.exp(np.minimum(value + size * ELEMENTARY, 0.0)) + _LEAST
     pairs = dict(zip(epsilon.tolist(), order.tolist(), strict=True))
     return each(lambda e: min(1.0, up(_delta_ball(rho, e, pairs[e]))), epsilon)
@@ -73,9 +71,7 @@ def lines(rho: Exact, alpha: Floats, order: Floats) -> tuple[Floats, Floats]:
     return np.array([e for e, _ in touching]), np.array([d for _, d in touching])
 
 
-def _log_delta_sized(
-    rho: float, epsilon: Floats, order: Floats
-) -> tuple[Floats, Floats]:
+def _log_delta(rho: float, epsilon: Floats, order: Floats) -> tuple[Floats, Floats]:
     less = np.exp(order)
     a = 1 + less
     terms = (
@@ -88,12 +84,7 @@ def _log_delta_sized(
     return np.sum(terms, axis=0), sizes
 
 
-def _log_delta(rho: float, epsilon: Floats, order: Floats) -> Floats:
-    return _log_delta_sized(rho, epsilon, order)[0]
-
-
 def _delta_ball(rho: Exact, epsilon: float, order: float) -> arb:
-    """Return the bound at one order, enclosed."""
     with precision(_BITS):
         less = arb(float(np.exp(order)))
         a = 1 + less
@@ -131,6 +122,7 @@ def _line(rho: Exact, alpha: float, rate: float, order: float) -> tuple[float, f
         slope = -by_alpha / by_t
         steeper = up(slope.log())
         height = t - slope * x + slack / by_t
+        # of balls a comparison is true only where it is certain
         certain = by_t > 0 and height.is_finite() and steeper < 1e300
         keeps = certain and steeper >= 0
         return (steeper, min(1.0, up(height))) if keeps else _NO_LINE
@@ -178,12 +170,10 @@ class ConcentratedCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return the chance of failing; only a rho of 0 has an epsilon."""
         epsilon = Fraction(0) if self.rho == 0 else INFINITE
         return End(epsilon, self.reserve, self.rho is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law of the tangents, which serves both directions."""
         return (symmetric(concentrated_profile(self.rho, self.reserve)),)
 
     def delta(self, epsilon: Floats) -> Floats:
@@ -206,7 +196,6 @@ class ConcentratedCurve(AbstractCurve):
         return delta
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the same curve; small targets are met without the chord."""
         small = delta <= up(self.reserve) + _GAINED
         epsilon = np.empty_like(delta)
         epsilon[small] = inverse(self._conversion, delta[small])
@@ -214,19 +203,17 @@ class ConcentratedCurve(AbstractCurve):
         return epsilon
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the rates by tangents that touch the curve close by."""
         return self._rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return the rates by tangents that touch the curve close by."""
         return self._rates(alpha)[1]
 
     def _conversion(self, epsilon: Floats) -> Floats:
-        """Return delta by the conversion at the best order, within the advantage."""
         rho, reserve = self.rho, up(self.reserve)
         if rho is INFINITE or rho == 0:
             return np.full_like(epsilon, reserve if rho == 0 else 1.0)
         converted = converted_delta(rho, epsilon)
+        # delta falls from the advantage at 0
         inner = np.minimum(converted, concentrated_advantage(rho))
         return (reserve + (1 - reserve) * inner) * (1 + ELEMENTARY)
 
@@ -242,7 +229,6 @@ class ConcentratedCurve(AbstractCurve):
         return upper, lower
 
     def _closely(self, touch: Floats) -> Iterator[tuple[NDArray[np.intp], Profile]]:
-        """Give profiles with many tangents around rates, and where those rates are."""
         if self.rho is INFINITE or self.rho == 0:
             return
         with np.errstate(divide="ignore"):
@@ -301,6 +287,7 @@ class Tangents:
 
 @lru_cache(maxsize=256)
 def _tangents(rho: Exact) -> Tangents:
+    # exp(-708) is the least normal double
     deepest = max(math.log(_LEAST_DELTA) - _reach(rho), -690.0)
     fixed = math.log(max((1 - concentrated_advantage(rho)) / 2, 1e-290))
     alpha = np.exp(fixed + (deepest - fixed) * np.linspace(1, 0, _POINTS) ** 2)

@@ -1,6 +1,4 @@
-"""The four views of a curve; randomized response; the Gaussian curve.
-
-A curve: how well an attacker can tell two worlds apart, by four views of one fact.
+"""Curves: how well an attacker can tell two worlds apart, by four views of one fact.
 
 - `delta(epsilon)`: the least delta for which a release is (epsilon, delta)-DP;
 - `epsilon(delta)`: the least epsilon for a delta;
@@ -11,10 +9,6 @@ tpr(alpha) is the least of delta(e) + exp(e) alpha over all e. Every answer errs
 the attacker: delta, epsilon, tpr and advantage are upper bounds, beta and the Bayes
 risk are lower bounds, rounding included. Numbers enter and leave by the methods that
 end in `_at` (docs/proofs/losses.md, section 6).
-
-Randomized response that may fail: the worst of all (epsilon, delta)-DP releases.
-
-(Kairouz, Oh and Viswanath 2015.)
 
 Kernel: mathematics.
 """
@@ -108,6 +102,7 @@ class AbstractCurve(ABC):
         question = points.read(-1, least=-np.inf, epsilon=epsilon)
         size, end = np.abs(question.values), self.end
         delta = self._raised_delta(size)
+        # what was written decides, not the double that stands for it
         at_end = question.reaches(end.epsilon) | (np.isinf(size) & end.is_bounded)
         least = points.double_of_bound(end.delta)
         delta = np.where(at_end, np.minimum(delta, least), delta)
@@ -118,7 +113,6 @@ class AbstractCurve(ABC):
         )
 
     def _raised_delta(self, epsilon: Floats) -> Floats:
-        """Return bounds on delta for epsilon >= 0 that are finite and rounded up."""
         with np.errstate(all="ignore"):
             return points.raise_bounds(self.delta(epsilon))
 
@@ -138,6 +132,7 @@ class AbstractCurve(ABC):
         if end.is_start:
             return question.answer(values)
         with np.errstate(all="ignore"):
+            # blind guessing attains alpha
             tpr = np.maximum(points.raise_bounds(self.tpr(values)), values)
         surely = points.double_of_bound(end.delta) if end.is_bounded else 1.0
         return question.answer(np.where(values == 0, np.minimum(tpr, surely), tpr))
@@ -149,6 +144,7 @@ class AbstractCurve(ABC):
         if end.is_start:
             return question.answer(guess)
         with np.errstate(all="ignore"):
+            # blind guessing misses no more
             beta = np.minimum(points.lower_bounds(self.beta(question.values)), guess)
         surely = down(1 - end.delta) if end.is_bounded else 0.0
         return question.answer(
@@ -191,11 +187,9 @@ class ResponseCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return the limit, and the chance of failing."""
         return End(self.limit, self.reserve, self.limit is not INFINITE)
 
     def laws(self) -> Laws:
-        """Return the law of the truth and of the lie, which serves both directions."""
         return (response_law(self.limit, self.reserve),)
 
     def delta(self, epsilon: Floats) -> Floats:
@@ -205,6 +199,7 @@ class ResponseCurve(AbstractCurve):
             return np.ones_like(epsilon)
         below = np.minimum(epsilon - most, 0.0)
         inner = -np.expm1(below) / (1 + math.exp(-most))
+        # epsilon - most is off by ulps of most
         slack = ELEMENTARY * most * np.exp(below)
         mixed = reserve + (1 - reserve) * grow(inner + slack)
         return np.where(
@@ -212,7 +207,6 @@ class ResponseCurve(AbstractCurve):
         )
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the epsilon of the same curve, or the limit where that is less."""
         most, reserve = up(self.limit), up(self.reserve)
         if math.isinf(most):
             return np.full_like(delta, math.inf)
@@ -220,7 +214,6 @@ class ResponseCurve(AbstractCurve):
         return np.where(delta < reserve, math.inf, np.minimum(epsilon, most))
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return the two lines that meet where the rates are alike."""
         return response_profile(self.limit, self.reserve).rates(alpha)[0]
 
     def beta(self, alpha: Floats) -> Floats:
@@ -267,7 +260,6 @@ class GaussianCurve(AbstractCurve):
 
     @property
     def end(self) -> End:
-        """Return that only a mu of 0 has an epsilon."""
         epsilon = Fraction(0) if self.mu == 0 else INFINITE
         return End(epsilon, Fraction(0), self.mu is not INFINITE)
 
@@ -276,10 +268,9 @@ class GaussianCurve(AbstractCurve):
             return (response_law(Fraction(0)),)
         if is_revealing(self.mu):
             return (response_law(INFINITE),)
-        return (GaussianLaw(up(self.mu)),)
+        return (GaussianLaw(up(self.mu)),)  # upwards: a larger mu only reveals more
 
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the normal curve, enclosed."""
         if self.mu is INFINITE or self.mu == 0:
             return np.full_like(epsilon, float(self.mu != 0))
         return normal.gaussian_delta(self.mu, epsilon)
@@ -288,13 +279,11 @@ class GaussianCurve(AbstractCurve):
         return inverse(self.delta, delta)
 
     def tpr(self, alpha: Floats) -> Floats:
-        """Return Phi(mu - z) at the quantile z of alpha, enclosed."""
         if self.mu is INFINITE or self.mu == 0:
             return alpha if self.mu == 0 else np.ones_like(alpha)
         return normal.gaussian_tpr(self.mu, alpha)
 
     def beta(self, alpha: Floats) -> Floats:
-        """Return Phi(z - mu) at the quantile z of alpha, enclosed."""
         if self.mu is INFINITE or self.mu == 0:
             return 1 - alpha if self.mu == 0 else np.zeros_like(alpha)
         return normal.gaussian_beta(self.mu, alpha)

@@ -1,25 +1,14 @@
-"""Laws of a privacy loss: cells, atoms, laws made of laws; profiles at points.
-
-The law of a privacy loss: how much probability lies in each cell of losses.
+"""Laws of a privacy loss, as masses in cells; privacy profiles known at points.
 
 A law stands for a pair (P, Q) of output laws that dominates a release in one
-direction. The loss of an outcome is ln(P/Q). What every law can answer is the mass of
-P and of Q in cells of losses, and that is all the discretisation needs.
+direction; the loss of an outcome is ln(P/Q). Proof obligation: the pair of cell masses,
+P grown and Q shrunk by the law's margin, dominates the release for every threshold test
+at the edges of the cells.
 
-Proof obligation: the pair of cell masses, P grown and Q shrunk by the law's margin,
-dominates the release for every threshold test at the edges of the cells.
-
-A privacy profile known at points: upper bounds on delta at epsilons from 0 upwards.
-
-In t = exp(epsilon) the true profile is convex and decreasing, so chords between bounds
-bound it, and every point is a line tpr <= delta + t alpha, with the mirror image
-beta >= (1 - alpha - delta) / t. Which point is used decides tightness, never validity.
-
-Laws of very many losses: of most only an outline is held, and the table made again.
-
-A table of masses is needed twice: for the step of a grid that serves all laws, and when
-the law is put on that grid. Up to a limit tables are kept in between; beyond it each is
-dropped and made again, so that no number of losses needs more memory than a few.
+A profile bounds delta from above at some epsilons. In t = exp(epsilon) the true one is
+convex and decreasing, so chords between bounds bound it, and every point is a line
+tpr <= delta + t alpha, with the mirror image beta >= (1 - alpha - delta) / t. Which
+point is used decides tightness, never validity.
 
 Kernel: mathematics.
 """
@@ -114,7 +103,7 @@ class Atoms(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        total = max(float(self.p.sum()), 1e-300)
+        total = max(float(self.p.sum()), 1e-300)  # all of P may be a breach
         mean = float(self.p @ self.losses) / total
         return math.sqrt(float(self.p @ (self.losses - mean) ** 2) / total)
 
@@ -132,7 +121,9 @@ class Atoms(AbstractLossLaw):
         cell = np.searchsorted(edges, self.losses, side="right")
         p: Floats = np.bincount(cell, self.p, len(edges) + 1).astype(np.float64)
         q: Floats = np.bincount(cell, self.q, len(edges) + 1).astype(np.float64)
+        # a breach is an infinite loss, never dropped
         p[np.searchsorted(edges, np.inf, side="left")] += self.infinity
+        # Q where P has nothing: a loss of minus infinity
         rest = max(0.0, 1 - float(self.q.sum()))
         q[np.searchsorted(edges, -np.inf, side="right")] += rest
         return p, q
@@ -168,7 +159,6 @@ class GeometricLaw(AbstractLossLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range of the loss, attained on both sides."""
         return -self.shift * self.rate, self.shift * self.rate
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
@@ -186,6 +176,7 @@ class GeometricLaw(AbstractLossLaw):
         """Return how many atoms lie at or above each edge."""
         with np.errstate(invalid="ignore"):
             place = (self.shift - edges / self.rate) / 2
+        # an atom a rounding below the edge counts above it, where losses are larger
         answer: Floats = np.clip(np.floor(place + 1e-9) + 1, 0, self.shift + 1)
         return answer
 
@@ -213,12 +204,10 @@ class GaussianLaw(AbstractLossLaw):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Return the range that holds nearly all mass of P above and Q below."""
         half = self.mu**2 / 2
         return -half - DEPTH * self.mu, half + REACH * self.mu
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses from both tails of the two normal laws."""
         x, half = edges / self.mu, self.mu / 2
         # of the two tails beside a point only the shorter is computed
         return (
@@ -254,6 +243,7 @@ def cells(above: Floats, below: Floats) -> Floats:
     inner = np.where(
         above[:-1] <= below[:-1], right, np.where(below[1:] <= above[1:], left, middle)
     )
+    # rounded tails may cross by an ulp
     return np.concatenate((below[:1], np.maximum(inner, 0.0), above[-1:]))
 
 
@@ -289,6 +279,7 @@ class Profile:
         order = np.lexsort((delta, epsilon))
         first = np.append(True, np.diff(epsilon[order]) > 0)
         points, bounds = epsilon[order][first], delta[order][first]
+        # delta falls with epsilon: an earlier bound holds later, too
         bounds = np.minimum.accumulate(np.clip(bounds, 0.0, 1.0))
         corners = _hull(points, bounds)
         return Profile(points[corners], bounds[corners])
@@ -331,6 +322,7 @@ class Profile:
         fall = -np.diff(self.delta)
         with np.errstate(under="ignore"):
             alphas = fall * np.exp(-self.epsilon[1:]) / -np.expm1(-gap)
+        # searchsorted needs the order that rounding may break
         return np.maximum.accumulate(alphas[::-1])
 
     def delta_at(self, epsilon: Floats) -> Floats:
@@ -343,6 +335,7 @@ class Profile:
         past = np.clip(epsilon - self.epsilon[left], 0.0, width)
         with np.errstate(over="ignore", invalid="ignore"):
             share = np.exp(past - width) * -np.expm1(-past) / -np.expm1(-width)
+        # a share too small keeps the chord too high
         chord = high - share * (high - low) * (1 - ELEMENTARY)
         beyond = epsilon >= self.epsilon[last]
         on_point = past == 0.0
@@ -364,6 +357,7 @@ class Profile:
         left, end = self.epsilon[safe - 1], self.epsilon[safe]
         with np.errstate(over="ignore"):
             inner = left + np.log1p(share * np.expm1(end - left))
+        # never beyond the point that is known to meet delta
         epsilon = np.minimum(inner * (1 + ELEMENTARY) + ELEMENTARY * (end - left), end)
         return np.where(within == 0, np.inf, np.where(right == 0, 0.0, epsilon))
 
@@ -443,12 +437,10 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Size of the table of the law beneath."""
         return self.base.table_size
 
     @property
     def margin(self) -> float:
-        """Return the margin of the law, and a step of rounding."""
         return self.base.margin + ELEMENTARY
 
     @property
@@ -467,7 +459,7 @@ class MovedLaw(AbstractLossLaw):
 
     @property
     def step(self) -> float:
-        """Return the step, which only an unmoved law keeps."""
+        # a moved lattice misses the multiples
         return self.base.step if self.shift == 0 else 0.0
 
     @property
@@ -493,12 +485,10 @@ class AbstractSampledLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Size of the table of the law beneath."""
         return self.base.table_size
 
     @property
     def margin(self) -> float:
-        """Return the margin of the law, with the rounding of edges and mixture."""
         return self.base.margin + 4 * ELEMENTARY
 
     @cached_property
@@ -523,7 +513,6 @@ class SampledLaw(AbstractSampledLaw):
         return low, high
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the mixed masses between the edges of the law before sampling."""
         p, q = self.base.masses(_preimage(edges, self.rate))
         return (1 - self.rate) * q + self.rate * p, q
 
@@ -539,10 +528,10 @@ class SampledAddingLaw(AbstractSampledLaw):
             float(-np.logaddexp(np.log1p(-self.rate), np.log(self.rate) - x))
             for x in self.base.span
         )
+        # where Q has nothing the loss is -ln(1 - rate), no longer infinite
         return low, max(high, float(-np.log1p(-self.rate)))
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the mixed masses between the edges of the law before sampling."""
         p, q = self.base.masses(-_preimage(-edges, self.rate))
         return p, (1 - self.rate) * p + self.rate * q
 
@@ -567,12 +556,10 @@ class MixtureLaw(AbstractLossLaw):
 
     @property
     def table_size(self) -> int:
-        """Sizes of the tables of all parts."""
         return sum(law.table_size for _, law in self.parts)
 
     @property
     def margin(self) -> float:
-        """Return the greatest margin, and a step of rounding."""
         return max(law.margin for _, law in self.parts) + ELEMENTARY
 
     @cached_property
@@ -592,7 +579,6 @@ class MixtureLaw(AbstractLossLaw):
 
 
 def _deviation(law: AbstractLossLaw) -> float:
-    """Return the standard deviation on two grids, the second around the bulk."""
     low, high = law.span
     for _ in range(2):
         edges = np.linspace(low, max(high, low + 1e-9), _COARSE)
@@ -610,7 +596,8 @@ def _preimage(edges: Floats, rate: float) -> Floats:
         return edges
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         inner = np.expm1(np.minimum(edges, 500.0)) / rate
-        losses = np.log1p(np.maximum(inner, -1.0))
+        losses = np.log1p(np.maximum(inner, -1.0))  # no loss lies below ln(1 - rate)
+        # exp(709) overflows; from 500 on the two agree to all digits
         return np.where(edges > 500.0, edges - np.log(rate), losses)
 
 
@@ -633,7 +620,6 @@ class Outline(AbstractLossLaw):
     table_size: int = 0
 
     def masses(self, edges: Floats) -> tuple[Floats, Floats]:
-        """Return the masses of the law, made for this once."""
         return self.source()[self.side].masses(edges)
 
 
@@ -668,7 +654,6 @@ class AbstractRangeLaw(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        """Return about the ratio, and at most about that of the exponential part."""
         return min(self.ratio, 2.0)
 
     @property

@@ -1,14 +1,13 @@
 """The trade-off between N(0, 1) and N(mu, 1); where a bound meets its target.
 
-The trade-off between N(0, 1) and N(mu, 1), enclosed for points.
-
 With x = epsilon/mu - mu/2 and Phi the normal law (Balle and Wang 2018; Dong, Roth and
 Su 2022, where f is Phi(Phi^-1(1 - alpha) - mu)):
 
     delta(epsilon) = Phi(-x) - exp(epsilon) Phi(-x - mu).
 
-A long array is answered by tangents: for any e, tpr(alpha) <= delta(e) + exp(e) alpha,
-so an error in choosing e costs tightness of second order, and never the bound.
+Few points are enclosed in balls. A long array is answered by tangents: for any e,
+tpr(alpha) <= delta(e) + exp(e) alpha, so an error in choosing e costs tightness of
+second order, and never the bound.
 
 Kernel: mathematics.
 """
@@ -95,12 +94,13 @@ def _delta_ball(mu: Exact, epsilon: float) -> arb:
     size, x = ball(mu), arb(epsilon) / ball(mu) - ball(mu) / 2
     first = tail(x)
     exact = first - arb(epsilon).exp() * tail(x + size)
+    # exp(epsilon) may overflow: delta lies between 0 and its first term
     return exact if exact.is_finite() else first.union(arb(0))
 
 
 def _rate_ball(mu: Exact, alpha: float, side: int) -> arb:
     """Return the true positive rate (side 1) or the false negative rate (side -1)."""
-    if alpha in (0.0, 1.0):
+    if alpha in (0.0, 1.0):  # there the quantile is infinite, which no ball holds
         return arb((alpha == 1.0) == (side == 1))
     return tail((normal_quantile(arb(alpha)) - ball(mu)) * side)
 
@@ -116,14 +116,15 @@ def _delta_doubles(mu: float, epsilon: Floats) -> Floats:
     delta = np.exp(log_tail) * (-np.expm1(np.minimum(exponent, 0.0)) + slack)
     # delta is at most the tail, also where that has no logarithm
     delta = np.where(np.isneginf(log_tail), 0.0, delta)
+    # what underflows to 0 is no bound
     answer: Floats = np.minimum(delta + _UNDERFLOW, 1.0)
     return answer
 
 
 def _by_tangents(mu: float, alpha: Floats) -> tuple[Floats, Floats]:
-    """Return tpr from above and beta from below, each from one tangent."""
     with np.errstate(over="ignore", invalid="ignore"):
         touch = -mu * normal_quantile_of(alpha) - mu * mu / 2
+        # exp(709) overflows; any epsilon gives a true line
         epsilon = np.minimum(np.nan_to_num(np.abs(touch), nan=0.0), 700.0)
     return tangents(alpha, touch >= 0, epsilon, _delta_doubles(mu, epsilon))
 

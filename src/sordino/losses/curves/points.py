@@ -1,4 +1,4 @@
-"""Where a curve is asked, rounding towards the attacker, the one search.
+"""Where a curve is asked, and how its answers are rounded; the one root search.
 
 A number is what was written, so 0.1 is a tenth, which lies between two doubles. The
 curve is asked at the double on the attacker's side; where an exact parameter decides,
@@ -33,7 +33,6 @@ class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
     """
 
     def __init__(self, compute: Callable[[Any], Kept]) -> None:
-        """Take the method, and its docstring."""
         self.compute = compute
         self.name = ""
         self.__doc__ = compute.__doc__
@@ -43,11 +42,11 @@ class grid_property(Generic[Kept]):  # noqa: N801 read as a decorator
         self.name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Kept:
-        """The cached value, computed when first asked."""
         if instance is None:  # asked of the class itself
             return self  # type: ignore[return-value]
         coarseness = COARSENESS.get()
         name = self.name if coarseness == 1 else f"{self.name} at {coarseness}"
+        # the fine value takes the plain name, which Python finds before this descriptor
         cached = vars(instance)
         if name not in cached:
             cached[name] = self.compute(instance)
@@ -143,6 +142,7 @@ def read(
         array = _array(name, value)
         flat = array.ravel()
         _check_range(name, flat, least, most)
+        # a probability rounded up stays one
         moved = np.minimum(_outward(flat, towards), most) if towards else flat
         return Points(moved, flat, array.shape)
     if isinstance(value, float) and least <= value <= most:
@@ -163,7 +163,6 @@ def _one(double: float, towards: Towards) -> Points:
 
 
 def _check_range(name: str, values: Floats, least: float, most: float) -> None:
-    """Refuse values that are outside the limits or no numbers."""
     # a NaN is the minimum of an array that holds one, and is not within anything
     if values.size and not (values.min() >= least and values.max() <= most):
         inside = (values >= least) & (values <= most)
@@ -321,6 +320,7 @@ def find_crossing(
         if high - low <= relative * abs(high):
             break
         guess = (low + high) / 2
+        # every fourth step halves: a secant alone may creep
         if step % 4 != 3 and below < above < math.inf:
             straight = high - below * (high - low) / (below - above)
             guess = straight if low < straight < high else guess
@@ -350,7 +350,7 @@ def find_crossings(
     for step in range(_STEPS):
         width, close = high - low, relative * high
         guess = low + width / 2
-        if step % 8 != 7:
+        if step % 8 != 7:  # every eighth step halves: a secant alone may creep
             with np.errstate(all="ignore"):
                 straight = high - below * width / (below - above)
             straight += np.where(2 * straight < low + high, close, -close) / 2
@@ -378,7 +378,6 @@ def _less(value: Floats, before: Floats) -> Floats:
 
 
 def _middle(low: float, high: float) -> float:
-    """Return the middle, geometric for positive ends far apart."""
     if low <= 0 < high and high > 2e-300:
         return min(high / 2, high * 1e-3) if low == 0 else (low + high) / 2
     if low > 0 and high > 4 * low:

@@ -54,7 +54,10 @@ class AbstractTableCurve(AbstractCurve):
         """Return bounds on the greater delta of the directions and the end."""
         if depth not in self.tables:
             sides = [sums.profile(depth) for sums in self.convolutions]
-            self.tables[depth] = self._with_end(_greater(sides))
+            bounds, end = _greater(sides), self.end
+            if end.epsilon is not INFINITE:
+                bounds = bounds.with_end(up(end.epsilon), up(end.delta))
+            self.tables[depth] = bounds
         return self.tables[depth]
 
     def least_delta(self, epsilon: Floats) -> Floats:
@@ -62,13 +65,7 @@ class AbstractTableCurve(AbstractCurve):
         sides = [sums.least_delta(epsilon) for sums in self.convolutions]
         return np.max(sides, axis=0)  # type: ignore[no-any-return]
 
-    def _with_end(self, profile: Profile) -> Profile:
-        if self.end.epsilon is INFINITE:
-            return profile
-        return profile.with_end(up(self.end.epsilon), up(self.end.delta))
-
     def delta(self, epsilon: Floats) -> Floats:
-        """Return the least of the bounds at the depths that serve each point."""
         delta = np.ones_like(epsilon)
 
         def improve(depth: float, at: Mask) -> None:
@@ -98,7 +95,6 @@ class AbstractTableCurve(AbstractCurve):
         return answer
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return the greater epsilon of the directions, by the depth of each delta."""
         epsilon = np.full_like(delta, np.inf)
         place = _best_depths(delta, np.full(len(delta), DEPTHS.index(_CENTRE)))
         for index in set(place.tolist()):
@@ -165,7 +161,6 @@ class SumCurve(AbstractTableCurve):
 
     @grid_property
     def convolutions(self) -> tuple[Convolution, ...]:
-        """Return the sums of losses, in each direction that differs."""
         laws = outline_laws(curve.laws for curve, _ in self.parts)
         sides = max(len(ways) for ways in laws)
         return direction_sums([
@@ -184,6 +179,7 @@ class SumCurve(AbstractTableCurve):
         """
         once = copy(self)
         plain = once.profile(0.0).epsilon
+        # the last point stays: its bound holds for all beyond
         points = np.append(plain[:: len(plain) // _LAW_POINTS + 1], plain[-1])
         bounds = [once.profile(depth).delta_at(points) for depth in DEPTHS]
         return (symmetric(Profile.of(points, np.min(bounds, axis=0))),)

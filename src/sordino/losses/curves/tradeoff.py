@@ -1,6 +1,4 @@
-"""TradeoffCurve, PLRVs and get_beta.
-
-Trade-off curves: from privacy loss variables to the attacker's error rates.
+"""Trade-off curves from privacy loss variables: TradeoffCurve, PLRVs and get_beta.
 
 **Dominating pairs.** A pair of laws (P, Q) dominates a mechanism when no test tells the
 mechanism's outputs on neighbouring databases apart better than it tells P from Q. Its
@@ -77,7 +75,6 @@ class PLRVs:
     is_symmetric: bool
 
     def __post_init__(self) -> None:
-        """Check every field and hold the masses as doubles."""
         for name, start in (("y0", self.y0), ("x0", self.x0)):
             fill(self, **{name: arguments.integer(**{name: start})})
         if not isinstance(self.is_symmetric, (bool, np.bool_)):
@@ -145,6 +142,7 @@ class PLRVs:
         )
         x = _sums(self.pmf_X[::-1])[::-1][np.clip(place - apart, 0, size_x)]
         y = _sums(self.pmf_Y)[np.clip(place, 0, size_y)]
+        # no threshold misses an infinite loss, whatever sums round to
         return np.minimum(x, 1.0), np.minimum(y, 1 - self.infinity_mass_Y)
 
 
@@ -204,6 +202,7 @@ def _sums(masses: Floats) -> Floats:
     """Return the sums of the first 0, 1, ... masses, each rounded down."""
     wide = np.cumsum(np.append(0.0, masses), dtype=np.longdouble)
     if (np.ldexp(masses, _EXACT) % 1).any():
+        # each sum may have rounded up, and beta is a lower bound
         wide *= 1 - len(masses) * np.finfo(np.longdouble).eps
     sums = wide.astype(np.float64)
     return np.where(sums > wide, np.nextafter(sums, 0.0), sums)

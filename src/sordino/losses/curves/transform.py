@@ -1,6 +1,4 @@
-"""Sums by real FFT, with a proved bound on every error.
-
-One law on a grid of losses, by connecting the dots, always pessimistic.
+"""Sums of laws on a grid by real FFT, with a proved bound on every error.
 
 In each cell of the grid the pair (P, Q) is replaced by two points at its ends with the
 same masses of P and of Q. The profile of the replacement is the chord of the true one,
@@ -8,7 +6,8 @@ so it lies above it, touches it at the grid, and the error falls with the step s
 (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).
 
 The masses are tilted by exp(theta loss) first, so that the losses of interest lie in
-the bulk and keep their digits however small the tail. Three errors are bounded:
+the bulk and keep their digits; a tilt is named by the depth z it serves, deltas near
+exp(-z^2 / 2). Three errors are bounded (docs/proofs/losses.md, section 3):
 
 - what lies outside the window: below, it wraps to larger losses, which only adds;
   above, it is at most the Chernoff bound at the window's end, charged at infinity;
@@ -17,10 +16,6 @@ the bulk and keep their digits however small the tail. Three errors are bounded:
   gamma times the sum of the inputs, gamma = 8 units log2(2n);
 - rounding of products: with |F| + gamma in place of |F|, the telescoped product of all
   but one factor, times the sum of the errors of the factors.
-
-Sums of independent losses on one grid at any tilt: moments, windows, masses.
-
-A tilt is named by the depth z it serves: deltas near exp(-z^2 / 2).
 
 Kernel: mathematics.
 """
@@ -69,6 +64,7 @@ def on_grid(law: AbstractLossLaw, step: float) -> Grid:
     P is grown and Q shrunk by the margin of the law and by the rounding of exp(loss).
     """
     low, high = law.span
+    # an atom at the end of the span must not round out of the grid
     start = math.floor(low / step - 1e-9)
     count = max(math.ceil(high / step + 1e-9) - start, 1)
     edges: Floats = (start + np.arange(count + 1, dtype=np.float64)) * step
@@ -83,11 +79,12 @@ def on_grid(law: AbstractLossLaw, step: float) -> Grid:
     further = np.clip(further, 0.0, inner[beyond])
     right = np.clip(right, 0.0, inner)
     masses = np.zeros(count + 2)
-    masses[0] = p[0]
+    masses[0] = p[0]  # what lies below the grid is raised to its first loss
     masses[:-2] += inner - right
     masses[1:-1] += right
     masses[beyond + 1] -= further
     masses[beyond + 2] += np.where(lost, 0.0, further)
+    # what lies beyond the grid is a breach
     infinity = float(p[-1] + further[lost].sum())
     masses = np.maximum(masses if masses[-1] > 0 else masses[:-1], 0.0)
     return Grid(start, masses * (1 + ELEMENTARY), infinity)
@@ -191,7 +188,6 @@ def stack_rows(grids: Sequence[tuple[Grid, int]]) -> list[Stack]:
 
 
 def _stack(grids: Sequence[tuple[Grid, int]], group: Sequence[int]) -> Stack:
-    """Return one stack, short rows padded with nothing."""
     width = len(grids[group[-1]][0].masses)
     masses = np.zeros((len(group), width))
     for row, place in enumerate(group):
@@ -251,6 +247,7 @@ def convolve(factors: Sequence[Factor], low: int, size: int) -> WindowSum:
     masses = np.fft.irfft(whole, size)
     bound = np.exp(logs)
     error = (2 / size) * unsure * float((bound / least).sum())
+    # the frequencies left at zero are charged, too
     error += (2 / size) * _gamma(size) * float(bound.sum()) + 2 * math.exp(_FAINT)
     shift = -(low % size)
     return WindowSum(np.maximum(np.roll(masses, shift), 0.0), error * (1 + 1e-6))
@@ -272,7 +269,6 @@ def convolve_pairs(factors: Sequence[Factor], size: int) -> list[Factor]:
 
 
 def _convolve_each(left: Sequence[Factor], right: Sequence[Factor]) -> list[Factor]:
-    """Return the pairwise convolutions, in batches of transforms of one size."""
     pairs = list(zip(left, right, strict=True))
     longest = max(len(a.masses) + len(b.masses) - 1 for a, b in pairs)
     size = transform_size(longest)
@@ -286,7 +282,6 @@ def _convolve_each(left: Sequence[Factor], right: Sequence[Factor]) -> list[Fact
 
 
 def _batch(pairs: Sequence[tuple[Factor, Factor]], size: int) -> list[Factor]:
-    """Return the convolution of each pair, by transforms of `size` points."""
     stacked = np.zeros((2 * len(pairs), size))
     for row, factor in enumerate(chain(*zip(*pairs, strict=True))):
         stacked[row, : len(factor.masses)] = factor.masses
@@ -416,11 +411,11 @@ class GridSums:
         return math.floor(low), max(math.ceil(high), math.floor(low))
 
     def _end(self, tilt: float, there: Moment, unit: float) -> float:
-        """Return the best Chernoff bound on one end of the window, signed as `unit`."""
         best = math.inf
         for rung in _RUNGS:
             other = math.fsum(s.log_moment(tilt + rung * unit) for s in self.stacks)
             bound = (other - there.log - math.log(TINY)) / (rung * abs(unit))
+            # any other tilt bounds the tail: the search may stop anywhere
             if bound > best:
                 break
             best = bound
@@ -454,6 +449,7 @@ class GridSums:
         window = self.window_sum(tilt, low, high)
         index = low + np.arange(len(window.masses))
         with np.errstate(over="ignore"):
+            # exp(709) overflows; with the error charged such a bound is far above 1
             weight = np.exp(np.minimum(there.log - tilt * index, 700.0))
         masses = (window.masses + window.error) * weight * (1 + 1e-12)
         beyond = math.exp(min(there.log - tilt * (index[-1] + 1), 0.0)) * TINY

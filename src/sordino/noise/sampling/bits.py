@@ -48,7 +48,6 @@ class KeyedBits:
     __slots__ = ("_stream",)
 
     def __init__(self, secret: bytes, content: bytes) -> None:
-        """Key the stream."""
         seed = hmac.digest(secret, content, "sha512")
         counter = seed[_KEY_BYTES : _KEY_BYTES + _COUNTER_BYTES]
         cipher = Cipher(algorithms.AES(seed[:_KEY_BYTES]), modes.CTR(counter))
@@ -92,7 +91,6 @@ class Bits:
     __slots__ = ("_stream",)
 
     def __init__(self) -> None:
-        """Start without a key; the first long request draws one."""
         # keyed at the first use: one key before and after a fork draws one noise twice
         self._stream: CipherContext | None = None
 
@@ -223,6 +221,7 @@ def uniform_below(limits: NDArray[np.int64], bits: BitSource) -> NDArray[np.int6
     digits = np.frexp((limits - 1).astype(np.float64))[1].astype(np.uint64)
     masks = (np.uint64(1) << digits) - np.uint64(1)
     draws = (bits.words(limits.size) & masks).view(np.int64)
+    # drawn anew, not reduced: a remainder would favor small numbers
     open_ = np.flatnonzero(draws >= limits)
     while open_.size:
         again = (bits.words(open_.size) & masks[open_]).view(np.int64)

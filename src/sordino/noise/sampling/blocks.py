@@ -1,19 +1,14 @@
-"""Exact draws from a log-concave shape by dominated blocks.
+"""Exact draws from a symmetric log-concave shape by dominated blocks.
 
-The shape of a noise density, in units in which one block has width one.
-
-A shape is f(t) = exp(-phi(|t|)) with phi convex, increasing and phi(0) = 0. It says how
-high it stands at whole distances, how far phi rises within one block, and gives balls
-for whatever doubles leave undecided.
-
-The line is cut into blocks of width one. Block j gets `floor(a min f)` of the 2**16
-entries of a table, and a draw that hits one of those is uniform in the block: it lies
-under the curve, so nothing needs to be tested. The entries left over stand for the
-residual between that floor and the curve, chosen block by block with 62-bit weights
-that dominate it, and accepted or redrawn by comparing with the curve; beyond the last
-block the proposal is a geometric number of further blocks. Whatever the weights, the
-accepted draws have exactly the density f: only domination matters (docs/proofs/
-samplers.md). Doubles decide where their error bound allows, balls elsewhere.
+A shape is f(t) = exp(-phi(|t|)) with phi convex, increasing and phi(0) = 0, in units in
+which one block has width one. Block j gets `floor(a min f)` of the 2**16 entries of a
+table, and a draw that hits one of those is uniform in the block: it lies under the
+curve, so nothing needs to be tested. The entries left over stand for the residual
+between that floor and the curve, chosen block by block with 62-bit weights that
+dominate it, and accepted or redrawn by comparing with the curve; beyond the last block
+the proposal is a geometric number of further blocks. Whatever the weights, the accepted
+draws have exactly the density f: only domination matters (docs/proofs/samplers.md).
+Doubles decide where their error bound allows, balls elsewhere.
 
 Kernel: mathematics.
 """
@@ -191,6 +186,7 @@ class BlockTable:
         draws.block[positions] = outcome - self.reach
         accepted = surplus > 0
         tail = self._is_tail(outcome)
+        # where doubles do not decide, balls do
         for i in np.flatnonzero((np.abs(surplus) <= doubt) | tail):
             position = int(positions[i])
             uniform = Uniform(bits, int(draws.place[position]), _WHOLE, self.depth)
@@ -234,9 +230,10 @@ class BlockTable:
         self, outcome: int, place: Uniform, v: Uniform, bits: BitSource
     ) -> Point | None:
         """Decide one residual draw exactly; None is a rejection."""
-        if outcome > 2 * self.reach + 1:
+        if outcome > 2 * self.reach + 1:  # the slack of the weights: rejected
             return None
-        weight = fmpq(int(self.weights[outcome]) * self._residue, _UNITS)
+        residue = _ENTRIES - self.core_count
+        weight = fmpq(int(self.weights[outcome]) * residue, _UNITS)
         if outcome >= 2 * self.reach:
             return self._tail(outcome, weight, place, v, bits)
         floor, turn = int(self.floor[outcome]), int(self.turn[outcome])
@@ -258,7 +255,7 @@ class BlockTable:
 
         def blocks() -> int | None:
             far = -u.enclosure().log() / self.shape.slope(self.reach)
-            if not far.is_finite():
+            if not far.is_finite():  # u may still be 0: more digits
                 return None
             least, most = fraction(far.lower()), fraction(far.upper())
             return math.floor(least) if math.floor(least) == math.floor(most) else None
@@ -278,20 +275,13 @@ class BlockTable:
         return Point(-1 - start if left else start, place)
 
     def _curve(self, distance: arb) -> arb:
-        """Return gain * f(distance)."""
         return arb(self.gain) * (-self.shape.exponent(distance)).exp()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as the call that builds it."""
         return block_table, (self.shape, self.depth)
 
     def _is_tail(self, outcome: Any) -> Any:
-        """Tell, for one or many outcomes, whether they are one of the two tails."""
         return outcome // 2 == self.reach
-
-    @property
-    def _residue(self) -> int:
-        return _ENTRIES - self.core_count
 
 
 @lru_cache(maxsize=64)
@@ -300,15 +290,19 @@ def block_table(shape: AbstractShape, depth: int | None) -> BlockTable:
     reach = shape.reach()
     profile = shape.profile(reach + 1)
     side = _points(reach) if depth == 0 else _intervals(reach)
+    # below the curve in all of a block: what falls under it needs no test
     low = profile[side.far] * (1 - _MARGIN) - _TINY
+    # above the curve: only domination makes the draws exact
     high = profile[side.near] * (1 + _MARGIN) + _TINY
     with precision(_PRECISION):
         tail = up(arb(float(high[0])) / (1 - (-shape.slope(reach)).exp()))
+    # a little less than 1, so that weights rounded up still fit
     gain = _ENTRIES * (1 - 2.0**-20) / (float(high.sum()) + 2 * tail)
     floor = np.floor(np.maximum(gain * low, 0.0))
     core_count = int(floor.sum())
     needed = np.append(gain * high - floor, [gain * tail, gain * tail])
     per_entry = down(Fraction(_UNITS, _ENTRIES - core_count))
+    # upwards: a weight too small would cut the density off
     weights = np.ceil(needed * per_entry * (1 + _MARGIN)).astype(np.int64) + 1
     core = np.zeros(_ENTRIES, np.int16)
     blocks = np.arange(-reach, reach, dtype=np.int16)

@@ -136,12 +136,13 @@ def _weigh(runs: Runs, rate: Extended) -> _Weights:
     scaled = _falls(runs.gaps, rate)
     scaled *= runs.numbers
     starts = np.append(0, runs.ends[:-1])
+    # the weights of all groups are cumulated in one int64
     room = _ROOM - (runs.ends.size - 1).bit_length()
     shift = room - np.frexp(np.add.reduceat(scaled, starts))[1].astype(np.int64)
     unit = np.ldexp(1.0, shift)
     scaled *= np.repeat(unit, runs.ends - starts)
     whole = (scaled * (1 + _MARGIN)).astype(np.int64)
-    whole += scaled > 0
+    whole += scaled > 0  # truncated weights must dominate the true ones
     return _Weights(whole, unit)
 
 
@@ -174,7 +175,6 @@ def _powers() -> NDArray[np.float64]:
 
 
 def _power(n: int) -> arb:
-    """Return exp(-n / 64) at the working precision."""
     return (arb(-n) / _STEPS).exp()
 
 
@@ -207,7 +207,6 @@ class _Trial:
         return accepted
 
     def _settle(self, index: int, v: Uniform) -> bool:
-        """Decide V * whole < number * exp(-rate * gap) * unit exactly."""
         gap, number = int(self.gaps[index]), int(self.numbers[index])
         exponent: Exact = Fraction(0)
         if gap:

@@ -1,4 +1,4 @@
-"""What a sampler is; a float plus real noise, rounded once.
+"""What a sampler is; a float plus real noise, rounded once to the nearest float.
 
 Noise is 2**exponent * (block + place), the place known by as many digits as it takes.
 Doubles enclose the sum; where both ends round to the same float, so does the sum,
@@ -182,7 +182,6 @@ class FloatSampler(AbstractSampler):
         return block_table(self.shape, self.depth)
 
     def add(self, values: NDArray[np.float64], bits: BitSource) -> NDArray[np.floating]:
-        """Return for each value the float nearest to value + noise."""
         sums = np.empty(values.shape, self.target.dtype)
         for begin in range(0, values.size, _CHUNK):
             part = slice(begin, begin + _CHUNK)
@@ -224,7 +223,6 @@ class FloatSampler(AbstractSampler):
     def _add_chunk(
         self, values: NDArray[np.float64], bits: BitSource, sums: NDArray[np.floating]
     ) -> Draws:
-        """Round one chunk where doubles suffice, the rest exactly; return its draws."""
         draws = self.table.draw(values.size, bits)
         undecided = list(range(values.size)) if not self._is_safe else []
         for begin in range(0, values.size if self._is_safe else 0, SLICE):
@@ -236,7 +234,7 @@ class FloatSampler(AbstractSampler):
         for i in {*undecided, *draws.exact}:
             point = draws.exact.get(i) or self._point(draws, i, bits)
             sums[i] = self._round(float(values[i]), point)
-            draws.exact[i] = point
+            draws.exact[i] = point  # kept: a comparison must read the same draw
         return draws
 
     def _point(self, draws: Draws, i: int, bits: BitSource) -> Point:
@@ -283,7 +281,6 @@ class FloatSampler(AbstractSampler):
         return -_SAFE_EXPONENT <= self.exponent <= _SAFE_EXPONENT
 
     def _round(self, value: float, point: Point) -> float:
-        """Draw digits until both ends of the sum round to one float."""
         while True:
             low, width, unit = self._bracket(value, point)
             nearest = self.target.nearest(low, unit)
@@ -292,7 +289,6 @@ class FloatSampler(AbstractSampler):
             point.place.extend()
 
     def _reaches(self, value: float, point: Point, threshold: Threshold) -> bool:
-        """Draw digits until both ends of the sum lie on one side of the level."""
         while True:
             low, width, unit = self._bracket(value, point)
             scaled = threshold.level / Fraction(2) ** unit
@@ -332,9 +328,9 @@ class Nearest(AbstractSampler):
     def compare(
         self, values: NDArray[np.float64], threshold: Threshold, bits: BitSource
     ) -> Compared:
-        """Return the nearest floats, and which values themselves reach the level."""
         level = threshold.level
         if threshold.upward:
+            # the value itself decides, before it is rounded
             return Compared(self.add(values, bits), values >= up(level))
         return Compared(self.add(values, bits), values <= down(level))
 

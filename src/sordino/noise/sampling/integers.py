@@ -1,12 +1,9 @@
-"""Integers plus exact noise; draws beyond a threshold.
-
-Draws of what passes a threshold, without drawing what does not.
+"""Integers plus exact noise; draws of only those values that pass a level.
 
 Of many values of 0 with noise only few reach a far level. Which of them do is a
 sequence of independent trials of one chance, so the gaps between passes are geometric;
 and by how much a pass exceeds the level is the tail of the noise, drawn on its own.
-Every decision is settled in ball arithmetic, so the law is exact: see
-docs/proofs/thresholds.md.
+Every decision is settled in ball arithmetic (docs/proofs/thresholds.md, section 6).
 
 Kernel: mathematics.
 """
@@ -111,7 +108,6 @@ class Tail:
                 return settle(rounded, u)
 
     def _accepts(self, excess: Ball, bits: BitSource, *uniforms: Uniform) -> bool:
-        """Accept a proposal with the chance exp(-excess**2 / (2 variance))."""
         variance = self.variance
         if variance is None:
             return True
@@ -125,7 +121,6 @@ class Tail:
 
 
 def _uniform(bits: BitSource) -> Uniform:
-    """Return a fresh uniform number, one word of which is known."""
     return Uniform(bits, bits.word(_BYTES), _WORD)
 
 
@@ -182,7 +177,6 @@ class IntegerSampler(AbstractSampler):
         return _compare(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: BitSource) -> int:
-        """Return value + noise, the exact sum."""
         return value + _whole(self.table.draw_one(bits))
 
     def _add_chunk(
@@ -190,6 +184,7 @@ class IntegerSampler(AbstractSampler):
     ) -> None:
         draws = self.table.draw(values.size, bits)
         furthest = (self.table.reach + 1) << self.depth
+        # else a sum may wrap around, and each is looked at
         fits = values.max() <= _MOST - furthest and values.min() >= _LEAST + furthest
         for begin in range(0, values.size, SLICE):
             part = slice(begin, begin + SLICE)
@@ -213,6 +208,7 @@ class IntegerSampler(AbstractSampler):
 def _clamp(
     values: NDArray[np.int64], noise: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> None:
+    # a sum on the wrong side wrapped around
     sums[(noise > 0) & (sums < values)] = _MOST
     sums[(noise < 0) & (sums > values)] = _LEAST
 
@@ -223,12 +219,10 @@ def _compare(sums: NDArray[np.int64], threshold: Threshold) -> Compared:
 
 
 def _nearest(exact_sum: int) -> int:
-    """Return the nearest integer that int64 holds."""
     return max(_LEAST, min(_MOST, exact_sum))
 
 
 def _whole(point: Point) -> int:
-    """Return a draw as an integer, all digits of its place drawn."""
     while not point.place.complete:
         point.place.extend()
     return point.block << point.place.known | point.place.prefix
@@ -246,7 +240,6 @@ class Unchanged(AbstractSampler):
     def compare(
         self, values: NDArray[np.int64], threshold: Threshold, bits: BitSource
     ) -> Compared:
-        """Return a copy of the values, and which reach the threshold."""
         return _compare(self.add(values, bits), threshold)
 
     def add_to_one(self, value: int, bits: BitSource) -> int:

@@ -42,9 +42,6 @@ _STRIDES: Final = 8000
 _ORDERS: Final = 1 + np.geomspace(1e-3, 1e12, 375)
 """Up to ln(1 / delta) / epsilon is needed: the last serves the smallest epsilons."""
 
-NoiseDelta = Callable[[Floats, Floats], Floats]
-"""delta of noise with each ratio of change to scale, at each epsilon."""
-
 
 Mechanism = TypeVar("Mechanism", bound=AbstractThresholdMechanism)
 
@@ -113,8 +110,10 @@ def least_threshold(
     unit = mechanism.unit
     needed = mechanism.law.quantile(1 - chance)
     farthest = rational_above(finite(apart.linf))
+    # one step more on a lattice: a sum at the level passes
     reach = rational_above(needed) + farthest + (unit or 0)
     level = _representable(reach, unit)
+    # the quantile was rounded: the very delta decides
     while mechanism.delta_of(apart, level) > delta:
         level = _next(level, unit)
     return level
@@ -196,7 +195,6 @@ def _first_stride(holds: Callable[[float], bool], start: float, stride: float) -
 
 
 def _delta_by_rho(ratio: Floats, epsilon: Floats) -> Floats:
-    """Return delta from rho = ratio**2 / 2 alone, at the best of many orders."""
     rho, less = ratio[:, None] ** 2 / 2, _ORDERS - 1
     logs = less * (_ORDERS * rho - epsilon[:, None])
     logs += less * np.log1p(-1 / _ORDERS) - np.log(_ORDERS)

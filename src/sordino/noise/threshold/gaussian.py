@@ -93,7 +93,6 @@ class GaussianThreshold(AbstractThresholdMechanism):
         dtype: str = "f64",
         granularity: int | None = None,
     ) -> None:
-        """Read the variance and the threshold exactly."""
         frozen.fill(
             self,
             variance=variance_of(variance, scale),
@@ -134,7 +133,6 @@ class GaussianThreshold(AbstractThresholdMechanism):
             delta *= SPARE
 
         def fitted(variance: Exact) -> Self:
-            """Return the mechanism with the least threshold for a variance."""
             spread = frozen.change(probe, variance=variance)
             return fit_threshold(spread, apart, delta, negative=negative)
 
@@ -148,7 +146,6 @@ class GaussianThreshold(AbstractThresholdMechanism):
         near = _by_curve(apart, guarantees.epsilon, delta, on_lattice=False)
 
         def within(part: float) -> bool:
-            """Tell whether so much of the safe variance is enough, by the curve."""
             return bool(loss.admits(fitted(safe * shortest(part)).map(d_in)))
 
         part = find_least(within, down(near / safe) * _BELOW, 1.0, _CLOSE)
@@ -162,11 +159,9 @@ class GaussianThreshold(AbstractThresholdMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Gaussian noise, or none."""
         return GaussianNoise(self.variance) if self.variance else NoNoise()
 
     def headline(self, apart: Change) -> ApproxZCDP:
-        """Return rho = l2**2 / (2 variance) and delta, the chance of a new key."""
         rho = change_ratio(product(apart.whole, apart.whole), 2 * self.variance)
         return ApproxZCDP(rho, self.delta(apart))
 
@@ -204,7 +199,7 @@ class GaussianThreshold(AbstractThresholdMechanism):
 def _by_curve(
     apart: Change, epsilon: Exact, delta: Fraction, *, on_lattice: bool
 ) -> Fraction:
-    """Return the least variance by epsilon and delta, a short decimal."""
+    # downwards: a lesser epsilon only asks for more noise
     ratio = gaussian_ratio(apart, down(epsilon), delta, on_lattice=on_lattice)
     return rounded_up(finite(apart.whole) ** 2 / Fraction(ratio) ** 2)
 

@@ -1,4 +1,4 @@
-"""LaplaceThreshold; Laplace on several numbers shown by their sum.
+"""Laplace noise above a threshold: one number for each key, or several by their sum.
 
 Kernel: mathematics.
 """
@@ -113,7 +113,6 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         dtype: str = "f64",
         granularity: int | None = None,
     ) -> None:
-        """Read the scale and the threshold exactly."""
         scale = positive(scale=scale)
         frozen.fill(
             self, scale=scale, **read_threshold_options(threshold, dtype, granularity)
@@ -162,11 +161,9 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @property
     def noise(self) -> AbstractNoise:
-        """Return Laplace noise, or none."""
         return LaplaceNoise(self.scale) if self.scale else NoNoise()
 
     def headline(self, apart: Change) -> ApproxDP:
-        """Return epsilon = l1 / scale and delta, the chance that a new key appears."""
         return ApproxDP(change_ratio(apart.whole, self.scale), self.delta(apart))
 
     def noise_loss(self, apart: Change) -> Loss:
@@ -178,6 +175,7 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         if self.scale == 0 or apart.whole is INFINITE or apart.linf is INFINITE:
             return PureDP(change_ratio(apart.whole, self.scale))
         whole, each = rational_above(apart.whole), rational_above(apart.linf)
+        # as many keys as can change by the most, and one for the rest
         copies = min(int(apart.l0), math.floor(whole / each))
         rest = whole - copies * each if copies < apart.l0 else Fraction(0)
         return compose([self._one(each) * copies, self._one(rest)])
@@ -240,7 +238,6 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
     input_domain: ClassVar[MapDomain] = MapDomain(NumberDomain("f64"))
 
     def __init__(self, scale: Number, threshold: Number, *, numbers: int) -> None:
-        """Read the parameters exactly."""
         level = positive(threshold=threshold)
         if not isinstance(level, Fraction):
             raise InvalidParameter(
@@ -304,6 +301,7 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         present = np.flatnonzero(np.any(exact_numbers, axis=0))
         noise = Laplace(self.scale).carrier
         noisy = [noise.many(column[present], bits) for column in exact_numbers]
+        # a sum of doubles: the margin in delta charges its rounding
         above = np.flatnonzero(np.sum(noisy, axis=0) >= up(self.threshold))
         return ShownRows(present[above], tuple(column[above] for column in noisy))
 
@@ -334,7 +332,6 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         return self._chance(apart, int(apart.l0))
 
     def _chance(self, apart: Change, keys: int) -> Fraction:
-        """Return the chance that one of some new keys shows, rounding allowed for."""
         gap = self.threshold - _largest(apart) - _margin(self.scale, apart)
         law = LaplaceSumLaw(self.numbers, self.scale)
         return min(any_passes(law, gap, keys) * _BEYOND, Fraction(1))

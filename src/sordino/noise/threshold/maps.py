@@ -1,16 +1,8 @@
-"""Maps from keys to numbers, opened and closed in the kind of the caller.
-
-Keys of a map: what is not a key, or occurs twice, is refused; the rest is ordered.
+"""Maps from keys to numbers: opened, checked, ordered, and closed in the same kind.
 
 The order is that of the keys alone, whatever order they came in: text by code point,
 bytes by byte, numbers and dates by size, tuples by their first difference. Columns of
 keys are compared as 64-bit words, so that nothing loops over Python objects.
-
-Opening a map from keys to numbers, and closing the answer in the same kind.
-
-A dict is answered by a dict, an Arrow table by an Arrow table, a pair of arrays by a
-pair of arrays, a pandas series by a series with the same kind of index, a Polars frame
-by a frame: the keys that passed, in their canonical order.
 
 Nothing of an answer may tell of keys that did not pass. Containers remember more than
 they show: the width of the longest text, the categories of a column, the levels of an
@@ -75,13 +67,11 @@ class ObjectKeys(AbstractMapKeys):
         return len(self.keys)
 
     def check(self) -> None:
-        """Refuse all but one kind of key, each once."""
         _check_kind(self.keys)
         if not self.unique and len(set(self.keys)) < len(self.keys):
             raise _twice()
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Sort by comparing the objects."""
         keys = [self.keys[row] for row in rows.tolist()]
         return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.intp)
 
@@ -114,13 +104,11 @@ class ColumnKeys(AbstractMapKeys):
             raise _twice()
 
     def order(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Sort by the words, as one word where that is enough."""
         words = [column[rows] for column in self.columns]
         packed = _pack(words)
         return np.lexsort(words[::-1]) if packed is None else packed.argsort()
 
     def _repeats(self, rows: NDArray[np.intp]) -> bool:
-        """Tell whether two of some keys agree in every word."""
         words = [column[rows] for column in self.columns]
         order = np.lexsort(words[::-1])
         same = np.ones(max(rows.size - 1, 0), np.bool_)
@@ -130,7 +118,6 @@ class ColumnKeys(AbstractMapKeys):
 
 
 def _ascends(words: Words) -> bool:
-    """Tell whether each word is greater than the one before."""
     return bool((words[1:] > words[:-1]).all())
 
 
@@ -176,7 +163,6 @@ def _arrow_words(column: "pa.Array | pa.ChunkedArray") -> list[Words]:
 
 
 def _number_words(column: NDArray[Any]) -> list[Words]:
-    """Return one word for each integer or date, in the same order."""
     if column.dtype.kind == "u":
         return [column.astype(np.uint64)]
     if column.dtype.kind in "mM":
@@ -234,7 +220,6 @@ def _unevenly(
     lengths: NDArray[np.int64],
     at: int,
 ) -> Words:
-    """Return the words that begin `at` bytes into texts of different lengths."""
     everywhere = np.ndarray((data.size - 7,), ">u8", data.data, strides=(1,))
     words = everywhere[np.minimum(starts + at, data.size - 8)].astype(np.uint64)
     spare = np.clip(at + 8 - lengths, 0, 8).astype(np.uint64) << np.uint64(3)
@@ -302,7 +287,6 @@ def _check_times(times: Sequence[datetime]) -> None:
 
 
 def _kind(cls: type) -> str:
-    """Return the kind of a key by its type, or refuse it."""
     if issubclass(cls, (bool, np.bool_)):
         raise _no_key(cls.__name__)
     for kind, base in _BASES:
@@ -393,7 +377,6 @@ def _open_dict(source: dict[Any, Any]) -> OpenedMap:
 
 
 def _open_pair(source: tuple[Any, ...]) -> OpenedMap:
-    """Open a pair of keys and values; keys may be a list, a NumPy or an Arrow array."""
     if len(source) != 2:
         raise InvalidData(
             f"a tuple of {len(source)} is not a map: give a pair (keys, values)."
@@ -461,14 +444,13 @@ def _open_series(series: Any) -> OpenedMap:
 
 
 def _open_frame(frame: Any) -> OpenedMap:
-    """Open a Polars frame whose last column holds the values, the others the keys."""
     names = _names(frame.columns)
     keys = column_keys(frame.select(names[:-1]).to_arrow().columns)
 
     def close(rows: Rows, order: Rows, answers: NDArray[Any]) -> Any:
         values = type(frame)({names[-1]: answers}).get_column(names[-1])
         chosen = frame.select(names[:-1])[rows[order]]
-        texts = {
+        texts = {  # categories list keys that did not pass
             name: str for name in names[:-1] if "Categorical" in str(chosen[name].dtype)
         }
         return chosen.cast(texts).with_columns(values)
@@ -493,7 +475,6 @@ def _numbers(values: Any) -> NDArray[Any]:
 
 
 def _flat(keys: NDArray[Any]) -> NDArray[Any]:
-    """Refuse keys in more than one dimension, and masked ones."""
     if keys.ndim != 1 or isinstance(keys, np.ma.MaskedArray):
         raise InvalidData(
             "keys must be a plain array of one dimension. Flatten it first."
@@ -508,6 +489,7 @@ def _arrow_take(column: "pa.Array | pa.ChunkedArray") -> Take:
 
     def take(rows: Rows, order: Rows) -> Any:
         chosen = column.take(pa.array(rows)).take(pa.array(order))
+        # made anew: the old dictionary lists keys that did not pass
         return chosen.cast(column.type.value_type).dictionary_encode().cast(column.type)
 
     return take
@@ -518,14 +500,15 @@ def _array_take(keys: NDArray[Any]) -> Take:
     if keys.dtype.kind not in "US":
         return lambda rows, order: keys[rows[order]]
     kind = keys.dtype.kind
+    # the old width would tell of the longest key
     return lambda rows, order: np.array(keys[rows[order]].tolist(), kind)
 
 
 def _index_take(index: Any, rows: Rows) -> Any:
-    """Return rows of a pandas index, without levels or categories left unused."""
     chosen = index.take(rows)
     match type(index).__name__:
         case "MultiIndex" if rows.size:
+            # the old levels list keys that did not pass
             return type(index).from_tuples(chosen.tolist(), names=index.names)
         case "MultiIndex":
             return chosen.remove_unused_levels()

@@ -1,21 +1,16 @@
-"""Noise each value of a map, keep what reaches the threshold; how far two maps lie apart.
+"""Thresholded releases: noise each value of a map, keep what reaches the threshold.
 
-The chance that a key nobody else has appears in a thresholded release.
-
-One new key passes with chance p, the inclusive tail P[Z >= T - linf]; the chance that
-any of l0 of them does is 1 - (1 - p)**l0, computed in logarithms and rounded up by at
-most one step of a double.
+For a map whose keys are themselves private. A key that one person alone contributes
+must not appear, so its value plus noise has to pass a threshold that it seldom reaches:
+one new key passes with chance p, the inclusive tail P[Z >= T - linf], any of l0 of them
+with delta = 1 - (1 - p)**l0 (docs/proofs/thresholds.md).
 
 A map is read as a number for every key, 0 for an absent one. Two maps at distance
 (l0, l1, linf) differ at no more than l0 keys, by at most linf at each and l1 in all;
 at distance (l0, l2, linf) the Euclidean norm of the change is at most l2.
 
-For a map whose keys are themselves private. A key that one person alone contributes
-must not appear, so it has to pass a threshold that its value plus noise seldom reaches;
-how seldom is delta (docs/proofs/thresholds.md).
-
 Kernel: mathematics.
-"""  # noqa: E501
+"""
 
 import math
 from abc import abstractmethod
@@ -76,6 +71,7 @@ from sordino.numbers import (
     sqrt,
     total,
 )
+from sordino.numbers.exact import floor_exact
 from sordino.numbers.rounding import precision
 
 _PRECISION = 96
@@ -120,6 +116,7 @@ def _any(law: Tails, gap: Fraction, keys: int) -> arb:
     if gap <= 0:
         return 1 - law.chance_above(-gap) ** keys
     chance = -(keys * (-law.at_least(gap)).log1p()).expm1()
+    # nothing is known: the chance that bounds all
     return chance if chance.is_finite() else arb(1)
 
 
@@ -226,6 +223,7 @@ def _tighten(
     whole = min(whole, _most(l0, linf, norm))
     if integer or unit is None:
         return Change(l0, whole, linf)
+    # values are multiples of 2**-1074: rounding moves them by less than a unit
     excess = unit - _FINEST
     linf = floor_to(total(linf, excess), unit)
     whole = total(whole, _most(l0, excess, norm))
@@ -262,13 +260,7 @@ def floor_to(value: Extended, unit: Fraction) -> Fraction | Infinity:
     """
     if value is INFINITE:
         return INFINITE
-    steps = value / unit
-    if isinstance(steps, Fraction):
-        return math.floor(steps) * unit
-    count, index = math.floor(steps.radicand), steps.index
-    while index > 1:  # the floor of a root is that of the root of the floor
-        count, index = math.isqrt(count), index // 2
-    return count * unit
+    return floor_exact(value / unit) * unit
 
 
 DrawKeys = Callable[[NDArray[np.int64]], Any]
@@ -294,6 +286,7 @@ class AbsentKeys:
     def level(self) -> Fraction:
         """Return the least size of a sum that passes."""
         level = abs(self.threshold)
+        # a sum on the grid has to reach the multiple above
         return level if self.unit is None else ceil(level / self.unit) * self.unit
 
     def release(
@@ -324,7 +317,7 @@ class AbsentKeys:
         return keys, np.array(answers, self.values.numpy)
 
     def _chance(self) -> arb:
-        """Return the chance that a value of 0 passes, at the working precision."""
+        # inclusive: a sum at the level passes
         return self.noise.law(self.grid).at_least(self.level)
 
     def _answer(self, tail: Tail, bits: BitSource) -> Any:
@@ -394,7 +387,6 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @cached_property
     def law(self) -> AbstractLaw:
-        """Return the law of the noise on the integers, the grid or the reals."""
         return self.noise.law(self._grid)
 
     @cached_property
@@ -420,6 +412,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """
         opened = open_map(value)
         rows, answers = self.carrier.select(opened.values, self._rule, Bits())
+        # the order that keys came in may itself be private
         order = opened.keys.order(rows)
         return opened.close(rows, order, answers[order])
 
@@ -500,7 +493,6 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
 
     @cached_property
     def _grid(self) -> int | None:
-        """Return the exponent of the grid of the noise, None for the reals."""
         return 0 if self.values.is_integer else self.granularity
 
     @cached_property
@@ -517,6 +509,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         level = abs(threshold)
         if self.unit is not None:
             level = math.floor(level / self.unit + _HALF) * self.unit
+        # upwards: a larger change only raises delta
         return level - rational_above(linf)
 
 
@@ -529,7 +522,6 @@ class KeptKeys:
     apart: Change
 
     def __call__(self, keys: int) -> Loss:
-        """Return the loss when `keys` keys are kept and the others are new."""
         mechanism = self.mechanism
         least = Fraction(1 if mechanism.values.is_integer else 0)
         left = self.apart.keep(keys, mechanism.norm, least)

@@ -65,7 +65,7 @@ from sordino.release.storage import write_text
 from sordino.session.session import Session
 
 
-def look_ahead(desk: JobDesk, day: date) -> tuple[list[str], dict[str, Any]]:
+def _look_ahead(desk: JobDesk, day: date) -> tuple[list[str], dict[str, Any]]:
     """Cost of a year's scheduled releases: in sentences, and as facts for JSON."""
     readings = {
         plan.name: plan.reading
@@ -92,7 +92,7 @@ def _year_of_one_budget(desk: JobDesk, day: date) -> tuple[list[str], dict[str, 
         "limit": headline(limit),
         "limit_numbers": quantities(limit),
         "left": headline(desk.session.remaining),
-        # what is left is never told too large, a limit and a loss never too small
+        # what is left is never overstated, a limit and a loss never understated
         "left_numbers": quantities(desk.session.remaining, down),
         "year": {
             "releases": outlook.releases,
@@ -178,7 +178,7 @@ def said_day(arguments: Namespace) -> SaidDay:
     return SaidDay(arguments.on, arguments.catch_up)
 
 
-def given_path(arguments: Namespace) -> Path:
+def _given_path(arguments: Namespace) -> Path:
     """Path of the job file that is meant."""
     if arguments.job is not None:
         return Path(arguments.job)
@@ -190,15 +190,25 @@ def given_job(arguments: Namespace) -> tuple[Job, list[str]]:
     """Job of the options, and the release names that follow it."""
     words = list(arguments.words)
     beside = words[1:] if arguments.job is None and _names_file(words) else words
-    return read_job(given_path(arguments)), beside
+    return read_job(_given_path(arguments)), beside
+
+
+def open_to_charge(job: Job, arguments: Namespace, *, due: bool = False) -> JobDesk:
+    """Open a job for releases; say so if its ledger is a new one."""
+    desk, is_new = open_to_release(
+        job, said_day(arguments), due=due, progress=is_terminal(sys.stderr)
+    )
+    if is_new:
+        place = path_text(job.ledger.path)
+        note(f"a new ledger, with nothing spent, was made at {place}")
+    return desk
 
 
 def _names_file(words: list[str]) -> bool:
     return bool(words) and words[0].endswith(".toml")
 
 
-def named_releases(desk: JobDesk, names: list[str]) -> list[PlannedRelease]:
-    """Return the named releases, or all of them; refuse unknown names."""
+def _named_releases(desk: JobDesk, names: list[str]) -> list[PlannedRelease]:
     named = [desk.job.release(name) for name in names]
     return named or list(desk.job.releases.values())
 
@@ -277,17 +287,16 @@ def _change(sensitivity: Any) -> str:
     )
 
 
-def check_job(arguments: Namespace) -> None:
-    """Print what a job would do."""
+def _check_job(arguments: Namespace) -> None:
     _refuse_undecided(arguments)
     job, names = given_job(arguments)
     desk = open_to_look(job, said_day(arguments))
     day = arguments.on or today()
     if arguments.metrics is not None:
         write_text(arguments.metrics, metrics_text(desk, day, datetime.now(UTC)))
-    sentences, facts = look_ahead(desk, day)
+    sentences, facts = _look_ahead(desk, day)
     prices = {}
-    for plan in named_releases(desk, names):
+    for plan in _named_releases(desk, names):
         near = desk.in_newest(plan, day)
         prices[plan.name] = near.price(plan), near.session
     waiting = [why for run in desk.due(day) if (why := desk.waits(*run))]
@@ -311,7 +320,7 @@ def check_job(arguments: Namespace) -> None:
 
 def _refuse_undecided(arguments: Namespace) -> None:
     # all places at once: whoever reads the file would refuse only the first
-    path = given_path(arguments)
+    path = _given_path(arguments)
     places = undecided_places(path)
     if places:
         raise InvalidJob(
@@ -326,7 +335,7 @@ CHECK: Final = Command(
     "Read a job file, look at the schemas of its tables, and say what each release "
     "costs, what a year costs, and when the budget ends. Nothing private is shown.",
     "sordino check clinic.toml",
-    check_job,
+    _check_job,
     (
         *job_options("releases of it (all)"),
         option(
@@ -338,15 +347,14 @@ CHECK: Final = Command(
         *CLOCK,
     ),
 )
-_WIDEST: Final = 10**300
+_WIDEST: Final = 10**300  # it is printed as a double
 
 
-def print_prices(arguments: Namespace) -> None:
-    """Print the costs of releases."""
+def _print_prices(arguments: Namespace) -> None:
     job, names = given_job(arguments)
     desk = open_to_look(job, said_day(arguments))
     wanted = dict(map(_column_and_width, arguments.within))
-    for plan in named_releases(desk, names):
+    for plan in _named_releases(desk, names):
         near = desk.in_newest(plan, arguments.on or today())
         price = near.price(plan)
         needed = {
@@ -378,7 +386,7 @@ PRICE: Final = Command(
     "Say what releases of a job would cost, how far off each column would be, and what "
     "that means to an attacker. Nothing is charged, and nothing private is shown.",
     "sordino price clinic.toml wards",
-    print_prices,
+    _print_prices,
     (
         *job_options("releases of it (all)"),
         *CLOCK,
@@ -399,8 +407,7 @@ _QUESTIONS: Final = {
 _GROWS: Final = "If the table grows, which column says when a row arrived ({})"
 
 
-def write_job(arguments: Namespace) -> None:
-    """Write the file, and say what comes next."""
+def _write_job(arguments: Namespace) -> None:
     folder = arguments.to.absolute().parent
     columns = read_schema(folder, arguments.source)
     options = {name: vars(arguments)[name] for name in _QUESTIONS}
@@ -433,7 +440,7 @@ INIT: Final = Command(
     'asks; what nobody says is left as "?", and `sordino check` lists it. Only names '
     "and types of columns are looked at, never a row.",
     "sordino init visits.parquet --to clinic.toml",
-    write_job,
+    _write_job,
     (
         option("source", "FILE", "a Parquet or text file"),
         option(
@@ -456,7 +463,7 @@ INIT: Final = Command(
 )
 
 
-def make_releases(arguments: Namespace) -> int:
+def _make_releases(arguments: Namespace) -> int:
     """Make releases one after the other; the first that is refused ends it.
 
     Of what is due, what spent blocks refuse is passed over: the others have their own.
@@ -468,15 +475,7 @@ def make_releases(arguments: Namespace) -> int:
             raise InvalidJob(
                 "--key", "names a period, and --due makes what is due", "Say one."
             )
-    desk, is_new = open_to_release(
-        job,
-        said_day(arguments),
-        due=arguments.due,
-        progress=is_terminal(sys.stderr),
-    )
-    if is_new:
-        place = path_text(job.ledger.path)
-        note(f"a new ledger, with nothing spent, was made at {place}")
+    desk = open_to_charge(job, arguments, due=arguments.due)
     day = arguments.on or today()
     runs = _choose(desk, names, arguments, day)
     if not runs:
@@ -486,7 +485,7 @@ def make_releases(arguments: Namespace) -> int:
         for missed in missed_periods(desk, plan, day):
             note(f"{plan.name}: {missed} was never made, and is not made up for")
         ended = _make_release(desk, plan, period, arguments)
-        if ended not in {0, SPENT, FAILED}:
+        if ended not in {0, SPENT, FAILED}:  # the next may have blocks and rows
             return ended
         code = max(code, ended)
     return code
@@ -522,6 +521,7 @@ def _make_release(
     try:
         published = desk.release(plan, period, folder)
     except KeyboardInterrupt:
+        # it may have come after the charge: only the ledger knows
         entry = desk.session.ledger.entry(plan.key(period))
         charged = (
             "nothing was charged"
@@ -536,7 +536,7 @@ def _make_release(
         note(f"{plan.name}: {period} is passed over: {error}")
         return SPENT
     if arguments.json:
-        write_object("release", release_facts(desk, published))
+        write_object("release", _release_facts(desk, published))
     else:
         _show(desk, published)
     return 0
@@ -579,61 +579,45 @@ def _confirm_price(
 def _show(desk: JobDesk, published: Published) -> None:
     for name, release in published.releases.items():
         write(f"{name}:\n{release}" if name else str(release))
-    status = (
-        green("charged", sys.stderr)
-        if published.is_new
-        else "released before, charged nothing"
-    )
-    note(
-        f"{status}: {published.plan.key(published.period)} is record "
-        f"{published.number}; {_rest_text(desk, published)} is left"
-    )
+    status = "released before, charged nothing"
+    if published.is_new:
+        status = green("charged", sys.stderr)
+    key, (left, _) = published.plan.key(published.period), _rest(desk, published)
+    note(f"{status}: {key} is record {published.number}; {left} is left")
     for path in published.files:
         note(f"wrote {path_text(path)}")
 
 
-def release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
-    """Facts of a published release, for JSON."""
-    losses = [headline(release.loss) for release in published.releases.values()]
+def _release_facts(desk: JobDesk, published: Published) -> dict[str, Any]:
+    losses = [release.loss for release in published.releases.values()]
+    left, numbers = _rest(desk, published)
     return {
         "release": published.plan.name,
         "period": published.period,
         "key": published.plan.key(published.period),
         "record": published.number,
         "charged": published.is_new,
-        "loss": losses,
-        "loss_numbers": [
-            quantities(release.loss) for release in published.releases.values()
-        ],
-        "left": _rest_text(desk, published),
-        "left_numbers": _rest_numbers(desk, published),
+        "loss": list(map(headline, losses)),
+        "loss_numbers": list(map(quantities, losses)),
+        "left": left,
+        "left_numbers": numbers,
         "limit_numbers": quantities(desk.session.budget),
         "confidence_number": float(published.plan.confidence),
         "files": list(map(path_text, published.files)),
     }
 
 
-def _rest_text(desk: JobDesk, published: Published) -> str:
-    blocks = _blocks_of(desk, published)
-    if not blocks:
-        return headline(desk.session.remaining)
-    return left_text(left_in(desk.session.ledger.blocks(), blocks))
-
-
-def _rest_numbers(desk: JobDesk, published: Published) -> dict[str, Any]:
-    blocks = _blocks_of(desk, published)
-    if not blocks:
-        return quantities(desk.session.remaining, down)
-    return {
-        block.name: quantities(block.remaining, down)
-        for block in desk.session.ledger.blocks()
-        if block.name in blocks
-    }
-
-
-def _blocks_of(desk: JobDesk, published: Published) -> tuple[str, ...]:
+def _rest(desk: JobDesk, published: Published) -> tuple[str, dict[str, Any]]:
+    """Text and numbers of what is left; of blocks, in each that was charged."""
     entry = desk.session.ledger.entry(published.plan.key(published.period))
-    return () if entry is None else entry.blocks
+    blocks, remaining = desk.session.ledger.blocks(), desk.session.remaining
+    if entry is None or not entry.blocks:
+        return headline(remaining), quantities(remaining, down)
+    return left_text(left_in(blocks, entry.blocks)), {
+        block.name: quantities(block.remaining, down)
+        for block in blocks
+        if block.name in entry.blocks
+    }
 
 
 RELEASE: Final = Command(
@@ -642,7 +626,7 @@ RELEASE: Final = Command(
     "ledger. A release is charged once a period; whoever asks again gets the same "
     "answer at no cost.",
     "sordino release clinic.toml wards --key 2026-11 --out published",
-    make_releases,
+    _make_releases,
     (
         *job_options("the releases to make"),
         option(

@@ -52,8 +52,7 @@ from sordino.office.cli.risk import BUDGET, given_budget, odds, odds_sentence
 _SHOWN: Final = 36
 
 
-def show_blocks(ledger: Ledger) -> None:
-    """Show each block, and what one person in several of them is charged."""
+def _show_blocks(ledger: Ledger) -> None:
     blocks = ledger.blocks()
     exposures = worst_exposures(ledger.division, ledger.exposure)
     write()
@@ -90,8 +89,7 @@ up anew, against its limit; that keys and answers are used once; every answer
 that is kept against its hash."""
 
 
-def show_ledger(arguments: Namespace) -> None:
-    """Print the budgets of a ledger and its last releases."""
+def _show_ledger(arguments: Namespace) -> None:
     if arguments.json:
         _write_facts(arguments)
         return
@@ -112,7 +110,7 @@ def show_ledger(arguments: Namespace) -> None:
             ]
             text_table(rows)
         if ledger.division is not None:
-            show_blocks(ledger)
+            _show_blocks(ledger)
         entries, aside = ledger.entries(), ledger.earmarks()
     if aside:
         write()
@@ -157,8 +155,7 @@ def _write_facts(arguments: Namespace) -> None:
     write_object("ledger", facts | {"releases": _facts_of(last)})
 
 
-def show_history(arguments: Namespace) -> None:
-    """Show all releases, or as much of them as an analyst may see."""
+def _show_history(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         entries = ledger.history(arguments.analyst)
     if arguments.json:
@@ -185,8 +182,7 @@ def _facts_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     ]
 
 
-def verify_ledger(arguments: Namespace) -> None:
-    """Hold every record and every answer of a ledger against what it follows from."""
+def _verify_ledger(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         verdict = ledger.verify()
     if arguments.json:
@@ -203,8 +199,7 @@ def verify_ledger(arguments: Namespace) -> None:
     write(verdict.head)
 
 
-def export_ledger(arguments: Namespace) -> None:
-    """Write a ledger as lines of JSON, or as an entry of the public registry."""
+def _export_ledger(arguments: Namespace) -> None:
     answers = {} if arguments.answers is None else _answers(arguments.answers)
     with read_ledger(arguments) as ledger:
         if arguments.format == "jsonl":
@@ -298,24 +293,21 @@ def read_signer(path: Path | None) -> Any:
     )
 
 
-def allot_budget(arguments: Namespace) -> None:
-    """Give somebody a budget of their own, under that of the dataset."""
+def _allot_budget(arguments: Namespace) -> None:
     limit = _limit(arguments)
     with open_ledger(arguments) as ledger:
         ledger.allot(arguments.budget, limit)
         _tell(arguments, ledger, f"{arguments.budget} has {limit.stated}.")
 
 
-def lower_budget(arguments: Namespace) -> None:
-    """Lower the limit of a budget."""
+def _lower_budget(arguments: Namespace) -> None:
     limit = _limit(arguments)
     with open_ledger(arguments) as ledger:
         ledger.lower(arguments.budget, limit, who=arguments.who, why=arguments.why)
         _tell(arguments, ledger, f"{arguments.budget} has now {limit.stated}.")
 
 
-def earmark_part(arguments: Namespace) -> None:
-    """Set a part of a budget aside."""
+def _earmark_part(arguments: Namespace) -> None:
     amount: Any = _budget(arguments)
     with open_ledger(arguments) as ledger:
         ledger.earmark(
@@ -328,8 +320,7 @@ def earmark_part(arguments: Namespace) -> None:
         _tell(arguments, ledger, f"{amount!r} is set aside for {arguments.name}.")
 
 
-def free_part(arguments: Namespace) -> None:
-    """Give back what is left of what was set aside."""
+def _free_part(arguments: Namespace) -> None:
     with open_ledger(arguments) as ledger:
         ledger.free(arguments.name, who=arguments.who, why=arguments.why)
     say(f"What was left of {arguments.name} can be spent again.")
@@ -365,8 +356,7 @@ def _tell(arguments: Namespace, ledger: Ledger, sentence: str) -> None:
     say(f"left of {arguments.budget}: {left!r}")
 
 
-def show_answer(arguments: Namespace) -> None:
-    """Show the paid answer of a key, or write it as CSV."""
+def _show_answer(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         several = ledger.answers(arguments.key)
     if arguments.name is not None:
@@ -391,8 +381,7 @@ def show_answer(arguments: Namespace) -> None:
         write(text)
 
 
-def back_up_ledger(arguments: Namespace) -> None:
-    """Write a whole copy to a new file."""
+def _back_up_ledger(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         ledger.backup(arguments.copy)
     say(f"{arguments.copy} holds all of {arguments.path}, answers included.")
@@ -400,8 +389,7 @@ def back_up_ledger(arguments: Namespace) -> None:
     say("What is charged after this stands in the ledger and its witness only.")
 
 
-def restore_ledger(arguments: Namespace) -> None:
-    """Make a ledger of a copy, and of what the witness saw after it."""
+def _restore_ledger(arguments: Namespace) -> None:
     with Ledger.restore(
         arguments.copy,
         arguments.path,
@@ -414,8 +402,7 @@ def restore_ledger(arguments: Namespace) -> None:
     say(f"left: {left!r}")
 
 
-def close_budget(arguments: Namespace) -> None:
-    """Let nothing more be charged to a budget."""
+def _close_budget(arguments: Namespace) -> None:
     with open_ledger(arguments) as ledger:
         ledger.close_budget(arguments.budget, who=arguments.who, why=arguments.why)
     say(f"{arguments.budget} is closed: nothing more is charged to it.")
@@ -474,7 +461,7 @@ LEDGER_COMMANDS: Final = (
         "Show the limits of a ledger, what is spent and left (of each block, if there "
         "are any), and its last releases.",
         "sordino ledger show clinic.ledger --last 50",
-        show_ledger,
+        _show_ledger,
         (
             *_PLACE,
             JSON,
@@ -491,7 +478,7 @@ LEDGER_COMMANDS: Final = (
         "history",
         "List every release, or as much of each as an analyst may see.",
         "sordino ledger history clinic.ledger --analyst ana",
-        show_history,
+        _show_history,
         (
             *_PLACE,
             JSON,
@@ -502,14 +489,14 @@ LEDGER_COMMANDS: Final = (
         "verify",
         "Check that a ledger is what was written: every record, sum and answer.",
         "sordino ledger verify clinic.ledger",
-        verify_ledger,
+        _verify_ledger,
         (*_PLACE, JSON),
     ),
     Command(
         "answer",
         "Show a paid answer by its key, or write it as CSV; nothing is asked again.",
         "sordino ledger answer clinic.ledger 2026-11",
-        show_answer,
+        _show_answer,
         (
             *_PLACE,
             option("key", "KEY", "what the answer was asked for with"),
@@ -526,14 +513,14 @@ LEDGER_COMMANDS: Final = (
         "backup",
         "Write a whole copy of a ledger to a new file; others may charge meanwhile.",
         "sordino ledger backup clinic.ledger clinic.backup",
-        back_up_ledger,
+        _back_up_ledger,
         (*_PLACE, option("copy", "COPY", "a file that is not there", Path)),
     ),
     Command(
         "restore",
         "Make a ledger of a copy and of what its witness saw after it.",
         "sordino ledger restore wards.ledger --copy wards.backup --witness wards.seen",
-        restore_ledger,
+        _restore_ledger,
         (
             *_PLACE,
             option("--copy", "COPY", "what `backup` wrote", Path, required=True),
@@ -544,21 +531,21 @@ LEDGER_COMMANDS: Final = (
         "allot",
         "Give an analyst a budget of their own, under that of the dataset.",
         "sordino ledger allot clinic.ledger bob --epsilon 0.1 --delta 1e-7",
-        allot_budget,
+        _allot_budget,
         (*_PLACE, *_LIMIT, *SIGNER),
     ),
     Command(
         "lower",
         "Lower the limit of a budget; none is ever raised.",
         "sordino ledger lower clinic.ledger ana --epsilon 0.05 --delta 0",
-        lower_budget,
+        _lower_budget,
         (*_PLACE, *_LIMIT, *_REMARK),
     ),
     Command(
         "earmark",
         "Set a part of a budget aside for what is planned.",
         "sordino ledger earmark clinic.ledger census --epsilon 0.1",
-        earmark_part,
+        _earmark_part,
         (
             *_PLACE,
             *_EARMARK,
@@ -571,14 +558,14 @@ LEDGER_COMMANDS: Final = (
         "free",
         "Give back what is left of what was set aside.",
         "sordino ledger free clinic.ledger census",
-        free_part,
+        _free_part,
         (*_PLACE, *_EARMARK),
     ),
     Command(
         "close",
         "Let nothing more be charged to a budget, for ever; its answers stay.",
         "sordino ledger close clinic.ledger ana --who curator",
-        close_budget,
+        _close_budget,
         (*_PLACE, _NAME, *_REMARK),
     ),
     Command(
@@ -586,7 +573,7 @@ LEDGER_COMMANDS: Final = (
         "Write a ledger as lines of JSON, or as YAML for the public registry of "
         "differential privacy deployments.",
         "sordino ledger export clinic.ledger --format yaml --draft",
-        export_ledger,
+        _export_ledger,
         (
             *_PLACE,
             word_option(

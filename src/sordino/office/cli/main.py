@@ -26,20 +26,8 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any, Final, TextIO, final
 
-from sordino.errors import (
-    AnswerLost,
-    BudgetExceeded,
-    EngineFailure,
-    EngineUnavailable,
-    EntropyUnavailable,
-    InvalidJob,
-    InvalidPolicy,
-    LedgerDamaged,
-    LedgerUnavailable,
-    OutputFailure,
-    PolicyRefusal,
-    SordinoError,
-)
+from sordino import errors
+from sordino.errors import SordinoError
 
 _GAP: Final = 2
 _LEAST: Final = 8
@@ -134,24 +122,24 @@ SPENT: Final = 3
 FAILED: Final = 4
 INTERRUPTED: Final = 130
 _CODES: Final[dict[type[BaseException], int]] = {
-    InvalidJob: 2,
-    InvalidPolicy: 2,
-    BudgetExceeded: SPENT,
-    PolicyRefusal: SPENT,
-    EngineFailure: FAILED,
-    EngineUnavailable: FAILED,
-    EntropyUnavailable: FAILED,
-    LedgerUnavailable: FAILED,
-    AnswerLost: FAILED,  # charged, and a second try answers at no cost
-    OutputFailure: FAILED,  # likewise: the answer is in the ledger
-    LedgerDamaged: 5,
+    errors.InvalidJob: 2,
+    errors.InvalidPolicy: 2,
+    errors.BudgetExceeded: SPENT,
+    errors.PolicyRefusal: SPENT,
+    errors.EngineFailure: FAILED,
+    errors.EngineUnavailable: FAILED,
+    errors.EntropyUnavailable: FAILED,
+    errors.LedgerUnavailable: FAILED,
+    errors.AnswerLost: FAILED,  # it may be on its way: to ask later is safe
+    errors.OutputFailure: FAILED,  # the answer is kept: to ask again costs nothing
+    errors.LedgerDamaged: 5,
 }
 """Kinds of refusal that a scheduler tells apart; all others are a plain no."""
 
 
 def exit_code(error: SordinoError) -> int:
     """Exit code of the nearest kind that a refusal belongs to."""
-    if isinstance(error, EngineUnavailable) and error.lasts:
+    if isinstance(error, errors.EngineUnavailable) and error.lasts:
         return REFUSED  # a table that is missing is there at no later try
     kinds = (kind for kind in type(error).__mro__ if kind in _CODES)
     return _CODES.get(next(kinds, SordinoError), REFUSED)
@@ -167,11 +155,7 @@ class CommandOption:
 
 
 def option(
-    names: str,
-    metavar: str,
-    what: str,
-    kind: Callable[[str], Any] = str,
-    **terms: Any,
+    names: str, metavar: str, what: str, kind: Callable[[str], Any] = str, **terms: Any
 ) -> CommandOption:
     """An argument with a value; it has a place of its own where no dash precedes it."""
     terms |= {"metavar": metavar, "help": what, "type": kind}
@@ -184,12 +168,10 @@ def flag(name: str, what: str) -> CommandOption:
 
 
 def word_option(
-    name: str, choices: Sequence[str], what: str, default: str | None = None
+    name: str, words: Sequence[str], what: str, default: str | None = None
 ) -> CommandOption:
     """An argument that is one of a few words."""
-    return CommandOption(
-        (name,), {"choices": choices, "help": what, "default": default}
-    )
+    return CommandOption((name,), {"choices": words, "help": what, "default": default})
 
 
 def list_option(
@@ -318,7 +300,7 @@ def _run(arguments: Namespace) -> int:
     code = 0
     try:
         code = arguments.run(arguments) or code
-        sys.stdout.flush()
+        sys.stdout.flush()  # a full disk shows here: at exit it would be a traceback
     except SordinoError as error:
         note(f"sordino: {error}")
         return exit_code(error)
@@ -342,7 +324,7 @@ def _run(arguments: Namespace) -> int:
 
 
 def _open_closed_streams() -> None:
-    # else the next file opened, such as a ledger, gets its number and what is printed
+    # else the next file, such as a ledger, gets the number that libraries write to
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 for good
@@ -350,7 +332,7 @@ def _open_closed_streams() -> None:
 
 
 def _drop_output() -> None:
-    # what is left in it is flushed once more at exit, and would fail with a traceback
+    # what is left in it is flushed once more at exit, which would fail again
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

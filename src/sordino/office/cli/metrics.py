@@ -7,9 +7,9 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date, datetime
-from typing import Any, Final, final
+from typing import Any, Final
 
 from sordino.ledger.record_kinds import DATASET
 from sordino.losses.budgets.limits import exact_text
@@ -37,72 +37,67 @@ def quantities(loss: Loss, rounded: Callable[[Any], float] = up) -> dict[str, An
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
-@final
-@dataclass(frozen=True)
-class Gauge:
-    """A number that goes up and down, for each of some labels."""
+Samples = Iterable[tuple[Mapping[str, str], float]]
+"""Values of a gauge, each with its labels."""
 
-    name: str
-    what: str
-    samples: tuple[tuple[Mapping[str, str], float], ...]
-    unit: str = ""
 
-    @property
-    def lines(self) -> Iterator[str]:
-        """Lines of OpenMetrics text."""
-        yield f"# TYPE {self.name} gauge"
-        if self.unit:
-            yield f"# UNIT {self.name} {self.unit}"
-        yield f"# HELP {self.name} {self.what.translate(_ESCAPES)}"
-        for labels, value in self.samples:
-            yield f"{self.name}{_labels_text(labels)} {_number_text(value)}"
+def _gauge(name: str, what: str, samples: Samples, unit: str = "") -> Iterator[str]:
+    listed = list(samples)
+    if not listed:
+        return
+    yield f"# TYPE {name} gauge"
+    if unit:
+        yield f"# UNIT {name} {unit}"
+    yield f"# HELP {name} {what.translate(_ESCAPES)}"
+    for labels, value in listed:
+        yield f"{name}{_labels_text(labels)} {_number_text(value)}"
 
 
 def metrics_text(desk: JobDesk, day: date, now: datetime) -> str:
     """Numbers of a job and its ledger, as OpenMetrics; no private row is read."""
-    gauges = (*_budgets(desk), *_days_left(desk, day), *_releases(desk, day, now))
-    lines = [line for gauge in gauges if gauge.samples for line in gauge.lines]
+    lines = (*_budgets(desk), *_days_left(desk, day), *_releases(desk, day, now))
     return "\n".join([*lines, "# EOF", ""])
 
 
-def _budgets(desk: JobDesk) -> Iterator[Gauge]:
+def _budgets(desk: JobDesk) -> Iterator[str]:
     ledger = desk.session.ledger
     limits = {name: limit.rule.promise for name, limit in ledger.limits().items()}
     if ledger.division is None:
         left = {name: ledger.remaining(name) for name in limits}
     else:
+        # each block has a rest of its own, and the dataset none
         left = {name: ledger.remaining(name) for name in limits if name != DATASET}
     blocks = {block.name: block.remaining for block in ledger.blocks()}
-    yield Gauge(
+    yield from _gauge(
         "sordino_limit",
         "Limit of a budget; with blocks, of each block.",
-        tuple(_by_quantity("budget", limits, rounds_up=True)),
+        _by_quantity("budget", limits),
     )
-    yield Gauge(
+    yield from _gauge(
         "sordino_left",
         "What is left of a budget.",
-        tuple(_by_quantity("budget", left, rounds_up=False)),
+        _by_quantity("budget", left, down),
     )
-    yield Gauge(
+    yield from _gauge(
         "sordino_block_left",
         "What is left in a block of the table.",
-        tuple(_by_quantity("block", blocks, rounds_up=False)),
+        _by_quantity("block", blocks, down),
     )
 
 
-def _days_left(desk: JobDesk, day: date) -> Iterator[Gauge]:
+def _days_left(desk: JobDesk, day: date) -> Iterator[str]:
     if desk.session.ledger.division is not None:
         return
     ends = forecast(desk, day).ends
     days = float("inf") if ends is None else float((ends - day).days)
-    yield Gauge(
+    yield from _gauge(
         "sordino_days_until_empty",
         "Days until the schedule asks for more than is left; +Inf from a year on.",
-        (({}, days),),
+        [({}, days)],
     )
 
 
-def _releases(desk: JobDesk, day: date, now: datetime) -> Iterator[Gauge]:
+def _releases(desk: JobDesk, day: date, now: datetime) -> Iterator[str]:
     entries, names = desk.session.ledger.entries(), list(desk.job.releases)
     newest = {
         name: entry.when
@@ -114,29 +109,29 @@ def _releases(desk: JobDesk, day: date, now: datetime) -> Iterator[Gauge]:
         ({"release": name}, (now - when).total_seconds())
         for name, when in newest.items()
     ]
-    yield Gauge(
+    yield from _gauge(
         "sordino_newest_release_age_seconds",
         "How long ago the newest answered release was charged.",
-        tuple(ages),
+        ages,
         unit="seconds",
     )
-    yield Gauge(
+    yield from _gauge(
         "sordino_charged_releases",
         "Releases that the ledger has charged.",
-        (({}, float(len(entries))),),
+        [({}, float(len(entries)))],
     )
-    yield Gauge(
+    yield from _gauge(
         "sordino_due_releases",
         "Releases that are due today and not made.",
-        (({}, float(sum(1 for _ in desk.due(day)))),),
+        [({}, float(sum(1 for _ in desk.due(day))))],
     )
 
 
 def _by_quantity(
-    label: str, losses: Mapping[str, Loss], *, rounds_up: bool
-) -> Iterable[tuple[Mapping[str, str], float]]:
+    label: str, losses: Mapping[str, Loss], rounded: Callable[[Any], float] = up
+) -> Samples:
     for name, loss in losses.items():
-        numbers = quantities(loss, up if rounds_up else down)
+        numbers = quantities(loss, rounded)
         del numbers["exact"]
         for quantity, value in numbers.items():
             yield {label: name, "quantity": quantity}, value

@@ -20,8 +20,7 @@ from sordino.office.cli.main import Command, flag, option, say, write
 _OWN_EYES: Final = 0o600
 
 
-def make_key(arguments: Namespace) -> None:
-    """Write a new private key to a file that nobody else may read."""
+def _make_key(arguments: Namespace) -> None:
     key = Ed25519PrivateKey.generate()
     written = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
@@ -38,30 +37,26 @@ def make_key(arguments: Namespace) -> None:
     write(public_of(key))
 
 
-def sign_file(arguments: Namespace) -> None:
-    """Sign a policy, once it can be understood."""
+def _sign_file(arguments: Namespace) -> None:
     policy = Policy.sign(arguments.path, read_signer(arguments.signer))
     say(f"{arguments.path}{ENDING} is the signature. Rules:")
     _show_rules(policy)
 
 
-def check_file(arguments: Namespace) -> None:
-    """Say what a policy allows, and who signed it."""
+def _check_file(arguments: Namespace) -> None:
     policy = Policy.read(arguments.path)
     say(f"{arguments.path} is signed, word for word. Rules:")
     _show_rules(policy)
 
 
-def adopt_file(arguments: Namespace) -> None:
-    """Let a ledger obey a policy from now on."""
+def _adopt_file(arguments: Namespace) -> None:
     with open_ledger(arguments) as ledger:
         policy = ledger.adopt(arguments.policy, who=arguments.who)
     say(f"{arguments.path} obeys {arguments.policy} from now on:")
     _show_rules(policy)
 
 
-def show_policy(arguments: Namespace) -> None:
-    """Show the policy that a ledger obeys, word for word or by its rules."""
+def _show_policy(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         policy = ledger.policy()
     if policy is None:
@@ -94,14 +89,14 @@ POLICY: Final = Command(
             "key",
             "Make the private key of an officer, once.",
             "sordino policy key officer.pem",
-            make_key,
+            _make_key,
             (_FILE,),
         ),
         Command(
             "sign",
             f"Sign a policy: the signature is written beside it, as FILE{ENDING}.",
             "sordino policy sign policy.toml --signer officer.pem",
-            sign_file,
+            _sign_file,
             (
                 _FILE,
                 option(
@@ -113,14 +108,14 @@ POLICY: Final = Command(
             "check",
             "Say what a policy allows, and by which key it is signed.",
             "sordino policy check policy.toml",
-            check_file,
+            _check_file,
             (_FILE,),
         ),
         Command(
             "adopt",
             "Let a ledger obey a policy from now on, whoever opens it.",
             "sordino policy adopt clinic.ledger policy.toml --who curator",
-            adopt_file,
+            _adopt_file,
             (
                 *_LEDGER,
                 option("policy", "FILE", "the policy", Path),
@@ -132,7 +127,7 @@ POLICY: Final = Command(
             "show",
             "Show the policy that a ledger obeys.",
             "sordino policy show clinic.ledger",
-            show_policy,
+            _show_policy,
             (*_LEDGER, flag("--text", "show it word for word")),
         ),
     ),

@@ -41,12 +41,13 @@ def _language(what: str) -> CommandOption:
     return word_option("--language", language_codes(), what, "en")
 
 
-def verify_file(arguments: Namespace) -> int:
+def _verify_file(arguments: Namespace) -> int:
     """Print which release a file holds; return 1 if it holds none."""
     from sordino.office.label.files import vouching_file  # noqa: PLC0415 brings Arrow
 
     path: Path = arguments.file
-    with _ledger(arguments) as ledger:
+    place, witness = _place("--ledger", arguments.ledger, arguments.witness)
+    with Ledger.read(place, witness=witness) as ledger:
         known = None if path.is_dir() else ledger.publication(path)
         publication = known or ledger.publication(vouching_file(path))
         entries = {entry.number: entry for entry in ledger.entries()}
@@ -81,18 +82,16 @@ def verify_file(arguments: Namespace) -> int:
     return REFUSED if publication is None else 0
 
 
-def _ledger(arguments: Namespace) -> Ledger:
-    if arguments.ledger is not None:
-        return named_ledger(arguments.ledger, arguments.witness)
-    book = read_job(find_job(Path.cwd())).ledger
-    return Ledger.read(book.path, witness=arguments.witness or book.witness)
-
-
-def named_ledger(path: Path, witness: Path | None) -> Ledger:
-    """Open the ledger that `--ledger` names, to look at it."""
+def _place(
+    name: str, path: Path | None, witness: Path | None
+) -> tuple[Path, Path | None]:
+    """Ledger that an argument names, or that of the job file here; its witness."""
+    if path is None:
+        book = read_job(find_job(Path.cwd())).ledger
+        return book.path, witness or book.witness
     if not path.is_file():
-        raise InvalidJob("--ledger", "must be a file", "Name that of a ledger.")
-    return Ledger.read(path, witness=witness)
+        raise InvalidJob(name, "must be a file", "Name that of a ledger.")
+    return path, witness
 
 
 _RELEASED: Final = option("file", "FILE", "a published file or folder", Path)
@@ -101,7 +100,7 @@ VERIFY: Final = Command(
     "Say whether a file is one that a job published, untouched, and which release it "
     "is. It ends with 1 if it is not.",
     "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger",
-    verify_file,
+    _verify_file,
     (
         _RELEASED,
         option(
@@ -116,9 +115,8 @@ VERIFY: Final = Command(
 )
 
 
-def write_report(arguments: Namespace) -> None:
-    """Write the report, and say where it lies."""
-    path, witness = _place(arguments)
+def _write_report(arguments: Namespace) -> None:
+    path, witness = _place("LEDGER", arguments.path, arguments.witness)
     with Ledger.read(path, witness=witness) as ledger:
         title = arguments.title or path.name
         write_text(arguments.out, ledger_report(ledger, title, arguments.language))
@@ -134,22 +132,13 @@ def write_report(arguments: Namespace) -> None:
         note(f"wrote {path_text(arguments.out)}")
 
 
-def _place(arguments: Namespace) -> tuple[Path, Path | None]:
-    if arguments.path is None:
-        book = read_job(find_job(Path.cwd())).ledger
-        return book.path, arguments.witness or book.witness
-    if not arguments.path.is_file():
-        raise InvalidJob("LEDGER", "must be a file", "Name that of a ledger.")
-    return arguments.path, arguments.witness
-
-
 REPORT: Final = Command(
     "report",
     "Write a report that a reader who is no statistician can follow: whom the releases "
     "of a ledger protect, what was published, what is not promised, and what proves "
     "it. One HTML file, made of the ledger alone; no private row is read.",
     "sordino report clinic.ledger -o report.html --language de",
-    write_report,
+    _write_report,
     (
         option(
             "path",
@@ -173,7 +162,7 @@ REPORT: Final = Command(
 )
 
 
-def show_label(arguments: Namespace) -> int:
+def _show_label(arguments: Namespace) -> int:
     """Write the label of a file; return 1 if the ledger does not confirm it."""
     label = _label(arguments)
     if arguments.out is not None:
@@ -197,7 +186,8 @@ def _label(arguments: Namespace) -> "Label":
     label = Label(stated.facts, path.name, "claimed", language)
     if arguments.ledger is None:
         return label
-    with named_ledger(arguments.ledger, arguments.witness) as ledger:
+    place, witness = _place("--ledger", arguments.ledger, arguments.witness)
+    with Ledger.read(place, witness=witness) as ledger:
         return _held_against(ledger, (stated.published, stated.place), label)
 
 
@@ -241,7 +231,7 @@ LABEL: Final = Command(
     "words, unless a ledger that saw it published confirms them; it ends with 1 if the "
     "ledger does not.",
     "sordino label published/wards-2026-11.csv --ledger clinic.ledger",
-    show_label,
+    _show_label,
     (
         _RELEASED,
         option("--ledger", "PATH", "the ledger that paid for it", Path),

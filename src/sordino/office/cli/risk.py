@@ -87,8 +87,7 @@ _ROUNDING: Final = Fraction(1, 10**12)
 """Odds are doubles, a little above what they are: 5 % stays 5 %."""
 
 
-def show_risk(arguments: Namespace) -> None:
-    """Print the odds."""
+def _show_risk(arguments: Namespace) -> None:
     loss = _loss(arguments)
     odds = {share: _odds_at(loss, share) for share in arguments.at or ALARMS}
     if arguments.json:
@@ -146,7 +145,7 @@ RISK: Final = Command(
     "Say what a budget, or all that a ledger allows, means to an attacker who knows "
     "everything but whether one person is in the data.",
     "sordino risk --epsilon 1 --delta 1e-6",
-    show_risk,
+    _show_risk,
     (
         option("path", "LEDGER", "a ledger, for its limit", Path, nargs="?"),
         WITNESS,

@@ -4,6 +4,7 @@ import json
 import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import starmap
 from typing import Any, Final
@@ -23,6 +24,7 @@ from sordino.office.cli.jobs import (
     CLOCK,
     given_job,
     job_options,
+    open_to_charge,
     price_facts,
     print_price,
     said_day,
@@ -39,7 +41,6 @@ from sordino.office.cli.main import (
     list_option,
     note,
     option,
-    path_text,
     write,
     write_object,
 )
@@ -48,13 +49,10 @@ from sordino.office.cli.risk import BUDGET, given_budget
 from sordino.office.job.job import Job
 from sordino.office.job.questions import PlannedRelease, question_in_sql
 from sordino.office.job.running import (
-    JobDesk,
     open_to_look,
-    open_to_release,
     read_wording,
     turn_of,
 )
-from sordino.release.release import Release
 from sordino.session.inspection import inspect
 
 
@@ -81,7 +79,6 @@ def name_and_value(text: str) -> tuple[str, str]:
 
 
 def _number(text: str) -> int:
-    """Return a limit; argparse refuses anything else."""
     if not text.isdecimal() or len(text) > 15:
         raise ArgumentTypeError(f"must be a number, got {text!r}")
     return int(text)
@@ -98,7 +95,7 @@ _HINT: Final = (
 )
 
 
-def ask_in_sql(arguments: Namespace) -> int:
+def _ask_in_sql(arguments: Namespace) -> int:
     """Ask a question; a refusal that speaks of Python is followed by options."""
     try:
         return _ask(arguments)
@@ -118,12 +115,19 @@ def _ask(arguments: Namespace) -> int:
     if wording.budget is None:
         write(repr(wording.requests))
         return 0
+    asks = not arguments.yes and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    if arguments.price and arguments.json:
+        price = looking.price(plan)
+        write_object("price", price_facts(price, looking.session))
+    elif arguments.price or asks:
+        print_price(plan.name, looking.price(plan), looking.session)
     if arguments.price:
-        _show_price(looking, plan, as_json=arguments.json)
         return 0
-    if not _confirm_price(looking, plan, arguments):
-        note("nothing was charged")
-        return REFUSED
+    if asks:
+        left = headline(looking.session.remaining)
+        if not confirm(f"This is charged for good, of {left} left. Continue?"):
+            note("nothing was charged")
+            return REFUSED
     _release(job, plan, arguments)
     return 0
 
@@ -141,56 +145,28 @@ def _plan(job: Job, words: list[str], arguments: Namespace) -> PlannedRelease:
     return replace(plan, limits=limits) if limits else plan
 
 
-def _show_price(desk: JobDesk, plan: PlannedRelease, *, as_json: bool) -> None:
-    price = desk.price(plan)
-    if as_json:
-        write_object("price", price_facts(price, desk.session))
-    else:
-        print_price(plan.name, price, desk.session)
-
-
-def _confirm_price(desk: JobDesk, plan: PlannedRelease, arguments: Namespace) -> bool:
-    """Show a person the price and ask; a program is not asked."""
-    if arguments.yes or not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        return True
-    _show_price(desk, plan, as_json=False)
-    left = headline(desk.session.remaining)
-    return confirm(f"This is charged for good, of {left} left. Continue?")
-
-
 def _release(job: Job, plan: PlannedRelease, arguments: Namespace) -> None:
-    desk, is_new = open_to_release(
-        job, said_day(arguments), progress=is_terminal(sys.stderr)
-    )
-    if is_new:
-        place = path_text(job.ledger.path)
-        note(f"a new ledger, with nothing spent, was made at {place}")
-    answers = _answers(desk, plan, arguments.key)
+    desk = open_to_charge(job, arguments)
+    key, question = arguments.key, desk.question(plan)
+    # who asks under a key that another process works on waits, and finds its answer
+    with nullcontext() if key is None else turn_of(job.ledger.path, key):
+        answers = desk.answers(plan, question, key)
     left = headline(desk.session.remaining)
     for release in answers.values():
         if arguments.json:
-            rows, errors = release.table.to_pylist(), release.errors.to_pylist()
             facts = {
                 "loss": release.price,
                 "loss_numbers": quantities(release.loss),
                 "left": left,
                 "left_numbers": quantities(desk.session.remaining, down),
                 "confidence_number": float(release.confidence),
+                "rows": release.table.to_pylist(),
+                "errors": release.errors.to_pylist(),
             }
-            write_object("answer", facts | {"rows": rows, "errors": errors})
+            write_object("answer", facts)
         else:
             write(str(release))
     note(f"{left} is left")
-
-
-def _answers(
-    desk: JobDesk, plan: PlannedRelease, key: str | None
-) -> dict[str, Release]:
-    """Answers; who asks under a key that another process works on waits for it."""
-    if key is None:
-        return desk.answers(plan, desk.question(plan), None)
-    with turn_of(desk.job.ledger.path, key):
-        return desk.answers(plan, desk.question(plan), key)
 
 
 SQL: Final = Command(
@@ -198,7 +174,7 @@ SQL: Final = Command(
     "Ask the tables of a job a question in SQL, charged to its ledger. With --price "
     "nothing is charged; without a budget the question is printed as Python.",
     'sordino sql clinic.toml "SELECT COUNT(*) FROM visits" --epsilon 0.1',
-    ask_in_sql,
+    _ask_in_sql,
     (
         *job_options("a SELECT statement (- for standard input)"),
         *CLOCK,
@@ -235,20 +211,15 @@ _SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
 """Words for what is hard to write on a command line."""
 
 
-def show_inspection(arguments: Namespace) -> None:
-    """Print the cells and limits of a table."""
+def _show_inspection(arguments: Namespace) -> None:
     inspection = inspect(
         _source(arguments),
         protects=None if arguments.id is None else AddRowsWithID(arguments.id),
         columns=dict(arguments.column),
         limits=list(given_limits(arguments)),
     )
-    text = (
-        json.dumps(inspection.to_dict(), indent=2)
-        if arguments.json
-        else str(inspection)
-    )
-    write(text)
+    as_json = arguments.json
+    write(json.dumps(inspection.to_dict(), indent=2) if as_json else str(inspection))
 
 
 def _source(arguments: Namespace) -> Any:
@@ -265,7 +236,7 @@ INSPECT: Final = Command(
     "Show how the cells of a table are read, and what limits would cut. Exact counts "
     "of private rows: for the curator's eyes only.",
     "sordino inspect visits.csv --column patient=i64 --id patient",
-    show_inspection,
+    _show_inspection,
     (
         option("paths", "FILE", "Parquet or text files", nargs="+"),
         list_option(
@@ -276,10 +247,7 @@ INSPECT: Final = Command(
         ),
         option("--id", "COLUMN", "the column that marks people"),
         *limit_options("a limit to try"),
-        *(
-            CommandOption((f"--{name}",), {"help": what})
-            for name, what in _DIALECT.items()
-        ),
+        *(option(f"--{name}", name.upper(), what) for name, what in _DIALECT.items()),
         JSON,
     ),
 )

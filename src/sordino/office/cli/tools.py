@@ -43,22 +43,20 @@ DIFFERS: Final = 1
 _LONGEST: Final = 1000
 
 
-def hold_engine(arguments: Namespace) -> int:
+def _hold_engine(arguments: Namespace) -> int:
     """Print the verdict on an engine, and return whether it conforms as exit code."""
-    cases = list(verdicts(_engine_to_hold(arguments.engine)))
+    engine = engine_to_try(arguments.engine)
+    if not isinstance(engine, SQLEngine):
+        raise InvalidParameter(
+            "engine",
+            arguments.engine,
+            "is what the others are held against",
+            "Name another.",
+        )
+    cases = list(verdicts(engine))
     wrong = [verdict for verdict in cases if not verdict.conforms]
     (_show_json if arguments.json else _show)(cases, wrong)
     return DIFFERS if wrong else 0
-
-
-def _engine_to_hold(name: str) -> SQLEngine:
-    match engine_to_try(name):
-        case SQLEngine() as engine:
-            return engine
-        case _:
-            raise InvalidParameter(
-                "engine", name, "is what the others are held against", "Name another."
-            )
 
 
 def _counts(cases: list[Verdict]) -> dict[str, int]:
@@ -100,7 +98,7 @@ CONFORMANCE: Final = Command(
     "whether it computes what is meant. Your tables are not touched, and nothing is "
     "written to a server.",
     "sordino conformance --engine postgresql://reader@host/base",
-    hold_engine,
+    _hold_engine,
     (
         option(
             "--engine",
@@ -126,8 +124,7 @@ _ZSH: Final = "autoload -U +X bashcompinit && bashcompinit\n"
 _FISH: Final = "complete -c sordino -n {condition} -a '{words}'"
 
 
-def write_completion(arguments: Namespace) -> None:
-    """Print the script of a shell."""
+def _write_completion(arguments: Namespace) -> None:
     words = {name: " ".join(command_named(name).words) for name in COMMANDS}
     commands = " ".join(words)
     if arguments.shell == "fish":
@@ -148,13 +145,12 @@ COMPLETION: Final = Command(
     "Write a script for a shell that completes commands and options. In bash: "
     'eval "$(sordino completion bash)".',
     "sordino completion bash",
-    write_completion,
+    _write_completion,
     (word_option("shell", ("bash", "zsh", "fish"), "which shell"),),
 )
 
 
-def show_demo(arguments: Namespace) -> None:
-    """Run the scenes, or write the example."""
+def _show_demo(arguments: Namespace) -> None:
     if arguments.folder is None:
         start.main()
         return
@@ -170,7 +166,7 @@ DEMO: Final = Command(
     "Show Sordino at work on an invented hospital; or, with a folder, write an "
     "invented table and a job file there, to be tried by hand.",
     "sordino demo clinic",
-    show_demo,
+    _show_demo,
     (option("folder", "FOLDER", "a new folder", Path, nargs="?"),),
 )
 _GOOD: Final = "ok"
@@ -178,11 +174,11 @@ _PATIENCE: Final = 30
 """Seconds that a folder may be tried; it takes a few."""
 
 
-def examine(arguments: Namespace) -> int:
+def _examine(arguments: Namespace) -> int:
     """Print what was tried; 1 if something is wrong."""
     results = {name: _result_of(check) for name, check in _CHECKS.items()}
     if arguments.folder is not None:
-        results |= examine_folder(arguments.folder)
+        results |= _examine_folder(arguments.folder)
     if arguments.json:
         write_object("doctor", results)
     else:
@@ -232,7 +228,7 @@ def _ledger() -> str:
             return _GOOD if ledger.verify().records == 3 else "NOT here"
 
 
-def examine_folder(folder: Path) -> dict[str, str]:
+def _examine_folder(folder: Path) -> dict[str, str]:
     """Findings of trials in a folder, which is left as it was."""
     if not folder.is_dir():
         raise InvalidParameter(
@@ -250,6 +246,7 @@ def examine_folder(folder: Path) -> dict[str, str]:
 
 
 def _try_in_child(place: Path) -> dict[str, str]:
+    # -P: nothing of this folder is imported in place of what is tried
     words = [sys.executable, "-P", "-m", "sordino.ledger.place_trial", str(place)]
     with subprocess.Popen(  # noqa: S603 this Python, and this package
         words, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -260,7 +257,7 @@ def _try_in_child(place: Path) -> dict[str, str]:
         except (subprocess.TimeoutExpired, ValueError):
             return {"locks": f"NOT known: no end within {_PATIENCE} seconds"}
         finally:
-            with suppress(ProcessLookupError):
+            with suppress(ProcessLookupError):  # the whole group: the trial forks
                 os.killpg(child.pid, signal.SIGKILL)
 
 
@@ -278,7 +275,7 @@ DOCTOR: Final = Command(
     "Say whether all that Sordino needs is here: its engine, random bits, exact "
     "arithmetic, and a disk on which a ledger lasts.",
     "sordino doctor",
-    examine,
+    _examine,
     (
         option(
             "folder",

@@ -1,6 +1,4 @@
-"""An invented hospital, and a job to try.
-
-An invented hospital: a million visits, the same on every machine.
+"""An invented hospital with a million visits, the same on every machine; a job to try.
 
 Nothing here is secret, so nothing is random: every cell is a fixed scramble of its
 place. Each patient has up to three wards and one age; a few wards are so rare that
@@ -21,39 +19,13 @@ from pyarrow import parquet
 from sordino.errors import InvalidJob
 
 COMMON: Final = (
-    "Emergency",
-    "Cardiology",
-    "Radiology",
-    "Surgery",
-    "Rehabilitation",
-    "Oncology",
-    "Orthopaedics",
-    "Neurology",
-    "Gastroenterology",
-    "Pulmonology",
-    "Urology",
-    "Gynaecology",
-    "Psychiatry",
-    "Dermatology",
-    "Nephrology",
-    "Ophthalmology",
-    "Hepatology",
-    "Haematology",
-    "Endocrinology",
-    "Rheumatology",
-    "Ear, nose and throat",
-    "Intensive care",
-    "Infectious diseases",
-    "Vascular surgery",
-    "Neurosurgery",
-    "Day surgery",
-    "Plastic surgery",
-    "Burns",
-    "Palliative care",
-    "Allergy",
-    "Sleep medicine",
-    "Transplants",
-    "Toxicology",
+    *("Emergency", "Cardiology", "Radiology", "Surgery", "Rehabilitation"),
+    *("Oncology", "Orthopaedics", "Neurology", "Gastroenterology", "Pulmonology"),
+    *("Urology", "Gynaecology", "Psychiatry", "Dermatology", "Nephrology"),
+    *("Ophthalmology", "Hepatology", "Haematology", "Endocrinology", "Rheumatology"),
+    *("Ear, nose and throat", "Intensive care", "Infectious diseases"),
+    *("Vascular surgery", "Neurosurgery", "Day surgery", "Plastic surgery", "Burns"),
+    *("Palliative care", "Allergy", "Sleep medicine", "Transplants", "Toxicology"),
     "Dentistry",
 )
 """Wards, the largest first."""
@@ -74,7 +46,8 @@ Uniform = NDArray[np.float64]
 
 
 def scramble(places: Places, stream: int) -> Uniform:
-    """Return numbers in [0, 1) that look random: splitmix64 of the places."""
+    """Numbers in [0, 1) that look random: splitmix64 of the places."""
+    # products wrap around: they are meant modulo 2**64
     with np.errstate(over="ignore"):
         z = places + np.uint64((stream + 1) * 0x9E3779B97F4A7C15 % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -84,7 +57,7 @@ def scramble(places: Places, stream: int) -> Uniform:
 
 
 def visits_table(first: int, last: int, patients: int) -> pa.Table:
-    """Return the visits from one number to another."""
+    """Visits from one number to another."""
     visit = np.arange(first, last, dtype=np.uint64)
     patient = (patients * scramble(visit, 0) ** _SKEW).astype(np.int64)
     ward = _wards(patient, np.searchsorted([0.6, 0.9], scramble(visit, 1)), patients)
@@ -118,7 +91,7 @@ def write_visits(
 def _wards(
     patient: NDArray[np.int64], slot: NDArray[np.int64], patients: int
 ) -> NDArray[np.int64]:
-    """Return the ward of each visit: one of three wards of its patient."""
+    """Ward of each visit: one of three wards of its patient."""
     place = (3 * patient + slot).astype(np.uint64)
     drawn = scramble(place, 6) * _SHARES[-1]
     ward: NDArray[np.int64] = np.searchsorted(_SHARES, drawn, "right").astype(np.int64)
@@ -162,6 +135,7 @@ def write_example(folder: Path) -> list[Path]:
     visits, job = folder / "visits.parquet", folder / "sordino.toml"
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # "x": a job file of somebody's own is never written over
         with job.open("x", encoding="utf-8") as file:
             file.write(_JOB)
     except (OSError, ValueError):

@@ -3,7 +3,6 @@
 import math
 import re
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
@@ -42,7 +41,7 @@ def print_indented(console: Console, text: str) -> None:
 
 
 def query_text(query: Any) -> str:
-    """Return a query as it was written, a step on each line.
+    """Query as it was written, a step on each line.
 
     >>> import sordino as sd
     >>> print(query_text(sd.table("visits").agg(n=sd.count())))
@@ -52,27 +51,27 @@ def query_text(query: Any) -> str:
     return _BOUNDS.sub(",\n           ", _VERBS.sub("\n  .", repr(query)))
 
 
-def columns(*headings: str, wide: int = 0) -> Table:
-    """Return an empty table: text on the left, numbers on the right."""
+def columns(*headings: str) -> Table:
+    """Empty table: text on the left, numbers on the right."""
     table = Table(box=None, padding=(0, 0, 0, 2), header_style="dim")
-    table.add_column(headings[0], min_width=wide)
+    table.add_column(headings[0])
     for title in headings[1:]:
         table.add_column(title, justify="right")
     return table
 
 
-def pair_table(rows: Iterable[tuple[str, str]]) -> Table:
-    """Return labels with what belongs to them."""
+def print_pairs(console: Console, *rows: tuple[str, str]) -> None:
+    """Print labels with what belongs to them."""
     table = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
     table.add_column(style="dim", width=11)
     table.add_column()
     for label, text in rows:
         table.add_row(label, text)
-    return table
+    console.print(table)
 
 
 def short_number(value: float) -> str:
-    """Return a count in full, or an amount to the hundredth.
+    """Count in full, or an amount to the hundredth.
 
     >>> short_number(12345), short_number(12345.678)
     ('12,345', '12,345.68')
@@ -81,13 +80,14 @@ def short_number(value: float) -> str:
 
 
 def rounded_up_text(value: Any) -> str:
-    """Return two digits of a small number, rounded up."""
+    """Two digits of a small number, rounded up."""
+    # up, twice: the double may lie below the number, and a loss is never understated
     digits = Decimal(math.nextafter(float(value), 1))
     return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(digits):.1e}"
 
 
 def hundredths(value: float) -> str:
-    """Return a number rounded up to the hundredth."""
+    """Number rounded up to the hundredth."""
     return f"{math.ceil(100 * value) / 100:.2f}"
 
 
@@ -96,7 +96,7 @@ DIAGNOSES: Final = {"Asthma": 612, "Diabetes": 407, "Gout": 15, "Scurvy": 3, "Fa
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class NoiseRow:
     """A mechanism, an exact number, and how far one person can move it."""
 
@@ -113,14 +113,12 @@ class NoiseRow:
 
 
 def noises() -> tuple[NoiseRow, ...]:
-    """Return the four kinds of noise."""
-    laplace, gaussian = sd.Laplace(60), sd.Gaussian(scale=60)
-    lattice = sd.DiscreteGaussian(scale=4)
+    """Four kinds of noise."""
     return (
-        NoiseRow(name="Geometric", mechanism=sd.Geometric(2), exact=120, d_in=1),
-        NoiseRow(name="Laplace", mechanism=laplace, exact=1834.5, d_in=30),
-        NoiseRow(name="Discrete Gaussian", mechanism=lattice, exact=1210, d_in=2),
-        NoiseRow(name="Gaussian", mechanism=gaussian, exact=20411.0, d_in=30),
+        NoiseRow("Geometric", sd.Geometric(2), 120, 1),
+        NoiseRow("Laplace", sd.Laplace(60), 1834.5, 30),
+        NoiseRow("Discrete Gaussian", sd.DiscreteGaussian(scale=4), 1210, 2),
+        NoiseRow("Gaussian", sd.Gaussian(scale=60), 20411.0, 30),
     )
 
 
@@ -136,20 +134,15 @@ def show_mechanisms(console: Console) -> None:
     table = columns("noise", "exact", *drawn, "± 95%", "price")
     for noise in noises():
         answers = [short_number(noise.mechanism(noise.exact)) for _ in drawn]
-        error = f"{math.ceil(noise.mechanism.error(0.95)):,}"
-        table.add_row(
-            noise.name,
-            short_number(noise.exact),
-            *answers,
-            error,
-            loss_text(noise.loss),
-        )
+        error, exact = math.ceil(noise.mechanism.error(0.95)), short_number(noise.exact)
+        table.add_row(noise.name, exact, *answers, f"{error:,}", loss_text(noise.loss))
     console.print(table)
 
 
 def show_thresholds(console: Console) -> None:
     """Show a release of keys that nobody listed."""
-    fitted = fitted_threshold()
+    budget = sd.ApproxDP(1, DELTA)  # noise and threshold are solved together for it
+    fitted = sd.LaplaceThreshold.for_loss(budget, (1, 1, 1), dtype="i64")
     loss = fitted.map((1, 1, 1))
     print_heading(
         console,
@@ -166,7 +159,7 @@ def show_thresholds(console: Console) -> None:
     reach = f"keep {fitted.threshold} or more; scale and threshold solved for a budget"
     cost = f"epsilon = {loss.epsilon}, exactly; delta = {rounded_up_text(loss.delta)}"
     console.print()
-    console.print(pair_table([("threshold", reach), ("price", cost)]))
+    print_pairs(console, ("threshold", reach), ("price", cost))
 
 
 def show_curves(console: Console) -> None:
@@ -181,22 +174,16 @@ def show_curves(console: Console) -> None:
     )
     apart = " + ".join(map(hundredths, epsilons))
     whole = f"epsilon = {hundredths(total_epsilon(losses))}"
-    console.print(pair_table([("one by one", apart), ("together", whole)]))
-
-
-def fitted_threshold() -> sd.LaplaceThreshold:
-    """Return noise and threshold, solved together for a budget."""
-    budget = sd.ApproxDP(1, DELTA)
-    return sd.LaplaceThreshold.for_loss(budget, (1, 1, 1), dtype="i64")
+    print_pairs(console, ("one by one", apart), ("together", whole))
 
 
 def total_epsilon(losses: list[sd.Loss]) -> float:
-    """Return the epsilon of all losses as one curve."""
+    """Epsilon of all losses as one curve."""
     return float(sd.compose(losses).epsilon_at(DELTA))
 
 
 def loss_text(loss: sd.Loss) -> str:
-    """Return the exact parameter of a loss."""
+    """Exact parameter of a loss."""
     guarantees = loss.guarantees
     named = {"epsilon": guarantees.epsilon, "mu": guarantees.mu, "rho": guarantees.rho}
     for name, value in named.items():
@@ -222,27 +209,24 @@ _ASKED: Final[dict[str, Any]] = {
 
 
 def by_known() -> Any:
-    """Return the questions about the wards of a public list."""
+    """Questions about the wards of a public list."""
     wards = sd.KeySet.from_dict({"ward": list(clinic.WARDS)})
     return _BOUNDED.group_by(wards).agg(**_ASKED)
 
 
 def by_unknown() -> Any:
-    """Return the same questions about wards that nobody listed."""
+    """The same questions about wards that nobody listed."""
     return _BOUNDED.group_by("ward").agg(**_ASKED)
 
 
 def show_data(console: Console, path: Path, visits: int, patients: int) -> pa.Table:
     """Make the table, and say what is in it."""
-    summary = (
-        TextColumn("inventing visits"),
-        BarColumn(40),
-        TextColumn("{task.completed:,}"),
-    )
-    with Progress(*summary, console=console, transient=True) as progress:
+    parts = TextColumn("inventing visits"), BarColumn(40)
+    done = TextColumn("{task.completed:,}")
+    with Progress(*parts, done, console=console, transient=True) as progress:
         task = progress.add_task("", total=visits)
         table = clinic.write_visits(
-            path, visits, patients, lambda done: progress.advance(task, done)
+            path, visits, patients, lambda rows: progress.advance(task, rows)
         )
     print_heading(
         console,
@@ -267,11 +251,10 @@ def open_session(console: Console, path: Path, ledger: Path) -> sd.Session:
         who="the demonstration",
     )
     console.print()
-    console.print(
-        pair_table([
-            ("protected", "a patient with all their visits, however many"),
-            ("budget", f"{BUDGET!r}: all answers together"),
-        ])
+    print_pairs(
+        console,
+        ("protected", "a patient with all their visits, however many"),
+        ("budget", f"{BUDGET!r}: all answers together"),
     )
     return session
 
@@ -301,7 +284,7 @@ def show_price(console: Console, session: sd.Session) -> None:
         )
     console.print(table)
     console.print()
-    console.print(pair_table([("price", headline(price.loss, KNOWN))]))
+    print_pairs(console, ("price", headline(price.loss, KNOWN)))
 
 
 def show_listed(console: Console, session: sd.Session, table: pa.Table) -> sd.Release:
@@ -355,31 +338,29 @@ def show_spending(console: Console, session: sd.Session, whole: sd.Loss) -> None
     for sentence in whole.explain().splitlines():
         print_indented(console, sentence)
     console.print()
-    console.print(
-        pair_table([("spent", repr(session.spent)), ("left", repr(session.remaining))])
+    print_pairs(
+        console, ("spent", repr(session.spent)), ("left", repr(session.remaining))
     )
     try:
         session.release(by_known(), BUDGET)
     except sd.errors.BudgetExceeded as refusal:
-        console.print(pair_table([("refused", str(refusal))]))
+        print_pairs(console, ("refused", str(refusal)))
 
 
-def save_picture(console: Console, release: sd.Release, folder: Path) -> Path:
+def save_picture(console: Console, release: sd.Release, folder: Path) -> None:
     """Save a picture of the largest wards, and say where."""
     path = folder / "wards.png"
     figure: Any = release.plot("patients", "days", top=20)
     figure.savefig(path, dpi=110)
-    console.print(pair_table([("picture", str(path))]))
-    return path
+    print_pairs(console, ("picture", str(path)))
 
 
-def save_report(console: Console, ledger: Path) -> Path:
+def save_report(console: Console, ledger: Path) -> None:
     """Save what a reader should know of all that was released, and say where."""
     path = ledger.with_name("report.html")
     with sd.Ledger.at(ledger) as opened:
         write_text(path, ledger_report(opened, "The clinic of the demonstration", "en"))
-    console.print(pair_table([("report", f"{path} (for a browser)")]))
-    return path
+    print_pairs(console, ("report", f"{path} (for a browser)"))
 
 
 def _compare(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Table:
@@ -401,7 +382,7 @@ def _compare(release: sd.Release, table: pa.Table, wards: tuple[str, ...]) -> Ta
 
 
 def _cells(name: str, row: Any, bars: Any) -> tuple[str, str]:
-    """Return a noisy number and how far the exact one may be from it."""
+    """A noisy number, and how far the exact one may be from it."""
     if row is None:
         return "-", "-"
     value = row[name]
@@ -412,7 +393,7 @@ def _cells(name: str, row: Any, bars: Any) -> tuple[str, str]:
 
 
 def _exact(table: pa.Table) -> dict[str, tuple[int, float]]:
-    """Return the exact answers for each ward, of invented patients only."""
+    """Exact answers for each ward, of invented patients only."""
     adults = table.filter(pc.greater_equal(table["age"], 18))
     days = pc.min_element_wise(adults["days"], 30)
     rows = (

@@ -1,4 +1,4 @@
-"""The way in: what draws the demonstration may not be installed."""
+"""The way in: it says first which packages are missing."""
 
 import sys
 from importlib.util import find_spec

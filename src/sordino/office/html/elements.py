@@ -33,17 +33,17 @@ _DETAILS: Final = Html("<details><summary>{}</summary>{}</details>")
 _COLUMNS: Final = 80
 
 
-def render(template: str, /, **facts: Any) -> Html:
+def fill_template(template: str, /, **facts: Any) -> Html:
     """Markup of a template of the office, filled in with facts.
 
-    >>> render("report/sentence.html", title="<", sentence="x", is_kept=False)
+    >>> fill_template("report/sentence.html", title="<", sentence="x", is_kept=False)
     Markup('<div><h3>&lt;</h3><p>x</p></div>')
     """
     # the one place that calls text markup: the template escaped whatever is not its own
     return Markup(_environment().get_template(template).render(facts))  # noqa: S704
 
 
-def draw(picture: str, /, *facts: object) -> Html:
+def draw_svg(picture: str, /, *facts: object) -> Html:
     """Picture of the sheet `html/svg.html`, by its name."""
     sheet: Any = _environment().get_template("html/svg.html").module
     drawn: Html = getattr(sheet, picture)(*facts)
@@ -75,7 +75,7 @@ def short_text(plain: object, most: int = LONGEST) -> str:
 def html_page(*parts: Html) -> str:
     """Page of some parts for a notebook; empty ones are left out."""
     # plain text for whoever asked: markup would escape what a user adds to it
-    return str(render("html/frame.html", parts=[part for part in parts if part]))
+    return str(fill_template("html/frame.html", parts=[part for part in parts if part]))
 
 
 def html_line(plain: str) -> Html:
@@ -102,13 +102,15 @@ def html_table(
     >>> html_table(("column",), [])
     Markup('')
     """
-    body = [_shortened(row, most) for row in rows]
+    body = [_short_texts(row, most) for row in rows]
     if not body:
         return NOTHING
-    return render("html/table.html", heading=_shortened(heading, most), rows=body)
+    return fill_template(
+        "html/table.html", heading=_short_texts(heading, most), rows=body
+    )
 
 
-def _shortened(texts: Iterable[str], most: int) -> list[str]:
+def _short_texts(texts: Iterable[str], most: int) -> list[str]:
     return [text and short_text(text, most) for text in texts]
 
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, Protocol, final
 
-from sordino.office.html.elements import NOTHING, Html, render
+from sordino.office.html.elements import NOTHING, Html, fill_template
 from sordino.office.html.page import Language
 
 FALSE_ALARMS: Final = 5
@@ -110,7 +110,7 @@ def people_picture(language: Language, odds: Odds) -> Html:
     """Both arrays with their numbers; no picture where nothing is promised."""
     if not odds.promises:
         return NOTHING
-    return render(
+    return fill_template(
         "html/odds.html",
         language=language,
         alarms=FALSE_ALARMS,

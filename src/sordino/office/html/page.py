@@ -28,7 +28,7 @@ from importlib.resources import files
 from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
-from sordino.office.html.elements import Content, Html, join, plain_name, render
+from sordino.office.html.elements import Content, Html, fill_template, join, plain_name
 
 _PIECE: Final = re.compile(r"\{(\w+)\}|\*([^*]+)\*")
 _FOLDER: Final = files("sordino.office.html") / "words"
@@ -158,7 +158,7 @@ def read_language(code: Any) -> Language:
 
 def document(language: Language, title: str, *content: Html) -> str:
     """Return a file of HTML with a title."""
-    page = render(
+    page = fill_template(
         "html/document.html",
         language=language,
         title=title,
@@ -187,7 +187,7 @@ PAGES: Final = ("promise", "published", "limits", "proof", "beside")
 
 def section(language: Language, page: str, **facts: Any) -> Html:
     """A page of a report, by the template of its name."""
-    return render(
+    return fill_template(
         f"report/{page}.html",
         language=language,
         page=page,

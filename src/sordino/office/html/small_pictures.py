@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple, final
 
-from sordino.office.html.elements import Html, draw, render, short_text
+from sordino.office.html.elements import Html, draw_svg, fill_template, short_text
 
 _WIDTH: Final = 120
 _HEIGHT: Final = 14
@@ -30,7 +30,7 @@ def share_bar(share: float, label: str) -> Html:
     True
     """
     filled = _WIDTH * min(max(share, 0.0), 1.0)
-    return draw("share_bar", filled, short_text(label, 120))
+    return draw_svg("share_bar", filled, short_text(label, 120))
 
 
 @final
@@ -120,7 +120,7 @@ def diagram(step: Step) -> Html:
     >>> diagram(Step("count", (Step("visits"),))).count("border:1px")
     2
     """
-    return render("notebook/diagram.html", step=step, short_text=short_text)
+    return fill_template("notebook/diagram.html", step=step, short_text=short_text)
 
 
 def unit_curve(
@@ -134,7 +134,7 @@ def unit_curve(
     along = " ".join(
         f"{_LEFT + _SIDE * x:.1f},{4 + _SIDE * (1 - y):.1f}" for x, y in points
     )
-    return draw("unit_curve", along, *map(short_text, axes), short_text(label, 160))
+    return draw_svg("unit_curve", along, *map(short_text, axes), short_text(label, 160))
 
 
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0)

@@ -37,21 +37,10 @@ _MOST: Final = 2**20
 def least_budget(
     desk: JobDesk, plan: PlannedRelease, column: str, width: Fraction
 ) -> Loss:
-    """Return the loss of a release that has a column within a width.
+    """Loss of a release that has a column within a width.
 
     It is the stated budget times a factor, the least one to one part in 4096.
     """
-    price = _prices(desk, plan)
-    if column not in price(Fraction(1)).errors:
-        raise unknown("column", column, price(Fraction(1)).errors)
-
-    def is_within(times: Fraction) -> bool:
-        return price(times).errors[column].half_width <= width
-
-    return price(_least(is_within)).loss
-
-
-def _prices(desk: JobDesk, plan: PlannedRelease) -> Callable[[Fraction], Price]:
     question = desk.question(plan)
     requests, budget = question.requests, question.budget
     if not isinstance(requests, Request) or not isinstance(budget, Loss):
@@ -59,9 +48,16 @@ def _prices(desk: JobDesk, plan: PlannedRelease) -> Callable[[Fraction], Price]:
             "only one request with a budget that is a loss can be made more exact",
             "Change the budget by hand, and price it again",
         )
-    return lambda times: desk.session.price(
-        requests, budget.times(times), confidence=plan.confidence
-    )
+
+    def price(times: Fraction) -> Price:
+        larger = budget.times(times)
+        return desk.session.price(requests, larger, confidence=plan.confidence)
+
+    if column not in price(Fraction(1)).errors:
+        raise unknown("column", column, price(Fraction(1)).errors)
+    return price(
+        _least(lambda times: price(times).errors[column].half_width <= width)
+    ).loss
 
 
 def _least(is_enough: Callable[[Fraction], bool]) -> Fraction:
@@ -128,9 +124,8 @@ def block_forecast(
     sums, person = _block_sums(entries, zero), zero
     for entry in entries:
         if entry.each is not None and not watched.isdisjoint(entry.blocks):
-            person = person.plus(
-                entry.each
-            )  # once, however many of its blocks are read
+            # once, however many of its blocks are read
+            person = person.plus(entry.each)
     refused: list[tuple[str, str, str]] = []
     releases = 0
     whole = any(block.name == WHOLE for block in desk.session.ledger.blocks())
@@ -166,9 +161,8 @@ def _lack_text(rule: AbstractFilter, run: _Run, sums: Mapping[str, Charge]) -> s
 
 
 def _blocks_of_year(reading: BlockReading, day: date) -> tuple[str, ...]:
-    calendar = reading.blocks
-    names = calendar.names(max(day, reading.first), date.max)
-    return tuple(islice(names, IN_A_YEAR[calendar.every]))
+    names = reading.blocks.names(max(day, reading.first), date.max)
+    return tuple(islice(names, IN_A_YEAR[reading.blocks.every]))
 
 
 def _block_sums(entries: Iterable[Entry], zero: Charge) -> dict[str, Charge]:
@@ -196,7 +190,7 @@ def _runs(desk: JobDesk, day: date, readings: Mapping[str, BlockReading]) -> lis
             if not desk.is_made(plan, period):
                 blocks = _cover(reading, period, touched)
                 runs.append(_Run(max(due, day), plan, period, blocks, charge))
-    return sorted(runs, key=lambda run: run.day)
+    return sorted(runs, key=lambda run: run.day)  # as they would be charged
 
 
 def _cover(
@@ -211,6 +205,7 @@ def _periods(reading: BlockReading, day: date) -> Iterator[tuple[date, str]]:
     longest = _LONGEST * IN_A_YEAR[reading.blocks.every]
     blocks = 0 if reading.last == EVERY else min(reading.last, longest)
     years = 2 - -blocks // IN_A_YEAR[reading.blocks.every]
+    # runs after the year still charge its blocks, as far back as a release reads
     for period in reading.periods_over(day + years * _YEAR):
         yield reading.schedule.next_start(reading.schedule.first_day(period)), period
 

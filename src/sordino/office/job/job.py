@@ -41,7 +41,7 @@ from sordino.office.job.questions import (
 )
 
 USUAL: Final = "sordino.toml"
-_NOT_OURS: Final = ("pyproject.toml", "policy.toml")
+_NOT_OURS: Final = ("pyproject.toml", "policy.toml")  # often beside a job
 
 
 def find_job(folder: Path) -> Path:
@@ -70,7 +70,7 @@ def canonical(values: Mapping[str, Any], texts: Mapping[str, str]) -> str:
     whole = {"job": file_value(values), "files": dict(texts)}
     return json.dumps(
         whole,
-        sort_keys=True,
+        sort_keys=True,  # the same job has one text, in whatever order it is written
         separators=(",", ":"),
         ensure_ascii=False,
         default=str,  # dates and times
@@ -264,7 +264,7 @@ def _book(root: Section, folder: Path) -> BookPlan:
         read_limit(section),
         read_division(section),
         folder / witness if witness else None,
-        create=section.truth("create", default=True),
+        create=section.truth("create", default=True),  # a first run has none (ADR 190)
         only_writer=section.truth("only_writer", default=False),
         analyst=analyst or None,
         who=section.text("who", ""),

@@ -49,6 +49,7 @@ def output_paths(
 
 def refuse_taken(ledger: Ledger, key: str, paths: list[Path]) -> None:
     """Refuse to write over a link, or over what the ledger has of another key."""
+    # behind a link may lie somebody else's file (ADR 239)
     for path in filter(Path.is_symlink, (*paths, *map(_label_path, paths))):
         raise InvalidJob(str(path), LINK, "Take it away, or name another folder.")
     for path in paths:

@@ -20,7 +20,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -144,6 +143,7 @@ class BlockReading:
         except InvalidParameter as error:
             raise InvalidJob("--key", f"is refused: {error}", "") from None
         end = self.schedule.next_start(start) - _DAY
+        # blocks that end with the period may begin before it
         begin = self.first if self.last else max(self.first, start)
         names = tuple(self.blocks.names(begin, end))
         if not names:
@@ -153,7 +153,7 @@ class BlockReading:
                 f"names {period}, before the first block, {first}",
                 f"Name {self.schedule.name_of(self.first)}, or a later one.",
             )
-        return names[-self.last :]
+        return names[-self.last :]  # 0 takes them all
 
 
 def read_block_reading(
@@ -358,6 +358,10 @@ def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelea
             'Write sql = "SELECT ..." or query = "queries.py:wards".',
         )
     schedule = _schedule(section)
+    with section.place_refusals("confidence"):
+        confidence = read_confidence(
+            file_value(section.values.get("confidence", "0.95"))
+        )
     return PlannedRelease(
         name,
         section.place,
@@ -368,7 +372,7 @@ def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelea
         bounds=_bounds(section),
         keys=section.section("keys").values,
         dialect=section.text("dialect", "duckdb"),
-        confidence=_confidence(section),
+        confidence=confidence,
         schedule=schedule,
         reading=read_block_reading(section, schedule, blocks),
         formats=() if "files" in section else _formats(section),
@@ -390,11 +394,6 @@ def _function(section: Section) -> tuple[str, str]:
             min(beside), "belongs to SQL", "Say it in the function instead."
         )
     return file, function
-
-
-def _confidence(section: Section) -> Fraction:
-    with section.place_refusals("confidence"):
-        return read_confidence(file_value(section.values.get("confidence", "0.95")))
 
 
 def _bounds(section: Section) -> dict[str, Any]:

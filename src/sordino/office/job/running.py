@@ -346,6 +346,7 @@ class JobDesk:
 
     def release(self, plan: PlannedRelease, period: str, folder: Path) -> Published:
         """Make a release of a period, or find it; and write its files."""
+        # a run that did not wait would use up the only second try of a lost answer
         with turn_of(self.job.ledger.path, plan.key(period)):
             desk = self.in_period(plan, period)
             question = desk.question(plan)

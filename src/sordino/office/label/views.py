@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, final
 from sordino.errors import InvalidParameter
 from sordino.numbers import arguments
 from sordino.numbers.frozen import hides
-from sordino.office.html.elements import html_page, render
+from sordino.office.html.elements import fill_template, html_page
 from sordino.office.html.page import Language, document, read_language
 from sordino.office.label.facts import LabelFacts
 from sordino.office.label.files import label_json
@@ -27,12 +27,12 @@ from sordino.release.storage import write_whole
 def label_document(language: Language, texts: LabelTexts) -> str:
     """Return a file of HTML with a label and nothing else."""
     title = f"{texts.title}: {texts.file}" if texts.file else texts.title
-    return document(language, title, render("label/card.html", texts=texts))
+    return document(language, title, fill_template("label/card.html", texts=texts))
 
 
 def label_panel(texts: LabelTexts) -> str:
     """A label for a notebook: it brings no colours of its own."""
-    return html_page(render("label/panel.html", texts=texts))
+    return html_page(fill_template("label/panel.html", texts=texts))
 
 
 Form: TypeAlias = Literal["html", "png", "json", "text"]

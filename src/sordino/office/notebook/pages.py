@@ -27,6 +27,7 @@ from sordino.numbers.formatting import format_percent
 from sordino.office.html.elements import (
     NOTHING,
     Html,
+    fill_template,
     html_aside,
     html_details,
     html_line,
@@ -34,7 +35,6 @@ from sordino.office.html.elements import (
     html_table,
     html_title,
     join,
-    render,
     short_text,
 )
 from sordino.office.html.small_pictures import (
@@ -141,7 +141,7 @@ def release_page(release: ReleaseView) -> str:
         else None
         for place in range(len(release.names))
     ]
-    table = render(
+    table = fill_template(
         "notebook/release.html",
         keys=[short_text(name) for name in release.keys],
         columns=list(zip(map(short_text, release.names), scales, strict=True)),

@@ -19,7 +19,7 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.loss import Loss
 from sordino.numbers.canonical import canonical_text
-from sordino.office.html.elements import join, render
+from sordino.office.html.elements import fill_template, join
 from sordino.office.html.page import PAGES, Language, document, read_language
 from sordino.office.label.facts import LabelledRelease
 from sordino.office.report.accounts import accounts_of, recorded_loss, taken_of
@@ -43,7 +43,7 @@ _PAGES = (promise_page, published_page, limits_page, proof_page, beside_page)
 def report_document(language: Language, story: Story) -> str:
     """Return a report as a file of HTML; the same story gives the same bytes."""
     newest = story.shown[0].when if story.shown else None
-    body = render(
+    body = fill_template(
         "report/report.html",
         language=language,
         title=story.title,

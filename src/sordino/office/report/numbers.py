@@ -19,7 +19,7 @@ from itertools import pairwise
 from math import inf
 from typing import Any, Final
 
-from sordino.office.html.elements import NOTHING, Html, join, render
+from sordino.office.html.elements import NOTHING, Html, fill_template, join
 from sordino.office.html.odds import FALSE_ALARMS, Odds, hundred_text
 from sordino.office.html.page import Language, section
 from sordino.office.report.accounts import amounts_in_words, cut_sentences
@@ -44,7 +44,7 @@ _UNSEEN: Final = Html('<span class="vh">{}</span>')
 def answer_part(language: Language, answer: ShownTable) -> Html:
     """A table or a picture for each column, and how many rows are not shown."""
     groups = answer.groups[:FEW]
-    return render(
+    return fill_template(
         "report/answer.html",
         language=language,
         answer=answer,

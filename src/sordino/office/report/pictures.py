@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, Final, final
 
-from sordino.office.html.elements import Html, render
+from sordino.office.html.elements import Html, fill_template
 from sordino.office.html.page import Language
 from sordino.office.html.small_pictures import Scale, scale_around
 from sordino.office.report.story import (
@@ -36,7 +36,7 @@ def cell_table(language: Language, answer: ShownTable, column: NumberColumn) -> 
     across = _values(answer, 1)
     places = dict(zip(answer.groups, column.rows, strict=True))
     most = max([0.0, *(row.value for row in column.rows if row.value is not None)])
-    return render(
+    return fill_template(
         "report/cells.html",
         language=language,
         name=column.name,
@@ -91,7 +91,7 @@ _MOST_DOTS: Final = 60
 def line_picture(language: Language, answer: ShownTable, column: NumberColumn) -> Html:
     """The picture with its caption, and the numbers, folded."""
     days: Sequence[Any] = [group[0] for group in answer.groups]
-    return render(
+    return fill_template(
         "report/line.html",
         language=language,
         name=column.name,
@@ -122,7 +122,7 @@ class LineChart:
         """How far from the top a number stands."""
         return _MARGIN + _HEIGHT * (1 - self.scale.place(number) / 100)
 
-    def across(self, day: date) -> float:
+    def place_of(self, day: date) -> float:
         """Place of a date: as far from others as the days are."""
         share = (day - self.days[0]).days / (self.days[-1] - self.days[0]).days
         return 2 + 96 * share
@@ -140,7 +140,7 @@ class LineChart:
 
     def _points(self, numbers: Iterable[float | None]) -> list[str]:
         return [
-            f"{self.across(day):.2f},{100 - self.scale.place(number or 0):.2f}"
+            f"{self.place_of(day):.2f},{100 - self.scale.place(number or 0):.2f}"
             for day, number in zip(self.days, numbers, strict=True)
         ]
 
@@ -150,7 +150,7 @@ class LineChart:
         if len(self.days) > _MOST_DOTS:
             return []
         return [
-            (self.across(day), self.height(row.value or 0))
+            (self.place_of(day), self.height(row.value or 0))
             for day, row in zip(self.days, self.rows, strict=True)
         ]
 
@@ -162,7 +162,7 @@ class LineChart:
         for number, place in enumerate([*range(0, last + 1 - step, step), last]):
             side = "start" if not number else "middle" if place < last else "end"
             look = "odd" if number % 2 and place < last else "even"
-            yield self.days[place], self.across(self.days[place]), look, side
+            yield self.days[place], self.place_of(self.days[place]), look, side
 
 
 def _words(language: Language, days: Sequence[date], column: NumberColumn) -> str:

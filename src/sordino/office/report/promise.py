@@ -12,9 +12,9 @@ from sordino.office.html.elements import (
     CODE,
     NOTHING,
     Html,
+    fill_template,
     join,
     plain_name,
-    render,
 )
 from sordino.office.html.odds import (
     FALSE_ALARMS,
@@ -152,7 +152,7 @@ def blocks_part(language: Language, division: Division) -> Html:
     """The newest blocks with their limits, and the odds of several together."""
     newest = division.purses[-NEWEST:][::-1]
     name = main_name(newest[0]) if newest else None
-    return render(
+    return fill_template(
         "report/blocks.html",
         language=language,
         unit="" if name is None else language.texts.get(f"amount.{name}", name),
@@ -190,7 +190,7 @@ def limit_part(language: Language, accounts: Accounts) -> Html:
     releases = accounts.trail.releases
     key = language.form("limit.state", releases)
     has_delta = name != _DELTA and purse.whole.get(_DELTA)
-    return render(
+    return fill_template(
         "report/limit.html",
         language=language,
         purse=purse,
@@ -213,7 +213,7 @@ def asking_part(language: Language, accounts: Accounts) -> Html:
     if not named:
         may = _may_ask(language, purse, purse, name)
         return _sentence(title, language.html("asking.anybody", may=may))
-    return render(
+    return fill_template(
         "report/asking.html",
         language=language,
         rows=[
@@ -228,7 +228,7 @@ def asking_part(language: Language, accounts: Accounts) -> Html:
 
 
 def _sentence(title: Html, sentence: Html, *, is_kept: bool = False) -> Html:
-    return render(
+    return fill_template(
         "report/sentence.html", title=title, sentence=sentence, is_kept=is_kept
     )
 

@@ -17,7 +17,7 @@ from typing import Final, final
 
 from sordino.losses.loss import Loss
 from sordino.numbers import Extended
-from sordino.office.html.elements import Html, join, render
+from sordino.office.html.elements import Html, fill_template, join
 from sordino.office.html.page import Language
 from sordino.office.html.small_pictures import scale_around
 
@@ -64,7 +64,7 @@ def band_table(
 ) -> Html:
     """Return numbers with bands on one scale, in the order given."""
     longest = max((len(row.number) for row in rows), default=0)
-    return render(
+    return fill_template(
         "report/bands.html",
         language=language,
         title=title,

@@ -1,8 +1,11 @@
-"""Aggregates within public bounds."""
+"""Aggregates of SQL, within public bounds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
+from itertools import chain
+from itertools import count as count_from
 from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
@@ -29,12 +32,11 @@ PER_GROUP: Final = "contribution_bounds_per_group"
 
 
 def column_or_tree(tree: Any) -> Any:
-    """Return a column by its name, an expression as it is."""
+    """A column by its name, an expression as it is."""
     return tree.name if isinstance(tree, Col) else Expression(tree)
 
 
-def rows_per_group(clause: Clause, this: Clause, rows: AbstractScope) -> int:
-    """Return how many rows of a person count in a group: BigQuery's own meaning."""
+def _rows_per_group(clause: Clause, this: Clause, rows: AbstractScope) -> int:
     word, (low, high) = named_bounds(clause, rows)
     if word != PER_GROUP or this.kind is not exp.Star or low:
         raise clause.refusal(
@@ -49,8 +51,9 @@ def rows_per_group(clause: Clause, this: Clause, rows: AbstractScope) -> int:
     return high
 
 
-def row_ends(clause: Clause, value: Value, rows: AbstractScope) -> tuple[Any, Any, Any]:
-    """Aggregated value, and the bounds by which each row is clamped."""
+def _row_ends(
+    clause: Clause, value: Value, rows: AbstractScope
+) -> tuple[Any, Any, Any]:
     word, ends = named_bounds(clause, rows)
     if word != PER_ROW:
         raise clause.refusal(
@@ -61,13 +64,13 @@ def row_ends(clause: Clause, value: Value, rows: AbstractScope) -> tuple[Any, An
 
 
 def is_per_group(node: exp.Expr) -> bool:
-    """Tell whether an aggregate has bounds per group."""
+    """Whether an aggregate has bounds per group."""
     bounds = node.args.get(BOUNDS)
     return isinstance(bounds, exp.Expr) and bounds.name.lower() == PER_GROUP
 
 
 def named_bounds(clause: Clause, rows: AbstractScope) -> tuple[str, tuple[Any, Any]]:
-    """Return the name and the ends of bounds."""
+    """Name and ends of bounds in the style of BigQuery."""
     named = clause.take(BOUNDS)
     named.look()
     word = named.take("this")
@@ -116,7 +119,7 @@ class Asking:
     )
 
     def question(self, clause: Clause) -> Aggregate:
-        """Return the question of an aggregate."""
+        """Question of an aggregate."""
         inner, kept = clause, None
         if clause.kind is exp.Filter:
             inner, where = clause.take("this"), clause.take("expression")
@@ -148,6 +151,7 @@ class Asking:
         if ends is None and isinstance(tree, Col):
             known = self.rows.schema[tree.name].bounds
             ends = None if known is None else (tree.name, None, None)
+        # of a sum alone: nothing else of a weighed column is bounded
         if ends is None and clause.kind is exp.Sum and self.rows.is_weighed(tree):
             ends = (column_or_tree(tree), None, None)
         if ends is None:
@@ -173,7 +177,7 @@ class Asking:
         return None if known is None else (column_or_tree(tree), *known)
 
     def column(self, clause: Clause, kept: Expression | None) -> str:
-        """Return the name of a column that holds the values of an expression."""
+        """Name of a column that holds the values of an expression, made if need be."""
         value = self.value(clause, kept)
         tree = value.expression.tree
         if isinstance(tree, Col):
@@ -181,28 +185,26 @@ class Asking:
         for name, known in self.made.items():
             if known.same(value.expression):
                 return name
-        name = _fresh("value", {*self.rows.schema, *self.made})
+        name = fresh_name("value", {*self.rows.schema, *self.made})
         self.made[name] = value.expression
         return name
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    number, fresh = 1, name
-    while fresh in taken:
-        number += 1
-        fresh = f"{name}_{number}"
-    return fresh
+def fresh_name(name: str, taken: Container[str]) -> str:
+    """Name that is not taken: itself, or with the first number that is free."""
+    numbered = (f"{name}_{number}" for number in count_from(2))
+    return next(free for free in chain([name], numbered) if free not in taken)
 
 
 def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Return COUNT, with the bound on each person's rows that it may state."""
     if clause.has(BOUNDS):
-        asking.per_group.add(rows_per_group(clause, clause.take("this"), asking.rows))
+        rows = _rows_per_group(clause, clause.take("this"), asking.rows)
+        asking.per_group.add(rows)
     return count_of(asking, clause, kept)
 
 
 def count_of(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Return COUNT of rows, of values that are there, or of different values."""
+    """Question of COUNT: of rows, of values that are there, or of different values."""
     clause.scalar("big_int")
     this = clause.take("this")
     if this.kind is exp.Distinct:
@@ -227,7 +229,6 @@ def _ones(kept: Expression) -> AbstractAggregation:
 def _count_distinct(
     asking: Asking, clause: Clause, kept: Expression | None
 ) -> Aggregate:
-    """Return the number of different values, rows with a missing one left out."""
     parts = clause.each("expressions")
     for part in parts:
         if part.kind is exp.Tuple:
@@ -241,8 +242,7 @@ def _count_distinct(
             "Ask of one column at a time.",
         )
     names = [asking.column(part, kept) for part in parts]
-    ids = asking.rows.query.resolve(asking.rows.catalog).ids
-    if names == [ids]:
+    if names == [asking.rows.ids]:
         return Aggregate(count_ids(), "i64", "people")
     return Aggregate(count_distinct(*names), "i64", f"distinct_{names[0]}")
 
@@ -257,7 +257,7 @@ def _count_if(asking: Asking, clause: Clause, kept: Expression | None) -> Aggreg
 def _numeric(
     word: str, build: Callable[..., AbstractAggregation], kind: str | None = "f64"
 ) -> Callable[[Asking, Clause, Expression | None], Aggregate]:
-    """Return the rule of an aggregate of numbers; its answer may be of their type."""
+    """Rule of an aggregate of numbers; its answer may be of their type."""
 
     def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
         body = clause.take("this")
@@ -269,7 +269,7 @@ def _numeric(
                 _REMEDIES.get(value.type, "Group by it, or write COUNT(DISTINCT ...)."),
             )
         if clause.has(BOUNDS) and not is_per_group(clause.node):
-            column, low, high = row_ends(clause, value, asking.rows)
+            column, low, high = _row_ends(clause, value, asking.rows)
         else:
             column, low, high = asking.ends(clause, body, value)
         question = build(column, low, high, nulls=nulls_rule(asking, value))
@@ -282,18 +282,18 @@ _REMEDIES: Final = {"bool": "Write COUNT_IF(...), or AVG(CASE WHEN ... THEN 1.0 
 
 
 def nulls_rule(asking: Asking, value: Value) -> Nulls:
-    """Return the rule for missing values: written only where one must be."""
+    """Rule for missing values: written only where one must be."""
     facts = value.expression.column(asking.rows.schema)
     return None if facts.unsettled is None else "drop"
 
 
 def answer_name(word: str, column: Any) -> str:
-    """Return how an answer may be called."""
+    """Name of an answer that has no alias."""
     return f"{word}_{column}" if isinstance(column, str) else word
 
 
 def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Return PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
+    """Rule of PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)."""
     inner, order = clause.take("this"), clause.take("expression")
     if inner.kind not in _SHARES or order.kind is not exp.Order:
         raise unknown_part(inner)
@@ -306,7 +306,7 @@ def _share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate
 
 
 def _direct_share(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Return QUANTILE_CONT(x, 0.9)."""
+    """Rule of QUANTILE_CONT(x, 0.9)."""
     share_argument = "quantile" if clause.has("quantile") else "expression"
     share = _share_of(clause.take(share_argument))
     return _quantile(asking, clause, clause.take("this"), share, kept)
@@ -333,32 +333,20 @@ def _quantile(
 
 
 def _share_of(clause: Clause) -> Fraction:
-    """Return a share that is written in the text, exactly."""
     inner = clause.bare()
     if inner.kind is exp.Literal and not inner.scalar("is_string"):
-        return Fraction(str(inner.scalar("this")))
+        return Fraction(str(inner.scalar("this")))  # exactly as it is written
     raise clause.refusal(
         "the share of a percentile must be a number written here, from 0 to 1",
         "Write 0.5 for the median.",
     )
 
 
-def _of_sample(
-    build: Callable[..., AbstractAggregation],
-) -> Callable[..., AbstractAggregation]:
-    """Return a variance or deviation of a sample: divided by n - 1."""
-
-    def asked(*given: Any, **named: Any) -> AbstractAggregation:
-        return build(*given, ddof=1, **named)
-
-    return asked
-
-
 _SHARES: Final = (exp.PercentileCont, exp.PercentileDisc)
 _VARIANCE: Final = _numeric("variance", variance)
 _STDEV: Final = _numeric("stdev", stdev)
-_SAMPLE_VARIANCE: Final = _numeric("variance", _of_sample(variance))
-_SAMPLE_STDEV: Final = _numeric("stdev", _of_sample(stdev))
+_SAMPLE_VARIANCE: Final = _numeric("variance", partial(variance, ddof=1))  # over n - 1
+_SAMPLE_STDEV: Final = _numeric("stdev", partial(stdev, ddof=1))
 Question: TypeAlias = Callable[[Asking, Clause, Any], Aggregate]
 QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
     exp.Count: _count,
@@ -381,10 +369,9 @@ QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
 
 
 def asks(node: exp.Expr) -> bool:
-    """Tell whether a node is an aggregate, or one with a FILTER or an order."""
-    told_by_grouping = isinstance(node, exp.Grouping)
+    """Whether a node is an aggregate, or one with a FILTER or an order."""
     kinds = (exp.Filter, exp.WithinGroup, exp.AggFunc)
-    return isinstance(node, kinds) and not told_by_grouping
+    return isinstance(node, kinds) and not isinstance(node, exp.Grouping)
 
 
 def checked_bounds(bounds: Any) -> dict[str, Ends]:

@@ -7,9 +7,10 @@ from typing import Any, Final, final
 from sqlglot import exp
 
 from sordino.aggregations.intervals import error_names
-from sordino.errors import InvalidSQL, SordinoError
+from sordino.errors import InvalidSQL
 from sordino.expressions.language import Expression, col
-from sordino.expressions.schema import Column, Schema
+from sordino.expressions.schema import NUMBERS, Column, Schema
+from sordino.query.builder import Query
 from sordino.query.sql.aggregates import Aggregate, Asking, asks
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, RowScope, Rule, Value, identifier
@@ -59,16 +60,17 @@ class AnswerScope(AbstractScope):
         return Schema((*keys, *answers, *mark))
 
     def instead(self, clause: Clause) -> Value | None:
-        """Return a key or an answer, where a whole expression is one."""
         if asks(clause.node):
             return self._answer(self.ask(clause, None))
         if clause.kind is exp.Grouping:
             return self._grouping(clause)
-        return None if _asks_within(clause) else self.key_of(clause)
+        asked_within = any(map(asks, clause.node.walk()))
+        return None if asked_within else self.key_of(clause)
 
     def key_of(self, clause: Clause) -> Value | None:
-        """Return the key that an expression of a row is, if it is one."""
-        if not _reads(clause) or self._is_alias(clause):
+        """Key that an expression of a row stands for, if there is one."""
+        reads = clause.node.find(exp.Column) is not None
+        if not reads or self._alias_of(clause) is not None:
             return None
         try:
             value = self.rows.value(clause)
@@ -80,7 +82,7 @@ class AnswerScope(AbstractScope):
         return None
 
     def _grouping(self, clause: Clause) -> Value:
-        """Return GROUPING(a, b): a bit for each, 1 where a grouping leaves it out."""
+        """Value of GROUPING(a, b): a bit for each, 1 where a grouping leaves it out."""
         if self.sets is None:
             raise clause.refusal(
                 "GROUPING is 0 in every row where rows are grouped in one way",
@@ -115,7 +117,6 @@ class AnswerScope(AbstractScope):
         return name
 
     def column(self, clause: Clause) -> Value:
-        """Selected value that a name stands for."""
         name = self._alias_of(clause)
         if name is not None:
             clause.look()
@@ -136,24 +137,31 @@ class AnswerScope(AbstractScope):
         )
 
     def counts(self, clause: Clause) -> bool:
-        """Tell whether an expression is the number of rows of a group."""
         if not self.keys or not asks(clause.node):
             return False
         return self.asked[self.ask(clause, None)].counts
 
+    def computed_rows(self) -> Query:
+        """Query with the keys and values that are computed of each row."""
+        computed = {
+            key.name: key.value.expression
+            for key in self.keys
+            if str(key.value.expression) != str(col(key.name))
+        }
+        computed |= self.asking.made
+        query = self.rows.query
+        return query.with_columns(**computed) if computed else query
+
     def ask(self, clause: Clause, name: str | None) -> str:
-        """Return the name of the answer to an aggregate, which is asked for once."""
+        """Name of the answer to an aggregate, which is asked for once."""
         if name in _WORDS:
             raise clause.refusal(
                 f"{name} is an argument of agg(), and cannot name an answer",
                 "Give it another alias.",
             )
-        try:
+        with clause.wrap_refusals():
             question = self.asking.question(clause)
-        except InvalidSQL:
-            raise
-        except SordinoError as error:
-            raise clause.wrap(error) from None
+        # by words: what is written twice is measured, and paid for, once
         for known, other in self.asked.items():
             if other.asked.words == question.asked.words and name in (None, known):
                 return known
@@ -162,7 +170,7 @@ class AnswerScope(AbstractScope):
         return answer
 
     def fresh(self, name: str) -> str:
-        """Return a name that no column of the answer has."""
+        """Name that no column of the answer has, nor one of its error bars."""
         known = [*self.asked, *self.selected, *(key.name for key in self.keys)]
         taken = {column for name_ in known for column in (name_, *error_names(name_))}
         number, fresh = 1, name
@@ -174,24 +182,19 @@ class AnswerScope(AbstractScope):
     def _answer(self, name: str) -> Value:
         kind = self.asked[name].type
         answer: Expression = col(name)
-        exact = self.asked[name].counts or kind not in _NUMBERS
+        # the cast gives a noisy number the type that SQL has
+        exact = self.asked[name].counts or kind not in NUMBERS
         return self.value_of(answer if exact else answer.cast(kind))
-
-    def _is_alias(self, clause: Clause) -> bool:
-        """Tell whether a name is an alias and no column, or an alias goes before."""
-        return self._alias_of(clause) is not None
 
     def _alias_of(self, clause: Clause) -> str | None:
         node = clause.node
         if not isinstance(node, exp.Column) or node.table:
             return None
         name = node.name
-        alias = next(
-            (known for known in self.selected if known.lower() == name.lower()), None
-        )
-        if alias is None or (not self.aliases_first and self.rows.knows(name)):
+        if not self.aliases_first and self.rows.knows(name):
             return None
-        return alias
+        aliases = (known for known in self.selected if known.lower() == name.lower())
+        return next(aliases, None)
 
 
 MARK: Final = "grouping"
@@ -199,15 +202,6 @@ MARK: Final = "grouping"
 ALL: Final = "all"
 """The name of the grouping that leaves all columns out."""
 _WORDS: Final = ("noise", "weights", "coverage")
-_NUMBERS: Final = ("i64", "f64")
-
-
-def _asks_within(clause: Clause) -> bool:
-    return any(map(asks, clause.node.walk()))
-
-
-def _reads(clause: Clause) -> bool:
-    return clause.node.find(exp.Column) is not None
 
 
 def aggregates_of(clause: Clause) -> Iterator[exp.Expr]:

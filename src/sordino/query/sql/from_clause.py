@@ -1,4 +1,4 @@
-"""FROM, JOIN, WHERE; a row for each person."""
+"""FROM, JOIN and WHERE; a GROUP BY inside FROM, which makes a row for each person."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from sordino.aggregations import quantile
 from sordino.aggregations.aggregation import AbstractAggregation
 from sordino.aggregations.mean import mean
 from sordino.aggregations.sum import sum as sum_of
-from sordino.errors import InvalidSQL, SordinoError
+from sordino.errors import InvalidSQL
 from sordino.expressions.language import Expression, col
 from sordino.expressions.schema import Schema, unknown
 from sordino.query.builder import Query, table
@@ -25,9 +25,15 @@ from sordino.query.sql.aggregates import (
     nulls_rule,
 )
 from sordino.query.sql.answers import AnswerScope, Key, aggregates_of
-from sordino.query.sql.groups import Item, Selection, grouping_of, shown_items
+from sordino.query.sql.groups import (
+    Item,
+    Selection,
+    clauses_by_alias,
+    grouping_of,
+    shown_items,
+)
 from sordino.query.sql.reading import Clause
-from sordino.query.sql.scope import RowScope, Visible, alias, identifier
+from sordino.query.sql.scope import RowScope, Visible, alias, identifier, spellings
 from sordino.query.sql.text_rules import ALL_RULES as RULES
 from sordino.query.sql.truth_rules import condition
 from sordino.query.steps import AbstractCatalog
@@ -41,7 +47,7 @@ def _exact(
     types: tuple[str, ...],
     kind: str | None = None,
 ) -> Question:
-    """Return the rule of an aggregate that needs no bounds of values of some types."""
+    """Rule of an aggregate that needs no bounds of values of some types."""
     bounded = QUESTIONS[_LIKE[word]]
 
     def ask(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
@@ -78,47 +84,37 @@ PERSON_QUESTIONS: Final[Mapping[type[exp.Expr], Question]] = {
 def person_rows(
     select: Clause, rows: RowScope, bounds: Mapping[str, Ends], used: set[str]
 ) -> RowScope:
-    """Return the rows that a SELECT makes of each person's rows, or refuse it."""
+    """Rows that a SELECT makes of each person's rows."""
     items = [Item.of(clause) for clause in select.each("expressions")]
     grouping = grouping_of(select, items, rows)
     if grouping.sets is not None:
-        raise select.part(select.node.args["group"]).refusal(
+        raise select.place("group").refusal(
             "inside FROM each person is grouped in one way, not in several",
             "Write plain columns after GROUP BY there.",
         )
     keys = grouping.keys
     ids = _person(select, keys, rows)
     asking = Asking(rows, bounds, used, questions=PERSON_QUESTIONS)
-    answers = AnswerScope(rows, keys, asking)
-    answers.selected.update({
-        item.alias: item.clause for item in items if item.alias is not None
-    })
+    answers = AnswerScope(rows, keys, asking, selected=clauses_by_alias(items))
     shown = shown_items(items, answers)
     _refuse_nameless(items, answers)
     having = select.some("having")
-    kept = None
-    if having is not None:
-        kept = condition(having.look().take("this"), answers)
-    try:
+    kept = having and condition(having.look().take("this"), answers)
+    with select.wrap_refusals():
         return _rows_per_person(rows, answers, shown, ids, kept)
-    except InvalidSQL:
-        raise
-    except SordinoError as error:
-        raise select.wrap(error) from None
 
 
 def _refuse_nameless(items: list[Item], answers: AnswerScope) -> None:
-    """Refuse a column that nobody could ask for: dialects name it differently."""
     for item in items:
         if item.alias is None and answers.key_of(item.clause) is None:
+            # dialects name it differently, so nobody could ask for it
             raise item.clause.refusal(
                 "an answer about each person needs a name", "Write ... AS name."
             )
 
 
 def _person(select: Clause, keys: tuple[Key, ...], rows: RowScope) -> str:
-    """Return the column of ids, by which the rows must be grouped."""
-    ids = rows.query.resolve(rows.catalog).ids
+    ids = rows.ids
     part = select.part(select.node.args.get("group") or select.node)
     if ids is None:
         raise part.refusal(
@@ -126,6 +122,7 @@ def _person(select: Clause, keys: tuple[Key, ...], rows: RowScope) -> str:
             'Protect ids: protects=sd.AddRowsWithID("person").',
         )
     if not any(str(key.value.expression) == str(col(ids)) for key in keys):
+        # one person would move rows that are made of many people
         raise part.refusal(
             "a GROUP BY inside FROM without the id would put many people into one row",
             f"Group by {ids} as well, or move the grouping outside.",
@@ -140,14 +137,7 @@ def _rows_per_person(
     ids: str,
     kept: Expression | None,
 ) -> RowScope:
-    """Return the rows of each person, filtered, computed and named."""
-    computed = {
-        key.name: key.value.expression
-        for key in answers.keys
-        if str(key.value.expression) != str(col(key.name))
-    }
-    computed |= answers.asking.made
-    query = rows.query.with_columns(**computed) if computed else rows.query
+    query = answers.computed_rows()
     by = [key.name for key in answers.keys if key.name != ids]
     query = query.per_id(
         *by, **{name: aggregate.asked for name, aggregate in answers.asked.items()}
@@ -160,9 +150,7 @@ def _rows_per_person(
         query = query.select(*shown.names)
     renamed = {name: called for name, called in shown.names.items() if name != called}
     query = query.rename(renamed) if renamed else query
-    names: Visible = {called: called for called in shown.names.values()}
-    schema = query.resolve(rows.catalog).schema
-    return RowScope(query, rows.catalog, schema, names, {}, RULES)
+    return rows.with_query(query, {called: called for called in shown.names.values()})
 
 
 _INNER: Final[Mapping[str, tuple[str, str]]] = {
@@ -193,7 +181,7 @@ class Tables:
     """Queries named by WITH, in small letters, each seeing those before it."""
 
     def with_own(self, clause: Clause | None) -> "Tables":
-        """Return the tables with those of a WITH."""
+        """Tables with those of a WITH."""
         if clause is None:
             return self
         clause.look()
@@ -205,22 +193,19 @@ class Tables:
         return replace(self, own=own)
 
     def tables_before(self, name: str) -> "Tables":
-        """Return the tables that a query of WITH sees: those named before it."""
+        """Tables that a query of WITH sees: those named before it."""
         names = list(self.own)
         seen = names[: names.index(name)]
         return replace(self, own={before: self.own[before] for before in seen})
 
     def find(self, clause: Clause, names: tuple[str, ...]) -> str | None:
-        """Return the name of a table of the session as it is spelled there."""
-        name, quoted = identifier(clause)
-        if name in names:
-            return name
-        close = [known for known in names if known.lower() == name.lower()]
-        return close[0] if len(close) == 1 and not quoted else None
+        """Name of a table of the session as it is spelled there."""
+        close = spellings(*identifier(clause), names)
+        return close[0] if len(close) == 1 else None
 
 
 def selected_rows(clause: Clause, tables: Tables) -> RowScope:
-    """Return the rows of a SELECT before they are grouped."""
+    """Rows of a SELECT before they are grouped."""
     tables = tables.with_own(clause.some("with_"))
     start = clause.some("from_")
     if start is None:
@@ -231,12 +216,8 @@ def selected_rows(clause: Clause, tables: Tables) -> RowScope:
     start.look()
     rows = _source(start.take("this"), tables)
     for join in clause.each("joins"):
-        try:
+        with join.wrap_refusals():
             rows = _join(join, rows, tables)
-        except InvalidSQL:
-            raise
-        except SordinoError as error:
-            raise join.wrap(error) from None
     where = clause.some("where")
     if where is None:
         return rows
@@ -246,7 +227,6 @@ def selected_rows(clause: Clause, tables: Tables) -> RowScope:
 
 
 def _source(clause: Clause, tables: Tables) -> RowScope:
-    """Return the rows of a table, or of a query."""
     if clause.kind is exp.Subquery:
         return _name_table(_rows_of_query(clause.take("this"), tables), alias(clause))
     if clause.kind is not exp.Table or not isinstance(clause.node.this, exp.Identifier):
@@ -271,7 +251,6 @@ def _source(clause: Clause, tables: Tables) -> RowScope:
 
 
 def _unknown_table(clause: Clause, name: str, tables: Tables) -> InvalidSQL:
-    """Return the refusal of a name that no private table has."""
     if tables.find(clause, tables.public) is not None:
         return clause.refusal(
             f"{name} is a public table, and FROM begins with a private one",
@@ -281,7 +260,6 @@ def _unknown_table(clause: Clause, name: str, tables: Tables) -> InvalidSQL:
 
 
 def _visible(query: Query, catalog: AbstractCatalog) -> RowScope:
-    """Return the rows of a query with all their columns."""
     schema = query.resolve(catalog).schema
     return RowScope(query, catalog, schema, {name: name for name in schema}, {}, RULES)
 
@@ -292,7 +270,6 @@ def _name_table(rows: RowScope, name: str | None) -> RowScope:
 
 
 def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
-    """Return the rows that a query in FROM makes, each of one row."""
     if clause.kind is not exp.Select:
         raise clause.refusal(
             "UNION, INTERSECT and EXCEPT are not asked: a person may be on both sides",
@@ -300,8 +277,7 @@ def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
         )
     for name, (problem, remedy) in _INNER.items():
         if clause.has(name):
-            part = clause.part(clause.node.args[name])
-            raise part.refusal(problem, remedy)
+            raise clause.place(name).refusal(problem, remedy)
     rows = selected_rows(clause, tables)
     if any(map(clause.has, _GROUPING)) or any(aggregates_of(clause)):
         return person_rows(clause, rows, tables.bounds, tables.used)
@@ -312,15 +288,13 @@ def _rows_of_query(clause: Clause, tables: Tables) -> RowScope:
 
 
 def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
-    """Return the rows with some columns, old and new."""
     names: Visible = {}
     computed: dict[str, Any] = {}
-    ids = rows.query.resolve(rows.catalog).ids
+    ids = rows.ids
     for item in listed:
         name = alias(item)
         body = item.take("this") if item.kind is exp.Alias else item
         value = rows.value(body)
-        same = str(value.expression)
         name = name or (body.node.name if body.kind is exp.Column else None)
         if name is None:
             raise item.refusal(
@@ -331,7 +305,7 @@ def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
                 f"two columns inside FROM are named {name}", "Give one another alias."
             )
         names[name] = name
-        if same != str(col(name)):
+        if str(value.expression) != str(col(name)):
             computed[name] = value.expression
         if name == ids and name in computed:
             raise item.refusal(
@@ -339,9 +313,7 @@ def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
                 "Give the value another alias.",
             )
     query = rows.query.with_columns(**computed) if computed else rows.query
-    query = query.select(*names)
-    schema = query.resolve(rows.catalog).schema
-    return RowScope(query, rows.catalog, schema, names, {}, RULES)
+    return rows.with_query(query.select(*names), names)
 
 
 def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
@@ -379,7 +351,6 @@ def _join(clause: Clause, left: RowScope, tables: Tables) -> RowScope:
 
 
 def _public_name(clause: Clause, tables: Tables) -> str | None:
-    """Return the public table that a part of FROM names, None for all else."""
     if not isinstance(clause.node, exp.Table):
         return None
     named = clause.node.this
@@ -394,7 +365,7 @@ def _public_name(clause: Clause, tables: Tables) -> str | None:
 def _pairs(
     clause: Clause, left: RowScope, right: RowScope
 ) -> tuple[list[tuple[str, str]], bool]:
-    """Return the columns that must agree, and whether USING makes them one."""
+    """Columns that must agree, and whether USING makes them one."""
     if clause.has("using"):
         pairs = []
         for column in clause.each("using"):
@@ -412,10 +383,8 @@ def _pairs(
     while waiting:
         equation = waiting.pop(0)
         if equation.kind is exp.And:
-            waiting[:0] = [
-                equation.take("this").bare(),
-                equation.take("expression").bare(),
-            ]
+            sides = ("this", "expression")
+            waiting[:0] = [equation.take(side).bare() for side in sides]
             continue
         if equation.kind is not exp.EQ:
             raise equation.refusal(
@@ -427,7 +396,6 @@ def _pairs(
 
 
 def _sides(clause: Clause, left: RowScope, right: RowScope) -> tuple[str, str]:
-    """Return the columns of both sides of an equation, in order."""
     first, second = clause.take("this").bare(), clause.take("expression").bare()
     for side in (first, second):
         if side.kind is not exp.Column or not side.has("table"):
@@ -466,7 +434,7 @@ def _both(
     columns: Visible = {**names, **left.columns}
     for name, ours in names.items():
         if name in left.columns and ours not in (None, left.columns[name]):
-            columns[name] = None
+            columns[name] = None  # of both sides: the text has to say of which
     theirs = dict.fromkeys(right.tables, names)
     return RowScope(
         query, left.catalog, schema, columns, {**left.tables, **theirs}, RULES

@@ -1,5 +1,6 @@
 """GROUP BY, ROLLUP, CUBE, GROUPING SETS, and what is shown."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice, product
@@ -20,7 +21,7 @@ _WITH: Final[Mapping[str, type[exp.Expr]]] = {"rollup": exp.Rollup, "cube": exp.
 
 
 def grouping_sets(group: Clause) -> list[Set] | None:
-    """Return the sets of expressions that rows are grouped by, None for a plain one."""
+    """Sets of expressions that rows are grouped by; None for a plain GROUP BY."""
     parts = group.each("expressions")
     behind = [name for name in _WITH if group.has(name)]
     if not behind and not any(isinstance(part.node, _SEVERAL) for part in parts):
@@ -28,8 +29,11 @@ def grouping_sets(group: Clause) -> list[Set] | None:
     ways: list[list[Set]] = []
     for part in parts:
         rule = _RULES.get(part.kind)
-        elements = [] if rule is None else _composites(part)
-        ways.append([(part,)] if rule is None else _some(rule(elements)))
+        if rule is None:
+            ways.append([(part,)])
+        else:
+            sets = [_composite(element) for element in part.each("expressions")]
+            ways.append(_some(rule(sets)))
     for name in behind:
         for words in group.each(name):
             _refuse_behind(words.look(), ways)
@@ -39,12 +43,8 @@ def grouping_sets(group: Clause) -> list[Set] | None:
 
 
 def _some(sets: Iterator[Set]) -> list[Set]:
-    """Return sets, of too many no more than show that there are."""
+    # of too many no more than show that there are: CUBE of 30 columns has 2**30
     return list(islice(sets, MOST_SETS + 1))
-
-
-def _composites(clause: Clause) -> list[Set]:
-    return [_composite(element) for element in clause.each("expressions")]
 
 
 def _composite(clause: Clause) -> Set:
@@ -71,10 +71,6 @@ def _cube(parts: list[Set]) -> Iterator[Set]:
             yield sum(chosen, ())
 
 
-def _sets(parts: list[Set]) -> Iterator[Set]:
-    yield from parts
-
-
 def _refuse_behind(clause: Clause, ways: list[list[Set]]) -> None:
     if clause.has("expressions") or any(len(way) > 1 for way in ways):
         raise clause.refusal(
@@ -84,10 +80,7 @@ def _refuse_behind(clause: Clause, ways: list[list[Set]]) -> None:
 
 
 def _refuse_many(group: Clause, ways: list[list[Set]]) -> None:
-    number = 1
-    for way in ways:
-        number *= len(way)
-    if number > MOST_SETS:
+    if math.prod(map(len, ways)) > MOST_SETS:
         raise group.refusal(
             f"GROUP BY has more than {MOST_SETS} groupings here",
             "Ask for fewer: GROUPING SETS ((a, b), (a), ()).",
@@ -98,7 +91,7 @@ _SEVERAL: Final = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _RULES: Final[Mapping[type[exp.Expr], Callable[[list[Set]], Iterator[Set]]]] = {
     exp.Rollup: _rollup,
     exp.Cube: _cube,
-    exp.GroupingSets: _sets,
+    exp.GroupingSets: iter,
 }
 
 
@@ -112,9 +105,14 @@ class Item:
 
     @classmethod
     def of(cls, clause: Clause) -> "Item":
-        """Return a column and its alias."""
+        """Column and its alias."""
         name = alias(clause) if clause.kind is exp.Alias else None
         return cls(clause.take("this") if clause.kind is exp.Alias else clause, name)
+
+
+def clauses_by_alias(items: list[Item]) -> dict[str, Clause]:
+    """Selected expressions that have an alias, by it."""
+    return {item.alias: item.clause for item in items if item.alias is not None}
 
 
 @final
@@ -138,7 +136,6 @@ def grouping_of(select: Clause, items: list[Item], rows: RowScope) -> Grouping:
 def _names_of_sets(
     sets: Sequence[Sequence[Clause]], keys: tuple[Key, ...], rows: RowScope
 ) -> tuple[tuple[str, ...], ...]:
-    """Return the keys of each set by their names, each once."""
     named = []
     for each in sets:
         marks = [rows.value(clause).expression for clause in each]
@@ -170,7 +167,7 @@ def _keys(clauses: list[Clause], items: list[Item], rows: RowScope) -> tuple[Key
 def _key_name(
     value: Value, items: list[Item], rows: RowScope, keys: Mapping[str, Key]
 ) -> str:
-    """Return the column that holds a key: its own, that of an alias, or a new one."""
+    """Column that holds a key: its own, that of an alias, or a new one."""
     own = value.expression.tree
     if str(own) in {str(col(name)) for name in rows.schema}:
         (name,) = value.expression.names()
@@ -206,7 +203,7 @@ def _sets_of_clauses(
 
 
 def _meaning(clause: Clause, items: list[Item], rows: RowScope) -> Clause:
-    """Return what is grouped by: a place in SELECT, an alias, or an expression."""
+    """Expression of GROUP BY: a place in SELECT, an alias, or itself."""
     if clause.kind is exp.Literal and not clause.node.is_string:
         return item_at(clause, items).clause
     node = clause.node
@@ -220,7 +217,7 @@ def _meaning(clause: Clause, items: list[Item], rows: RowScope) -> Clause:
 
 
 def item_at(clause: Clause, items: list[Item]) -> Item:
-    """Return a column by its place after SELECT, from 1."""
+    """Column by its place after SELECT, from 1."""
     place = whole_number(clause, "a place")
     if not 1 <= place <= len(items):
         raise clause.refusal(
@@ -275,7 +272,6 @@ def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
 
 
 def _show(shown: Selection, item: Item, name: str, called: str) -> None:
-    """Show a column under a name, refusing two of one name."""
     if name in shown.names or called in shown.names.values():
         raise item.clause.refusal(
             f"SELECT has two columns named {called}",

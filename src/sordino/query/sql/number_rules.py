@@ -190,7 +190,6 @@ def _move(value: Value, interval: Clause, scope: AbstractScope, sign: int) -> Va
 
 
 def _seconds(unit: Clause) -> int:
-    """Return the seconds of a unit, refusing one that is not always as long."""
     name = unit_of(unit)
     if name not in _SECONDS:
         raise unit.refusal(
@@ -247,7 +246,6 @@ def _local(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _as_time(value: Value) -> Expression:
-    """Return a date as its midnight, a time as it is."""
     expression = value.expression
     return expression if value.type == "time" else expression.cast("time")
 
@@ -289,8 +287,6 @@ def settled_value(clause: Clause, value: Value) -> Value:
 
 
 def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
-    """Return the rule of a sum, a difference or a product."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         left = scope.value(clause.take("this"))
         right = scope.value(clause.take("expression"))
@@ -308,13 +304,11 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
 
 
 def _plus(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a sum, or a later day."""
     later = later_moment(clause, scope)
     return _arithmetic(operator.add)(clause, scope) if later is None else later
 
 
 def _minus(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a difference, or an earlier day, or a number of days."""
     earlier = earlier_moment(clause, scope)
     return _arithmetic(operator.sub)(clause, scope) if earlier is None else earlier
 
@@ -367,7 +361,6 @@ def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
 
 
 def _negative(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a negative; that of a literal is a literal."""
     value = scope.value(clause.take("this"))
     numbers(clause, (value,))
     if value.constant is not None:
@@ -531,8 +524,7 @@ def _cast(call: Call) -> Range:
 
 
 def _fixed(low: int, high: int) -> Callable[[Call], Range]:
-    def rule(call: Call) -> Range:
-        del call
+    def rule(_call: Call) -> Range:
         return low, high
 
     return rule

@@ -214,7 +214,6 @@ def _begins(words: Sequence[Token], place: int) -> bool:
 
 
 def _refuse_clause(text: str, word: Token, problem: str) -> NoReturn:
-    """Refuse a clause that does not stand behind the first SELECT."""
     raise InvalidSQL(
         f"{problem} is not understood",
         "State it once, behind the first SELECT.",
@@ -227,7 +226,6 @@ def _refuse_clause(text: str, word: Token, problem: str) -> NoReturn:
 def _options(
     text: str, words: Sequence[Token], place: int
 ) -> tuple[int, dict[str, Option]]:
-    """Return where the options end, and what they are."""
     if place >= len(words) or words[place].text.upper() != "OPTIONS":
         return place, {}
     place, depth, parts = place + 1, 0, [[]]  # type: ignore[var-annotated]

@@ -1,11 +1,8 @@
-"""A text as a tree; what no rule understood is refused.
+"""A text as a tree whose every node knows its place and what of it was understood.
 
-The words of a text, held to a little more than the parser asks for.
-
-The parser reads `SELECT a,, b` and `1_000` in ways that nobody means, and does not come
-back from fifty open brackets.
-
-A text as a tree whose every node knows its place and what of it was understood.
+The words of a text are held to a little more than the parser asks for: it reads
+`SELECT a,, b` and `1_000` in ways that nobody means, and does not come back from fifty
+open brackets.
 
 A rule looks at a node through a `Clause` and *takes* what it understands. What no rule
 took is refused in the end, so nothing of a text can be forgotten.
@@ -13,7 +10,8 @@ took is refused in the end, so nothing of a text can be forgotten.
 
 import difflib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -23,7 +21,7 @@ from sqlglot.errors import ErrorLevel, ParseError, SqlglotError, TokenError
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sordino.errors import InvalidParameter, InvalidSQL
+from sordino.errors import InvalidParameter, InvalidSQL, SordinoError
 from sordino.query.sql.options import InputDialect
 
 LONGEST: Final = 2**16
@@ -40,7 +38,7 @@ _UNEVEN_COMMENTS: Final = ("{#", "\\\n", "\\\r")
 
 
 def check_statement(text: Any) -> str:
-    """Return a statement that can be read, refusing what is no text."""
+    """Check that an argument is a statement."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameter(
             "text", text, "must be a statement of SQL", 'Try "SELECT COUNT(*) FROM t".'
@@ -56,7 +54,7 @@ def check_statement(text: Any) -> str:
 
 
 def split_words(text: str, dialect: InputDialect) -> list[Token]:
-    """Return the words of one statement, refusing what the parser would misread."""
+    """Split one statement into words; what the parser would misread is refused."""
     try:
         words = list(Grammar.get_or_raise(dialect.name).tokenize(text))
     except TokenError:
@@ -79,7 +77,7 @@ def split_words(text: str, dialect: InputDialect) -> list[Token]:
 
 
 def _refuse_comments(text: str, words: Sequence[Token]) -> None:
-    """Refuse comments that end elsewhere for the parser than for a database."""
+    # a comment that ends elsewhere for a database hides other words there
     ends = [*(word.start for word in words), len(text)]
     starts = [0, *(word.end + 1 for word in words)]
     for start, end in zip(starts, ends, strict=True):
@@ -96,15 +94,13 @@ def _refuse_comments(text: str, words: Sequence[Token]) -> None:
 
 
 def _refuse_several(text: str, words: Sequence[Token]) -> None:
-    """Refuse a second statement, and a text without one."""
     for word in words:
         if word.token_type is TokenType.SEMICOLON:
-            raise InvalidSQL(
+            raise _word_refusal(
+                text,
+                word,
                 "there are several statements",
                 "Pose one at a time: each is priced and charged by itself.",
-                text,
-                word.start,
-                word.end + 1,
             )
     if not words:
         raise InvalidSQL(
@@ -113,17 +109,21 @@ def _refuse_several(text: str, words: Sequence[Token]) -> None:
 
 
 def _refuse_other(text: str, words: Sequence[Token]) -> None:
-    """Refuse all that begins like no question, before a parser talks about it."""
     if words and words[0].token_type not in _FIRST:
-        first = words[0]
-        raise InvalidSQL(
-            f"{first.text.upper()[:20]} is no question: a session only reads, one "
-            "SELECT at a time",
-            "Begin with SELECT.",
-            text,
-            first.start,
-            first.end + 1,
-        )
+        raise _no_question(text, words[0], words[0].text.upper()[:20])
+
+
+def _no_question(text: str, first: Token, shown: str) -> InvalidSQL:
+    return _word_refusal(
+        text,
+        first,
+        f"{shown} is no question: a session only reads, one SELECT at a time",
+        "Begin with SELECT.",
+    )
+
+
+def _word_refusal(text: str, word: Token, problem: str, remedy: str) -> InvalidSQL:
+    return InvalidSQL(problem, remedy, text, word.start, word.end + 1)
 
 
 _FIRST: Final = (
@@ -136,18 +136,16 @@ _FIRST: Final = (
 
 
 def _refuse_deep(text: str, words: Sequence[Token]) -> None:
-    """Refuse brackets in brackets, and signs after signs, beyond what is ever meant."""
     depth = signs = 0
     for word in words:
         depth += (word.token_type in _OPEN) - (word.token_type in _CLOSED)
         signs = signs + 1 if word.token_type in _SIGNS else 0
         if depth > DEEPEST or signs > MOST_NOTS:
-            raise InvalidSQL(
+            raise _word_refusal(
+                text,
+                word,
                 f"more than {DEEPEST} brackets are open here",
                 "Name a part of it in a query in FROM, and go on from its columns.",
-                text,
-                word.start,
-                word.end + 1,
             )
 
 
@@ -166,22 +164,17 @@ def _refuse_pair(
         remedy = "Write its digits without _ and letters, and a space behind them."
     else:
         return
-    raise InvalidSQL(problem, remedy, text, word.start, word.end + 1)
+    raise _word_refusal(text, word, problem, remedy)
 
 
 def _is_torn(word: Token, follower: Token) -> bool:
     close = follower.start == word.end + 1
-    return (
-        word.token_type is TokenType.NUMBER
-        and close
-        and follower.text[:1].isidentifier()
-    )
+    number = word.token_type is TokenType.NUMBER
+    return number and close and follower.text[:1].isidentifier()
 
 
 _START: Final = "sordino start"
 _END: Final = "sordino end"
-_ROOTS: Final = (exp.Select,)
-_BOUNDED: Final = ("SUM", "AVG", "COUNT", "VAR_POP", "STDDEV_POP")
 BOUNDS: Final = "sordino bounds"
 """The argument of an aggregate that holds bounds in the style of BigQuery."""
 
@@ -201,7 +194,7 @@ class Reading:
 
     @property
     def whole(self) -> "Clause":
-        """Return the root."""
+        """The root of the tree."""
         return Clause(self, self.root)
 
     def refuse_rest(self) -> None:
@@ -210,7 +203,7 @@ class Reading:
             clause = Clause(self, node)
             if isinstance(node, exp.CTE) and (id(node), "this") not in self.taken:
                 raise clause.refusal("nothing asks this query of WITH", "Leave it out.")
-            if id(node) not in self.looked:
+            if id(node) not in self.looked:  # else a part of the text had no effect
                 raise clause.refusal(
                     f"{clause.short_text} is not understood here", _LEAVE
                 )
@@ -242,15 +235,15 @@ class Clause:
 
     @property
     def dialect(self) -> InputDialect:
-        """Return the dialect of the text."""
+        """Dialect of the text."""
         return self.reading.dialect
 
     def has(self, name: str) -> bool:
-        """Tell whether there is an argument."""
+        """Whether there is an argument."""
         return bool(self.node.args.get(name))
 
     def take(self, name: str) -> "Clause":
-        """Return an argument that is a node, which the caller understands."""
+        """Take an argument that is a node, which the caller understands."""
         node = self.scalar(name)
         if not isinstance(node, exp.Expr):
             raise self.refusal(
@@ -259,26 +252,29 @@ class Clause:
         return Clause(self.reading, node)
 
     def some(self, name: str) -> "Clause | None":
-        """Return an argument that may be left out."""
+        """Take an argument that may be left out."""
         return self.take(name) if self.has(name) else None
 
     def each(self, name: str) -> "list[Clause]":
-        """Return an argument that is a list."""
-        listed = self.scalar(name) or []
-        return [Clause(self.reading, node) for node in listed]
+        """Take an argument that is a list."""
+        return [Clause(self.reading, node) for node in self.scalar(name) or []]
 
     def scalar(self, name: str) -> Any:
-        """Return an argument as it is, which the caller understands."""
+        """Take an argument as it is, which the caller understands."""
         self.reading.looked.add(id(self.node))
         self.reading.taken.add((id(self.node), name))
         return self.node.args.get(name)
 
     def part(self, value: Any) -> "Clause":
-        """Return the place of an argument, this one itself if it has none."""
+        """Place of the value of an argument, this one itself if it has none."""
         first = value[0] if isinstance(value, list) and value else value
         if isinstance(first, exp.Expr):
             return Clause(self.reading, first)
         return self
+
+    def place(self, name: str) -> "Clause":
+        """Place of an argument, which stays as it is: not taken."""
+        return self.part(self.node.args[name])
 
     def bare(self) -> "Clause":
         """Clause within brackets."""
@@ -289,7 +285,7 @@ class Clause:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Return where it begins and ends in the text."""
+        """Where it begins and ends in the text."""
         starts, ends = [], []
         for node in self.node.walk():
             for begin, end in (("start", "end"), (_START, _END)):
@@ -311,23 +307,33 @@ class Clause:
 
     @property
     def short_text(self) -> str:
-        """Return its letters, shortened."""
+        """Its letters, shortened."""
         start, end = self.span
         words = " ".join(self.reading.text[start:end].split())
         return words if len(words) <= _SHORT else f"{words[: _SHORT - 3]}..."
 
     def look(self) -> "Clause":
-        """Return it as a part that says no more than its arguments do."""
+        """Mark it as a part that says no more than its arguments do."""
         self.reading.looked.add(id(self.node))
         return self
 
     def wrap(self, error: Exception) -> InvalidSQL:
-        """Return the refusal of this part for the reason of another refusal."""
+        """Refusal of this part for the reason of another refusal."""
         problem, _, remedy = str(error).partition(". ")
         return self.refusal(problem.rstrip("."), remedy or "Ask for something else.")
 
+    @contextmanager
+    def wrap_refusals(self) -> Generator[None]:
+        """Give refusals that name no place of the text the place of this part."""
+        try:
+            yield
+        except InvalidSQL:
+            raise
+        except SordinoError as error:
+            raise self.wrap(error) from None
+
     def refusal(self, problem: str, remedy: str) -> InvalidSQL:
-        """Return the refusal of this part of the text."""
+        """Refusal of this part of the text."""
         return InvalidSQL(problem, remedy, self.reading.text, *self.span)
 
 
@@ -339,7 +345,7 @@ _DEEPEST: Final = 100
 def read_statement(
     text: str, listed: Sequence[Token], dialect: InputDialect
 ) -> Reading:
-    """Return the tree of the words of a statement, refusing all but a SELECT."""
+    """Read the words of a statement as a tree; all but a SELECT is refused."""
     grammar = Grammar.get_or_raise(dialect.name)
     try:
         trees = _parser(grammar).parse(list(listed), text)
@@ -353,21 +359,13 @@ def read_statement(
         raise InvalidSQL("there is no statement", "Begin with SELECT.", text, 0, 1)
     reading = Reading(text, dialect, trees[0])
     _refuse_deep_text(reading)
-    if reading.whole.kind not in _ROOTS:
-        first = listed[0]
-        word = first.text.upper()
-        raise InvalidSQL(
-            f"{word} is no question: a session only reads, one SELECT at a time",
-            "Begin with SELECT.",
-            text,
-            first.start,
-            first.end + 1,
-        )
+    if reading.whole.kind is not exp.Select:
+        raise _no_question(text, listed[0], listed[0].text.upper())
     return reading
 
 
 def _refuse_deep_text(reading: Reading) -> None:
-    """Refuse a tree that rules which call themselves would not come back from."""
+    # before any rule looks: rules call themselves, and recursion would be no refusal
     waiting = [(reading.root, 0)]
     while waiting:
         node, depth = waiting.pop()
@@ -382,7 +380,6 @@ def _refuse_deep_text(reading: Reading) -> None:
 
 
 def _parse_refusal(text: str, error: ParseError, dialect: InputDialect) -> InvalidSQL:
-    """Return the refusal of what the parser does not read, where it stopped."""
     details = error.errors[0] if error.errors else {}
     line, column = int(details.get("line") or 1), int(details.get("col") or 1)
     first = 0
@@ -400,7 +397,6 @@ def _parse_refusal(text: str, error: ParseError, dialect: InputDialect) -> Inval
 
 
 def _parser(grammar: Grammar) -> Parser:
-    """Return the parser of a dialect that notes where each node lies."""
     base: Any = grammar.parser_class
 
     @final
@@ -410,21 +406,21 @@ def _parser(grammar: Grammar) -> Parser:
         FUNCTION_PARSERS = {  # noqa: RUF012 so the base class has it
             **base.FUNCTION_PARSERS,
             **(
-                {name: _bounded_aggregate(name) for name in _BOUNDED}
-                if _names_bounds(grammar)
+                {name: _bounded_aggregate(name) for name in _AGGREGATES}
+                if type(grammar).__name__ == "BigQuery"
                 else {}
             ),
         }
 
         def expression(self, instance: Any, *given: Any, **named: Any) -> Any:
-            """Return a node that knows the word it ends with."""
+            """Note the word that a node ends with."""
             node = super().expression(instance, *given, **named)
             if self._prev is not None and _END not in node.meta:
                 node.meta[_START], node.meta[_END] = self._prev.start, self._prev.end
             return node
 
         def _parse_cube_or_rollup(self, with_prefix: bool = False) -> Any:  # noqa: FBT001, FBT002 as it is called
-            """Return ROLLUP or CUBE of any expressions: `CUBE(x IS NULL)`, too."""
+            # of any expressions: `CUBE(x IS NULL)`, too
             kinds = {TokenType.CUBE: exp.Cube, TokenType.ROLLUP: exp.Rollup}
             for word, kind in kinds.items():
                 if self._match(word):
@@ -434,16 +430,11 @@ def _parser(grammar: Grammar) -> Parser:
             return None
 
         def _parse_grouping_set(self) -> Any:
-            """Return one of GROUPING SETS, of any expressions."""
             within = self._parse_grouping_sets() or self._parse_cube_or_rollup()
             return within or self._parse_disjunction()
 
     parser: Parser = Placed(dialect=grammar, error_level=ErrorLevel.IMMEDIATE)
     return parser
-
-
-def _names_bounds(grammar: Grammar) -> bool:
-    return type(grammar).__name__ == "BigQuery"
 
 
 def _bounded_aggregate(name: str) -> Any:
@@ -491,6 +482,14 @@ _ONE_DECIDES: Final = (
     "this is decided by one person",
     "Ask the share: AVG(CASE WHEN ... THEN 1.0 ELSE 0.0 END).",
 )
+_INNER_QUERY: Final = (
+    "a query inside an expression is not asked",
+    "Ask it by itself first, or join a public table.",
+)
+_PARAMETER: Final = (
+    "a parameter has no value here",
+    "Write the value into the text.",
+)
 _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
     exp.Window: (
         "a window function gives each row an answer about other people's rows",
@@ -500,18 +499,14 @@ _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
         "this gives another answer each time, so no price covers it",
         "Leave it out. To ask of a sample, make the sample a table of its own.",
     ),
-    exp.CurrentDate: _CLOCK,
-    exp.CurrentTimestamp: _CLOCK,
-    exp.CurrentTime: _CLOCK,
-    exp.CurrentDatetime: _CLOCK,
-    exp.ArrayAgg: _LISTS,
-    exp.GroupConcat: _LISTS,
+    **dict.fromkeys((exp.CurrentDate, exp.CurrentTimestamp), _CLOCK),
+    **dict.fromkeys((exp.CurrentTime, exp.CurrentDatetime), _CLOCK),
+    **dict.fromkeys((exp.ArrayAgg, exp.GroupConcat), _LISTS),
     exp.AnyValue: (
         "this would show the value of one person",
         "Ask COUNT(DISTINCT ...), or group by the column.",
     ),
-    exp.LogicalAnd: _ONE_DECIDES,
-    exp.LogicalOr: _ONE_DECIDES,
+    **dict.fromkeys((exp.LogicalAnd, exp.LogicalOr), _ONE_DECIDES),
     exp.Log: (
         "LOG is of base 10 in some dialects and of base e in others",
         "Write LN(x), or LN(x) / 2.302585092994046 for base 10.",
@@ -520,14 +515,7 @@ _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
         "whether another query has rows is not asked inside a query",
         "Join a public table, or ask of each person in Python.",
     ),
-    exp.Subquery: (
-        "a query inside an expression is not asked",
-        "Ask it by itself first, or join a public table.",
-    ),
-    exp.Select: (
-        "a query inside an expression is not asked",
-        "Ask it by itself first, or join a public table.",
-    ),
+    **dict.fromkeys((exp.Subquery, exp.Select), _INNER_QUERY),
     exp.Null: (
         "NULL has no type here",
         "Write CAST(NULL AS BIGINT), or IS NULL to ask for it.",
@@ -540,14 +528,7 @@ _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
         "an interval stands alone",
         "Add it to a date or a time: day + INTERVAL 3 DAY.",
     ),
-    exp.Placeholder: (
-        "a parameter has no value here",
-        "Write the value into the text.",
-    ),
-    exp.Parameter: (
-        "a parameter has no value here",
-        "Write the value into the text.",
-    ),
+    **dict.fromkeys((exp.Placeholder, exp.Parameter), _PARAMETER),
     exp.ILike: (
         "ILIKE folds letters as each language has it",
         "Write LOWER(...) LIKE LOWER(...).",
@@ -561,18 +542,8 @@ _CLOCKS: Final = ("now", "today", "current_date", "clock_timestamp", "getdate")
 _KNOWN: Final = (
     *("count", "sum", "avg", "min", "max", "median", "variance", "stddev", "clamp"),
     *("var_pop", "stddev_pop", "percentile_cont", "count_if", "abs", "floor", "ceil"),
-    *(
-        "round",
-        "sqrt",
-        "exp",
-        "ln",
-        "power",
-        "greatest",
-        "least",
-        "coalesce",
-        "nullif",
-        "concat",
-    ),
+    *("round", "sqrt", "exp", "ln", "power", "greatest", "least", "coalesce"),
+    *("nullif", "concat"),
     *("length", "substring", "left", "right", "trim", "replace", "lower", "upper"),
     *("starts_with", "ends_with", "contains", "strpos", "extract", "year", "month"),
     *("day", "hour", "minute", "second", "quarter", "date_trunc", "date_diff", "cast"),
@@ -580,7 +551,7 @@ _KNOWN: Final = (
 
 
 def unknown_part(clause: Clause) -> InvalidSQL:
-    """Return the refusal of what no rule understands, with the reason if it has one."""
+    """Refusal of what no rule understands, with the reason if it has one."""
     if isinstance(clause.node, exp.IgnoreNulls):
         return unknown_part(clause.take("this"))
     if isinstance(clause.node, exp.Anonymous):
@@ -598,7 +569,6 @@ def unknown_part(clause: Clause) -> InvalidSQL:
 
 
 def _unknown_function(clause: Clause, name: str) -> InvalidSQL:
-    """Return the refusal of a function that sqlglot does not know either."""
     if name.lower() in _CLOCKS:
         return clause.refusal(*_CLOCK)
     return clause.refusal(f"there is no function {name.upper()} here", _nearest(name))

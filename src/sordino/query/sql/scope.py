@@ -1,22 +1,20 @@
-"""Names, literals, public lists.
+"""Names and literals: what columns and words of a text stand for.
 
-IN (SELECT ... FROM a public table): a list of values that everybody may know.
-
-The values are read when the text is, from the rows that the session froze, and stand in
-the request: a table that has changed since makes another request.
+IN (SELECT ... FROM a public table) is a list of values that everybody may know. They
+are read when the text is, from the rows that the session froze, and stand in the
+request: a table that has changed since makes another request.
 """
 
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
 
 from sordino.aggregations.sum import is_weighed
-from sordino.errors import InvalidSQL, SordinoError
 from sordino.expressions.choices import MOST_VALUES
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.expressions.literals import MOST
@@ -39,12 +37,12 @@ class Value:
 
     @property
     def bare(self) -> bool:
-        """Tell whether it is the same for every row."""
+        """Whether it is the same for every row."""
         return not self.expression.names()
 
     @property
     def constant(self) -> Any:
-        """Return the value of a literal, None otherwise."""
+        """Value of a literal; None of all else."""
         return self.expression.tree.constant
 
 
@@ -56,15 +54,15 @@ class AbstractScope(ABC):
     @property
     @abstractmethod
     def tables_by_name(self) -> AbstractCatalog:
-        """Return the tables of the session."""
+        """Tables of the session."""
 
     @abstractmethod
     def facts(self) -> Schema:
-        """Return the columns that expressions read."""
+        """Columns that expressions read."""
 
     @abstractmethod
     def column(self, clause: Clause) -> Value:
-        """Return the column that a name stands for, or refuse it."""
+        """Column that a name stands for; an unknown one is refused."""
 
     @abstractmethod
     def instead(self, clause: Clause) -> Value | None:
@@ -72,25 +70,21 @@ class AbstractScope(ABC):
 
     @abstractmethod
     def counts(self, clause: Clause) -> bool:
-        """Tell whether an expression counts the rows of a group, which has some."""
+        """Whether an expression counts the rows of a group, so that it is not 0."""
 
     def value(self, clause: Clause) -> Value:
-        """Return the value of an expression, or refuse what is not understood."""
+        """Value of an expression; what is not understood is refused."""
         known = self.instead(clause)
         if known is not None:
             return known
         rule = self.rules.get(clause.kind)
         if rule is None:
             raise unknown_part(clause)
-        try:
+        with clause.wrap_refusals():
             return rule(clause, self)
-        except InvalidSQL:
-            raise
-        except SordinoError as error:
-            raise clause.wrap(error) from None
 
     def value_of(self, expression: Expression, *, decimal: bool = False) -> Value:
-        """Return an expression as a value, refusing types that make no sense."""
+        """Value of an expression; one whose types make no sense is refused."""
         return Value(expression, expression.column(self.facts()).type, decimal)
 
 
@@ -103,7 +97,7 @@ for one that is there and must not be asked for so."""
 
 
 def identifier(clause: Clause) -> tuple[str, bool]:
-    """Return a name as it is written, and whether it is in quotes."""
+    """Name as it is written, and whether it is in quotes."""
     if clause.kind is not exp.Identifier:
         raise clause.refusal(
             "a name belongs here, of a column or of a table",
@@ -112,8 +106,19 @@ def identifier(clause: Clause) -> tuple[str, bool]:
     return str(clause.scalar("this")), bool(clause.scalar("quoted"))
 
 
+def spellings(name: str, quoted: bool, known: Iterable[str]) -> list[str]:  # noqa: FBT001 as `identifier` has it
+    """Find known names that a name may stand for: in quotes only the very same.
+
+    A name as it is spelled goes before those that differ in case.
+    """
+    listed = list(known)
+    if name in listed or quoted:
+        return [name] if name in listed else []
+    return [each for each in listed if each.lower() == name.lower()]
+
+
 def alias(clause: Clause) -> str | None:
-    """Return the name that a column or a table is given."""
+    """Name that a column or a table is given."""
     named = clause.some("alias")
     if named is None:
         return None
@@ -139,16 +144,23 @@ class RowScope(AbstractScope):
     def tables_by_name(self) -> AbstractCatalog:
         return self.catalog
 
+    @property
+    def ids(self) -> str | None:
+        """Column of ids, None where rows are protected."""
+        return self.query.resolve(self.catalog).ids
+
     def facts(self) -> Schema:
         return self.schema
 
-    def with_query(self, query: Query) -> "RowScope":
-        """Return other rows with the same names."""
+    def with_query(self, query: Query, names: Visible | None = None) -> "RowScope":
+        """Rows of another query: with the same names, or with these of no table."""
         schema = query.resolve(self.catalog).schema
-        return replace(self, query=query, schema=schema)
+        if names is None:
+            return replace(self, query=query, schema=schema)
+        return replace(self, query=query, schema=schema, columns=names, tables={})
 
     def is_weighed(self, tree: AbstractTree) -> bool:
-        """Tell whether it is a column that one unit adds so much to, and no more."""
+        """Whether sums of it need no bounds: one unit moves them by a known amount."""
         weighed = self.query.resolve(self.catalog).weighed
         return is_weighed(Expression(tree), weighed, self.schema)
 
@@ -166,7 +178,7 @@ class RowScope(AbstractScope):
         return self.find(name, clause.some("table"))
 
     def has_table(self, clause: Clause) -> bool:
-        """Tell whether a column says that it is of one of these tables."""
+        """Whether a column is written with one of these tables."""
         return identifier(clause.take("table"))[0].lower() in self.tables
 
     def find(self, name: Clause, of: Clause | None) -> str:
@@ -183,26 +195,19 @@ class RowScope(AbstractScope):
         return _find(name, columns)
 
     def knows(self, name: str) -> bool:
-        """Tell whether an unquoted name stands for a column."""
-        return any(column.lower() == name.lower() for column in self.columns)
+        """Whether an unquoted name stands for a column."""
+        return bool(spellings(name, False, self.columns))
 
-    def instead(self, clause: Clause) -> Value | None:
-        """Return nothing: rows are known by their columns alone."""
-        del clause
+    def instead(self, _clause: Clause) -> Value | None:
         return None
 
-    def counts(self, clause: Clause) -> bool:
-        """Return False: a row counts nothing."""
-        del clause
+    def counts(self, _clause: Clause) -> bool:
         return False
 
 
 def _find(clause: Clause, columns: Visible) -> str:
-    """Return the column of a name, or refuse it."""
     name, quoted = identifier(clause)
-    close = [known for known in columns if known == name]
-    if not close and not quoted:
-        close = [known for known in columns if known.lower() == name.lower()]
+    close = spellings(name, quoted, columns)
     if len(close) > 1:
         raise clause.refusal(
             f"{name} could mean {' or '.join(close)}",
@@ -211,7 +216,7 @@ def _find(clause: Clause, columns: Visible) -> str:
     if not close:
         raise clause.wrap(unknown("column", name, columns))
     column = columns[close[0]]
-    if column is None:
+    if column is None:  # of both sides of a join, and they may differ
         raise clause.refusal(
             f"{name} is a column of both tables",
             f"Say of which, as in a.{name}.",
@@ -222,18 +227,7 @@ def _find(clause: Clause, columns: Visible) -> str:
 _WHOLE: Final = re.compile(r"[0-9]+")
 
 
-def bracket(clause: Clause, scope: AbstractScope) -> Value:
-    """Value in brackets."""
-    return scope.value(clause.take("this"))
-
-
-def column_value(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a column."""
-    return scope.column(clause)
-
-
-def literal_value(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a text or a number, exactly as far as it is written."""
+def _literal(clause: Clause, scope: AbstractScope) -> Value:
     text = str(clause.scalar("this"))
     if clause.scalar("is_string"):
         return scope.value_of(lit(text))
@@ -253,21 +247,13 @@ def literal_value(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(lit(int(text)))
 
 
-def truth_word(clause: Clause, scope: AbstractScope) -> Value:
-    """Return TRUE or FALSE."""
-    return scope.value_of(lit(bool(clause.scalar("this"))))
-
-
 def is_null_word(clause: Clause) -> bool:
-    """Tell whether a part of a text is NULL itself."""
+    """Whether a part of a text is NULL itself."""
     return clause.bare().kind is exp.Null
 
 
 def whole_number(clause: Clause, what: str, *, quoted: bool = False) -> int:
-    """Return a whole number that is written in the text, refusing all else.
-
-    In quotes only where SQL has it so.
-    """
+    """Whole number that is written in the text: in quotes only where SQL has it so."""
     inner, sign = clause.bare(), 1
     if inner.kind is exp.Neg:
         inner, sign = inner.take("this").bare(), -1
@@ -283,10 +269,10 @@ def whole_number(clause: Clause, what: str, *, quoted: bool = False) -> int:
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
-    exp.Paren: bracket,
-    exp.Column: column_value,
-    exp.Literal: literal_value,
-    exp.Boolean: truth_word,
+    exp.Paren: lambda clause, scope: scope.value(clause.take("this")),
+    exp.Column: lambda clause, scope: scope.column(clause),
+    exp.Literal: _literal,
+    exp.Boolean: lambda clause, scope: scope.value_of(lit(bool(clause.scalar("this")))),
 }
 
 
@@ -296,7 +282,7 @@ _ONE_COLUMN = "Write IN (SELECT column FROM a public table WHERE ...)."
 
 
 def in_public_list(clause: Clause, scope: AbstractScope, meet: Meet) -> Value:
-    """Return whether a value is among those that a query of a public table has."""
+    """Whether a value is among those that a query of a public table has."""
     this, select = clause.take("this"), _select(clause.take("query"))
     rows = _public_rows(select, scope)
     listed = select.each("expressions")
@@ -323,7 +309,6 @@ def in_public_list(clause: Clause, scope: AbstractScope, meet: Meet) -> Value:
 
 
 def _select(clause: Clause) -> Clause:
-    """Return a query without the brackets around it."""
     inner = clause.bare()
     while inner.kind is exp.Subquery:
         inner = inner.take("this")
@@ -342,18 +327,16 @@ def _public_rows(select: Clause, scope: AbstractScope) -> RowScope:
         raise select.refusal("IN takes a query of a public table", _ONE_COLUMN)
     name, quoted = identifier(named.take("this"))
     catalog = scope.tables_by_name
-    names = catalog.public_names()
-    close = [known for known in names if known.lower() == name.lower()]
-    if name not in names and (len(close) != 1 or quoted):
+    close = spellings(name, quoted, catalog.public_names())
+    if len(close) != 1:  # a private table's values would be told at no charge
         raise named.refusal(
             f"{name} is no public table, and IN takes values that everybody may know",
             "Join it, or give the session a sd.PublicTable of the values.",
         )
-    spelled = name if name in names else close[0]
-    schema = catalog.public(spelled).schema
-    columns: dict[str, str | None] = {column: column for column in schema}
+    schema = catalog.public(close[0]).schema
+    columns: Visible = {column: column for column in schema}
     owners = {(alias(named) or name).lower(): columns}
-    return RowScope(table(spelled), catalog, schema, columns, owners, scope.rules)
+    return RowScope(table(close[0]), catalog, schema, columns, owners, scope.rules)
 
 
 def _values(rows: RowScope, member: Expression, kept: Value | None) -> set[Any]:

@@ -1,19 +1,15 @@
-"""A whole statement as one request or several.
+"""A whole statement as one request, or as one for each of several groupings.
 
-The requests of several groupings: the same answers, each by its own keys.
+What is done to the rows of all groupings together, or depends on which grouping a row
+is of, is done to one release of all of them.
 
-What is done to the rows of all groupings together, or hangs on which grouping a row is
-of, is done to one release of all of them.
-
-Bounds per group in the style of BigQuery: each person's total or mean is clamped.
-
+Bounds per group in the style of BigQuery clamp people:
 `SUM(x, contribution_bounds_per_group => (0, 9))` is the sum of each person's rows in a
 group, held within the bounds, and then the sum of these. Each person is summed first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
@@ -43,12 +39,20 @@ from sordino.query.sql.aggregates import (
     asks,
     checked_bounds,
     count_of,
+    fresh_name,
     is_per_group,
     named_bounds,
 )
 from sordino.query.sql.answers import ALL, MARK, AnswerScope
 from sordino.query.sql.from_clause import PERSON_QUESTIONS, Tables, selected_rows
-from sordino.query.sql.groups import Item, Selection, grouping_of, item_at, shown_items
+from sordino.query.sql.groups import (
+    Item,
+    Selection,
+    clauses_by_alias,
+    grouping_of,
+    item_at,
+    shown_items,
+)
 from sordino.query.sql.options import Options, input_dialect, split_options
 from sordino.query.sql.reading import (
     BOUNDS,
@@ -64,6 +68,9 @@ from sordino.query.steps import AbstractCatalog
 
 Process: TypeAlias = Callable[[Any], Any]
 """(noisy answers) -> what a statement makes of them"""
+Sets: TypeAlias = tuple[tuple[str, ...], ...]
+"""The keys of each of several groupings."""
+_EVERY_ROW: Final = 2**31
 _TOGETHER: Final[Mapping[str, str]] = {
     "order": "ORDER BY",
     "limit": "LIMIT",
@@ -111,7 +118,7 @@ class Together:
 
     @property
     def refusal(self) -> InvalidSQL:
-        """Return the refusal where the groupings are asked for one by one."""
+        """Refusal where the groupings are asked for one by one."""
         return self.clause.refusal(
             f"{self.what} is of the rows of all groupings together, which only a "
             "release has",
@@ -120,47 +127,79 @@ class Together:
 
 
 @final
+@dataclass(frozen=True)
+class Order:
+    """A column by which rows are put into an order."""
+
+    name: str
+    descending: bool
+    nulls_first: bool
+
+
+@final
 @dataclass(frozen=True, eq=False)
-class Several:
-    """What a statement says of the noisy rows of its groupings."""
+class Processing:
+    """What a statement says of the noisy rows of its groups."""
 
     select: Clause
     answers: AnswerScope
     shown: Selection
     kept: Expression | None
+    orders: list[Order]
 
-    def find_together(
-        self, sets: tuple[tuple[str, ...], ...], process: Process
-    ) -> Together | None:
+    def find_together(self, sets: Sets) -> Together | None:
         """Steps on all groupings together; None if each takes them by itself."""
         for name, word in _TOGETHER.items():
             if self.select.has(name):
-                clause = self.select.part(self.select.node.args[name])
-                return Together(word, clause, process)
+                return Together(word, self.select.place(name), self.process)
         grouping = self.select.node.find(exp.Grouping)
         if grouping is not None:
             clause = Clause(self.select.reading, grouping)
-            return Together("GROUPING", clause, process)
+            return Together("GROUPING", clause, self.process)
         if self.kept is not None and (() in sets or self._lacks(self.kept, sets)):
-            clause = self.select.part(self.select.node.args["having"])
-            return Together("HAVING", clause, process)
+            return Together("HAVING", self.select.place("having"), self.process)
         if any(self._lacks(answer, sets) for answer in self.shown.made.values()):
             word = "what is computed of a column that a grouping leaves out"
-            return Together(word, self.select, process)
+            return Together(word, self.select, self.process)
         return None
 
-    def _lacks(self, expression: Expression, sets: tuple[tuple[str, ...], ...]) -> bool:
-        """Tell whether an expression reads a key that a set does not have."""
+    def _lacks(self, expression: Expression, sets: Sets) -> bool:
         keys = {key.name for key in self.answers.keys}
         return any(expression.names() & (keys - set(names)) for names in sets)
 
-    def process(self, request: Request, names: tuple[str, ...]) -> Request:
-        """Return the request of one grouping, with what is done to its rows."""
-        absent = {key.name for key in self.answers.keys} - set(names)
+    def process(self, request: Any) -> Any:
+        """Request, or release, with all that is done to its noisy rows."""
+        if self.kept is not None:
+            self._refuse_ungrouped("having")
+            request = request.filter(self.kept)
+        if self.shown.made:
+            request = request.with_columns(**self.shown.made)
+        if self.orders:
+            self._refuse_ungrouped("order")
+            request = request.sort(
+                *dict.fromkeys(order.name for order in self.orders),
+                descending=tuple(o.name for o in self.orders if o.descending),
+                nulls_first=tuple(o.name for o in self.orders if o.nulls_first),
+            )
+        limit, offset = self.select.some("limit"), self.select.some("offset")
+        if limit is not None or offset is not None:
+            self._refuse_ungrouped("offset" if limit is None else "limit")
+            most, first = (_size(clause) for clause in (limit, offset))
+            request = request.limit(_EVERY_ROW if most is None else most, first or 0)
+        return self._show(request, frozenset())
+
+    def process_one(self, request: Request, names: tuple[str, ...]) -> Request:
+        """Request of one of several groupings, with what is done to its rows."""
         if self.kept is not None:
             request = request.filter(self.kept)
         if self.shown.made:
             request = request.with_columns(**self.shown.made)
+        shown: Request = self._show(
+            request, frozenset(key.name for key in self.answers.keys) - set(names)
+        )
+        return shown
+
+    def _show(self, request: Any, absent: frozenset[str]) -> Any:
         there = [*self.answers.asked, *self.shown.made]
         wanted = [name for name in self.shown.names if name in there]
         if wanted != there:
@@ -172,31 +211,36 @@ class Several:
         }
         return request.rename(renamed) if renamed else request
 
+    def _refuse_ungrouped(self, name: str) -> None:
+        if not self.answers.keys:
+            raise self.select.place(name).refusal(
+                "without GROUP BY there is one row, and nothing to choose or to order",
+                "Leave it out, or add GROUP BY.",
+            )
 
-def requests_of_sets(
-    several: Several,
+
+def _requests_of_sets(
+    processing: Processing,
     query: Query,
     questions: Mapping[str, Any],
-    sets: tuple[tuple[str, ...], ...],
+    sets: Sets,
     keys: KeySet | None,
 ) -> dict[str, Request]:
-    """Return a request for each set of keys, by the names of these."""
     if not questions:
-        raise several.select.refusal(
+        raise processing.select.refusal(
             "several groupings without an aggregate ask for nothing",
             "Add one: COUNT(*).",
         )
-    refuse_other_keys(keys, tuple(key.name for key in several.answers.keys))
+    _refuse_other_keys(keys, tuple(key.name for key in processing.answers.keys))
     if len(set(sets)) < len(sets):
-        raise several.select.part(several.select.node.args["group"]).refusal(
+        raise processing.select.place("group").refusal(
             "two of these groupings are the same", "Name each set of columns once."
         )
-    ways = {", ".join(names) or ALL: grouped_by(query, names, keys) for names in sets}
+    ways = {", ".join(names) or ALL: _groups_of(query, names, keys) for names in sets}
     return GroupingSets(ways).agg(**questions)
 
 
-def grouped_by(query: Query, names: tuple[str, ...], keys: KeySet | None) -> Grouped:
-    """Return the groups of some columns, of which public values may be given."""
+def _groups_of(query: Query, names: tuple[str, ...], keys: KeySet | None) -> Grouped:
     given = [name for name in names if keys is not None and name in keys.columns]
     if keys is None or not given:
         return query.group_by(*names) if names else Grouped(query, (), None)
@@ -204,8 +248,7 @@ def grouped_by(query: Query, names: tuple[str, ...], keys: KeySet | None) -> Gro
     return query.group_by(known, *(name for name in names if name not in given))
 
 
-def refuse_other_keys(keys: KeySet | None, names: tuple[str, ...]) -> None:
-    """Refuse public values of columns that are not grouped by."""
+def _refuse_other_keys(keys: KeySet | None, names: tuple[str, ...]) -> None:
     if keys is None:
         return
     for name in keys.columns:
@@ -218,8 +261,8 @@ def refuse_other_keys(keys: KeySet | None, names: tuple[str, ...]) -> None:
             )
 
 
-def clamps_people(select: Clause) -> bool:
-    """Tell whether a SELECT clamps the results of people: all but one COUNT(*)."""
+def _clamps_people(select: Clause) -> bool:
+    # one COUNT(*) alone is bounded by a limit on each person's rows instead
     aggregates = [node for node in select.node.walk() if asks(node)]
     bounded = [node for node in aggregates if is_per_group(node)]
     counted = len(aggregates) == 1 and isinstance(aggregates[0], exp.Count)
@@ -250,7 +293,6 @@ def _clamped(
 
 
 def _bounded(clause: Clause) -> Clause:
-    """Return an aggregate that has bounds, refusing one that has none."""
     if not clause.has(BOUNDS):
         raise clause.refusal(
             f"{clause.node.key.upper()} has no {PER_GROUP}, and others have",
@@ -260,15 +302,11 @@ def _bounded(clause: Clause) -> Clause:
 
 
 def _column_of(asking: Asking, inner: Aggregate) -> str:
-    """Return the column that holds the result of each person, a new one if need be."""
     taken = {*asking.rows.schema, *asking.made, *asking.persons}
     for name, known in asking.persons.items():
         if known.words == inner.asked.words:
             return name
-    names = (
-        inner.name if n == 1 else f"{inner.name}_{n}" for n in range(1, len(taken) + 2)
-    )
-    column = next(name for name in names if name not in taken)
+    column = fresh_name(inner.name, taken)
     asking.persons[column] = inner.asked
     return column
 
@@ -277,7 +315,6 @@ _COUNTED: Final = _clamped("sum", sum_of)
 
 
 def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Return the number of people, or the clamped numbers of their rows."""
     this: Any = clause.node.this
     if isinstance(this, exp.Distinct) and not clause.has(BOUNDS):
         people = count_of(asking, clause, kept)
@@ -286,9 +323,7 @@ def _count(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate
     return _COUNTED(asking, clause, kept)
 
 
-def _refuse(asking: Asking, clause: Clause, kept: Expression | None) -> Aggregate:
-    """Refuse an aggregate that is not of the results of people."""
-    del asking, kept
+def _refuse(_asking: Asking, clause: Clause, _kept: Expression | None) -> Aggregate:
     raise clause.refusal(
         f"{clause.node.key.upper()} stands beside {PER_GROUP} of another aggregate",
         "Ask it in a statement of its own.",
@@ -354,63 +389,51 @@ def request_of(
     """Request of a SELECT."""
     select = reading.whole
     rows = selected_rows(select, tables)
-    options.refuse_other_ids(rows.query.resolve(rows.catalog).ids)
+    options.refuse_other_ids(rows.ids)
     items = [Item.of(clause) for clause in select.each("expressions")]
     grouping = grouping_of(select, items, rows)
     asking = Asking(
         rows,
         tables.bounds,
         tables.used,
-        questions=CLAMPED_QUESTIONS if clamps_people(select) else QUESTIONS,
+        questions=CLAMPED_QUESTIONS if _clamps_people(select) else QUESTIONS,
     )
     given = given.needed_for(key.name for key in grouping.keys)
-    answers = AnswerScope(rows, grouping.keys, asking, sets=grouping.sets)
-    answers.selected.update({
-        item.alias: item.clause for item in items if item.alias is not None
-    })
+    answers = AnswerScope(
+        rows,
+        grouping.keys,
+        asking,
+        selected=clauses_by_alias(items),
+        sets=grouping.sets,
+    )
     shown = shown_items(items, answers)
     having = select.some("having")
     kept = having and condition(having.look().take("this"), answers)
     bounded = replace(given, limits=_limits(given, options, answers))
     orders = _orders(select, items, answers, shown)
-    process = partial(
-        _process, select, answers=answers, shown=shown, kept=kept, orders=orders
-    )
+    processing = Processing(select, answers, shown, kept, orders)
     asked = _rows_and_questions(select, answers, bounded)
     if grouping.sets is None:
-        return SqlQuestion(process(_one_grouping(*asked, answers, given)))
+        return SqlQuestion(processing.process(_one_grouping(*asked, answers, given)))
     options.refuse_sets()
-    several = Several(select, answers, shown, kept)
-    return _each_grouping(several, asked, grouping.sets, given.keys, process)
+    return _each_grouping(processing, asked, grouping.sets, given.keys)
 
 
 def _each_grouping(
-    several: Several,
+    processing: Processing,
     asked: tuple[Query, dict[str, Any]],
-    sets: tuple[tuple[str, ...], ...],
+    sets: Sets,
     keys: KeySet | None,
-    process: Process,
 ) -> SqlQuestion:
-    """Return a request for each grouping, each with what is done to its rows."""
-    requests = requests_of_sets(several, *asked, sets, keys)
-    together = several.find_together(sets, process)
+    requests = _requests_of_sets(processing, *asked, sets, keys)
+    together = processing.find_together(sets)
     if together is not None:
-        together.rehearse(several.answers)
+        together.rehearse(processing.answers)
         return SqlQuestion(requests, together)
     return SqlQuestion({
-        name: several.process(request, names)
+        name: processing.process_one(request, names)
         for names, (name, request) in zip(sets, requests.items(), strict=True)
     })
-
-
-@final
-@dataclass(frozen=True)
-class Order:
-    """A column by which rows are put into an order."""
-
-    name: str
-    descending: bool
-    nulls_first: bool
 
 
 def _orders(
@@ -420,7 +443,7 @@ def _orders(
     if clause is None:
         return []
     clause.look()
-    before = set(answers.asked)
+    before = set(answers.asked)  # an order may not add a measurement, and its price
     answers = replace(answers, aliases_first=True)
     orders = [
         _order(ordered, items, answers, shown) for ordered in clause.each("expressions")
@@ -460,7 +483,7 @@ def _order(
 
 
 def _plain(value: Value) -> Any:
-    """Return a column without the cast that gives it its type in SQL."""
+    # without the cast that gives an answer its type in SQL
     names = value.expression.names()
     if len(names) == 1:
         (name,) = names
@@ -472,7 +495,6 @@ def _plain(value: Value) -> Any:
 def _limits(
     given: Given, options: Options, answers: AnswerScope
 ) -> tuple[AbstractConstraint, ...]:
-    """Return what bounds each id: what is given, and what the text says."""
     limits: list[AbstractConstraint] = list(given.limits)
     names = tuple(key.name for key in answers.keys)
     if options.groups is not None:
@@ -499,32 +521,21 @@ def _limits(
 def _rows_and_questions(
     select: Clause, answers: AnswerScope, given: Given
 ) -> tuple[Query, dict[str, Any]]:
-    """Return the rows that are asked about, and what is asked of each group."""
-    rows = answers.rows
-    keys = answers.keys
-    if not keys and not answers.asked:
+    if not answers.keys and not answers.asked:
         raise select.refusal(
             "SELECT without an aggregate would show rows of people",
             "Ask aggregates of them: COUNT(*), AVG(...).",
         )
     _refuse_unused(given, answers)
-    computed = {
-        key.name: key.value.expression
-        for key in keys
-        if str(key.value.expression) != str(col(key.name))
-    }
-    query: Query = rows.query
-    if computed or answers.asking.made:
-        query = query.with_columns(**computed, **answers.asking.made)
+    query = answers.computed_rows()
     if answers.asking.persons:
         query = _each_person_first(query, answers)
-    if given.limits:
+    if given.limits:  # last: what is asked has to be of the rows that are bounded
         query = query.enforce(*given.limits)
     return query, {name: aggregate.asked for name, aggregate in answers.asked.items()}
 
 
 def _each_person_first(query: Query, answers: AnswerScope) -> Query:
-    """Return a row for each person and group, with what is clamped of them."""
     if answers.sets is not None:
         raise InvalidParameter(
             "contribution_bounds_per_group",
@@ -542,13 +553,12 @@ def _one_grouping(
     if not answers.keys:
         return query.agg(**questions)
     names = tuple(key.name for key in answers.keys)
-    refuse_other_keys(given.keys, names)
-    grouped = grouped_by(query, names, given.keys)
+    _refuse_other_keys(given.keys, names)
+    grouped = _groups_of(query, names, given.keys)
     return grouped.agg(**questions) if questions else grouped.keys()
 
 
 def _refuse_unused(given: Given, answers: AnswerScope) -> None:
-    """Refuse what was given and nothing needs: it would be left out in silence."""
     for name in () if given.as_needed else given.bounds:
         if name not in answers.asking.used:
             refused = unknown(
@@ -569,62 +579,10 @@ def _refuse_unused(given: Given, answers: AnswerScope) -> None:
         )
 
 
-def _process(
-    select: Clause,
-    request: Any,
-    *,
-    answers: AnswerScope,
-    shown: Selection,
-    kept: Expression | None,
-    orders: list[Order],
-) -> Any:
-    """Return a request, or a release, with what is done to its noisy rows."""
-    if kept is not None:
-        _refuse_ungrouped(select, "having", answers)
-        request = request.filter(kept)
-    if shown.made:
-        request = request.with_columns(**shown.made)
-    if orders:
-        _refuse_ungrouped(select, "order", answers)
-        request = request.sort(
-            *dict.fromkeys(order.name for order in orders),
-            descending=tuple(order.name for order in orders if order.descending),
-            nulls_first=tuple(order.name for order in orders if order.nulls_first),
-        )
-    request = _cut(select, request, answers)
-    there = [*answers.asked, *shown.made]
-    wanted = [name for name in shown.names if name in there]
-    if wanted != there:
-        request = request.select(*wanted)
-    renamed = {name: called for name, called in shown.names.items() if name != called}
-    return request.rename(renamed) if renamed else request
-
-
-def _cut(select: Clause, request: Any, answers: AnswerScope) -> Any:
-    limit, offset = select.some("limit"), select.some("offset")
-    if limit is None and offset is None:
-        return request
-    _refuse_ungrouped(select, "limit" if limit is not None else "offset", answers)
-    most, first = (_size(clause) for clause in (limit, offset))
-    return request.limit(_ALL if most is None else most, first or 0)
-
-
 def _size(clause: Clause | None) -> int | None:
     if clause is None:
         return None
     return whole_number(clause.look().take("expression"), "a number of rows")
-
-
-_ALL: Final = 2**31
-
-
-def _refuse_ungrouped(select: Clause, name: str, answers: AnswerScope) -> None:
-    if not answers.keys:
-        clause = select.part(select.node.args[name])
-        raise clause.refusal(
-            "without GROUP BY there is one row, and nothing to choose or to order",
-            "Leave it out, or add GROUP BY.",
-        )
 
 
 @final
@@ -650,5 +608,5 @@ def ask_sql(
     options, words = split_options(statement, split_words(statement, spoken))
     reading = read_statement(statement, words, spoken)
     question = request_of(reading, Tables(*known, beside.bounds), beside, options)
-    reading.refuse_rest()
+    reading.refuse_rest()  # last: only now all rules have looked
     return AskedSql(question.request, options.budget, question.together)

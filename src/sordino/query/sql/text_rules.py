@@ -66,7 +66,6 @@ def _of_texts(
 
 
 def _as_text(clause: Clause, scope: AbstractScope) -> Expression:
-    """Return a value as the text that every dialect writes of it."""
     value = scope.value(clause)
     if value.type not in _WRITTEN:
         raise clause.refusal(
@@ -110,7 +109,6 @@ def _concat(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _slice(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a part of a text from a place that is counted from 1."""
     text = text_value(clause.take("this"), scope)
     start = whole_number(clause.take("start"), "the first place")
     if start < 1:
@@ -152,7 +150,6 @@ def _end(
 
 
 def _trim(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a text without some letters around it."""
     text = text_value(clause.take("this"), scope)
     position = clause.scalar("position")
     if position not in (None, "", "BOTH"):
@@ -196,7 +193,6 @@ def _like_escape(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _match(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
-    """Return whether a text is as a pattern says, or is not."""
     negated = bool(clause.scalar("negate"))
     text = text_value(clause.take("this"), scope)
     held = clause.take("expression")

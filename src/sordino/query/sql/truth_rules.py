@@ -67,12 +67,10 @@ def _target(clause: Clause, *, fails: bool) -> str:
 
 
 def _cast(clause: Clause, scope: AbstractScope) -> Value:
-    """Return CAST(x AS type)."""
     return _conversion(clause, scope, _target(clause, fails=True))
 
 
 def _try_cast(clause: Clause, scope: AbstractScope) -> Value:
-    """Return TRY_CAST(x AS type)."""
     for name in ("safe", "requires_string"):
         clause.scalar(name)
     return _conversion(clause, scope, _target(clause, fails=False))
@@ -141,7 +139,6 @@ def check_order(
 
 
 def _clamp(clause: Clause, scope: AbstractScope) -> Value:
-    """Return CLAMP(x, low, high): missing stays missing."""
     parts = clause.each("expressions")
     if len(parts) != 3:
         raise clause.refusal(
@@ -214,7 +211,6 @@ def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
 
 
 def _real(value: Value) -> Expression:
-    """Return a number as f64, a literal as a literal."""
     if isinstance(value.constant, int):
         return lit(float(value.constant))
     return value.expression if value.type == "f64" else value.expression.cast("f64")
@@ -368,7 +364,6 @@ def _first(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _nullif(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a value, missing where it equals another."""
     this, nulled = clause.take("this"), clause.take("expression")
     value = scope.value(this)
     if is_null_word(nulled):
@@ -418,7 +413,6 @@ def _choice(
 
 
 def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression:
-    """Return the condition of a case, or whether it is what is asked of."""
     branch.look()
     this = branch.take("this")
     if of is None:
