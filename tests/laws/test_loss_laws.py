@@ -73,7 +73,7 @@ def test_delta_and_beta_are_dual(loss: Loss) -> None:
     assert (tpr >= best * (1 - 6e-3) - 1e-6).all()
 
 
-@sampled(2)
+@sampled(2, 8)
 @every_loss
 def test_epsilon_answers_delta(loss: Loss) -> None:
     """The epsilon returned for a delta has that delta or less, and hardly less."""

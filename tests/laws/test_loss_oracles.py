@@ -38,7 +38,7 @@ def excesses(name: str, case: int, share: float = 1.0) -> list[float]:
     return found
 
 
-@sampled(23)
+@sampled(23, 40)
 @for_each("case", range(CASES))
 @for_each("name", FAMILIES)
 def test_delta_is_above_the_truth_and_close(name: str, case: int) -> None:
@@ -54,7 +54,7 @@ def test_a_thousandth_less_is_caught(name: str) -> None:
     assert any(min(excesses(name, case, 0.999)) < 0 for case in range(CASES))
 
 
-@sampled(13)
+@sampled(13, 30)
 @for_each("case", range(CASES))
 @for_each("name", FAMILIES)
 def test_epsilon_meets_its_delta(name: str, case: int) -> None:

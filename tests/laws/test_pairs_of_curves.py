@@ -200,7 +200,7 @@ def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
     assert held(form.loss, form.ways, form.most, looseness(names))
 
 
-@sampled(8)
+@sampled(8, 24)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None:
     """The planted mutant: curves too low by what is allowed and a thousandth more."""

@@ -11,7 +11,7 @@ import pytest
 
 import sordino as sd
 from sordino.aggregations.running import STEPS, Factorisation, each_alone, square_root
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 
 SIZES: Final = (2, 3, 5, 8)
 
@@ -110,6 +110,7 @@ def test_52_weeks_to_date_err_far_less() -> None:
 
 
 @pytest.mark.slow
+@sampled(1, 1)
 @for_each("budget", [sd.GaussianDP(1), sd.PureDP(1)], ids=repr)
 def test_intervals_hold(budget: Any) -> None:
     """Of 400 releases of 12 periods; a false alarm below one in a million runs.

@@ -9,10 +9,12 @@ import pytest
 from tests.delivery import places
 from tests.delivery.__main__ import tried
 from tests.delivery.building import built
+from tests.effort import by_night
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
+@by_night
 @pytest.mark.slow
 def test_the_wheel_works_without_the_source(tmp_path: Path) -> None:
     """Built from the archive, with what it declares and no more, it does all it says.

@@ -113,7 +113,7 @@ def test_parts_add_up() -> None:
 HELD: Final = [form for form in FORMS if set(form.types) <= set(SQLITE.types)]
 
 
-@sampled(21)
+@sampled(21, 120)
 @for_each("form", HELD, ids=str)
 def test_operations_agree_or_are_refused(form: Form) -> None:
     """At the edges of each type: what Python means, or a refusal that says why."""

@@ -114,7 +114,7 @@ def test_every_operation_has_an_entry_and_a_form() -> None:
     assert covered == {one.name for one in OPERATIONS}
 
 
-@sampled(35)
+@sampled(35, 160)
 @for_each("form", FORMS, ids=str)
 def test_extreme_values_agree(form: Form) -> None:
     """At the edges of each type DuckDB gives what Python gives, to the bit."""

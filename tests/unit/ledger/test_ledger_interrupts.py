@@ -158,7 +158,9 @@ def test_the_interrupter_interrupts(tmp_path: Path) -> None:
 
 # an alarm may strike in what other tools call back from the collector of garbage
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("tries", [150, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "tries", [150, pytest.param(often(900, 3000), marks=pytest.mark.slow)]
+)
 def test_alarms_at_random(tmp_path: Path, tries: int) -> None:
     """Signals that come from outside, at instants that nobody chose."""
     path = tmp_path / "a"

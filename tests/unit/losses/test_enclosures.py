@@ -155,7 +155,7 @@ def asked(answer: Callable[[Any], Any], values: list[float]) -> list[float]:
     return [*single, *few, *many]
 
 
-@sampled(5)
+@sampled(5, 6)
 @every_form
 def test_delta_is_never_below_the_truth(form: Form) -> None:
     """At any epsilon, also where delta is less than the least double."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.noise.exponential import BoundedRangeLoss, Exponential
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.statistics import choices_follow
 
 F = Fraction
@@ -134,6 +134,7 @@ def test_groups_are_chosen_apart() -> None:
 
 
 @pytest.mark.slow
+@sampled(1, 1)
 @for_each("span", [1, 3])
 def test_choices_follow_the_law(span: int) -> None:
     """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected."""

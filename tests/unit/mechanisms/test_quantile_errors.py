@@ -16,6 +16,7 @@ from sordino.noise.bin_counts import (
 from sordino.noise.quantiles import PARTS, Quantiles
 from sordino.noise.sampling.bits import Bits
 from tests.batches import for_each, sampled
+from tests.effort import by_night
 
 F = Fraction
 Numbers = NDArray[np.int64]
@@ -82,6 +83,7 @@ def test_round_numbers_are_found_on_a_fine_grid() -> None:
     assert off(rows, PERCENTILES, EvenWeights(size)) > 20
 
 
+@by_night
 @pytest.mark.slow
 def test_a_million_times_too_wide() -> None:
     """The median of values within a millionth of the grid is off by about one rank.
@@ -99,6 +101,7 @@ def test_a_million_times_too_wide() -> None:
 
 @pytest.mark.slow
 @sampled(1, 2)
+@sampled(1, 1)
 @for_each("size", [1 << 16, 1 << 20])
 @for_each(("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)])
 def test_mean_rank_error(size: int, asked: list[F], limit: float) -> None:

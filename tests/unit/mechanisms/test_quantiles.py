@@ -129,7 +129,7 @@ def worst_of(
     return worst, widest, steepest
 
 
-@sampled(2)
+@sampled(2, 3)
 @for_each("parts", [1, 3])
 @for_each(
     ("q", "size", "most"),
@@ -189,6 +189,7 @@ def test_a_weak_choice_is_caught(
     assert max(worst, widest) > 1.1 * EPSILON
 
 
+@sampled(1, 1)
 @for_each(("parts", "most"), [(1, 4), (2, 3)])
 @pytest.mark.slow
 def test_three_quantiles_cost_epsilon(

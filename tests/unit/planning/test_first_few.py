@@ -8,6 +8,7 @@ import sordino as sd
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 from sordino.losses.loss import Budget
 from tests.batches import for_each, sampled
+from tests.effort import by_night
 
 PAGES: Final = {
     "person": [person for person in range(400) for _ in range(5)],
@@ -34,7 +35,7 @@ def opened(protects: Any = None, **more: Any) -> sd.Session:
     return sd.Session({"views": sd.PrivateTable(PAGES, protects=unit)}, limit, **more)
 
 
-@sampled(1)
+@sampled(1, 2)
 @for_each("engine", ["duckdb", "memory"])
 @for_each("groups", [UNKNOWN, KNOWN], ids=["unknown", "known"])
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
@@ -50,6 +51,7 @@ def test_the_first_are_told_in_order(groups: Any, engine: Any) -> None:
     assert any("comes first" in note for note in release.notes)
 
 
+@by_night
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_keys_alone_are_ranks() -> None:
@@ -82,7 +84,7 @@ VALUES: Final[list[dict[str, Any]]] = [
 ]
 
 
-@sampled(2)
+@sampled(2, 8)
 @for_each("budget", BUDGETS, ids=repr)
 @for_each("values", VALUES, ids=lambda values: ",".join(values))
 def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from sordino.ledger.record_kinds import Claim
 from sordino.office.html.page import read_language
 from sordino.office.report.document import NEWEST, ledger_report, report_document
 from sordino.office.report.story import ShownRelease, Story
+from tests.effort import by_night
 from tests.reports import EVIL, KNOWN, LIMIT, TENTH, open_session, read_page, rows
 
 VISITS = sd.table("visits").enforce(sd.MaxRowsPerID(3))
@@ -109,6 +110,7 @@ def test_the_newest_releases_are_shown_and_the_rest_is_a_line() -> None:
     assert read_page(many).elements.count("script") == 0
 
 
+@by_night
 @pytest.mark.slow
 def test_ten_thousand_releases_are_a_small_page() -> None:
     """The bar melts small releases into one piece, and no list grows with them."""

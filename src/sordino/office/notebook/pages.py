@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from sordino.ledger.blocks import (
 from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.limits import Limit
-from sordino.losses.guarantees import OUT_OF, Explained, explain, finds
+from sordino.losses.guarantees import OUT_OF, AbstractAnswers, explain, finds
 from sordino.losses.loss import Loss, headline
 from sordino.numbers import INFINITE
 from sordino.numbers.formatting import format_percent
@@ -109,14 +109,7 @@ _RATES: Final = np.concatenate([
 _AXES: Final = ("false alarms", "people found")
 
 
-class Pictured(Explained, Protocol):
-    """What the page asks of a loss: its sentences and its curve."""
-
-    def tpr_at(self, alpha: Any) -> Any:
-        """Return true positive rates at false positive rates."""
-
-
-def loss_page(name: str, loss: Pictured) -> str:
+def loss_page(name: str, loss: AbstractAnswers) -> str:
     """Return the name of a loss, what it means to an attacker, and its curve."""
     label = "how often the best attack finds a person, by the false alarms allowed"
     points = zip(_RATES.tolist(), loss.tpr_at(_RATES).tolist(), strict=True)
