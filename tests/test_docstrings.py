@@ -5,10 +5,26 @@ one needs none: readers and editors find that of its base. Private functions nee
 """
 
 import ast
+import io
+import tokenize
 from collections.abc import Iterator
 from functools import cache
+from typing import Final
 
 from tests.test_names import SOURCE, syntax
+
+RIDDLES: Final = (
+    "Return what ",
+    "Return whether it ",
+    "Tell whether it ",
+    "Return nothing",
+    "Return False.",
+    "Return True.",
+)
+"""How a docstring begins that tells nothing."""
+
+MARKS: Final = ("noqa", "type: ignore", "pragma", "fmt:")
+"""How comments begin that are for tools."""
 
 
 @cache
@@ -73,3 +89,36 @@ def test_a_method_that_nothing_documents_is_seen() -> None:
     (node,) = ast.parse(code).body
     assert isinstance(node, ast.ClassDef)
     assert silent_methods(node) == ["explain_new"]
+
+
+def test_no_docstring_is_a_riddle() -> None:
+    """A docstring has a subject with content."""
+    riddles = [
+        f"{path.relative_to(SOURCE)}:{getattr(node, 'name', '')}: {text}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for node in ast.walk(syntax(path))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and (text := ast.get_docstring(node) or "").startswith(RIDDLES)
+    ]
+    assert riddles == []
+
+
+def reasons(text: str) -> int:
+    """Return how many comments of a file are for readers, and not for tools."""
+    return sum(
+        token.type == tokenize.COMMENT
+        and not token.string.lstrip("# ").startswith(MARKS)
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    )
+
+
+def test_reasons_stand_where_the_danger_is() -> None:
+    """One line in a hundred gives a reason."""
+    texts = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")]
+    lines = sum(text.count("\n") for text in texts)
+    assert sum(map(reasons, texts)) >= lines / 100
+
+
+def test_marks_for_tools_are_no_reasons() -> None:
+    """What a linter is told, no reader learns from."""
+    assert reasons("x = 1  # noqa: E501\n# never below 1: it divides\n") == 1
