@@ -124,7 +124,7 @@ class Labelled(Protocol):
 
     @property
     def loss(self) -> Loss:
-        """Loss and price of the file."""
+        """Privacy loss of the release."""
 
     @property
     def price(self) -> str:
