@@ -29,7 +29,7 @@ VAGUE: Final = frozenset({
 REMAINING: Final = {
     "aggregations": "given kept",
     "expressions": "given said",
-    "query/sql": "asked given held kept one",
+    "query/sql": "asked given held kept",
 }
 """Words by room that still stand for things with a name; it only shrinks.
 

@@ -145,8 +145,7 @@ PRIVATE: Final = {
     ),
     "office": "_quoted",
     "query": (
-        "_between _bounded _capped _clamped _down _fixed _grouping _in "
-        "_kept _left _like _listed _meaning _up"
+        "_between _bounded _capped _clamped _fixed _grouping _in _kept _listed _meaning"
     ),
     "session": "_lost _shown _tried",
 }

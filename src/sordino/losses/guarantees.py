@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, final, overload
+from typing import TYPE_CHECKING, Any, final, overload
 
 from flint import arb
 
@@ -181,24 +181,7 @@ OUT_OF = (100, 1000)
 """In how many an attacker is allowed one false alarm."""
 
 
-class Explained(Protocol):
-    """What the sentences ask of a loss."""
-
-    @property
-    def guarantees(self) -> Guarantees:
-        """Return the exact parameters."""
-
-    def tpr_at(self, alpha: float) -> float:
-        """Return the true positive rate at a false positive rate."""
-
-    def epsilon_at(self, delta: float) -> float:
-        """Return the epsilon at a delta."""
-
-    def advantage(self) -> float:
-        """Return the greatest true minus false positive rate."""
-
-
-def explain(loss: Explained) -> str:
+def explain(loss: "AbstractAnswers") -> str:
     """Return sentences on false alarms, on guessing, on belief, and the headline."""
     sentences = [finds(loss.tpr_at, out_of) for out_of in OUT_OF]
     sentences += [_guesses(loss), _believes(loss), _headline(loss)]
@@ -214,7 +197,7 @@ def finds(tpr_at: Callable[[float], Any], out_of: int) -> str:
     )
 
 
-def _guesses(loss: Explained) -> str:
+def _guesses(loss: "AbstractAnswers") -> str:
     right = _digits_above(50 * (1 + loss.advantage()))
     return (
         "Asked whether a person is in the data, when both answers are equally likely "
@@ -223,7 +206,7 @@ def _guesses(loss: Explained) -> str:
     )
 
 
-def _believes(loss: Explained) -> str:
+def _believes(loss: "AbstractAnswers") -> str:
     ratio = up(loss.guarantees.epsilon)
     # with a delta a belief may become certainty
     if loss.guarantees.delta > 0 or ratio > 3:
@@ -235,7 +218,7 @@ def _believes(loss: Explained) -> str:
     )
 
 
-def _headline(loss: Explained) -> str:
+def _headline(loss: "AbstractAnswers") -> str:
     guarantees = loss.guarantees
     reserve = (
         f", with a reserve delta of {_digits_above(up(guarantees.delta))}"

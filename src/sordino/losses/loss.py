@@ -381,7 +381,7 @@ def compose(losses: Iterable[Loss]) -> Loss:
 def subsample(loss: Loss, q: Any) -> Loss:
     """Return the loss on a Poisson sample of rate q."""
     rate = probability(q=q)
-    if rate == 0:
+    if rate == 0:  # nobody is in the sample
         return PureDP(0)
     # a sample of nearly all costs no more than all: delta is convex in the pair of laws
     return loss if up(rate) == 1 else SubsampledLoss(loss, rate)

@@ -244,7 +244,7 @@ class RoundsLoss(Loss):
 
 def _shift(breach: Fraction) -> float:
     """Return -ln Q; where a key is surely seen it does not matter."""
-    return 0.0 if breach >= 1 else -math.log1p(-float(breach))
+    return 0.0 if breach >= 1 else -math.log1p(-float(breach))  # ln 0 is no number
 
 
 Headline: TypeAlias = ApproxDP | ApproxZCDP

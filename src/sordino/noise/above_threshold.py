@@ -89,7 +89,7 @@ class AboveThreshold(AbstractMechanism):
     @cached_property
     def rows_left(self) -> int:
         """Return how many rows may lie beyond the bound: the scales, rounded down."""
-        return int(floor_to(self.scales * self.scale, Fraction(1)))
+        return int(floor_to(self.scales * self.scale, Fraction(1)))  # rows are whole
 
     def chance_to_pass(self, bins: int) -> float:
         """Chance to pass `bins` bins that have no row beyond them.
@@ -153,7 +153,7 @@ class AboveThreshold(AbstractMechanism):
         # one level for a whole walk: steps are free because it stays
         level = [sampler.add_to_one(self.rows_left, bits) for _ in range(bins.groups)]
         beyond = _rows_beyond(bins)
-        if max(map(abs, level)) >= _FAR:
+        if max(map(abs, level)) >= _FAR:  # int64 ends at 2**63
             rows = zip(beyond.tolist(), level, strict=True)
             return np.array([self._walked_far(*row, bits) for row in rows], np.int64)
         beyond -= np.array(level, np.int64)[:, None]

@@ -189,11 +189,7 @@ class AbstractWeights(ABC):
 @final
 @dataclass(frozen=True)
 class EvenWeights(AbstractWeights):
-    """All bins weigh the same.
-
-    >>> EvenWeights(9).total
-    9
-    """
+    """All bins weigh the same."""
 
     size: int
     least: int = 1

@@ -404,6 +404,7 @@ def _counts(multiplicities: Any, sizes: Whole) -> Whole:
             "counts) with lists of one length."
         )
     counts = np.concatenate(listed)
+    # an empty run has no place to choose
     if counts.dtype.kind != "i" or counts.min() < 1:
         raise InvalidData(
             "a multiplicity must be an integer of at least 1. Leave out scores that "

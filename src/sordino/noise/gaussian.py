@@ -37,9 +37,14 @@ from sordino.noise.additive import (
     scale_guess,
     variance_of,
 )
-from sordino.noise.law import PRECISION, AbstractLatticeLaw, AbstractLaw
+from sordino.noise.law import (
+    PRECISION,
+    AbstractContinuousLaw,
+    AbstractLatticeLaw,
+    AbstractLaw,
+)
 from sordino.noise.numbers import Metric, integer_domain
-from sordino.noise.sampling.blocks import AbstractFamily, AbstractShape
+from sordino.noise.sampling.blocks import AbstractShape
 from sordino.noise.sampling.floats import AbstractSampler, FloatFormat, float_sampler
 from sordino.noise.sampling.integers import Tail, integer_sampler
 from sordino.noise.sensitivity import Sensitivity, _whole
@@ -51,7 +56,6 @@ from sordino.numbers import (
     Number,
     arguments,
     ball,
-    fraction,
     positive,
     product,
     sqrt,
@@ -189,7 +193,7 @@ _CRAMER = Fraction("1.0865")
 
 @final
 @dataclass(frozen=True)
-class ContinuousGaussianLaw(AbstractLaw):
+class ContinuousGaussianLaw(AbstractContinuousLaw):
     """Density exp(-x**2 / (2 variance)) / sqrt(2 pi variance)."""
 
     variance: Exact
@@ -206,29 +210,10 @@ class ContinuousGaussianLaw(AbstractLaw):
     def spread(self) -> float:
         return self.deviation
 
-    @property
-    def slip(self) -> float:
-        return 0.0
-
-    def log_at_least(self, x: Floats) -> Floats:
-        return self.blend.log_tail(x, np.array([[self.spread]]))
-
     def at_least(self, x: Exact) -> arb:
         return (ball(x) / (2 * ball(self.variance)).sqrt()).erfc() / 2
 
-    def chance_above(self, x: Exact) -> arb:
-        return self.at_least(x)
-
-    def upper_quantile(self, tail: Fraction) -> Exact:
-        if tail == Fraction(1, 2):  # exactly 0: a ball around it would end above
-            return Fraction(0)
-        # outward: too wide an interval is true, too narrow is not
-        return fraction(self._point(tail).upper())
-
-    def _lower_quantile(self, p: Fraction) -> Exact:
-        return fraction((-self._point(p)).upper())
-
-    def _point(self, tail: Fraction) -> arb:
+    def point(self, tail: Fraction) -> arb:
         return (2 * ball(self.variance)).sqrt() * ball(2 * tail).erfcinv()
 
 
@@ -386,6 +371,13 @@ class GaussianShape(AbstractShape):
 
     variance: Exact
 
+    @property
+    def spread(self) -> Exact:
+        return sqrt(self.variance)
+
+    def widen(self, exponent: int) -> "GaussianShape":
+        return GaussianShape(self.variance / Fraction(4) ** exponent)
+
     def reach(self) -> int:
         """Return 5.8 standard deviations: f falls to 2**-24 there."""
         return int(5.8 * up(sqrt(self.variance))) + 1
@@ -419,21 +411,6 @@ class GaussianShape(AbstractShape):
 
 @final
 @dataclass(frozen=True)
-class GaussianFamily(AbstractFamily):
-    """exp(-x**2 / (2 variance)), `variance` in squared units of the answer."""
-
-    variance: Exact
-
-    @property
-    def spread(self) -> Exact:
-        return sqrt(self.variance)
-
-    def shape(self, exponent: int) -> GaussianShape:
-        return GaussianShape(self.variance / Fraction(4) ** exponent)
-
-
-@final
-@dataclass(frozen=True)
 class GaussianNoise(AbstractNoise):
     """Gaussian noise: density proportional to exp(-x**2 / (2 variance))."""
 
@@ -444,10 +421,10 @@ class GaussianNoise(AbstractNoise):
         return False
 
     def integers(self) -> AbstractSampler:
-        return integer_sampler(GaussianFamily(self.variance))
+        return integer_sampler(GaussianShape(self.variance))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        return float_sampler(GaussianFamily(self.variance), grid, target)
+        return float_sampler(GaussianShape(self.variance), grid, target)
 
     def law(self, grid: int | None) -> AbstractLaw:
         if grid is None:

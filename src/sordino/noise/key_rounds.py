@@ -309,6 +309,7 @@ class KeyRounds:
             weight = exact_weight(block.least)
             for mechanism in self.mechanisms:
                 gap = mechanism.threshold - weight
+                # each round draws its own noise: the chances multiply
                 hidden *= 1 - any_passes(mechanism.law, gap, block.most)
         common = self.keys - block.least
         share = Fraction(common, self.keys)

@@ -40,14 +40,18 @@ from sordino.noise.additive import (
     read_float_options,
     scale_guess,
 )
-from sordino.noise.law import PRECISION, AbstractLatticeLaw, AbstractLaw
+from sordino.noise.law import (
+    PRECISION,
+    AbstractContinuousLaw,
+    AbstractLatticeLaw,
+    AbstractLaw,
+)
 from sordino.noise.numbers import Metric, integer_domain
-from sordino.noise.sampling.blocks import AbstractFamily, AbstractShape
+from sordino.noise.sampling.blocks import AbstractShape
 from sordino.noise.sampling.floats import AbstractSampler, FloatFormat, float_sampler
 from sordino.noise.sampling.integers import Tail, integer_sampler
 from sordino.noise.sensitivity import Sensitivity, _whole, _worst
 from sordino.noise.sums import AbstractBlend, LaplaceBlend
-from sordino.noise.sums import Floats as Floats_from_sums
 from sordino.numbers import (
     INFINITE,
     Exact,
@@ -57,7 +61,6 @@ from sordino.numbers import (
     arguments,
     ball,
     distance,
-    fraction,
     positive,
     sqrt,
     up,
@@ -251,7 +254,7 @@ def geometric_vector(d_in: Sensitivity, scale: Any) -> Loss:
 
 @final
 @dataclass(frozen=True)
-class ContinuousLaplaceLaw(AbstractLaw):
+class ContinuousLaplaceLaw(AbstractContinuousLaw):
     """Density exp(-|x| / scale) / (2 scale)."""
 
     scale: Exact
@@ -268,29 +271,13 @@ class ContinuousLaplaceLaw(AbstractLaw):
     def spread(self) -> float:
         return up(self.scale)
 
-    @property
-    def slip(self) -> float:
-        return 0.0
-
-    def log_at_least(self, x: Floats_from_sums) -> Floats_from_sums:
-        return self.blend.log_tail(x, np.array([[self.spread]]))
-
     def at_least(self, x: Exact) -> arb:
         size = abs(x) if isinstance(x, Fraction) else x
         tail = (-ball(size) / ball(self.scale)).exp() / 2
         return tail if x >= 0 else 1 - tail
 
-    def chance_above(self, x: Exact) -> arb:
-        return self.at_least(x)
-
-    def upper_quantile(self, tail: Fraction) -> Exact:
-        if tail == Fraction(1, 2):  # exactly 0: a ball around it would end above
-            return Fraction(0)
-        # outward: too wide an interval is true, too narrow is not
-        return fraction((-ball(self.scale) * ball(2 * tail).log()).upper())
-
-    def _lower_quantile(self, p: Fraction) -> Exact:
-        return fraction((ball(self.scale) * ball(2 * p).log()).upper())
+    def point(self, tail: Fraction) -> arb:
+        return -ball(self.scale) * ball(2 * tail).log()
 
 
 @final
@@ -331,7 +318,7 @@ class DiscreteLaplaceLaw(AbstractLatticeLaw):
             rest = (1 + (-ball(self.unit / self.scale)).exp()) / 2
             return up(ball(self.unit) + ball(self.scale) * rest.log())
 
-    def log_at_least(self, x: Floats_from_sums) -> Floats_from_sums:
+    def log_at_least(self, x: Floats) -> Floats:
         """Return ln q**k / (1 + q) from k = 0 on, else that of its complement."""
         steps = np.ceil(x / float(self.unit))
         rate = up(self.unit / self.scale)
@@ -391,6 +378,13 @@ class LaplaceShape(AbstractShape):
 
     scale: Exact
 
+    @property
+    def spread(self) -> Exact:
+        return self.scale
+
+    def widen(self, exponent: int) -> "LaplaceShape":
+        return LaplaceShape(self.scale / Fraction(2) ** exponent)
+
     def reach(self) -> int:
         """Return 24 log(2) scales: f falls to 2**-24 there."""
         return int(16.7 * up(self.scale)) + 1
@@ -418,21 +412,6 @@ class LaplaceShape(AbstractShape):
 
 @final
 @dataclass(frozen=True)
-class LaplaceFamily(AbstractFamily):
-    """exp(-|x| / scale), `scale` in units of the answer."""
-
-    scale: Exact
-
-    @property
-    def spread(self) -> Exact:
-        return self.scale
-
-    def shape(self, exponent: int) -> LaplaceShape:
-        return LaplaceShape(self.scale / Fraction(2) ** exponent)
-
-
-@final
-@dataclass(frozen=True)
 class LaplaceNoise(AbstractNoise):
     """Laplace noise: density proportional to exp(-|x| / scale)."""
 
@@ -443,10 +422,10 @@ class LaplaceNoise(AbstractNoise):
         return False
 
     def integers(self) -> AbstractSampler:
-        return integer_sampler(LaplaceFamily(self.scale))
+        return integer_sampler(LaplaceShape(self.scale))
 
     def floats(self, grid: int | None, target: FloatFormat) -> AbstractSampler:
-        return float_sampler(LaplaceFamily(self.scale), grid, target)
+        return float_sampler(LaplaceShape(self.scale), grid, target)
 
     def law(self, grid: int | None) -> AbstractLaw:
         if grid is None:

@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, final
+from typing import Any, ClassVar, Protocol, final
 
 import numpy as np
 from flint import arb
 
 from sordino.noise.sums import AbstractBlend, Floats, LaplaceBlend
-from sordino.numbers import Exact, ball
+from sordino.numbers import Exact, ball, fraction
 from sordino.numbers.exact import floor_exact
 from sordino.numbers.rounding import precision
 
@@ -96,6 +96,31 @@ class AbstractLaw(ABC):
     @abstractmethod
     def _lower_quantile(self, p: Fraction) -> Exact:
         """Return the least x with P[Z <= x] >= p, for 0 < p < 1/2."""
+
+
+class AbstractContinuousLaw(AbstractLaw):
+    """The law of a symmetric noise on the reals."""
+
+    slip: ClassVar[float] = 0.0
+
+    @abstractmethod
+    def point(self, tail: Fraction) -> arb:
+        """Enclose the x with P[Z > x] = tail, for 0 < tail <= 1/2."""
+
+    def log_at_least(self, x: Floats) -> Floats:
+        return self.blend.log_tail(x, np.array([[self.spread]]))
+
+    def chance_above(self, x: Exact) -> arb:
+        return self.at_least(x)
+
+    def upper_quantile(self, tail: Fraction) -> Exact:
+        if tail == _HALF:  # exactly 0: a ball around it would end above
+            return Fraction(0)
+        # outward: too wide an interval is true, too narrow is not
+        return fraction(self.point(tail).upper())
+
+    def _lower_quantile(self, p: Fraction) -> Exact:
+        return fraction((-self.point(p)).upper())
 
 
 class AbstractLatticeLaw(AbstractLaw):

@@ -167,16 +167,7 @@ FLOATS: Final = ("f64", "f32")
 INTEGERS: Final = ("i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 
 _NUMPY: Final = {
-    "f64": np.float64,
-    "f32": np.float32,
-    "i64": np.int64,
-    "i32": np.int32,
-    "i16": np.int16,
-    "i8": np.int8,
-    "u64": np.uint64,
-    "u32": np.uint32,
-    "u16": np.uint16,
-    "u8": np.uint8,
+    name: np.dtype(f"{name[0]}{int(name[1:]) // 8}") for name in (*FLOATS, *INTEGERS)
 }
 
 Metric = Literal["l1", "l2", "l0, l1, linf", "l0, l2, linf", "range", "l0", "rows"]
@@ -193,7 +184,7 @@ class NumberDomain:
     @cached_property
     def numpy(self) -> np.dtype:
         """Return the NumPy dtype."""
-        return np.dtype(_NUMPY[self.dtype])
+        return _NUMPY[self.dtype]
 
     @cached_property
     def arrow(self) -> "pa.DataType":

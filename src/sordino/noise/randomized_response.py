@@ -172,7 +172,7 @@ class RandomizedResponse(AbstractMechanism):
         """
         answers = self._check_categories(values)
         lied = np.flatnonzero(~self._truthful(answers.size, bits))
-        others = np.full(lied.size, self.categories - 1, np.int64)
+        others = np.full(lied.size, self.categories - 1, np.int64)  # all but the truth
         # an offset of at least 1: no lie is the truth, and all are alike
         answers[lied] += 1 + uniform_below(others, bits)
         answers[answers >= self.categories] -= self.categories

@@ -27,11 +27,7 @@ from sordino.numbers.rounding import INFINITE, Extended, Infinity
 def integer(
     *, least: int | None = None, most: int | None = None, **argument: Any
 ) -> int:
-    """Return an integer within [least, most]; a bool is not a number.
-
-    >>> integer(rows=3, least=0)
-    3
-    """
+    """Return an integer within [least, most]; a bool is not a number."""
     ((name, value),) = argument.items()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise InvalidParameter(name, value, "must be an integer", f"Try {name}=1.")
@@ -48,11 +44,7 @@ def integer(
 
 
 def text(**argument: Any) -> str:
-    """Return a text, such as the name of a column.
-
-    >>> text(column="age")
-    'age'
-    """
+    """Return a text, such as the name of a column."""
     ((name, value),) = argument.items()
     if not isinstance(value, str):
         raise InvalidParameter(name, value, "must be text", f'Try {name}="name".')
@@ -60,11 +52,7 @@ def text(**argument: Any) -> str:
 
 
 def unicode_text(**argument: Any) -> str:
-    """Return a text in valid Unicode, which can name what requests are asked of.
-
-    >>> unicode_text(name="visits")
-    'visits'
-    """
+    """Return a text in valid Unicode, which can name what requests are asked of."""
     ((name, value),) = argument.items()
     try:
         text(**argument).encode()
@@ -79,11 +67,7 @@ def unicode_text(**argument: Any) -> str:
 
 
 def choice(options: Collection[str], **argument: Any) -> str:
-    """Return one of the given words.
-
-    >>> choice(("f32", "f64"), dtype="f64")
-    'f64'
-    """
+    """Return one of the given words."""
     ((name, value),) = argument.items()
     if not isinstance(value, str) or value not in options:
         listed = ", ".join(f'"{option}"' for option in options)

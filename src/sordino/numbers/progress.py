@@ -25,12 +25,7 @@ def is_watched() -> bool:
 
 @final
 class Line:
-    """One line, shown where somebody watches.
-
-    >>> with_nobody = Line()
-    >>> with_nobody.say("half"), with_nobody.wipe()
-    (None, None)
-    """
+    """One line, shown where somebody watches."""
 
     def __init__(self) -> None:
         self._width = 0

@@ -36,10 +36,6 @@ def precision(bits: int) -> Generator[None]:
     """Compute with `bits` binary digits; the precision before is restored.
 
     Where somebody else has set another one meanwhile, theirs is left alone.
-
-    >>> with precision(200):
-    ...     ctx.prec
-    200
     """
     with _LOCK:
         before = ctx.prec
@@ -67,11 +63,7 @@ def decimals(
 
 
 def enclose(compute: Callable[[], arb]) -> arb:
-    """Return an enclosure good to the last bit of a double, if precision allows.
-
-    >>> float(enclose(lambda: arb(2).sqrt()).mid())
-    1.4142135623730951
-    """
+    """Return an enclosure good to the last bit of a double, if precision allows."""
     for bits in _BITS:
         with precision(bits):
             value = compute()
@@ -286,11 +278,7 @@ def product(left: Extended, right: Extended) -> Extended:
 
 
 def root(size: Extended) -> Extended:
-    """Return the square root, also of what is without bound.
-
-    >>> root(Fraction(4)), root(INFINITE)
-    (Fraction(2, 1), inf)
-    """
+    """Return the square root, also of what is without bound."""
     return INFINITE if size is INFINITE else sqrt(size)
 
 

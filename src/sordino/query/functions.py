@@ -219,8 +219,7 @@ class _Walk:
         self.count = 0
 
     def words_of(self, value: Any) -> Words:
-        """Words of a value: a number where it lies within itself."""
-        for place, value_above in enumerate(self.above):
+        for place, value_above in enumerate(self.above):  # a list may hold itself
             if value_above is value and isinstance(value, _WITHIN):
                 return call("again", place=place)
         with self._go_deeper(value):
@@ -228,11 +227,9 @@ class _Walk:
             return read(self, value)
 
     def all(self, values: Iterable[Any]) -> list[Words]:
-        """Words of several values in order."""
         return [self.words_of(value) for value in values]
 
     def words_by_name(self, values: Mapping[str, Any]) -> list[Words]:
-        """Words of several values by name."""
         return [
             [ascii(name), self.words_of(values[name])]
             for name in sorted(values, key=ascii)
@@ -264,7 +261,7 @@ class _Walk:
 
 def _read_function(walk: _Walk, value: FunctionType) -> Words:
     if value.__globals__ is not walk.own and _is_importable(value):
-        return _by_name(value)
+        return _by_name(value)  # another module's own counts by its name
     cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
     return call(
         "function",
@@ -317,24 +314,12 @@ def _read_builtin(walk: _Walk, value: BuiltinFunctionType) -> Words:
     return call("method", name=value.__name__, of=walk.words_of(of))
 
 
-def _read_module(_walk: _Walk, value: ModuleType) -> Words:
-    return call("module", name=value.__name__)
-
-
-def _read_pattern(walk: _Walk, value: "re.Pattern[Any]") -> Words:
-    return call("pattern", of=walk.words_of(value.pattern), flags=value.flags)
-
-
 def _read_array(_walk: _Walk, value: "np.ndarray[Any, Any]") -> Words:
     if value.dtype.hasobject or value.dtype.fields is not None:
         raise _UnreadableError("a NumPy array that is not of plain numbers")
     numbers = value.tobytes().hex()
     shape: list[Words] = [int(size) for size in value.shape]
     return call("array", type=value.dtype.str, shape=shape, sha256=digest(numbers))
-
-
-def _read_plain(_walk: _Walk, value: Any) -> Words:
-    return call(type(value).__name__, value=ascii(value))
 
 
 def _read_moment(walk: _Walk, value: Any) -> Words:
@@ -344,17 +329,9 @@ def _read_moment(walk: _Walk, value: Any) -> Words:
     )
 
 
-def _read_several(walk: _Walk, value: Any) -> Words:
-    return call(type(value).__name__, of=walk.all(value))
-
-
 def _read_set(walk: _Walk, value: Any) -> Words:
     # sorted: a set has another order in every process
     return call(type(value).__name__, of=sorted(walk.all(value), key=canonical_text))
-
-
-def _read_dict(walk: _Walk, value: dict[Any, Any]) -> Words:
-    return call("dict", of=[walk.all(pair) for pair in value.items()])
 
 
 def _read_other(walk: _Walk, value: Any) -> Words:
@@ -386,17 +363,25 @@ _PLAIN: Final = (
     *(Fraction, Decimal, date, timedelta, timezone),
 )
 _READERS: Final[Mapping[type, Callable[[_Walk, Any], Words]]] = {
-    **dict.fromkeys(_PLAIN, _read_plain),
-    **dict.fromkeys((list, tuple), _read_several),
+    **{
+        kind: lambda _, value: call(type(value).__name__, value=ascii(value))
+        for kind in _PLAIN
+    },
+    **{
+        kind: lambda walk, value: call(type(value).__name__, of=walk.all(value))
+        for kind in (list, tuple)
+    },
     **dict.fromkeys((set, frozenset), _read_set),
-    dict: _read_dict,
+    dict: lambda walk, value: call("dict", of=[*map(walk.all, value.items())]),
     datetime: _read_moment,
     FunctionType: _read_function,
     BuiltinFunctionType: _read_builtin,
     CellType: _read_cell,
     partial: _read_partial,
-    ModuleType: _read_module,
-    re.Pattern: _read_pattern,
+    ModuleType: lambda _, value: call("module", name=value.__name__),
+    re.Pattern: lambda walk, value: call(
+        "pattern", of=walk.words_of(value.pattern), flags=value.flags
+    ),
     np.ndarray: _read_array,
 }
 

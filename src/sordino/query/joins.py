@@ -293,7 +293,7 @@ def refuse_unlike(name: str, left: str, right: str) -> None:
 
 def refuse_unbounded(relation: Relation, limit: int | None) -> None:
     """Refuse an unlimited number of rows where rows are protected."""
-    if limit is None and relation.ids is None:
+    if limit is None and relation.ids is None:  # of an id, enforce can bound them later
         raise InvalidQuery(
             "a row could become any number of rows, and the table protects rows",
             "Give a limit: max_rows=3.",

@@ -127,12 +127,12 @@ def limit_grid(request: Request, relation: Relation, limits: Any) -> LimitGrid:
 def _bounded_columns(
     request: Request, relation: Relation, lists: Mapping[str, Any]
 ) -> dict[str, AbstractBounded]:
-    """Columns that are clamped; a weighed column's sum only where it is listed."""
     schema, bounded = relation.schema, {}
     for name, aggregation in request.columns:
         column = aggregation.with_known_bounds(schema)
         if not isinstance(column, AbstractBounded):
             continue
+        # the sum of a weighed column needs no bounds: it is tried only where listed
         free = column.lacks_bounds and column.adds_up(relation.weighed, schema)
         if isinstance(column.clamp, Clamped) and (name in lists or not free):
             bounded[name] = column

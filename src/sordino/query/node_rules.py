@@ -464,14 +464,6 @@ def _table_covers(node: Source | Unreadable, layouts: Layouts) -> Covers:
     return (Cover(frozenset(layout.ends), marks, ids, layout.ends, is_gated=False),)
 
 
-def _public_covers(_node: PublicRows, _layouts: Layouts) -> Covers:
-    return ()
-
-
-def _kept_covers(node: Kept, layouts: Layouts) -> Covers:
-    return covers_of(node.rows, layouts)
-
-
 def _filter_covers(node: Filter, layouts: Layouts) -> Covers:
     # by identity: a condition of the user that says the same closes no table
     is_gate = any(node.condition is layout.gate for layout in layouts.values())
@@ -579,8 +571,10 @@ NODE_RULES: Final[Mapping[type[AbstractNode], NodeRules]] = by_kind(
     {
         Source: NodeRules(_prune_leaf, _source, _table_covers),
         Unreadable: NodeRules(_prune_leaf, _unreadable, _table_covers),
-        PublicRows: NodeRules(_prune_leaf, _public, _public_covers),
-        Kept: _bound(_prune_leaf, _kept, _kept_covers),
+        PublicRows: NodeRules(_prune_leaf, _public, lambda _, __: ()),
+        Kept: _bound(
+            _prune_leaf, _kept, lambda node, layouts: covers_of(node.rows, layouts)
+        ),
         Project: NodeRules(_prune_project, _project, _project_covers),
         Filter: NodeRules(_prune_filter, _filter, _filter_covers),
         KeepRows: _bound(_prune_keep_rows, _keep_rows, _pick_covers),

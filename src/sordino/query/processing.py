@@ -183,7 +183,7 @@ class ComputeAnswers(AbstractProcess):
         schema, rows = answer.schema, answer.table.to_pylist()
         table, errors = answer.table, answer.errors
         for name, expression in self.columns:
-            if name in answer.keys:
+            if name in answer.keys:  # a group would stand under another's name
                 raise InvalidQuery(
                     f"the key {name!r} cannot be overwritten", "Choose another name."
                 )

@@ -169,6 +169,7 @@ class Request(AbstractNoisyAnswers):
                 "must be a whole number of ids or rows",
                 "Try suppress_below(20).",
             )
+        # an answer made of several groups needs all of them
         whole = any(answer.needs_every_group for answer in self.questions)
         if not self.columns or not self.by or self.few is not None or whole:
             raise InvalidQuery(
@@ -270,7 +271,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     for name, aggregation in aggregations.items():
         for column in check_aggregation(**{name: aggregation}).columns(name):
             names += [column, *error_names(column)]
-    _refuse_twice([*by, *names])
+    _refuse_twice([*by, *names])  # error bars are columns of the release, too
     if noise is not None:
         noise = _validate.choice(FAMILIES, noise=noise)
     if not isinstance(coverage, bool):

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import sordino as sd
-from sordino.noise.gaussian import GaussianFamily
-from sordino.noise.laplace import LaplaceFamily
+from sordino.noise.gaussian import GaussianShape
+from sordino.noise.laplace import LaplaceShape
 from sordino.noise.sampling.bits import Bits, Uniform
 from sordino.noise.sampling.blocks import Point
 from sordino.noise.sampling.floats import (
@@ -83,7 +83,7 @@ def test_doubles_decide_only_what_all_completions_agree_on(
     target: FloatFormat, exponent: int
 ) -> None:
     """Wherever doubles decide, both extreme completions round to the same float."""
-    family = LaplaceFamily(Fraction(2) ** (exponent + 6))
+    family = LaplaceShape(Fraction(2) ** (exponent + 6))
     sampler = float_sampler(family, None, target)
     random = np.random.default_rng(3)
     decided = 0
@@ -110,7 +110,7 @@ def test_one_value_is_rounded_like_an_array(
     value: float, block: int, place: int
 ) -> None:
     """Scalar and vector paths give the same float for the same draw."""
-    sampler = float_sampler(LaplaceFamily(Fraction(64)), None, F64)
+    sampler = float_sampler(LaplaceShape(Fraction(64)), None, F64)
     sums, open_ = sampler._add_slice(
         np.array([value]), np.array([block], np.int16), np.array([place], np.uint64)
     )
@@ -122,7 +122,7 @@ def test_one_value_is_rounded_like_an_array(
 @for_each("scale", [Fraction(1, 10**310), Fraction(10) ** 300])
 def test_extreme_scales_take_the_exact_path(scale: Fraction) -> None:
     """Beyond the safe exponents every sum is exact: finite, and noisy in every bit."""
-    sampler = float_sampler(GaussianFamily(scale**2), None, F64)
+    sampler = float_sampler(GaussianShape(scale**2), None, F64)
     assert not sampler._is_safe
     draws = sampler.add(np.zeros(2000), Bits())
     assert np.isfinite(draws).all()

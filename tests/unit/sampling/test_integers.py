@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.noise.laplace import LaplaceFamily
+from sordino.noise.laplace import LaplaceShape
 from sordino.noise.sampling.bits import Bits, Uniform
 from sordino.noise.sampling.blocks import Draws, Point
 from sordino.noise.sampling.integers import IntegerSampler, integer_sampler
@@ -35,7 +35,7 @@ class Fixed:
 
 def sampler_of(draws: Draws, depth: int) -> IntegerSampler:
     """Return a sampler whose table is fixed."""
-    sampler = integer_sampler(LaplaceFamily(Fraction(2) ** (depth + 6)))
+    sampler = integer_sampler(LaplaceShape(Fraction(2) ** (depth + 6)))
     assert sampler.depth == depth
     vars(sampler)["table"] = Fixed(draws)
     return sampler
@@ -72,7 +72,7 @@ def test_draws_beyond_int64_are_added_exactly() -> None:
 @pytest.mark.slow
 def test_scales_beyond_the_fast_path_are_exact() -> None:
     """At scale 2**70 the clamped sums have the exact shares of each end and sign."""
-    sampler = integer_sampler(LaplaceFamily(Fraction(2**70)))
+    sampler = integer_sampler(LaplaceShape(Fraction(2**70)))
     sums = sampler.add(np.zeros(20_000, np.int64), Bits())
     inside = 1 - math.exp(-(2.0**-7))
     assert abs(np.mean(sums > 0) - 0.5) < 6.5 * 0.5 / math.sqrt(20_000)
@@ -82,7 +82,7 @@ def test_scales_beyond_the_fast_path_are_exact() -> None:
 
 def test_one_draw_at_a_huge_scale_is_an_exact_integer() -> None:
     """A scale of 10**300 gives noise of its size, to the last digit."""
-    sampler = integer_sampler(LaplaceFamily(Fraction(10) ** 300))
+    sampler = integer_sampler(LaplaceShape(Fraction(10) ** 300))
     drawn = [sampler.add_to_one(0, Bits()) for _ in range(64)]
     assert 10**296 < max(map(abs, drawn)) < 10**302
     assert len({z % 2**64 for z in drawn}) == 64

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sordino.noise.gaussian import DiscreteGaussianLaw, GaussianFamily, GaussianShape
-from sordino.noise.laplace import DiscreteLaplaceLaw, LaplaceFamily, LaplaceShape
+from sordino.noise.gaussian import DiscreteGaussianLaw, GaussianShape
+from sordino.noise.laplace import DiscreteLaplaceLaw, LaplaceShape
 from sordino.noise.sampling import blocks
 from sordino.noise.sampling.bits import Bits
 from sordino.noise.sampling.floats import F64, float_sampler
@@ -28,13 +28,13 @@ pytestmark = pytest.mark.slow
 def laplace_integers(scale: Fraction, count: int) -> NDArray[np.int64]:
     """Draw integer Laplace noise."""
     zeros = np.zeros(count, np.int64)
-    return integer_sampler(LaplaceFamily(scale)).add(zeros, Bits())
+    return integer_sampler(LaplaceShape(scale)).add(zeros, Bits())
 
 
 def gaussian_integers(scale: Fraction, count: int) -> NDArray[np.int64]:
     """Draw integer Gaussian noise."""
     zeros = np.zeros(count, np.int64)
-    return integer_sampler(GaussianFamily(scale**2)).add(zeros, Bits())
+    return integer_sampler(GaussianShape(scale**2)).add(zeros, Bits())
 
 
 def laplace_mass(scale: float) -> Callable[[Points], Masses]:
@@ -81,9 +81,9 @@ def test_real_laplace(scale: Fraction) -> None:
     law = stats.laplace(scale=float(scale)).cdf
     zeros = np.zeros(4 * MANY)
     assert reals_follow(
-        float_sampler(LaplaceFamily(scale), None, F64).add(zeros, Bits()), law
+        float_sampler(LaplaceShape(scale), None, F64).add(zeros, Bits()), law
     )
-    wrong = float_sampler(LaplaceFamily(scale * F(51, 50)), None, F64)
+    wrong = float_sampler(LaplaceShape(scale * F(51, 50)), None, F64)
     assert not reals_follow(wrong.add(zeros, Bits()), law)
 
 
@@ -93,9 +93,9 @@ def test_real_gaussian(scale: Fraction) -> None:
     law = stats.norm(scale=float(scale)).cdf
     zeros = np.zeros(4 * MANY)
     assert reals_follow(
-        float_sampler(GaussianFamily(scale**2), None, F64).add(zeros, Bits()), law
+        float_sampler(GaussianShape(scale**2), None, F64).add(zeros, Bits()), law
     )
-    wrong = float_sampler(GaussianFamily((scale * F(51, 50)) ** 2), None, F64)
+    wrong = float_sampler(GaussianShape((scale * F(51, 50)) ** 2), None, F64)
     assert not reals_follow(wrong.add(zeros, Bits()), law)
 
 
@@ -103,7 +103,7 @@ def test_real_gaussian(scale: Fraction) -> None:
 def test_noise_on_a_grid(grid: int) -> None:
     """On a grid the noise is discrete: every answer on it, the law the stated one."""
     scale = F(5)
-    sampler = float_sampler(LaplaceFamily(scale), grid, F64)
+    sampler = float_sampler(LaplaceShape(scale), grid, F64)
     steps = sampler.add(np.zeros(MANY), Bits()) / 2.0**grid
     assert (steps == np.rint(steps)).all()
     assert laplace_agrees(steps.astype(np.int64), scale / F(2) ** grid)
@@ -111,12 +111,12 @@ def test_noise_on_a_grid(grid: int) -> None:
 
 def test_scalars_follow_the_same_law() -> None:
     """A single draw has the law of the vectorised ones."""
-    laplace, gaussian = LaplaceFamily(F(7, 2)), GaussianFamily(F(49, 4))
+    laplace, gaussian = LaplaceShape(F(7, 2)), GaussianShape(F(49, 4))
     for family, agrees in ((laplace, laplace_agrees), (gaussian, gaussian_agrees)):
         sampler, bits = integer_sampler(family), Bits()
         draws = np.array([sampler.add_to_one(0, bits) for _ in range(100_000)])
         assert agrees(draws, F(7, 2))
-    real = float_sampler(GaussianFamily(F(4)), None, F64)
+    real = float_sampler(GaussianShape(F(4)), None, F64)
     draws = np.array([real.add_to_one(0.0, Bits()) for _ in range(50_000)])
     assert reals_follow(draws, stats.norm(scale=2).cdf)
 

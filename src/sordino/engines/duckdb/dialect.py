@@ -127,12 +127,9 @@ class DuckDBDialect(AbstractDialect):
         return total
 
     def brief_sum(self, value: Sql) -> Sql:
-        """Return the sum in doubles, of steps that are doubles, else in 128 bits.
-
-        However doubles are added, no partial sum exceeds the number of rows times the
-        greatest of them: an integer that a double holds up to 2**53
-        (docs/proofs/queries.md, lemma 13). Rows are counted, not believed to be few.
-        """
+        # however doubles are added, no partial sum exceeds the number of rows times the
+        # greatest of them: an integer that a double holds up to 2**53
+        # (docs/proofs/queries.md, lemma 13). Rows are counted, not believed to be few
         most = size_of_double(value)
         if most is None:
             return templates.as_type_or_null(_or_zero(exp.Sum(this=value)), "BIGINT")

@@ -85,10 +85,7 @@ def locked_connection(
 
 
 def _set_progress(connection: duckdb.DuckDBPyConnection, wanted: bool) -> None:  # noqa: FBT001 passed on
-    """Have the database count percents if they are wanted, and draw no bar itself.
-
-    A notebook's kernel without widgets refuses any word about bars, and has none.
-    """
+    # a notebook's kernel without widgets refuses any word about bars, and has none
     if not (wanted or draws_bars(connection)):
         return
     with suppress(duckdb.InvalidInputException):
@@ -236,10 +233,8 @@ def _close_waiting() -> None:
 
 
 def _close_before_fork() -> None:
-    """Close what waits: its threads are not there in the child.
-
-    Whoever has the lock has it for a moment, or was interrupted and lets it go never.
-    """
+    # closed by the parent: its threads are not there in the child. Whoever has the lock
+    # has it for a moment, or was interrupted and lets it go never
     _LOCK.acquire(timeout=_LONGEST)
     _close_waiting()
 

@@ -139,10 +139,7 @@ _ELEMENTS: Final[Mapping[pa.DataType, _Element]] = {
 
 
 def _element_of(arrow: pa.DataType) -> _Element:
-    """Return how values of a type travel: lists as literals, for each has its length.
-
-    An array of arrays has one length for all.
-    """
+    # lists travel as literals: an array of arrays has one length for all
     if not is_list(arrow):
         return _ELEMENTS[arrow]
     entry = _ELEMENTS[arrow.value_type]

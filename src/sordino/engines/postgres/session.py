@@ -222,7 +222,7 @@ class Postgres(AbstractDatabase):
     def _plan(
         self, statement: Statement, salt: int, select: str
     ) -> tuple[str, list[Any]]:
-        """Return what is run, and its values, of which the plan is as it is written.
+        """Write a statement whose plan reads each table as a whole, with its values.
 
         A fence, behind which nothing is known of rows, stands before tables that a plan
         leaves out: with it, they can be left out only because nothing is asked of them.

@@ -319,11 +319,8 @@ class TableOfServer(AbstractSource):
         )
 
     def check(self) -> None:
-        """Refuse a table that is gone, or has other columns or foreign rows.
-
-        Within a transaction it is locked until that ends. The lock needs a right to a
-        column, so it is asked for by those that the role may read.
-        """
+        # within a transaction it is locked until that ends. The lock needs a right to a
+        # column, so it is asked for by those that the role may read
         facts = self._facts
         readable: list[Sql] = [
             column.item() for column in facts.columns if column.readable
@@ -414,11 +411,8 @@ class TableOfServer(AbstractSource):
 
 
 def _opaque(column: Sql) -> Sql:
-    """Return a value of which no planner can know what is declared of its column.
-
-    No constraint, index, partition, key or NOT NULL is about a CASE whose condition is
-    known only when a statement runs: that there is a clock, asked once a statement.
-    """
+    # no constraint, index, partition, key or NOT NULL is about a CASE whose condition
+    # is known only when a statement runs: that there is a clock, asked once a statement
     clock = templates.function("now")
     there = exp.Subquery(
         this=exp.Select().select(templates.negation(templates.is_missing(clock)))

@@ -178,12 +178,9 @@ class SparkDialect(AbstractDialect):
     def exact_sum(
         self, value: Sql, factor: int, shift: int, *, complete: bool = False
     ) -> Sql:
-        """Return the sum of three parts of 64 bits, put together as a decimal.
-
-        v = h 2**44 + m 2**22 + l with 0 <= m, l < 2**22 and |h| <= 2**19: the sums of
-        fewer than 2**41 rows fit into 64 bits. What is put together has 38 digits at
-        most: 64 + 41 bits, and factors have 2, shifts 42.
-        """
+        # v = h 2**44 + m 2**22 + l with 0 <= m, l < 2**22 and |h| <= 2**19: the sums of
+        # fewer than 2**41 rows fit into 64 bits. What is put together has 38 digits at
+        # most: 64 + 41 bits, and factors have 2, shifts 42
         low = templates.bigint(2**_LIMB - 1)
         top = function("shiftright", value.copy(), templates.whole(2 * _LIMB))
         middle = function("shiftright", value.copy(), templates.whole(_LIMB))
@@ -264,10 +261,7 @@ def _plus(left: Sql, right: Sql) -> Sql:
 
 
 def _times(number: Sql, size: int) -> Sql:
-    """Return a wide total so many times; the type of the product is said, not found.
-
-    Spark takes digits from a product whose type might need more than 38.
-    """
+    # Spark takes digits from a product whose type might need more than 38
     digits = len(str(abs(size)))
     left = templates.as_type(number, f"DECIMAL({37 - digits}, 0)")
     right = templates.as_type(templates.letters(str(size)), f"DECIMAL({digits}, 0)")

@@ -126,10 +126,7 @@ def _is_of_files(relation: Any) -> bool:
 
 
 def _are_steady(rdd: Any) -> bool:
-    """Tell whether the rows of an RDD are held, or made part by part of given values.
-
-    In which order another plan gives its rows, and in which parts, nobody knows.
-    """
+    # in which order another plan gives its rows, and in which parts, nobody knows
     if rdd.isCheckpointed() or class_of(rdd) == "ParallelCollectionRDD":
         return True
     before = list(members(rdd.dependencies()))

@@ -243,11 +243,8 @@ class Spark(AbstractDatabase):
         self._views.add(name)
 
     def _drop(self, name: str) -> None:
-        """Take a view out of the catalogue of our session.
-
-        To drop it by the public way, or to replace it, would give up what is cached of
-        the rows that it reads: what the user has cached, and what we keep.
-        """
+        # to drop it by the public way, or to replace it, would give up what is cached
+        # of the rows that it reads: what the user has cached, and what we keep
         state = self._connect_once()._jsparkSession.sessionState()  # noqa: SLF001 into Java
         state.catalog().dropTempView(name)
 

@@ -493,11 +493,8 @@ def view_of_files(source: ParquetSource) -> str:
 
 
 def _is_plain(arrow: pa.DataType) -> bool:
-    """Tell whether Spark reads each value of a type as our rule says.
-
-    Of moments it reads those in microseconds: others it refuses or takes for another
-    zone. Unsigned integers are decimals to it.
-    """
+    # of moments it reads those in microseconds: others it refuses or takes for another
+    # zone. Unsigned integers are decimals to it
     if is_list(arrow):
         return _is_plain(arrow.value_type)
     if pa.types.is_decimal(arrow):

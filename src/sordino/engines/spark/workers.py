@@ -202,11 +202,8 @@ class SparkWorkers(AbstractWorkers):
     def spread(
         self, statement: Statement, salt: int, question: Question
     ) -> "SparkSpread":
-        """Return the totals of a statement, computed now and never again.
-
-        How many parts there are, and which key lies in which, is public: all of it is
-        `spark.sql.shuffle.partitions`, and a hash of the key.
-        """
+        # how many parts there are, and which key lies in which, is public: that is
+        # `spark.sql.shuffle.partitions`, and a hash of the key
         from pyspark import StorageLevel  # noqa: PLC0415 only where Spark runs
 
         totals = self._frame_of(statement, salt)

@@ -78,10 +78,7 @@ def _shared_ids(chain: Iterable[Bound]) -> frozenset[Version]:
 
 
 def _columns_counted(bound: Bound) -> tuple[Schema, tuple[str, ...]]:
-    """Return the columns of what a bound is of, and those by which it counts.
-
-    Rows that are kept may be parted by any columns: by those of all their bounds.
-    """
+    # rows that are kept may be parted by any columns: by those of all their bounds
     match bound:
         case Kept():
             rows: Any = bound.rows

@@ -218,10 +218,7 @@ class SQLEngine(AbstractEngine):
         self._database.rehearsals.add(run.mark)
 
     def _answer_alone(self, script: Script, last: Callable[[Script], T]) -> T:
-        """Return the answer to a question, of which `last` makes the totals.
-
-        Where memory does not suffice to keep rows, they are bounded as they are read.
-        """
+        # where memory does not suffice to keep rows, they are bounded as they are read
         with self._lock:
             self._refuse_busy()
             try:

@@ -223,11 +223,8 @@ def alias_as(value: Sql, name: str) -> exp.Alias:
 
 
 def _name_value(value: Sql, name: str) -> Sql:
-    """Return a value under a name, which a column of that name has already.
-
-    A column under another name is another one to Spark, also if the names are the same:
-    it copies the column, and sorts and sends it twice.
-    """
+    # a column under another name is another one to Spark, also if the names are the
+    # same: it copies the column, and sorts and sends it twice
     if isinstance(value, exp.Column) and value.name == name:
         return value.copy()
     return alias_as(value, name)

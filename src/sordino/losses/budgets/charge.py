@@ -109,11 +109,7 @@ class Charge:
 
     @classmethod
     def read(cls, texts: Mapping[str, str]) -> Self:
-        """The inverse of `texts`.
-
-        >>> Charge.read({"rho": "1/8", "delta": "0/1"}).amounts
-        (Fraction(1, 8), Fraction(0, 1))
-        """
+        """The inverse of `texts`."""
         amounts = (INFINITE if t == "inf" else Fraction(t) for t in texts.values())
         return cls(tuple(texts), tuple(amounts))
 
@@ -124,11 +120,7 @@ class Charge:
 
 
 def amount_text(amount: Amount) -> str:
-    """Return "numerator/denominator", or "inf".
-
-    >>> amount_text(Fraction(1, 10)), amount_text(INFINITE)
-    ('1/10', 'inf')
-    """
+    """Return "numerator/denominator", or "inf"."""
     if amount is INFINITE:
         return "inf"
     return f"{amount.numerator}/{amount.denominator}"

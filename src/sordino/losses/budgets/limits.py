@@ -51,11 +51,7 @@ def budget_text(budget: Any) -> str:
 
 
 def exact_text(value: Any) -> str:
-    """Return a parameter exactly: "1/10", "sqrt(2)" or "inf".
-
-    >>> exact_text(Fraction(1, 10))
-    '1/10'
-    """
+    """Return a parameter exactly: "1/10", "sqrt(2)" or "inf"."""
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     return str(value)
@@ -215,8 +211,6 @@ _SUMS: Final[dict[type, Callable[[Any], AbstractFilter]]] = {
     ReservedLoss: _summed_reserved,
 }
 
-
-__all__ = ["Counting", "Limit", "PureDP"]
 
 Counting = Literal["asked", "concentrated", "gaussian"]
 """What a limit adds up: budgets as asked, epsilons or else rhos, or squares of mu."""

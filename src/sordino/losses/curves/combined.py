@@ -54,6 +54,7 @@ class BreachCurve(AbstractCurve):
         # downwards: a lesser target only raises epsilon
         inner = (delta * (1 - ELEMENTARY) - self.breach) / (1 - self.breach)
         epsilon = self.base.epsilon_at(np.clip(inner, 0.0, 1.0))
+        # no epsilon hides a breach
         return np.where(delta < self.breach, math.inf, epsilon)
 
     def tpr(self, alpha: Floats) -> Floats:

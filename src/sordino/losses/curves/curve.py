@@ -129,7 +129,7 @@ class AbstractCurve(ABC):
         """Return the greatest true positive rate at a false positive rate alpha."""
         question = points.read(1, most=1.0, alpha=alpha)
         values, end = question.values, self.end
-        if end.is_start:
+        if end.is_start:  # nothing is revealed: the rates are equal, exactly
             return question.answer(values)
         with np.errstate(all="ignore"):
             # blind guessing attains alpha

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, Self, final
 
 import numpy as np
 from flint import arb, fmpq
@@ -37,6 +37,15 @@ class AbstractShape(ABC):
     addition and multiplication only; `exponent` and `slope` are enclosures, and
     phi(J + x) >= phi(J) + slope(J) * x for every x >= 0.
     """
+
+    @property
+    @abstractmethod
+    def spread(self) -> Exact:
+        """Return the scale of the noise in blocks."""
+
+    @abstractmethod
+    def widen(self, exponent: int) -> Self:
+        """Return the density in blocks that are 2**exponent times as wide."""
 
     @abstractmethod
     def reach(self) -> int:
@@ -59,19 +68,6 @@ class AbstractShape(ABC):
     @abstractmethod
     def slope(self, distance: int) -> arb:
         """Return a slope that phi never falls below beyond this distance."""
-
-
-class AbstractFamily(ABC):
-    """A shape at one spread, cut into blocks of any width."""
-
-    @property
-    @abstractmethod
-    def spread(self) -> Exact:
-        """Return the scale of the noise in units of the answer."""
-
-    @abstractmethod
-    def shape(self, exponent: int) -> AbstractShape:
-        """Return the density in blocks of width 2**exponent."""
 
 
 BLOCKS_LOG2: Final = 6

@@ -210,7 +210,7 @@ class _Trial:
         gap, number = int(self.gaps[index]), int(self.numbers[index])
         exponent: Exact = Fraction(0)
         if gap:
-            if self.rate is INFINITE:
+            if self.rate is INFINITE:  # only the best have a weight
                 return False
             exponent = self.rate * Fraction(gap)
         weight = int(self.whole[index]) / Fraction(float(self.unit[index]))

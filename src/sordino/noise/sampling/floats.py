@@ -23,7 +23,6 @@ from sordino.noise.sampling.bits import BitSource, Uniform
 from sordino.noise.sampling.blocks import (
     BLOCKS_LOG2,
     SLICE,
-    AbstractFamily,
     AbstractShape,
     BlockTable,
     Draws,
@@ -152,14 +151,14 @@ F32: Final = FloatFormat(np.float32, 24, -149, float(np.finfo(np.float32).max))
 
 
 def float_sampler(
-    family: AbstractFamily, grid: int | None, target: FloatFormat
+    shape: AbstractShape, grid: int | None, target: FloatFormat
 ) -> "FloatSampler":
-    """Return the sampler of a family on the reals, or on the multiples of 2**grid."""
-    exponent = floor_log2(family.spread) - BLOCKS_LOG2
+    """Return the sampler of a shape on the reals, or on the multiples of 2**grid."""
+    exponent = floor_log2(shape.spread) - BLOCKS_LOG2
     if grid is None:
-        return FloatSampler(family.shape(exponent), None, exponent, target)
+        return FloatSampler(shape.widen(exponent), None, exponent, target)
     exponent = max(exponent, grid)
-    return FloatSampler(family.shape(exponent), exponent - grid, exponent, target)
+    return FloatSampler(shape.widen(exponent), exponent - grid, exponent, target)
 
 
 @final
@@ -284,6 +283,7 @@ class FloatSampler(AbstractSampler):
         while True:
             low, width, unit = self._bracket(value, point)
             nearest = self.target.nearest(low, unit)
+            # rounding is monotone
             if not width or nearest == self.target.nearest(low + width, unit):
                 return nearest
             point.place.extend()

@@ -22,7 +22,6 @@ from sordino.noise.sampling.bits import BitSource, Uniform, settle, surely_less
 from sordino.noise.sampling.blocks import (
     BLOCKS_LOG2,
     SLICE,
-    AbstractFamily,
     AbstractShape,
     BlockTable,
     Point,
@@ -140,10 +139,10 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _WHOLE = 64
 
 
-def integer_sampler(family: AbstractFamily) -> "IntegerSampler":
-    """Return the sampler of a family on the integers."""
-    depth = max(0, floor_log2(family.spread) - BLOCKS_LOG2)
-    return IntegerSampler(family.shape(depth), depth)
+def integer_sampler(shape: AbstractShape) -> "IntegerSampler":
+    """Return the sampler of a shape on the integers."""
+    depth = max(0, floor_log2(shape.spread) - BLOCKS_LOG2)
+    return IntegerSampler(shape.widen(depth), depth)
 
 
 @final

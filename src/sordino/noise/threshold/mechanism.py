@@ -477,7 +477,7 @@ class AbstractThresholdMechanism(AbstractNoiseMechanism):
         """Return the delta that another threshold would have."""
         if apart.l0 == 0:
             return Fraction(0)
-        if apart.linf is INFINITE or apart.l0 is INFINITE:
+        if apart.linf is INFINITE or apart.l0 is INFINITE:  # a new key surely shows
             return Fraction(1)
         return any_passes(self.law, self._gap(apart.linf, threshold), apart.l0)
 

@@ -242,7 +242,7 @@ def _count_distinct(
             "Ask of one column at a time.",
         )
     names = [asking.column(part, kept) for part in parts]
-    if names == [asking.rows.ids]:
+    if names == [asking.rows.ids]:  # a person counts once in a group, however many rows
         return Aggregate(count_ids(), "i64", "people")
     return Aggregate(count_distinct(*names), "i64", f"distinct_{names[0]}")
 

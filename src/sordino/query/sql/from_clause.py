@@ -241,7 +241,7 @@ def _source(clause: Clause, tables: Tables) -> RowScope:
     if name.lower() in tables.own:
         inner = tables.own[name.lower()]
         inner.look()
-        seen = tables.tables_before(name.lower())
+        seen = tables.tables_before(name.lower())  # so no query of WITH reads itself
         return _name_table(_rows_of_query(inner.take("this"), seen), known)
     private = tables.find(named, tables.private)
     if private is None:
@@ -307,7 +307,7 @@ def _project(rows: RowScope, listed: list[Clause]) -> RowScope:
         names[name] = name
         if str(value.expression) != str(col(name)):
             computed[name] = value.expression
-        if name == ids and name in computed:
+        if name == ids and name in computed:  # it says whom the rows are of
             raise item.refusal(
                 f"{name} is the column of ids, and cannot become another value",
                 "Give the value another alias.",

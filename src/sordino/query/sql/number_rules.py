@@ -1,13 +1,10 @@
-"""Arithmetic, ranges, dates and times.
-
-Arithmetic of rows, as SQL has it.
+"""Arithmetic, ranges, dates and times of rows, as SQL has them.
 
 Integers that leave 64 bits are missing, where SQL fails. What is divided by is a number
 written in the text, or NULLIF(x, 0): dialects disagree on a division by zero.
 
-Between which numbers an expression lies, whatever the rows hold.
-
-For any row the value is missing, NaN or within the range: so to clamp it there changes
+`range_of` tells between which numbers an expression lies, whatever the rows hold: for
+any row the value is missing, NaN or within the range, so to clamp it there changes
 nothing. What is not known is unbounded.
 """
 
@@ -44,13 +41,12 @@ _PARTS: Final[dict[str, Callable[[Expression], Expression]]] = {
     "second": lambda day: day.second(),
     "isodow": lambda day: day.weekday() + 1,
     "doy": lambda day: day.truncate("year").days_between(day) + 1,
-    "dayofyear": lambda one: one.truncate("year").days_between(one) + 1,
+    "dayofyear": lambda day: day.truncate("year").days_between(day) + 1,
 }
 _CLOCK: Final = ("hour", "minute", "second")
 
 
-def moment(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a date or a time, refusing all else."""
+def _moment(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(clause)
     if value.type not in _MOMENTS:
         raise clause.refusal(
@@ -61,8 +57,7 @@ def moment(clause: Clause, scope: AbstractScope) -> Value:
     return value
 
 
-def unit_of(clause: Clause) -> str:
-    """Return the name of a unit in small letters, without a plural."""
+def _unit(clause: Clause) -> str:
     if clause.kind is exp.Literal:
         clause.scalar("is_string")
     name = str(clause.scalar("this")).lower()
@@ -76,7 +71,7 @@ def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
             "There are YEAR, QUARTER, MONTH, DAY, ISODOW (Monday is 1), DOY, HOUR, "
             "MINUTE and SECOND.",
         )
-    value = moment(of, scope)
+    value = _moment(of, scope)
     if name == "second" and not clause.dialect.whole_seconds:
         raise clause.refusal(
             f"seconds have a fraction in {clause.dialect.name}, and none here",
@@ -89,27 +84,21 @@ def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
 
 
 def _named_part(name: str) -> Rule:
-    """Return the rule of YEAR(x) and its like."""
-
-    def rule(clause: Clause, scope: AbstractScope) -> Value:
-        return _part(clause, scope, name, clause.take("this"))
-
-    return rule
+    return lambda clause, scope: _part(clause, scope, name, clause.take("this"))
 
 
 def _extract(clause: Clause, scope: AbstractScope) -> Value:
-    """Return EXTRACT(part FROM x)."""
-    name = unit_of(clause.take("this"))
+    name = _unit(clause.take("this"))
     return _part(clause, scope, name, clause.take("expression"))
 
 
 def _start(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the start of a period; of a date it is a time where SQL has it so."""
+    """Rule of the start of a period; of a date it is a time where SQL has it so."""
     clause.scalar("input_type_preserved")
-    unit = unit_of(clause.take("unit"))
+    unit = _unit(clause.take("unit"))
     iso = unit == "isoweek"
     unit = "week" if iso else unit
-    value = moment(clause.take("this"), scope)
+    value = _moment(clause.take("this"), scope)
     if unit not in UNITS:
         raise clause.refusal(
             f"a time is not truncated to {unit.upper()} here",
@@ -127,39 +116,39 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the days between two dates: of times, the midnights between them."""
+    """Rule of the days between two dates: of times, the midnights between them."""
     unit = clause.some("unit")
-    if unit is not None and unit_of(unit) != "day":
+    if unit is not None and _unit(unit) != "day":
         raise clause.refusal(
             "DATE_DIFF counts days here, no other unit",
             "Write DATE_DIFF('day', ...), and divide.",
         )
     for name in ("date_part_boundary", "big_int"):
         clause.scalar(name)
-    end = moment(clause.take("this"), scope).expression
-    start = moment(clause.take("expression"), scope).expression
+    end = _moment(clause.take("this"), scope).expression
+    start = _moment(clause.take("expression"), scope).expression
     return scope.value_of(start.cast("date").days_between(end.cast("date")))
 
 
-def later_moment(clause: Clause, scope: AbstractScope) -> Value | None:
-    """Return a later day or time; None where numbers are added."""
+def _plus(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of a sum, or of a later day or time."""
     left, right = clause.take("this"), clause.take("expression")
     if right.bare().kind is exp.Interval:
-        return _move(moment(left, scope), right.bare(), scope, 1)
+        return _move(_moment(left, scope), right.bare(), scope, 1)
     value = scope.value(left)
     if value.type != "date":
-        return None
+        return _arithmetic(operator.add)(clause, scope)
     return scope.value_of(value.expression.add_days(_days(right, scope)))
 
 
-def earlier_moment(clause: Clause, scope: AbstractScope) -> Value | None:
-    """Return an earlier day or time, or days between; None where numbers are."""
+def _minus(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of a difference, of an earlier day or time, or of the days between two."""
     left, right = clause.take("this"), clause.take("expression")
     if right.bare().kind is exp.Interval:
-        return _move(moment(left, scope), right.bare(), scope, -1)
+        return _move(_moment(left, scope), right.bare(), scope, -1)
     first = scope.value(left)
     if first.type not in _MOMENTS:
-        return None
+        return _arithmetic(operator.sub)(clause, scope)
     second = scope.value(right)
     if first.type == second.type == "date" and clause.dialect.days_subtract:
         return scope.value_of(second.expression.days_between(first.expression))
@@ -179,7 +168,7 @@ def _days(clause: Clause, scope: AbstractScope) -> Expression:
 
 
 def _move(value: Value, interval: Clause, scope: AbstractScope, sign: int) -> Value:
-    """Return a time so much later; of a date it is the time that SQL has."""
+    # of a date it is a time, as SQL has it
     seconds = sign * _seconds(interval.take("unit"))
     size = interval.take("this")
     time = value.expression.cast("time")
@@ -190,7 +179,7 @@ def _move(value: Value, interval: Clause, scope: AbstractScope, sign: int) -> Va
 
 
 def _seconds(unit: Clause) -> int:
-    name = unit_of(unit)
+    name = _unit(unit)
     if name not in _SECONDS:
         raise unit.refusal(
             f"INTERVAL of {name.upper()}: they are not all equally long",
@@ -200,10 +189,10 @@ def _seconds(unit: Clause) -> int:
 
 
 def _shift(sign: int) -> Rule:
-    """Return the rule of DATE_ADD, TIMESTAMP_ADD and their like."""
+    """Rule of DATE_ADD, TIMESTAMP_ADD and their like."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        value = moment(clause.take("this"), scope)
+        value = _moment(clause.take("this"), scope)
         size = clause.take("expression").bare()
         if size.kind is exp.Interval:
             return _move(value, size, scope, sign)
@@ -211,7 +200,7 @@ def _shift(sign: int) -> Rule:
         if value.type == "time":
             seconds = length * _seconds(clause.take("unit"))
             return scope.value_of(value.expression.add_seconds(seconds))
-        unit = unit_of(clause.take("unit"))
+        unit = _unit(clause.take("unit"))
         if unit != "day" or value.type != "date":
             raise clause.refusal("only whole days are added to a date", "Use DAY.")
         if not clause.dialect.dates_stay:
@@ -222,7 +211,7 @@ def _shift(sign: int) -> Rule:
 
 
 def _format(clause: Clause, scope: AbstractScope) -> Value:
-    value = moment(clause.take("this"), scope)
+    value = _moment(clause.take("this"), scope)
     written = scope.value(clause.take("format"))
     if not isinstance(written.constant, str):
         raise clause.refusal("a format must be a text written here", "Write '%Y-%m'.")
@@ -230,24 +219,21 @@ def _format(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _local(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the clock of a zone: times are in UTC, and the text has to say so."""
+    """Rule of the clock of a zone: times are in UTC, and the text has to say so."""
     zone = _zone(clause.take("zone"), scope)
     this = clause.take("this").bare()
     if clause.dialect.zoned_times:
-        value = moment(this, scope)
+        value = _moment(this, scope)
     elif this.kind is exp.AtTimeZone and _zone(this.take("zone"), scope) == "UTC":
-        value = moment(this.take("this"), scope)
+        value = _moment(this.take("this"), scope)
     else:
         raise clause.refusal(
             "AT TIME ZONE reads a time as one of that zone, and times here are in UTC",
             f"Write (x AT TIME ZONE 'UTC') AT TIME ZONE '{zone}' for its clocks.",
         )
-    return scope.value_of(_as_time(value).local_time(zone))
-
-
-def _as_time(value: Value) -> Expression:
-    expression = value.expression
-    return expression if value.type == "time" else expression.cast("time")
+    time = value.expression
+    time = time if value.type == "time" else time.cast("time")
+    return scope.value_of(time.local_time(zone))
 
 
 def _zone(clause: Clause, scope: AbstractScope) -> str:
@@ -262,8 +248,8 @@ def _zone(clause: Clause, scope: AbstractScope) -> str:
 _DOUBLE: Final = "Write CAST(... AS DOUBLE) around it."
 
 
-def numbers(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
-    """Return whether numbers meet in f64, and whether they are decimals in SQL."""
+def _kinds(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
+    """Whether numbers meet in f64, and whether they are decimals in SQL."""
     for value in values:
         if value.type not in NUMBERS:
             raise clause.refusal(
@@ -290,7 +276,7 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         left = scope.value(clause.take("this"))
         right = scope.value(clause.take("expression"))
-        real, decimal = numbers(clause, (left, right))
+        real, decimal = _kinds(clause, (left, right))
         if real and left.bare and right.bare:
             raise clause.refusal(
                 "this is arithmetic of numbers alone, the same for every row",
@@ -303,20 +289,10 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
     return rule
 
 
-def _plus(clause: Clause, scope: AbstractScope) -> Value:
-    later = later_moment(clause, scope)
-    return _arithmetic(operator.add)(clause, scope) if later is None else later
-
-
-def _minus(clause: Clause, scope: AbstractScope) -> Value:
-    earlier = earlier_moment(clause, scope)
-    return _arithmetic(operator.sub)(clause, scope) if earlier is None else earlier
-
-
 def _divisor(clause: Clause, scope: AbstractScope) -> Value:
     inner = clause.bare()
     value = scope.value(clause)
-    numbers(clause, (value,))
+    _kinds(clause, (value,))
     never = value.constant is not None and value.constant != 0
     if not (never or _is_guarded(inner, scope) or scope.counts(inner)):
         raise clause.refusal(
@@ -327,7 +303,7 @@ def _divisor(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _is_guarded(clause: Clause, scope: AbstractScope) -> bool:
-    """Tell whether a divisor is NULLIF(x, 0), which is never zero."""
+    # by NULLIF(x, 0), which is never zero
     if clause.kind is not exp.Nullif:
         return False
     zero = scope.value(clause.take("expression")).constant
@@ -335,11 +311,11 @@ def _is_guarded(clause: Clause, scope: AbstractScope) -> bool:
 
 
 def _divide(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a quotient: of integers cut towards zero where the dialect has it so."""
+    """Rule of a quotient: of integers cut towards zero where the dialect has it so."""
     dividend = scope.value(clause.take("this"))
     divisor = _divisor(clause.take("expression"), scope)
     clause.scalar("typed"), clause.scalar("safe")
-    real, _ = numbers(clause, (dividend, divisor))
+    real, _ = _kinds(clause, (dividend, divisor))
     if clause.dialect.whole_division and not real:
         return scope.value_of(dividend.expression.quotient(divisor.expression))
     decimal = clause.dialect.whole_division and (dividend.decimal or divisor.decimal)
@@ -350,7 +326,7 @@ def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         dividend = scope.value(clause.take("this"))
         divisor = _divisor(clause.take("expression"), scope)
-        if numbers(clause, (dividend, divisor))[0]:
+        if _kinds(clause, (dividend, divisor))[0]:
             raise clause.refusal(
                 "whole division and remainders of fractions differ between dialects",
                 "Write FLOOR(a / b).",
@@ -362,7 +338,7 @@ def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
 
 def _negative(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(clause.take("this"))
-    numbers(clause, (value,))
+    _kinds(clause, (value,))
     if value.constant is not None:
         return scope.value_of(lit(-value.constant), decimal=value.decimal)
     return scope.value_of(-value.expression, decimal=value.decimal)
@@ -370,28 +346,25 @@ def _negative(clause: Clause, scope: AbstractScope) -> Value:
 
 def _absolute(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(clause.take("this"))
-    numbers(clause, (value,))
+    _kinds(clause, (value,))
     return scope.value_of(value.expression.abs(), decimal=value.decimal)
 
 
-def _down(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the whole number below, which SQL has as a double."""
-    value = settled_value(clause, scope.value(clause.take("this")))
-    numbers(clause, (value,))
-    return scope.value_of(value.expression.cast("f64").round_down(1.0))
+def _floor_or_ceil(build: Callable[[Expression], Expression]) -> Rule:
+    """Rule of the whole number below or above, which SQL has as a double."""
 
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        value = settled_value(clause, scope.value(clause.take("this")))
+        _kinds(clause, (value,))
+        return scope.value_of(build(value.expression))
 
-def _up(clause: Clause, scope: AbstractScope) -> Value:
-    """Return the whole number above, which SQL has as a double."""
-    value = settled_value(clause, scope.value(clause.take("this")))
-    numbers(clause, (value,))
-    return scope.value_of(-((-value.expression.cast("f64")).round_down(1.0)))
+    return rule
 
 
 def _round(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a number with fewer digits, halves away from zero."""
+    """Rule of a number with fewer digits, halves away from zero."""
     value = settled_value(clause, scope.value(clause.take("this")))
-    numbers(clause, (value,))
+    _kinds(clause, (value,))
     if value.type == "f64" and not clause.dialect.halves_away:
         raise clause.refusal(
             f"ROUND takes halves of doubles to even numbers in {clause.dialect.name}",
@@ -406,7 +379,7 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
 def _of_number(build: Callable[[Expression], Expression]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         value = scope.value(clause.take("this"))
-        numbers(clause, (value,))
+        _kinds(clause, (value,))
         return scope.value_of(build(value.expression))
 
     return rule
@@ -415,7 +388,7 @@ def _of_number(build: Callable[[Expression], Expression]) -> Rule:
 def _power(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(clause.take("this"))
     exponent = scope.value(clause.take("expression"))
-    numbers(clause, (value, exponent))
+    _kinds(clause, (value, exponent))
     if exponent.constant is None:
         raise clause.refusal(
             "the exponent of POWER must be a number written here",
@@ -431,7 +404,7 @@ _WIDEST: Final = 2**50
 
 
 def range_of(tree: AbstractTree) -> Range | None:
-    """Return the ends of what an expression can be, or None where one is open.
+    """Ends of the values that an expression can have; None where one is open.
 
     >>> from sordino.expressions.language import col, when
     >>> range_of(when(col("x").is_null()).then(0).otherwise(2).tree)
@@ -456,7 +429,7 @@ def _range(tree: AbstractTree) -> Range:
 
 def _ends(*ends: float) -> Range:
     if any(math.isnan(end) for end in ends):
-        return _ALL
+        return _ALL  # infinity less infinity, or times 0: nothing is known
     return min(ends), max(ends)
 
 
@@ -470,17 +443,12 @@ def _when(call: Call) -> Range:
     return _hull([_range(value) for value in values if value is not None])
 
 
-def _any(call: Call) -> Range:
-    return _hull([_range(argument) for argument in call.arguments])
-
-
 def _hull(ranges: list[Range]) -> Range:
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _greatest(call: Call) -> Range:
-    ranges = [_range(argument) for argument in call.arguments]
-    return min(low for low, _ in ranges), max(high for _, high in ranges)
+def _any(call: Call) -> Range:
+    return _hull([_range(argument) for argument in call.arguments])
 
 
 def _add(call: Call) -> Range:
@@ -520,14 +488,11 @@ def _cast(call: Call) -> Range:
     low, high = _range(inner)
     if not math.isfinite(low) or not math.isfinite(high):
         return _ALL
-    return math.floor(low), math.ceil(high)
+    return math.floor(low), math.ceil(high)  # outward: a cast to i64 may cut either way
 
 
 def _fixed(low: int, high: int) -> Callable[[Call], Range]:
-    def rule(_call: Call) -> Range:
-        return low, high
-
-    return rule
+    return lambda _: (low, high)
 
 
 _RULES: Final[Mapping[Operation, Callable[[Call], Range]]] = {
@@ -536,8 +501,8 @@ _RULES: Final[Mapping[Operation, Callable[[Call], Range]]] = {
     choices.WHEN: _when,
     logic.COALESCE: _any,
     logic.FILL_NULL: _any,
-    choices.GREATEST: _greatest,
-    choices.LEAST: _greatest,
+    choices.GREATEST: _any,
+    choices.LEAST: _any,
     arithmetic.ADD: _add,
     arithmetic.SUBTRACT: _subtract,
     arithmetic.MULTIPLY: _multiply,
@@ -585,8 +550,8 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Mod: _whole(lambda dividend, divisor: dividend.remainder(divisor)),
     exp.Neg: _negative,
     exp.Abs: _absolute,
-    exp.Floor: _down,
-    exp.Ceil: _up,
+    exp.Floor: _floor_or_ceil(lambda number: number.cast("f64").round_down(1.0)),
+    exp.Ceil: _floor_or_ceil(lambda number: -((-number.cast("f64")).round_down(1.0))),
     exp.Round: _round,
     exp.Sqrt: _of_number(lambda number: number.sqrt()),
     exp.Exp: _of_number(lambda number: number.exp()),

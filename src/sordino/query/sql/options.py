@@ -1,13 +1,12 @@
-"""The dialects a text may be written in, and DIFFERENTIAL_PRIVACY OPTIONS.
+"""The dialects a text may be written in, and the options of a private statement.
 
-Clauses in the style of BigQuery: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (...).
-
-The parser does not read them, so they are cut out of the words beforehand; all other
-words keep their places. An option that means something else here is refused by name.
+BigQuery writes SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (...). The parser does not read
+that, so it is cut out of the words beforehand; all other words keep their places. An
+option that means something else here is refused by name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NoReturn, final
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -53,72 +52,55 @@ class InputDialect:
     """What LIKE escapes wildcards by, unasked."""
 
 
+_DUCKDB: Final = InputDialect(
+    "duckdb",
+    decimals=True,
+    whole_division=False,
+    concat_skips=True,
+    extremes_skip=True,
+    dates_stay=False,
+    days_subtract=True,
+    halves_away=True,
+    truths_join=True,
+    whole_seconds=True,
+    trimmed=_SPACES + "\u202f\u205f\u3000",
+    zoned_times=False,
+    escape=None,
+)
+_POSTGRES: Final = replace(
+    _DUCKDB,
+    name="postgres",
+    whole_division=True,
+    halves_away=False,
+    truths_join=False,
+    whole_seconds=False,
+    trimmed=" ",
+    escape="\\",
+)
+_SPARK: Final = replace(
+    _DUCKDB,
+    name="spark",
+    concat_skips=False,
+    days_subtract=False,
+    trimmed=" ",
+    zoned_times=True,
+    escape="\\",
+)
+_BIGQUERY: Final = replace(
+    _SPARK,
+    name="bigquery",
+    decimals=False,
+    extremes_skip=False,
+    dates_stay=True,
+    trimmed=_SPACES + "\t\n\v\f\r\u0085\u2028\u2029\u202f\u205f\u3000",
+)
 DIALECTS: Final[dict[str, InputDialect]] = {
-    "duckdb": InputDialect(
-        "duckdb",
-        decimals=True,
-        whole_division=False,
-        concat_skips=True,
-        extremes_skip=True,
-        dates_stay=False,
-        days_subtract=True,
-        halves_away=True,
-        truths_join=True,
-        whole_seconds=True,
-        trimmed=_SPACES + "\u202f\u205f\u3000",
-        zoned_times=False,
-        escape=None,
-    ),
-    "postgres": InputDialect(
-        "postgres",
-        decimals=True,
-        whole_division=True,
-        concat_skips=True,
-        extremes_skip=True,
-        dates_stay=False,
-        days_subtract=True,
-        halves_away=False,
-        truths_join=False,
-        whole_seconds=False,
-        trimmed=" ",
-        zoned_times=False,
-        escape="\\",
-    ),
-    "spark": InputDialect(
-        "spark",
-        decimals=True,
-        whole_division=False,
-        concat_skips=False,
-        extremes_skip=True,
-        dates_stay=False,
-        days_subtract=False,
-        halves_away=True,
-        truths_join=True,
-        whole_seconds=True,
-        trimmed=" ",
-        zoned_times=True,
-        escape="\\",
-    ),
-    "bigquery": InputDialect(
-        "bigquery",
-        decimals=False,
-        whole_division=False,
-        concat_skips=False,
-        extremes_skip=False,
-        dates_stay=True,
-        days_subtract=False,
-        halves_away=True,
-        truths_join=True,
-        whole_seconds=True,
-        trimmed=_SPACES + "\t\n\v\f\r\u0085\u2028\u2029\u202f\u205f\u3000",
-        zoned_times=True,
-        escape="\\",
-    ),
+    dialect.name: dialect for dialect in (_DUCKDB, _POSTGRES, _SPARK, _BIGQUERY)
 }
 
 
 def input_dialect(name: Any) -> InputDialect:
-    """Return a dialect by its name, or refuse one that is not read."""
+    """Dialect by its name; one that is not read is refused."""
     return DIALECTS[arguments.choice(tuple(DIALECTS), dialect=name)]
 
 
@@ -147,7 +129,7 @@ class Options:
     """In how many groups an id may be."""
 
     def refusal(self, name: str, problem: str, remedy: str) -> InvalidSQL:
-        """Return the refusal of an option."""
+        """Refusal of an option."""
         place = self.given[name]
         return InvalidSQL(problem, remedy, self.text, place.start, place.end)
 
@@ -191,7 +173,7 @@ _WHY: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def split_options(text: str, words: Sequence[Token]) -> tuple[Options, list[Token]]:
-    """Return the options of a statement, and its words without them."""
+    """Options of a statement, and its words without them."""
     for place, word in enumerate(words[:-2]):
         if word.token_type is not TokenType.SELECT or not _begins(words, place + 1):
             continue
@@ -265,7 +247,7 @@ def _interpret(text: str, given: dict[str, Option]) -> Options:
             "Write OPTIONS (epsilon = 1, delta = 1e-6).",
         )
     budget = None
-    if "epsilon" in given:
+    if "epsilon" in given:  # read from its letters: a float would round the budget
         budget = _read(
             raw, "epsilon", lambda written: ApproxDP(written, given["delta"].value)
         )

@@ -305,6 +305,7 @@ def in_public_list(clause: Clause, scope: AbstractScope, meet: Meet) -> Value:
     among = subject.expression.is_in(known)
     if None not in values:
         return scope.value_of(among)
+    # with NULL in the list, a value that is not found may be that: SQL has no answer
     return scope.value_of(when(among).then(True).otherwise(None))
 
 
@@ -345,5 +346,5 @@ def _values(rows: RowScope, member: Expression, kept: Value | None) -> set[Any]:
     return {
         member.value(row)
         for row in read
-        if kept is None or kept.expression.value(row) is True
+        if kept is None or kept.expression.value(row) is True  # NULL keeps no row
     }

@@ -559,6 +559,7 @@ def _one_grouping(
 
 
 def _refuse_unused(given: Given, answers: AnswerScope) -> None:
+    # what nothing needs would be left out in silence
     for name in () if given.as_needed else given.bounds:
         if name not in answers.asking.used:
             refused = unknown(

@@ -21,8 +21,7 @@ _WRITTEN: Final = ("text", "i64", "bool", "date")
 """Types whose values every dialect writes alike."""
 
 
-def text_value(clause: Clause, scope: AbstractScope) -> Expression:
-    """Value of the type text; others are refused."""
+def _text(clause: Clause, scope: AbstractScope) -> Expression:
     value = scope.value(clause)
     if value.type != "text":
         raise clause.refusal(
@@ -32,8 +31,7 @@ def text_value(clause: Clause, scope: AbstractScope) -> Expression:
     return value.expression
 
 
-def literal_text(clause: Clause, scope: AbstractScope, what: str) -> str:
-    """Return a text that is written in the statement, refusing all else."""
+def _literal_text(clause: Clause, scope: AbstractScope, what: str) -> str:
     value = scope.value(clause)
     if not isinstance(value.constant, str):
         raise clause.refusal(
@@ -44,23 +42,22 @@ def literal_text(clause: Clause, scope: AbstractScope, what: str) -> str:
 
 def _of_text(build: Callable[[Expression], Expression]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        return scope.value_of(build(text_value(clause.take("this"), scope)))
+        return scope.value_of(build(_text(clause.take("this"), scope)))
 
     return rule
 
 
 def _length(clause: Clause, scope: AbstractScope) -> Value:
-    """Return LENGTH of a text in characters; BigQuery's is of bytes for bytes alone."""
-    clause.scalar("binary")
-    return scope.value_of(text_value(clause.take("this"), scope).length())
+    clause.scalar("binary")  # BigQuery counts bytes of bytes alone, and there are none
+    return scope.value_of(_text(clause.take("this"), scope).length())
 
 
 def _of_texts(
     build: Callable[[Expression, Expression], Expression], second: str = "expression"
 ) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        first = text_value(clause.take("this"), scope)
-        return scope.value_of(build(first, text_value(clause.take(second), scope)))
+        first = _text(clause.take("this"), scope)
+        return scope.value_of(build(first, _text(clause.take(second), scope)))
 
     return rule
 
@@ -77,14 +74,14 @@ def _as_text(clause: Clause, scope: AbstractScope) -> Expression:
 
 
 def _join(clause: Clause, scope: AbstractScope) -> Value:
-    """Return a || b: missing if one is."""
+    """Rule of a || b: missing if one is."""
     clause.scalar("safe")
     left = _as_text(clause.take("this"), scope)
     return scope.value_of(left.concat(_as_text(clause.take("expression"), scope)))
 
 
 def _concat(clause: Clause, scope: AbstractScope) -> Value:
-    """Return CONCAT: what is missing is left out where the dialect has it so."""
+    """Rule of CONCAT: a missing value is left out where the dialect has it so."""
     for name in ("safe", "coalesce"):
         clause.scalar(name)
     skips = clause.dialect.concat_skips
@@ -109,7 +106,7 @@ def _concat(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _slice(clause: Clause, scope: AbstractScope) -> Value:
-    text = text_value(clause.take("this"), scope)
+    text = _text(clause.take("this"), scope)
     start = whole_number(clause.take("start"), "the first place")
     if start < 1:
         raise clause.refusal(
@@ -121,36 +118,25 @@ def _slice(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(text.slice(start - 1, length))
 
 
-def _left(clause: Clause, scope: AbstractScope) -> Value:
-    return scope.value_of(_end(clause, scope, lambda text, size: text.slice(0, size)))
+def _end(build: Callable[[Expression, int], Expression]) -> Rule:
+    """Rule of LEFT and RIGHT."""
 
+    def rule(clause: Clause, scope: AbstractScope) -> Value:
+        text = _text(clause.take("this"), scope)
+        size = whole_number(clause.take("expression"), "a number of letters")
+        clause.scalar("negative_length_returns_empty")
+        if size < 0:
+            raise clause.refusal(
+                "LEFT and RIGHT with a negative number differ between dialects",
+                "Write SUBSTRING(x, first, length).",
+            )
+        return scope.value_of(build(text, size))
 
-def _right(clause: Clause, scope: AbstractScope) -> Value:
-    return scope.value_of(
-        _end(
-            clause,
-            scope,
-            lambda text, size: text.slice(-size) if size else text.slice(0, 0),
-        )
-    )
-
-
-def _end(
-    clause: Clause, scope: AbstractScope, build: Callable[[Expression, int], Expression]
-) -> Expression:
-    text = text_value(clause.take("this"), scope)
-    size = whole_number(clause.take("expression"), "a number of letters")
-    clause.scalar("negative_length_returns_empty")
-    if size < 0:
-        raise clause.refusal(
-            "LEFT and RIGHT with a negative number differ between dialects",
-            "Write SUBSTRING(x, first, length).",
-        )
-    return build(text, size)
+    return rule
 
 
 def _trim(clause: Clause, scope: AbstractScope) -> Value:
-    text = text_value(clause.take("this"), scope)
+    text = _text(clause.take("this"), scope)
     position = clause.scalar("position")
     if position not in (None, "", "BOTH"):
         raise clause.refusal(
@@ -160,31 +146,27 @@ def _trim(clause: Clause, scope: AbstractScope) -> Value:
     given = clause.some("expression")
     if given is None:
         return scope.value_of(text.strip(clause.dialect.trimmed))
-    return scope.value_of(text.strip(literal_text(given, scope, "what is trimmed")))
+    return scope.value_of(text.strip(_literal_text(given, scope, "what is trimmed")))
 
 
 def _replace(clause: Clause, scope: AbstractScope) -> Value:
-    text = text_value(clause.take("this"), scope)
-    old = literal_text(clause.take("expression"), scope, "what is replaced")
-    new = literal_text(clause.take("replacement"), scope, "what stands for it")
+    text = _text(clause.take("this"), scope)
+    old = _literal_text(clause.take("expression"), scope, "what is replaced")
+    new = _literal_text(clause.take("replacement"), scope, "what stands for it")
     if not old:
         raise clause.refusal("REPLACE of an empty text", "Name what to replace.")
     return scope.value_of(text.replace(old, new))
 
 
 def _position(clause: Clause, scope: AbstractScope) -> Value:
-    """Return where a text first is within another, from 1; 0 for nowhere."""
-    text = text_value(clause.take("this"), scope)
-    return scope.value_of(text.find(text_value(clause.take("substr"), scope)) + 1)
-
-
-def _like(clause: Clause, scope: AbstractScope) -> Value:
-    return _match(clause, scope, clause.dialect.escape)
+    """Rule of the place of a text within another, from 1; 0 for nowhere."""
+    text = _text(clause.take("this"), scope)
+    return scope.value_of(text.find(_text(clause.take("substr"), scope)) + 1)
 
 
 def _like_escape(clause: Clause, scope: AbstractScope) -> Value:
     inner = clause.take("this")
-    escape = literal_text(clause.take("expression"), scope, "an escape")
+    escape = _literal_text(clause.take("expression"), scope, "an escape")
     if inner.kind is not exp.Like or len(escape) > 1:
         raise clause.refusal(
             "ESCAPE takes one character, behind LIKE", "Write ESCAPE '!'."
@@ -194,9 +176,9 @@ def _like_escape(clause: Clause, scope: AbstractScope) -> Value:
 
 def _match(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
     negated = bool(clause.scalar("negate"))
-    text = text_value(clause.take("this"), scope)
+    text = _text(clause.take("this"), scope)
     held = clause.take("expression")
-    pattern = literal_text(held, scope, "a pattern")
+    pattern = _literal_text(held, scope, "a pattern")
     if escape == "\\" and escape in pattern and held.dialect.escape == escape:
         raise held.refusal(
             "a backslash in LIKE escapes in some dialects and not in others",
@@ -216,12 +198,12 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.DPipe: _join,
     exp.Concat: _concat,
     exp.Substring: _slice,
-    exp.Left: _left,
-    exp.Right: _right,
+    exp.Left: _end(lambda text, size: text.slice(0, size)),
+    exp.Right: _end(lambda text, size: text.slice(-size) if size else text.slice(0, 0)),
     exp.Trim: _trim,
     exp.Replace: _replace,
     exp.StrPosition: _position,
-    exp.Like: _like,
+    exp.Like: lambda clause, scope: _match(clause, scope, clause.dialect.escape),
     exp.Escape: _like_escape,
 }
 

@@ -1,6 +1,6 @@
-"""Comparisons, truths, choices, casts, functions by name.
+"""Comparisons, truths, choices and casts.
 
-Casts, as far as every dialect makes the same value of the same value.
+Casts are understood as far as every dialect makes the same value of the same value.
 
 | from | to | |
 |---|---|---|
@@ -13,7 +13,7 @@ Casts, as far as every dialect makes the same value of the same value.
 """
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import starmap
 from typing import Any, Final
 
@@ -53,7 +53,6 @@ _ROUNDED: Final = (exp.Floor, exp.Ceil, exp.Round)
 
 
 def _target(clause: Clause, *, fails: bool) -> str:
-    """Return our type for a type of SQL, refusing what we have none for."""
     named = clause.take("to")
     theirs = named.scalar("this")
     named.scalar("nested")
@@ -77,7 +76,6 @@ def _try_cast(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _conversion(clause: Clause, scope: AbstractScope, kind: str) -> Value:
-    """Return a value of another type, if all dialects agree on it."""
     this = clause.take("this")
     if is_null_word(this):
         return scope.value_of(lit(None, kind))
@@ -115,7 +113,7 @@ _REMEDIES: Final = {
 
 
 def written_number(clause: Clause, scope: AbstractScope) -> int | float:
-    """Return a number that is written in the text, refusing all else."""
+    """Number that is written in the text: one from a column would be private."""
     value = scope.value(clause)
     if value.type not in NUMBERS or value.constant is None:
         raise clause.refusal(
@@ -129,7 +127,7 @@ def written_number(clause: Clause, scope: AbstractScope) -> int | float:
 def check_order(
     clause: Clause, low: float, high: float
 ) -> tuple[int | float, int | float]:
-    """Return two bounds, refusing them the wrong way round."""
+    """Two bounds; the wrong way round they are refused."""
     if low >= high:
         raise clause.refusal(
             f"the bounds are the wrong way round: {low!r} is not below {high!r}",
@@ -156,16 +154,10 @@ def _clamp(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(value.expression.clip(low, high))
 
 
-_NAMED: Final[Mapping[str, Callable[[Clause, AbstractScope], Value]]] = {
-    "clamp": _clamp,
-}
-
-
 def _call(clause: Clause, scope: AbstractScope) -> Value:
-    known = _NAMED.get(str(clause.scalar("this")).lower())
-    if known is None:
+    if str(clause.scalar("this")).lower() != "clamp":
         raise unknown_part(clause)
-    return known(clause, scope)
+    return _clamp(clause, scope)
 
 
 _MOMENTS: Final = ("date", "time")
@@ -184,7 +176,7 @@ def condition(clause: Clause, scope: AbstractScope) -> Expression:
 
 
 def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
-    """Return values in the one type in which SQL has them meet, or refuse them."""
+    """Values in the one type in which SQL has them meet; others are refused."""
     kinds = {value.type for value in values}
     if kinds == set(NUMBERS):
         decimal = all(value.decimal for value in values if value.type == "f64")
@@ -240,7 +232,7 @@ def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        if type(clause.node.this) in _COMPARISONS:
+        if type(clause.node.this) in _COMPARISONS:  # a < b < c: a truth below a number
             raise clause.refusal(
                 "this compares the result of a comparison", "Write a < b AND b < c."
             )
@@ -253,7 +245,7 @@ _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one
-    """Return the rule of IS [NOT] DISTINCT FROM: NULL is a value there."""
+    """Rule of IS [NOT] DISTINCT FROM: NULL is a value there."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         left, right = _pair(clause, scope)
@@ -264,7 +256,7 @@ def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one
 
 
 def _connection(kind: type[exp.Expr], connect: Callable[..., Any]) -> Rule:
-    """Return the rule of AND or OR: a long chain becomes a low tree."""
+    """Rule of AND or OR: a long chain becomes a low tree."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         parts = [condition(part, scope) for part in _chain(clause, kind)]
@@ -293,7 +285,7 @@ def _not(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _is(clause: Clause, scope: AbstractScope) -> Value:
-    """Return IS NULL, IS TRUE or IS FALSE, which are never unknown."""
+    """Rule of IS NULL, IS TRUE and IS FALSE, which are never unknown."""
     negated = bool(clause.scalar("negate"))
     this, wanted = clause.take("this"), clause.take("expression").bare()
     if wanted.kind is exp.Null:
@@ -314,7 +306,7 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
         return in_public_list(clause, scope, meet)
     for name in ("unnest", "field"):
         if clause.has(name):
-            raise clause.part(clause.node.args[name]).refusal(
+            raise clause.place(name).refusal(
                 "IN takes a list or a query of a public table, no array",
                 "Write the values: IN (1, 2, 3).",
             )
@@ -337,7 +329,6 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
-    """Return whether a value lies between two others, both included."""
     parts = [clause.take(name) for name in ("this", "low", "high")]
     if any(map(is_null_word, parts)):
         raise clause.refusal(
@@ -351,16 +342,21 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
 def _first(clause: Clause, scope: AbstractScope) -> Value:
     for name in ("is_nvl", "is_null"):
         clause.scalar(name)
+    values = _values(clause, scope)
+    first, *others = (value.expression for value in values)
+    decimal = any(value.decimal for value in values)
+    return scope.value_of(first.coalesce(*others) if others else first, decimal=decimal)
+
+
+def _values(clause: Clause, scope: AbstractScope) -> list[Value]:
+    """Arguments in one type, without those that are NULL."""
     parts = [clause.take("this"), *clause.each("expressions")]
     there = [scope.value(part) for part in parts if not is_null_word(part)]
     if not there:
         raise clause.refusal(
             f"every value of {clause.short_text} is NULL", "Name a column in it."
         )
-    values = meet(clause, there)
-    first, *others = (value.expression for value in values)
-    decimal = any(value.decimal for value in values)
-    return scope.value_of(first.coalesce(*others) if others else first, decimal=decimal)
+    return meet(clause, there)
 
 
 def _nullif(clause: Clause, scope: AbstractScope) -> Value:
@@ -391,7 +387,7 @@ def _choice(
     branches: Sequence[Clause],
     default: Clause | None,
 ) -> Value:
-    """Return a choice; a value that is NULL or not said is missing."""
+    """Value of a choice; one that is NULL or left out is missing."""
     tests = [_test(branch, scope, of) for branch in branches]
     outcomes = [branch.take("true") for branch in branches] + (
         [default] if default else []
@@ -435,13 +431,7 @@ def _extreme(name: str) -> Rule:
                 f"in {clause.dialect.name} GREATEST and LEAST are NULL if one value is",
                 "Write CASE WHEN a > b THEN a ELSE b END.",
             )
-        parts = [clause.take("this"), *clause.each("expressions")]
-        there = [scope.value(part) for part in parts if not is_null_word(part)]
-        if not there:
-            raise clause.refusal(
-                f"every value of {clause.short_text} is NULL", "Name a column in it."
-            )
-        values = meet(clause, there)
+        values = _values(clause, scope)
         first, *others = (settled_value(clause, part).expression for part in values)
         build = first.greatest if name == "greatest" else first.least
         return scope.value_of(build(*others) if others else first)
