@@ -290,10 +290,10 @@ class Templates:
                 name = node.name
                 return lambda bound, _: bound[name].copy()
             case exp.Anonymous() if node.name in self._heads:
-                return self._expanded(node, known)
+                return self._expand(node, known)
         return self._node(node, known)
 
-    def _expanded(self, call: exp.Anonymous, known: Mapping[str, _Make]) -> _Make:
+    def _expand(self, call: exp.Anonymous, known: Mapping[str, _Make]) -> _Make:
         names, body = self._heads[call.name]
         arguments = [self._maker(each, known) for each in call.expressions]
         parameters = dict(zip(names, arguments, strict=True))
@@ -306,7 +306,7 @@ class Templates:
         several: list[tuple[str, list[_Make]]] = []
         for key, value in node.args.items():
             if isinstance(value, exp.DataType):
-                single.append((key, partial(_copied, value), False))
+                single.append((key, partial(_copy, value), False))
             elif isinstance(value, exp.Expression):
                 # in what an operator stands between, another one needs brackets
                 torn = operator and key in {"this", "expression"}
@@ -336,7 +336,7 @@ def _argument(place: int, _: Mapping[str, Sql], to: Written) -> Sql:
     return to[place]
 
 
-def _copied(tree: Sql, _: Mapping[str, Sql], __: Written) -> Sql:
+def _copy(tree: Sql, _: Mapping[str, Sql], __: Written) -> Sql:
     return tree.copy()
 
 
