@@ -22,6 +22,7 @@ WAITING: Final = {
     ("office.pictures.curves", "office.pictures.figures"): "brings matplotlib",
     ("office.label.views", "office.label.picture"): "brings matplotlib",
     ("office.pictures.plotting", "office.pictures.release"): "brings matplotlib",
+    ("office.html.elements", "office.html.engine"): "brings Jinja2",
     ("session.sql", "query.sql.statement"): "brings sqlglot",
 }
 """Imports of our own modules inside functions: what they bring is heavy."""

@@ -46,6 +46,7 @@ LONE = {
     "noise.threshold.maps": "the border of these mechanisms: maps of the caller",
     "office.cli.jobs": "commands of a topic",
     "office.demo.scenes": "it imports what may not be installed",
+    "office.html.engine": "it imports what is slow to load",
     "office.job.draft": "what a command writes",
     "office.label.picture": "it imports what may not be installed",
     "office.label.views": "what a user holds",

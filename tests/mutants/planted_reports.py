@@ -23,9 +23,9 @@ PLANTED_REPORTS: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "reports",
-        "src/sordino/office/html/elements.py",
-        "part.text if isinstance(part, Html) else escape(part)",
-        "part.text if isinstance(part, Html) else part",
+        "src/sordino/office/html/engine.py",
+        "autoescape=True",
+        "autoescape=False",
         "names from outside are read as markup",
     ),
     Planted(

@@ -183,11 +183,8 @@ class Batch:
         return "\n".join([*shown, self._savings])
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        pages = (
-            office.html_title(name) + each._repr_html_()
-            for name, each in self.prices.items()
-        )
-        shown: str = office.html_page(*pages, office.html_line(self._savings))
+        pages = {name: each._repr_html_() for name, each in self.prices.items()}
+        shown: str = office.prices_page(pages, self._savings)
         return shown
 
     @property

@@ -5,6 +5,7 @@ import re
 from html.parser import HTMLParser
 
 from sordino.office.html.elements import (
+    draw_svg,
     html_aside,
     html_details,
     html_line,
@@ -55,7 +56,7 @@ def test_text_from_outside_is_escaped() -> None:
         html_table((EVIL,), [(EVIL,)]),
         html_details(EVIL, diagram(Step(EVIL, (Step(EVIL), Step(EVIL))))),
         share_bar(0.5, EVIL),
-        interval_bar(1.0, (0.0, 2.0), (0.0, 2.0), EVIL),
+        draw_svg("interval_bar", interval_bar(1.0, (0.0, 2.0), (0.0, 2.0), EVIL)),
         unit_curve([(0, 0), (1, 1)], (EVIL, EVIL), EVIL),
     )
     assert "<script" not in page
@@ -86,7 +87,7 @@ def test_bars_stay_inside(
     if scale is None:
         assert not any(end and math.isfinite(end) for end in interval) or value == 1e308
         return
-    picture = interval_bar(value, interval, scale, "a number")
+    picture = draw_svg("interval_bar", interval_bar(value, interval, scale, "a number"))
     places = re.findall(r'(?:x1|x2|cx)="([^"]+)"', picture)
     assert all(0 <= float(place) <= 120 for place in places)
 
@@ -95,7 +96,8 @@ def test_a_bar_shows_where_zero_is() -> None:
     """A scale always holds zero, so no bar seems to begin where it does not."""
     assert scale_of([4.0, 6.0]) == (0.0, 6.0)
     assert scale_of([-4.0, -2.0]) == (-4.0, 0.0)
-    assert interval_bar(1.0, (-1.0, 2.0), (-1.0, 2.0), "").count("<line") == 2
+    bar = interval_bar(1.0, (-1.0, 2.0), (-1.0, 2.0), "")
+    assert [line.kind for line in bar.lines] == ["zero", "band"]
 
 
 @for_each(("share", "width"), [(-1, 0), (0, 0), (0.5, 60), (7, 120)])

@@ -112,5 +112,5 @@ def test_a_report_holds_this_very_entry() -> None:
         ledger.reserve(claim())
         page = ledger_report(ledger, "clinic", "en")
         entry = registry_yaml(ledger, {}, draft=True)
-    assert "variant_name: &#x27;" in page
+    assert "variant_name: &#39;" in page
     assert entry.splitlines()[0] in page

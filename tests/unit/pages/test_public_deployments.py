@@ -42,11 +42,11 @@ def story(loss: Loss, **more: Any) -> Story:
 def test_every_publication_stands_with_its_unit(code: str) -> None:
     """All twenty and the own one, each with what one unit of it is."""
     language = read_language(code)
-    page = beside_page(language, story(PureDP(1))).text
+    page = beside_page(language, story(PureDP(1)))
     assert len(deployments()) == 20
     for other in deployments():
-        assert language.html(f"beside.name.{other.name}").text in page
-        assert language.html(f"beside.unit.{other.unit}").text in page
+        assert language.html(f"beside.name.{other.name}") in page
+        assert language.html(f"beside.unit.{other.unit}") in page
     assert page.count("<tr>") == 22
     assert page.count('class="aim"') == 1
 
@@ -54,17 +54,17 @@ def test_every_publication_stands_with_its_unit(code: str) -> None:
 def test_the_own_promise_stands_where_its_number_puts_it() -> None:
     """At epsilon 1 it is 14, between 12 and 27; beyond 99 it says so."""
     english = read_language("en")
-    page = beside_page(english, story(PureDP(1))).text
+    page = beside_page(english, story(PureDP(1)))
     own = page.index("This release, by itself")
     assert page.index("Meta: users") < own < page.index("Google: symptoms")
     assert page.count(">over 99<") == 7
-    much = beside_page(english, story(PureDP(9))).text
+    much = beside_page(english, story(PureDP(9)))
     assert much.count(">over 99<") == 8
     assert "<b>over 99</b>" in much
 
 
 def test_an_entry_of_the_registry_is_text() -> None:
     """What a ledger says of itself is no markup here either."""
-    page = beside_page(read_language("en"), story(PureDP(1), registry="<script>")).text
+    page = beside_page(read_language("en"), story(PureDP(1), registry="<script>"))
     assert "<script" not in page
     assert "&lt;script&gt;" in page

@@ -1,149 +1,122 @@
-"""Elements of a page; whatever was not made here is escaped.
+"""Parts of pages: templates of the office, and text that stays text among markup.
 
-A page has no colours of its own, so that it reads on a dark ground as well, no script,
-and nothing that is fetched from elsewhere.
+A page has no script and fetches nothing; one for a notebook has no colours of its own,
+so that it reads on a dark ground as well.
 
->>> print(html_title("Visits <2>", "of one year"))
-<p><strong>Visits &lt;2&gt;</strong> <span class="aside">of one year</span></p>
-
->>> tag("p", "a < b, ", tag("b", "and more"), class_="soft").text
-'<p class="soft">a &lt; b, <b>and more</b></p>'
+>>> html_title("Visits <2>")
+Markup('<p><strong>Visits &lt;2&gt;</strong></p>')
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from html import escape
-from typing import Final, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from markupsafe import Markup
 
 from sordino.numbers.formatting import cut_text, format_key
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 LONGEST: Final = 60
 SENTENCE: Final = 240
-_BOX: Final = '<div class="sordino" role="group" aria-label="Sordino" tabindex="0">'
-"""What is wider than its cell scrolls, by keys too."""
-_STYLE: Final = """
-.sordino { font-size: 0.93em; line-height: 1.45; overflow-x: auto; }
-.sordino table { border-collapse: collapse; margin: 0.3em 0 0.5em; color: inherit;
-  font-size: inherit; }
-.sordino th, .sordino td { padding: 0.1em 1.2em 0.1em 0; text-align: left;
-  vertical-align: baseline; white-space: nowrap; border: 0; background: none; }
-.sordino th { font-weight: normal; opacity: 0.7; }
-.sordino thead tr:last-child > * { border-bottom: 1px solid; }
-.sordino tbody tr:hover { background: rgba(128, 128, 128, 0.12); }
-.sordino .number { text-align: right; font-variant-numeric: tabular-nums; }
-.sordino .first { padding-left: 1.6em; }
-.sordino .aside { opacity: 0.7; }
-.sordino p { margin: 0.25em 0; }
-.sordino pre { margin: 0.25em 0; font-size: 0.92em; background: none; color: inherit; }
-.sordino details { margin: 0.3em 0; }
-.sordino summary { cursor: pointer; opacity: 0.8; }
-.sordino svg { vertical-align: middle; }
-"""
+Html: TypeAlias = Markup
+"""Markup of a template: text that joins it is escaped first."""
+Content: TypeAlias = Html | str
+
+NOTHING: Final = Html("")
+CODE: Final = Html("<code>{}</code>")
+_LINE: Final = Html("<p>{}</p>")
+_ASIDE: Final = Html('<p class="aside">{}</p>')
+_TITLE: Final = Html("<p><strong>{}</strong>{}</p>")
+_BESIDE: Final = Html(' <span class="aside">{}</span>')
+_DETAILS: Final = Html("<details><summary>{}</summary>{}</details>")
+_COLUMNS: Final = 80
 
 
-def html_page(*parts: str) -> str:
-    """Return a page of some parts; empty ones are left out."""
-    shown = [part for part in parts if part]
-    lines = [f"{_BOX}<style>{_STYLE}</style>", *shown, "</div>"]
-    return "\n".join(lines)
+def fill_template(template: str, /, **facts: Any) -> Html:
+    """Markup of a template of the office, filled in with facts.
 
-
-def safe_text(plain: object, most: int = LONGEST) -> str:
-    """Return a text from outside on one line, made harmless and not too long.
-
-    >>> safe_text("<b>")
-    '&lt;b&gt;'
+    >>> fill_template("report/sentence.html", title="<", sentence="x", is_kept=False)
+    Markup('<div><h3>&lt;</h3><p>x</p></div>')
     """
-    return escape(cut_text(format_key(plain), most))
+    # the one place that calls text markup: the template escaped whatever is not its own
+    return Markup(_environment().get_template(template).render(facts))  # noqa: S704
 
 
-def html_line(plain: str) -> str:
-    """Return a sentence."""
-    return f"<p>{safe_text(plain, SENTENCE)}</p>"
+def draw_svg(picture: str, /, *facts: object) -> Html:
+    """Picture of the sheet `html/svg.html`, by its name."""
+    sheet: Any = _environment().get_template("html/svg.html").module
+    drawn: Html = getattr(sheet, picture)(*facts)
+    return drawn
 
 
-def html_aside(plain: str) -> str:
-    """Return a sentence that steps back."""
-    return f'<p class="aside">{safe_text(plain, SENTENCE)}</p>'
+def _environment() -> "Environment":
+    from sordino.office.html.engine import (  # noqa: PLC0415 brings Jinja2
+        environment,
+    )
+
+    return environment()
 
 
-def html_title(title: str, plain: str = "") -> str:
+def join(*parts: Content) -> Html:
+    """Parts one after the other, text among them escaped.
+
+    >>> join("<", Markup("<br/>"), ">")
+    Markup('&lt;<br/>&gt;')
+    """
+    return NOTHING.join(parts)
+
+
+def short_text(plain: object, most: int = LONGEST) -> str:
+    """Text from outside on one line, its unseen letters written out, not too long."""
+    return cut_text(format_key(plain), most)
+
+
+def html_page(*parts: Html) -> str:
+    """Page of some parts for a notebook; empty ones are left out."""
+    # plain text for whoever asked: markup would escape what a user adds to it
+    return str(fill_template("html/frame.html", parts=[part for part in parts if part]))
+
+
+def html_line(plain: str) -> Html:
+    """Sentence of its own."""
+    return _LINE.format(short_text(plain, SENTENCE))
+
+
+def html_aside(plain: str) -> Html:
+    """Sentence that steps back."""
+    return _ASIDE.format(short_text(plain, SENTENCE))
+
+
+def html_title(title: str, plain: str = "") -> Html:
     """Title, with plain text after it."""
-    beside = f' <span class="aside">{safe_text(plain, SENTENCE)}</span>'
-    return f"<p><strong>{safe_text(title)}</strong>{beside if plain else ''}</p>"
+    beside = _BESIDE.format(short_text(plain, SENTENCE)) if plain else NOTHING
+    return _TITLE.format(short_text(title), beside)
 
 
 def html_table(
     heading: Iterable[str], rows: Iterable[Iterable[str]], most: int = LONGEST
-) -> str:
-    """Return a table of texts from outside, "" where it has no rows.
+) -> Html:
+    """Table of texts from outside, "" where it has no rows.
 
     >>> html_table(("column",), [])
-    ''
+    Markup('')
     """
-    body = "".join(_row("td", row, most) for row in rows)
-    top = _row("th", heading, most)
-    return f"<table><thead>{top}</thead><tbody>{body}</tbody></table>" if body else ""
+    body = [_short_texts(row, most) for row in rows]
+    if not body:
+        return NOTHING
+    return fill_template(
+        "html/table.html", heading=_short_texts(heading, most), rows=body
+    )
 
 
-def html_details(title: str, content: str) -> str:
+def _short_texts(texts: Iterable[str], most: int) -> list[str]:
+    return [text and short_text(text, most) for text in texts]
+
+
+def html_details(title: str, content: Html) -> Html:
     """Content that shows when its title is clicked."""
-    return f"<details><summary>{safe_text(title)}</summary>{content}</details>"
-
-
-def _row(kind: str, texts: Iterable[str], most: int) -> str:
-    """Return a row of one kind of cells; nothing is no heading."""
-    cells = "".join(
-        f"<{kind}>{safe_text(text, most)}</{kind}>" if text else "<td></td>"
-        for text in texts
-    )
-    return f"<tr>{cells}</tr>"
-
-
-_EMPTY: Final = (
-    *("br", "col", "meta"),
-    *("circle", "line", "path", "polygon", "polyline", "rect", "use"),
-)
-_COLUMNS: Final = 80
-
-
-@final
-@dataclass(frozen=True)
-class Html:
-    """Markup that was made by `tag`, `join` or a sheet of this package."""
-
-    text: str
-
-    def __str__(self) -> str:
-        """Refuse to become text unseen: that would be escaped, or worse, would not."""
-        raise TypeError("markup is joined by sordino.office.html.elements.join")
-
-
-Content: TypeAlias = Html | str
-
-NOTHING: Final = Html("")
-
-
-def tag(name: str, /, *content: Content, **attributes: str | float) -> Html:
-    """Return an element; `class_` is class, and `aria_label` is aria-label."""
-    named = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
-        for key, value in attributes.items()
-    )
-    if name in _EMPTY:
-        return Html(f"<{name}{named}/>")
-    return Html(f"<{name}{named}>{join(*content).text}</{name}>")
-
-
-def join(*parts: Content) -> Html:
-    """Return parts one after the other, text among them escaped.
-
-    >>> join("<", tag("br"), ">").text
-    '&lt;<br/>&gt;'
-    """
-    return Html(
-        "".join(part.text if isinstance(part, Html) else escape(part) for part in parts)
-    )
+    return _DETAILS.format(short_text(title), content)
 
 
 def plain_name(value: object, most: int = _COLUMNS) -> str:

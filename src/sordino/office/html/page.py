@@ -28,13 +28,16 @@ from importlib.resources import files
 from typing import Any, Final, final
 
 from sordino.errors import InvalidParameter
-from sordino.office.html.elements import Content, Html, join, plain_name, tag
+from sordino.office.html.elements import Content, Html, fill_template, join, plain_name
 
 _PIECE: Final = re.compile(r"\{(\w+)\}|\*([^*]+)\*")
 _FOLDER: Final = files("sordino.office.html") / "words"
 _SENTENCE: Final = 240
 """Columns of what was written to be read."""
 _ENDING: Final = ".toml"
+_BOLD: Final = Html("<b>{}</b>")
+# a name that is written from the right would turn the sentence around it
+_ISOLATED: Final = Html("<bdi>{}</bdi>")
 
 
 @final
@@ -60,7 +63,7 @@ class Language:
 
     def name(self, value: object) -> Html:
         """Return a name from outside, isolated from the direction around it."""
-        return tag("bdi", self.bare_name(value))
+        return _ISOLATED.format(self.bare_name(value))
 
     def bare_name(self, value: object) -> str:
         """Return a name from outside as text, for where no markup can stand."""
@@ -70,7 +73,7 @@ class Language:
 
     def sentence(self, text: str) -> Html:
         """Return a sentence, or a line of a plan, from outside."""
-        return tag("bdi", plain_name(text, _SENTENCE))
+        return _ISOLATED.format(plain_name(text, _SENTENCE))
 
     def number(self, figure: str) -> str:
         """Return a figure as English writes it with this language's separators."""
@@ -105,7 +108,11 @@ def _pieces(text: str, values: Mapping[str, Content]) -> Iterator[Content]:
     end = 0
     for match in _PIECE.finditer(text):
         yield text[end : match.start()]
-        yield values[match[1]] if match[1] else tag("b", *_pieces(match[2], values))
+        yield (
+            values[match[1]]
+            if match[1]
+            else _BOLD.format(join(*_pieces(match[2], values)))
+        )
         end = match.end()
     yield text[end:]
 
@@ -151,17 +158,16 @@ def read_language(code: Any) -> Language:
 
 def document(language: Language, title: str, *content: Html) -> str:
     """Return a file of HTML with a title."""
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy()),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", title),
-        join(Html("<style>"), Html(look()), Html("</style>")),
+    page = fill_template(
+        "html/document.html",
+        language=language,
+        title=title,
+        # unescaped, as its hash stands in the policy: the sheet is a file of ours
+        look=Html(look()),
+        policy=_policy(),
+        content=join(*content),
     )
-    whole = tag("html", head, tag("body", *content), lang=language.code)
-    return f"<!doctype html>\n{whole.text}\n"
+    return str(page)
 
 
 @cache
@@ -179,26 +185,13 @@ PAGES: Final = ("promise", "published", "limits", "proof", "beside")
 """The pages of a report, in order; their titles are `title.<page>` in the words."""
 
 
-def section(language: Language, page: str, *content: Content) -> Html:
-    """Return a page of a report below its title."""
-    number = PAGES.index(page) + 1
-    where = language.html("title.page", number=str(number), most=str(len(PAGES)))
-    heading = f"h{number}"
-    return tag(
-        "section",
-        tag("span", where, class_="page"),
-        tag("h2", language.html(f"title.{page}"), id=heading),
-        *content,
-        id=f"p{number}",
-        class_="first" if number == 1 else "next",
-        aria_labelledby=heading,
+def section(language: Language, page: str, **facts: Any) -> Html:
+    """A page of a report, by the template of its name."""
+    return fill_template(
+        f"report/{page}.html",
+        language=language,
+        page=page,
+        number=PAGES.index(page) + 1,
+        most=len(PAGES),
+        **facts,
     )
-
-
-def contents(language: Language) -> Html:
-    """Return links to the pages."""
-    links = []
-    for number, page in enumerate(PAGES, 1):
-        title = language.html(f"title.{page}")
-        links.append(tag("li", tag("a", f"{number}. ", title, href=f"#p{number}")))
-    return tag("nav", tag("ol", *links), aria_label=language.plain("title.contents"))

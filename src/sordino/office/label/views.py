@@ -1,6 +1,4 @@
-"""Label; as HTML and as a picture.
-
-The label of a published file: what it says of privacy and exactness, on one card.
+"""The label of a published file: what it says of privacy and exactness, on one card.
 
 facts ── words of a language ── one list of rows ── HTML, a picture, text
    └── JSON
@@ -14,13 +12,11 @@ from typing import Any, Final, Literal, TypeAlias, final
 from sordino.errors import InvalidParameter
 from sordino.numbers import arguments
 from sordino.numbers.frozen import hides
-from sordino.office.html.elements import Html, html_page, join, tag
+from sordino.office.html.elements import fill_template, html_page
 from sordino.office.html.page import Language, document, read_language
 from sordino.office.label.facts import LabelFacts
 from sordino.office.label.files import label_json
 from sordino.office.label.label import (
-    LabelPart,
-    LabelRow,
     LabelTexts,
     label_texts,
     plain_label,
@@ -31,61 +27,12 @@ from sordino.release.storage import write_whole
 def label_document(language: Language, texts: LabelTexts) -> str:
     """Return a file of HTML with a label and nothing else."""
     title = f"{texts.title}: {texts.file}" if texts.file else texts.title
-    return document(language, title, tag("main", label_card(texts)))
-
-
-def label_card(texts: LabelTexts) -> Html:
-    """Return a label as an element of a page."""
-    head = [tag("p", tag("b", tag("bdi", texts.file)))] if texts.file else []
-    lines = [tag("p", texts.when)] if texts.when else []
-    lines += [tag("p", tag("strong", texts.status))] if texts.status else []
-    parts = [
-        _table(part, "thick" if place == 0 else "rule")
-        for place, part in enumerate(texts.parts)
-    ]
-    feet = [tag("p", tag("bdi", foot), class_="foot") for foot in texts.feet]
-    title = tag("h1", texts.title)
-    return tag("section", title, *head, *lines, *parts, *feet, class_="label")
+    return document(language, title, fill_template("label/card.html", texts=texts))
 
 
 def label_panel(texts: LabelTexts) -> str:
-    """Return a label for a notebook: it brings no colours of its own."""
-    lines = filter(None, [texts.file, texts.when, texts.status])
-    rows = join(*map(_panel_part, texts.parts))
-    return html_page(
-        tag("p", tag("strong", texts.title)).text,
-        *(tag("p", line).text for line in lines),
-        tag("table", tag("tbody", rows)).text,
-        *(tag("p", foot, class_="aside").text for foot in texts.feet),
-    )
-
-
-def _table(part: LabelPart, look: str) -> Html:
-    heading = (
-        [tag("tr", tag("th", tag("b", part.heading), scope="colgroup", colspan=2))]
-        if part.heading
-        else []
-    )
-    rows = join(*heading, *map(_row, part.rows))
-    return tag("table", tag("tbody", rows), class_=look)
-
-
-def _row(row: LabelRow) -> Html:
-    """Return a row, each side isolated from the direction of the other."""
-    return tag(
-        "tr",
-        tag("th", tag("bdi", row.name), scope="row"),
-        tag("td", tag("bdi", row.value)),
-    )
-
-
-def _panel_part(part: LabelPart) -> Html:
-    heading = [tag("strong", part.heading)] if part.heading else []
-    rows = (
-        tag("tr", tag("td", row.name), tag("td", row.value, class_="number"))
-        for row in part.rows
-    )
-    return join(tag("tr", tag("td", *heading, colspan=2)), *rows)
+    """A label for a notebook: it brings no colours of its own."""
+    return html_page(fill_template("label/panel.html", texts=texts))
 
 
 Form: TypeAlias = Literal["html", "png", "json", "text"]

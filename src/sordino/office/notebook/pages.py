@@ -25,15 +25,20 @@ from sordino.losses.loss import Loss, headline
 from sordino.numbers import INFINITE
 from sordino.numbers.formatting import format_percent
 from sordino.office.html.elements import (
+    NOTHING,
+    Html,
+    fill_template,
     html_aside,
     html_details,
     html_line,
     html_page,
     html_table,
     html_title,
-    safe_text,
+    join,
+    short_text,
 )
 from sordino.office.html.small_pictures import (
+    IntervalBar,
     Step,
     diagram,
     interval_bar,
@@ -46,13 +51,13 @@ from sordino.query.nodes import AbstractNode
 from sordino.release.text import (
     Figure,
     ReleaseView,
-    RowTexts,
     coverage_lines,
     row_texts,
 )
 from sordino.session.description import Holding
 
 _HEADING: Final = ("answer", "how far it is off", "noise")
+_LINE: Final = Html("<p>{}</p>")
 _WIDE: Final = 120
 """Characters of a cell."""
 
@@ -65,6 +70,13 @@ def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
         *map(html_line, remarks),
         html_details("how it is made", diagram(_plan_step(purchase))),
     )
+
+
+def prices_page(pages: Mapping[str, str], remark: str) -> str:
+    """Pages of several prices, each under its name."""
+    # a price is a page of this file already: escaped once, not twice
+    titled = (html_title(name) + Html(page) for name, page in pages.items())
+    return html_page(*titled, html_line(remark))
 
 
 def _columns(purchase: Purchase) -> Iterator[tuple[str, str, str]]:
@@ -122,51 +134,36 @@ def release_page(release: ReleaseView) -> str:
         else None
         for place in range(len(release.names))
     ]
-    rows = "".join(_row(row, scales) for row in shown)
+    table = fill_template(
+        "notebook/release.html",
+        keys=[short_text(name) for name in release.keys],
+        columns=list(zip(map(short_text, release.names), scales, strict=True)),
+        share=format_percent(release.confidence),
+        rows=[
+            (map(short_text, row.keys), map(_figure, row.figures, scales))
+            for row in shown
+        ],
+    )
     return html_page(
-        f"<table><thead>{_head_rows(release, scales)}</thead>",
-        f"<tbody>{rows}</tbody></table>",
-        html_aside(f"... and {rest:,} more rows") if rest else "",
-        "" if shown else html_aside("no rows"),
+        table,
+        html_aside(f"... and {rest:,} more rows") if rest else NOTHING,
+        NOTHING if shown else html_aside("no rows"),
         *map(html_aside, coverage_lines(release.coverage)),
         html_line(f"price: {release.price}"),
     )
 
 
-def _head_rows(release: ReleaseView, scales: "list[tuple[float, float] | None]") -> str:
-    """Return the names of the columns; below, what stands in each."""
-    keys = "".join(f'<th rowspan="2">{safe_text(name)}</th>' for name in release.keys)
-    spans = [3 if scale is None else 4 for scale in scales]
-    names = "".join(
-        f'<th colspan="{span}" class="first">{safe_text(name)}</th>'
-        for name, span in zip(release.names, spans, strict=True)
-    )
-    share = f"{format_percent(release.confidence)} interval"
-    below = "".join(
-        '<th class="number first">value</th><th class="number">± sd</th>'
-        f'<th class="number">{share}</th>{"" if scale is None else "<td></td>"}'
-        for scale in scales
-    )
-    return f"<tr>{keys}{names}</tr><tr>{below}</tr>"
-
-
-def _row(row: RowTexts, scales: "list[tuple[float, float] | None]") -> str:
-    keys = "".join(f"<td>{safe_text(key)}</td>" for key in row.keys)
-    return f"<tr>{keys}{''.join(map(_figure, row.figures, scales))}</tr>"
-
-
-def _figure(figure: Figure, scale: "tuple[float, float] | None") -> str:
-    """Return a number, its deviation, its interval, and both as a picture."""
+def _figure(
+    figure: Figure, scale: tuple[float, float] | None
+) -> tuple[str, str, str, IntervalBar | None]:
     value, low, high = figure.ends
-    cells = (
-        f'<td class="number first">{safe_text(figure.value)}</td>'
-        f'<td class="number aside">{safe_text(figure.sd and "± " + figure.sd)}</td>'
-        f'<td class="number aside">{safe_text(figure.interval)}</td>'
-    )
-    if scale is None:
-        return cells
     label = f"{figure.value}, interval {figure.interval}"
-    return f"{cells}<td>{interval_bar(value, (low, high), scale, label)}</td>"
+    return (
+        short_text(figure.value),
+        short_text(figure.sd and f"± {figure.sd}"),
+        short_text(figure.interval),
+        None if scale is None else interval_bar(value, (low, high), scale, label),
+    )
 
 
 LAST: Final = 5
@@ -217,24 +214,26 @@ def ledger_page(about: str, ledger: ShownLedger) -> str:
     return html_page(html_line(about), *bars, tables, entry_table(ledger.entries()))
 
 
-def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> str:
+def block_tables(blocks: tuple[Block, ...], exposures: Windows) -> Html:
     """Return the newest blocks, and what a person in several loses; "" without."""
     hidden = len(blocks) - NEWEST
     before = [html_aside(f"{hidden:,} blocks before them")] if hidden > 0 else []
-    return "".join([
+    return join(
         html_table(BLOCK_HEADING, block_rows(blocks[-NEWEST:])),
         *before,
         html_table(PERSON_HEADING, exposure_rows(exposures, blocks)),
-    ])
+    )
 
 
-def budget_line(name: str, left: Loss, whole: Loss) -> str:
+def budget_line(name: str, left: Loss, whole: Loss) -> Html:
     """Return a bar that fills as a budget is spent, and what is left in words."""
     share = spent_share(left, whole)
-    words = f"{safe_text(name)} left: {safe_text(left)} of {safe_text(whole)}"
+    words = f"{short_text(name)} left: {short_text(left)} of {short_text(whole)}"
     if share is None:
-        return f"<p>{words}</p>"
-    return f"<p>{share_bar(share, f'{100 * share:.0f} % is spent')} {words}</p>"
+        return _LINE.format(words)
+    return _LINE.format(
+        join(share_bar(share, f"{100 * share:.0f} % is spent"), " ", words)
+    )
 
 
 def spent_share(left: Loss, whole: Loss) -> float | None:
@@ -254,7 +253,7 @@ def spent_share(left: Loss, whole: Loss) -> float | None:
     return max(parts, default=None)
 
 
-def entry_table(entries: Iterable[Entry]) -> str:
+def entry_table(entries: Iterable[Entry]) -> Html:
     """Return the last releases, the newest first."""
     shown = list(entries)[-LAST:][::-1]
     rows = (
@@ -284,7 +283,7 @@ _DESCRIPTION_HEADING = ("column", "type", "may be missing")
 def description_page(
     holdings: Iterable[Holding],
     keysets: Iterable[str],
-    *ledger_parts: str,
+    *ledger_parts: Html,
 ) -> str:
     """Return tables with their columns, and what the ledger shows of itself."""
     return html_page(
@@ -294,7 +293,7 @@ def description_page(
     )
 
 
-def _holding_parts(holding: Holding) -> Iterable[str]:
+def _holding_parts(holding: Holding) -> Iterable[Html]:
     """Yield a table or a view: its name, its columns, and what cannot be used."""
     yield html_title(holding.name, holding.sentence)
     yield html_table(_DESCRIPTION_HEADING, holding.first_columns)
@@ -324,7 +323,7 @@ def keyset_page(tree: Product) -> str:
     return html_page(
         title,
         html_table(tree.names, rows),
-        html_aside(f"... and {rest:,} more") if rest else "",
+        html_aside(f"... and {rest:,} more") if rest else NOTHING,
     )
 
 

@@ -45,7 +45,7 @@ from sordino.noise.randomized_response import RandomizedResponseLoss
 from sordino.numbers import Extended, exact
 from sordino.numbers.formatting import format_number
 from sordino.numbers.rounding import decimals
-from sordino.office.html.elements import Content, Html, join, plain_name, tag
+from sordino.office.html.elements import CODE, Content, Html, join, plain_name
 from sordino.office.html.page import Language
 from sordino.office.report.story import (
     Accounts,
@@ -166,6 +166,8 @@ def _is_usable(whole: Extended) -> bool:
 
 _SEVERAL: Final = (1, 2, 6, 12)
 """Blocks that somebody may be in."""
+_ITEM: Final = Html("<li>{}</li>")
+_LIST: Final = Html("<ul>{}</ul>")
 
 
 def accounts_of(
@@ -278,8 +280,8 @@ def cut_sentences(language: Language, publication: ShownRelease) -> Iterator[Htm
     for cut in cuts:
         yield join(_cut_sentence(language, cut), " ")
     if measured:
-        items = (tag("li", _measured_line(language, row)) for row in measured)
-        yield tag("ul", *items)
+        items = (_ITEM.format(_measured_line(language, row)) for row in measured)
+        yield _LIST.format(join(*items))
     elif cuts:
         yield language.html("cut.unmeasured")
     else:
@@ -302,7 +304,7 @@ def _names(language: Language, names: Any) -> Html:
     """Return names of columns, side by side."""
     columns = names if isinstance(names, list) else [names]
     parts = [
-        part for name in columns for part in (", ", tag("code", language.name(name)))
+        part for name in columns for part in (", ", CODE.format(language.name(name)))
     ]
     return join(*parts[1:])
 
@@ -322,7 +324,7 @@ def _measured_line(language: Language, row: Mapping[str, Any]) -> Html:
     low, high = (language.number(format_number(row[end])) for end in ("low", "high"))
     return language.html(
         f"cut.measured.{str(row['kind']).replace(' ', '_')}",
-        what=tag("code", language.name(row["what"])),
+        what=CODE.format(language.name(row["what"])),
         unit=language.plain(f"cut.unit.{row['counted']}"),
         count=language.whole(row["count"]),
         low=low,

@@ -19,9 +19,8 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.loss import Loss
 from sordino.numbers.canonical import canonical_text
-from sordino.office.html.elements import Html, tag
-from sordino.office.html.odds import people_symbol
-from sordino.office.html.page import Language, contents, document, read_language
+from sordino.office.html.elements import fill_template, join
+from sordino.office.html.page import PAGES, Language, document, read_language
 from sordino.office.label.facts import LabelledRelease
 from sordino.office.report.accounts import accounts_of, recorded_loss, taken_of
 from sordino.office.report.numbers import FEW, published_page
@@ -43,31 +42,17 @@ _PAGES = (promise_page, published_page, limits_page, proof_page, beside_page)
 
 def report_document(language: Language, story: Story) -> str:
     """Return a report as a file of HTML; the same story gives the same bytes."""
-    title = language.bare_name(story.title)
-    main = tag("main", *(page(language, story) for page in _PAGES))
-    foot = tag("footer", tag("p", language.html("report.foot")), class_="soft")
-    return document(
-        language,
-        language.plain("report.title", name=title),
-        people_symbol(),
-        tag("a", language.html("report.skip"), href="#p1", class_="skip"),
-        _head(language, story),
-        main,
-        foot,
-    )
-
-
-def _head(language: Language, story: Story) -> Html:
     newest = story.shown[0].when if story.shown else None
-    parts = [language.html("report.kind")]
-    if newest is not None:
-        parts += [Html(" · "), tag("span", language.day(newest.date()))]
-    return tag(
-        "header",
-        tag("p", *parts, class_="over"),
-        tag("h1", language.name(story.title)),
-        contents(language),
+    body = fill_template(
+        "report/report.html",
+        language=language,
+        title=story.title,
+        newest=None if newest is None else newest.date(),
+        pages=PAGES,
+        content=join(*(page(language, story) for page in _PAGES)),
     )
+    name = language.bare_name(story.title)
+    return document(language, language.plain("report.title", name=name), body)
 
 
 MOST_DAYS: Final = 400

@@ -17,9 +17,9 @@ from datetime import date
 from decimal import ROUND_CEILING
 from itertools import pairwise
 from math import inf
-from typing import Final
+from typing import Any, Final
 
-from sordino.office.html.elements import Html, join, tag
+from sordino.office.html.elements import NOTHING, Html, fill_template, join
 from sordino.office.html.odds import FALSE_ALARMS, Odds, hundred_text
 from sordino.office.html.page import Language, section
 from sordino.office.report.accounts import amounts_in_words, cut_sentences
@@ -28,7 +28,6 @@ from sordino.office.report.request_words import hidden_below
 from sordino.office.report.story import (
     Banded,
     NumberColumn,
-    ShownFiles,
     ShownRelease,
     ShownTable,
     Story,
@@ -39,63 +38,42 @@ from sordino.office.report.story import (
 FEW: Final = 30
 SHOWN: Final = 8
 _FEWEST_DAYS: Final = 4
+_UNSEEN: Final = Html('<span class="vh">{}</span>')
 
 
-def answer_parts(language: Language, answer: ShownTable) -> Iterator[Html]:
-    """Yield a table or a picture for each column, and how many rows are not shown."""
-    if answer.name:
-        yield tag("h4", language.name(answer.name))
+def answer_part(language: Language, answer: ShownTable) -> Html:
+    """A table or a picture for each column, and how many rows are not shown."""
+    groups = answer.groups[:FEW]
+    return fill_template(
+        "report/answer.html",
+        language=language,
+        answer=answer,
+        columns=[_column(language, answer, column) for column in answer.columns],
+        groups=[group_name(language, group) for group in groups],
+    )
+
+
+def _column(
+    language: Language, answer: ShownTable, column: NumberColumn
+) -> tuple[Html, int]:
+    """Numbers of a column by the shape of the groups, and how many are not shown."""
     if not answer.rows:
-        yield tag("p", language.html("numbers.empty"))
-        return
-    for column in answer.columns:
-        if _are_days(answer) and _has_numbers(column):
-            yield from line_picture(language, answer, column)
-        elif fits_cells(answer):
-            yield cell_table(language, answer, column)
-        else:
-            yield _bands(language, answer, column)
-    if not answer.columns:
-        yield _keys_alone(language, answer)
-    if answer.unshown:
-        key = language.form("numbers.columns", answer.unshown)
-        count = language.whole(answer.unshown)
-        yield tag("p", language.html(key, count=count), class_="soft")
-
-
-def _bands(language: Language, answer: ShownTable, column: NumberColumn) -> Html:
+        return NOTHING, 0
+    if _are_days(answer) and _has_numbers(column):
+        return line_picture(language, answer, column), 0
+    if fits_cells(answer):
+        return cell_table(language, answer, column), 0
     rows = list(column.rows)
     if answer.rows <= FEW and len(answer.keys) == 1:
         rows.sort(key=_size, reverse=True)
     names = [part for key in answer.keys for part in (" · ", language.name(key))]
-    group = join(*names[1:]) if names else _unseen(language)
+    # a table needs a head for those who hear the page, even where no key names one
+    group = (
+        join(*names[1:]) if names else _UNSEEN.format(language.html("numbers.group"))
+    )
     shown = rows[:SHOWN]
     table = band_table(language, language.name(column.name), group, shown)
-    return join(table, _rest(language, answer.rows - len(shown)))
-
-
-def _unseen(language: Language) -> Html:
-    """Return the head of groups without a key, for those who hear the page."""
-    return tag("span", language.html("numbers.group"), class_="vh")
-
-
-def _rest(language: Language, rows: int) -> Html:
-    if not rows:
-        return join()
-    key = language.form("numbers.rest", rows)
-    text = language.html(key, count=language.whole(rows))
-    return tag("p", text, class_="soft")
-
-
-def _keys_alone(language: Language, answer: ShownTable) -> Html:
-    """Return the first groups of a release that has no numbers."""
-    names = [
-        part
-        for group in answer.groups[:FEW]
-        for part in (", ", group_name(language, group))
-    ]
-    rest = _rest(language, answer.rows - len(answer.groups[:FEW]))
-    return join(tag("p", *names[1:]), rest)
+    return table, answer.rows - len(shown)
 
 
 def _are_days(answer: ShownTable) -> bool:
@@ -123,65 +101,26 @@ MOST_TABLES: Final = 8
 
 
 def published_page(language: Language, story: Story) -> Html:
-    """Return the page, the newest release first."""
-    parts = [
-        tag("p", language.html("published.bands")),
-        tag("p", language.html("published.rough"), class_="soft"),
-    ]
-    if not story.shown:
-        parts = [tag("p", language.html("published.nothing"))]
-    parts += [_release(language, publication) for publication in story.shown]
-    if story.earlier:
-        key = language.form("published.earlier", story.earlier)
-        count = language.whole(story.earlier)
-        parts.append(tag("p", language.html(key, count=count)))
-    return section(language, "published", *parts)
-
-
-def _release(language: Language, publication: ShownRelease) -> Html:
-    """Return a release: what is known of it, and its numbers."""
-    facts = (
-        part
-        for name, text in _facts(language, publication)
-        for part in (
-            tag("dt", language.html(f"published.fact.{name}")),
-            tag("dd", text),
-        )
-    )
-    numbers = [
-        part
-        for answer in publication.answers[:MOST_TABLES]
-        for part in answer_parts(language, answer)
-    ]
-    unshown = len(publication.answers) - MOST_TABLES
-    if unshown > 0:
-        key = language.form("published.more", unshown)
-        count = language.whole(unshown)
-        numbers.append(tag("p", language.html(key, count=count), class_="soft"))
-    if publication.files is not None:
-        numbers = [*_files(language, publication.files)]
-    elif not publication.answers:
-        numbers = [tag("p", language.html("published.unkept"), class_="soft")]
-    title = tag("h3", _title(language, publication))
-    return tag(
-        "article", title, tag("dl", *facts, class_="facts"), *numbers, class_="release"
+    """The page, the newest release first."""
+    return section(
+        language,
+        "published",
+        releases=[_release(language, release) for release in story.shown],
+        earlier=story.earlier,
+        most_tables=MOST_TABLES,
     )
 
 
-def _files(language: Language, files: ShownFiles) -> Iterator[Html]:
-    """Yield how many groups showed, where they are, and by what that is checked."""
-    if files.groups is None:
-        yield tag("p", language.html("published.files.unknown"))
-    else:
-        key = language.form("published.files", files.groups)
-        groups, size = language.whole(files.groups), language.whole(files.size)
-        count = language.whole(files.count)
-        text = language.html(key, groups=groups, count=count, size=size)
-        yield tag("p", text)
-    if files.published:
-        yield tag("p", language.html("published.files.checked"), class_="soft")
-    for name, sha256 in files.published[:MOST_TABLES]:
-        yield tag("p", language.name(name), " ", tag("code", sha256), class_="soft")
+def _release(language: Language, release: ShownRelease) -> dict[str, Any]:
+    """What is known of a release, and its numbers."""
+    answers = release.answers[:MOST_TABLES]
+    return {
+        "title": _title(language, release),
+        "facts": _facts(language, release),
+        "files": release.files,
+        "answers": [answer_part(language, answer) for answer in answers],
+        "unshown": len(release.answers) - MOST_TABLES,
+    }
 
 
 def _title(language: Language, publication: ShownRelease) -> Html:

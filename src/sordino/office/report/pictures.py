@@ -1,10 +1,13 @@
 """Numbers over dates as lines, numbers of two keys as cells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from functools import cached_property
+from itertools import chain
+from typing import Any, Final, final
 
-from sordino.office.html.elements import Html, join, tag
+from sordino.office.html.elements import Html, fill_template
 from sordino.office.html.page import Language
 from sordino.office.html.small_pictures import Scale, scale_around
 from sordino.office.report.story import (
@@ -30,50 +33,41 @@ def fits_cells(answer: ShownTable) -> bool:
 
 def cell_table(language: Language, answer: ShownTable, column: NumberColumn) -> Html:
     """One cell for each pair of keys; empty where no group is."""
-    down, across = _values(answer, 0), _values(answer, 1)
+    across = _values(answer, 1)
     places = dict(zip(answer.groups, column.rows, strict=True))
-    numbers = [row.value for row in column.rows if row.value is not None]
-    most = max([0.0, *numbers])
-    heads = (tag("th", language.name(value), scope="col") for value in across)
-    body = []
-    for first in down:
-        cells = (
-            _cell(language, places.get((first, second)), most) for second in across
-        )
-        body.append(tag("tr", tag("th", language.name(first), scope="row"), *cells))
-    name, second_name = map(language.name, answer.keys)
-    corner = tag("span", name, " · ", second_name, class_="vh")
-    table = tag(
-        "table",
-        tag("caption", tag("b", language.name(column.name)), _width(language, column)),
-        tag("thead", tag("tr", tag("td", corner), *heads)),
-        tag("tbody", *body),
-        class_="grid",
+    most = max([0.0, *(row.value for row in column.rows if row.value is not None)])
+    return fill_template(
+        "report/cells.html",
+        language=language,
+        name=column.name,
+        keys=answer.keys,
+        width=_width(language, column),
+        across=across,
+        rows=[
+            (
+                first,
+                [_cell(language, places.get((first, each)), most) for each in across],
+            )
+            for first in _values(answer, 0)
+        ],
     )
-    return tag(
-        "div", table, class_="wide", tabindex="0", role="group",
-        aria_label=language.bare_name(column.name),
-    )  # fmt: skip
 
 
-def _width(language: Language, column: NumberColumn) -> Html:
-    """Say how far bands reach at most to either side."""
+def _width(language: Language, column: NumberColumn) -> str:
+    """How far bands reach at most to either side."""
     halves = [
         (row.high - row.low) / 2
         for row in column.rows
         if row.has_band and row.low is not None and row.high is not None
     ]
-    if not halves:
-        return join()
-    width = language.number(f"{max(halves):,.3g}")
-    return join(" · ", language.html("numbers.width", width=width))
+    return language.number(f"{max(halves):,.3g}") if halves else ""
 
 
-def _cell(language: Language, row: Banded | None, most: float) -> Html:
+def _cell(language: Language, row: Banded | None, most: float) -> tuple[str, str]:
     if row is None:
-        return tag("td", "", class_="t0")
-    look = f"t{_tint(row.value, most)}{' rough' if row.is_rough else ''}"
-    return tag("td", figure_text(language, row), class_=look)
+        return "t0", ""
+    rough = " rough" if row.is_rough else ""
+    return f"t{_tint(row.value, most)}{rough}", figure_text(language, row)
 
 
 def _tint(value: float | None, most: float) -> int:
@@ -90,106 +84,85 @@ def _values(answer: ShownTable, place: int) -> list[object]:
 
 _HEIGHT: Final = 200
 _MARGIN: Final = 2
-_BELOW: Final = 28
 _MOST_NAMES: Final = 5
 _MOST_DOTS: Final = 60
 
 
-def line_picture(
-    language: Language, answer: ShownTable, column: NumberColumn
-) -> Iterator[Html]:
-    """Yield the picture with its caption, and the numbers."""
+def line_picture(language: Language, answer: ShownTable, column: NumberColumn) -> Html:
+    """The picture with its caption, and the numbers, folded."""
     days: Sequence[Any] = [group[0] for group in answer.groups]
-    scale = scale_around(
-        end for row in column.rows for end in (row.value, row.low, row.high)
+    return fill_template(
+        "report/line.html",
+        language=language,
+        name=column.name,
+        words=_words(language, days, column),
+        chart=LineChart(days, column.rows),
+        numbers=[
+            (language.day(day), language.number(row.number), ends_text(language, row))
+            for day, row in zip(days, column.rows, strict=True)
+        ],
     )
-    words = _words(language, days, column)
-    title = tag("p", tag("b", language.name(column.name)))
-    picture = tag(
-        "div",
-        _side(language, scale),
-        tag(
-            "svg", _level_lines(scale), _shapes(scale, days, column),
-            _dots(scale, days, column), _dates(language, days), role="img",
-            aria_label=words, width="100%", height=_HEIGHT + _BELOW,
-        ),
-        class_="plot",
-    )  # fmt: skip
-    yield tag("figure", title, picture, tag("figcaption", words), class_="keep")
-    yield _numbers(language, days, column)
 
 
-def _height_of(scale: Scale, number: float) -> float:
-    """Return how far from the top a number stands, in pixels."""
-    return _MARGIN + _HEIGHT * (1 - scale.place(number) / 100)
+@final
+@dataclass(frozen=True)
+class LineChart:
+    """Where numbers over dates lie: across in percent, from the top in pixels."""
 
+    days: Sequence[date]
+    rows: Sequence[Banded]
 
-def _place_of(days: Sequence[date], day: date) -> float:
-    """Return where a date stands, in percent: as far apart as the days are."""
-    share = (day - days[0]).days / (days[-1] - days[0]).days
-    return 2 + 96 * share
+    @cached_property
+    def scale(self) -> Scale:
+        """The scale of all numbers and ends."""
+        ends = ((row.value, row.low, row.high) for row in self.rows)
+        return scale_around(chain.from_iterable(ends))
 
+    def height(self, number: float) -> float:
+        """How far from the top a number stands."""
+        return _MARGIN + _HEIGHT * (1 - self.scale.place(number) / 100)
 
-def _side(language: Language, scale: Scale) -> Html:
-    texts = (
-        tag("text", language.number(f"{tick:,.10g}"), x=40, text_anchor="end",
-            y=f"{_height_of(scale, tick) + 4:.1f}")
-        for tick in scale.ticks
-    )  # fmt: skip
-    return tag("svg", *texts, aria_hidden="true", width="100%", height=_HEIGHT + _BELOW)
+    def place_of(self, day: date) -> float:
+        """Place of a date: as far from others as the days are."""
+        share = (day - self.days[0]).days / (self.days[-1] - self.days[0]).days
+        return 2 + 96 * share
 
+    @property
+    def ribbon(self) -> str:
+        """Corners of the bands: their upper ends, and the lower ones back."""
+        below = self._points([row.low for row in self.rows])
+        return " ".join([*self._points([row.high for row in self.rows]), *below[::-1]])
 
-def _level_lines(scale: Scale) -> Html:
-    """Return the quiet lines at round numbers, and the one at zero."""
-    return join(*(
-        tag("line", class_="axis" if tick else "zero", x1=0, x2="100%",
-            y1=f"{_height_of(scale, tick):.1f}", y2=f"{_height_of(scale, tick):.1f}")
-        for tick in scale.ticks
-    ))  # fmt: skip
+    @property
+    def line(self) -> str:
+        """Points of the numbers."""
+        return " ".join(self._points([row.value for row in self.rows]))
 
+    def _points(self, numbers: Iterable[float | None]) -> list[str]:
+        return [
+            f"{self.place_of(day):.2f},{100 - self.scale.place(number or 0):.2f}"
+            for day, number in zip(self.days, numbers, strict=True)
+        ]
 
-def _shapes(scale: Scale, days: Sequence[date], column: NumberColumn) -> Html:
-    """Return the ribbon of bands and the line, which stretch with the picture."""
-    places = [
-        (_place_of(days, day), row) for day, row in zip(days, column.rows, strict=True)
-    ]
-    above = [f"{x:.2f},{100 - scale.place(row.high or 0):.2f}" for x, row in places]
-    below = [f"{x:.2f},{100 - scale.place(row.low or 0):.2f}" for x, row in places]
-    line = [f"{x:.2f},{100 - scale.place(row.value or 0):.2f}" for x, row in places]
-    return tag(
-        "svg",
-        tag("polygon", class_="ribbon", points=" ".join([*above, *reversed(below)])),
-        tag("polyline", class_="path", points=" ".join(line)),
-        x=0, y=_MARGIN, width="100%", height=_HEIGHT, viewBox="0 0 100 100",
-        preserveAspectRatio="none",
-    )  # fmt: skip
+    @property
+    def dots(self) -> list[tuple[float, float]]:
+        """A dot for each number, unless they would be a thick line."""
+        if len(self.days) > _MOST_DOTS:
+            return []
+        return [
+            (self.place_of(day), self.height(row.value or 0))
+            for day, row in zip(self.days, self.rows, strict=True)
+        ]
 
-
-def _dots(scale: Scale, days: Sequence[date], column: NumberColumn) -> Html:
-    """Return a dot for each number, unless they would be a thick line."""
-    if len(days) > _MOST_DOTS:
-        return join()
-    return join(*(
-        tag("circle", class_="dot", cx=f"{_place_of(days, day):.2f}%", r=3.2,
-            cy=f"{_height_of(scale, row.value or 0):.1f}")
-        for day, row in zip(days, column.rows, strict=True)
-    ))  # fmt: skip
-
-
-def _dates(language: Language, days: Sequence[date]) -> Html:
-    """Return some of the dates below the picture, the first and the last among them."""
-    step = max(1, -(-(len(days) - 1) // (_MOST_NAMES - 1)))
-    places = [*range(0, len(days) - step, step), len(days) - 1]
-    texts = []
-    for number, place in enumerate(places):
-        at = _place_of(days, days[place])
-        side = "start" if not number else "middle" if place < len(days) - 1 else "end"
-        look = "odd" if number % 2 and place < len(days) - 1 else "even"
-        texts.append(
-            tag("text", language.short_day(days[place]), class_=look, x=f"{at:.2f}%",
-                y=_HEIGHT + 24, text_anchor=side)
-        )  # fmt: skip
-    return join(*texts)
+    @property
+    def dates(self) -> Iterator[tuple[date, float, str, str]]:
+        """Some of the dates, the first and the last among them."""
+        last = len(self.days) - 1
+        step = max(1, -(-last // (_MOST_NAMES - 1)))
+        for number, place in enumerate([*range(0, last + 1 - step, step), last]):
+            side = "start" if not number else "middle" if place < last else "end"
+            look = "odd" if number % 2 and place < last else "even"
+            yield self.days[place], self.place_of(self.days[place]), look, side
 
 
 def _words(language: Language, days: Sequence[date], column: NumberColumn) -> str:
@@ -205,31 +178,4 @@ def _words(language: Language, days: Sequence[date], column: NumberColumn) -> st
         most_day=language.day(most[0]),
         least=language.number(least[1].number),
         least_day=language.day(least[0]),
-    )
-
-
-def _numbers(language: Language, days: Sequence[date], column: NumberColumn) -> Html:
-    """Return the numbers, folded."""
-    heads = (
-        tag("th", language.html(key), scope="col", class_="n")
-        for key in ("bands.number", "bands.ends")
-    )
-    top = tag("th", language.html("numbers.day"), scope="col")
-    body = (
-        _number_row(language, day, row)
-        for day, row in zip(days, column.rows, strict=True)
-    )
-    table = tag(
-        "table", tag("thead", tag("tr", top, *heads)), tag("tbody", *body), class_="num"
-    )
-    summary = language.html("numbers.folded", count=language.whole(len(days)))
-    return tag("details", tag("summary", summary), table, class_="screen")
-
-
-def _number_row(language: Language, day: date, row: Banded) -> Html:
-    return tag(
-        "tr",
-        tag("th", language.day(day), scope="row"),
-        tag("td", language.number(row.number), class_="n"),
-        tag("td", ends_text(language, row), class_="n"),
     )

@@ -8,7 +8,14 @@ from typing import Any, Final, final
 
 from sordino.numbers import Extended
 from sordino.numbers.formatting import format_key
-from sordino.office.html.elements import NOTHING, Content, Html, join, plain_name, tag
+from sordino.office.html.elements import (
+    CODE,
+    NOTHING,
+    Html,
+    fill_template,
+    join,
+    plain_name,
+)
 from sordino.office.html.odds import (
     FALSE_ALARMS,
     MOST,
@@ -49,17 +56,12 @@ class Omission:
 
 
 def limits_page(language: Language, story: Story) -> Html:
-    """Return the page."""
-    heads = (
-        tag("th", language.html(f"unpromised.{key}"), scope="col", class_=look)
-        for key, look in (("what", "w"), ("here", "q"), ("means", "w"))
-    )
-    rows = (_row(language, story, line) for line in list_omissions(story))
-    table = tag(
-        "table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="stack"
-    )
-    intro = tag("p", language.html("unpromised.intro"))
-    return section(language, "limits", intro, table)
+    """Everything that is not promised, and how it stands here."""
+    lines = [
+        (line, _SIGNS[line.state], _explain(language, story, line))
+        for line in list_omissions(story)
+    ]
+    return section(language, "limits", lines=lines)
 
 
 def list_omissions(story: Story) -> Iterator[Omission]:
@@ -126,21 +128,6 @@ def _old_copy(story: Story) -> Omission:
     return Omission("copy", "applies", "copy_alone")
 
 
-def _row(language: Language, story: Story, line: Omission) -> Html:
-    state = tag(
-        "span",
-        tag("i", _SIGNS[line.state], aria_hidden="true"),
-        language.html(f"unpromised.{line.state}"),
-        class_="mark",
-    )
-    return tag(
-        "tr",
-        tag("th", language.html(f"unpromised.line.{line.name}"), scope="row"),
-        tag("td", state, class_="q"),
-        tag("td", _explain(language, story, line)),
-    )
-
-
 def _explain(language: Language, story: Story, line: Omission) -> Html:
     odds = Odds(story.bound)
     if line.meaning == "groups" and odds.promises:
@@ -162,72 +149,26 @@ NEWEST: Final = 12
 
 
 def blocks_part(language: Language, division: Division) -> Html:
-    """Return the newest blocks with their limits, and the odds of several together."""
+    """The newest blocks with their limits, and the odds of several together."""
     newest = division.purses[-NEWEST:][::-1]
-    earlier = len(division.purses) - len(newest)
-    heads = (
-        tag("th", language.html(f"blocks.{key}"), scope="col", class_=look)
-        for key, look in (("name", "q"), ("limit", "n"), ("spent", "n"), ("left", "n"))
-    )
-    table = tag(
-        "table",
-        _caption(language, newest),
-        tag("thead", tag("tr", *heads)),
-        tag("tbody", *(_block_row(language, purse) for purse in newest)),
-        class_="num",
-    )
-    rest = language.html(
-        language.form("blocks.earlier", earlier), count=language.whole(earlier)
-    )
-    return tag(
-        "div",
-        tag("h3", language.html("blocks.title")),
-        tag("p", language.html("blocks.intro")),
-        table if newest else tag("p", language.html("blocks.nothing")),
-        *([tag("p", rest, class_="soft")] if earlier else []),
-        *_several(language, division),
-        class_="keep",
+    name = main_name(newest[0]) if newest else None
+    return fill_template(
+        "report/blocks.html",
+        language=language,
+        unit="" if name is None else language.texts.get(f"amount.{name}", name),
+        rows=[(purse.name, _block_amounts(language, purse)) for purse in newest],
+        earlier=len(division.purses) - len(newest),
+        alarms=FALSE_ALARMS,
+        several=[
+            (count, hundred_text(language, Odds(bound).finds(FALSE_ALARMS)))
+            for count, bound in division.bounds
+        ],
     )
 
 
-def _caption(language: Language, purses: tuple[Purse, ...]) -> Html:
-    name = main_name(purses[0]) if purses else None
-    if name is None:
-        return NOTHING
-    named = language.texts.get(f"amount.{name}", name)
-    return tag("caption", language.html("blocks.unit", name=named))
-
-
-def _block_row(language: Language, purse: Purse) -> Html:
+def _block_amounts(language: Language, purse: Purse) -> Iterable[str]:
     name = main_name(purse)
-    amounts = (
-        ("", "", "")
-        if name is None
-        else (
-            amount_in_words(language, name, purse.whole[name], ROUND_CEILING),
-            amount_in_words(language, name, purse.spent[name], ROUND_CEILING),
-            amount_in_words(language, name, purse.left[name], ROUND_FLOOR),
-        )
-    )
-    cells = (tag("td", amount, class_="n") for amount in amounts)
-    return tag("tr", tag("th", language.name(purse.name), scope="row"), *cells)
-
-
-def _several(language: Language, division: Division) -> Iterator[Html]:
-    if not division.bounds:
-        return
-    yield tag("p", language.html("blocks.several", alarms=str(FALSE_ALARMS)))
-    top = (
-        tag("th", language.whole(count), scope="col", class_="n")
-        for count, _ in division.bounds
-    )
-    below = (
-        tag("td", hundred_text(language, Odds(bound).finds(FALSE_ALARMS)), class_="n")
-        for _, bound in division.bounds
-    )
-    head = tag("tr", tag("th", language.html("blocks.count"), scope="col"), *top)
-    body = tag("tr", tag("th", language.html("odds.rightly"), scope="row"), *below)
-    yield tag("table", tag("thead", head), tag("tbody", body), class_="num")
+    return ("",) * 3 if name is None else _texts(language, purse, name).values()
 
 
 _DELTA: Final = "delta"
@@ -235,74 +176,71 @@ _LEAST: Final = Fraction(1, 50)
 """Releases that took less of the limit share one piece of the bar."""
 _LETTER: Final = Fraction(1, 38)
 """The part of a bar on a phone that a digit takes; what has no room is left out."""
-_HEIGHT: Final = 26
 
 
 def limit_part(language: Language, accounts: Accounts) -> Html:
-    """Return the limit of everything, and what is spent and left of it."""
+    """The limit of everything, and what is spent and left of it."""
     purse = accounts.purses[0]
     name = main_name(purse)
-    parts = [tag("h3", language.html("limit.title"))]
+    title = language.html("limit.title")
     if name is None:
-        parts.append(tag("p", language.html("limit.uncountable")))
-        return tag("div", *parts, class_="keep")
+        sentence = language.html("limit.uncountable")
+        return _sentence(title, sentence, is_kept=True)
     texts = _texts(language, purse, name)
     releases = accounts.trail.releases
     key = language.form("limit.state", releases)
-    state = language.html(key, count=language.whole(releases), **texts)
-    parts += [tag("p", state), *_remarks(language, purse)]
-    parts.append(
-        tag(
-            "figure",
-            _bar(language, accounts, name),
-            _purse_caption(language, purse, name),
-        )
+    has_delta = name != _DELTA and purse.whole.get(_DELTA)
+    return fill_template(
+        "report/limit.html",
+        language=language,
+        purse=purse,
+        texts=texts,
+        state=language.html(key, count=language.whole(releases), **texts),
+        aside=amounts_in_words(language, purse.aside, ROUND_CEILING),
+        named=language.texts.get(f"amount.{name}", name),
+        pieces=_bar_pieces(accounts.shares),
+        delta=_texts(language, purse, _DELTA) if has_delta else None,
     )
-    return tag("div", *parts, class_="keep")
 
 
 def asking_part(language: Language, accounts: Accounts) -> Html:
-    """Return who may still ask, and for how much."""
+    """Who may still ask, and for how much."""
     purse, *named = accounts.purses
-    title = tag("h3", language.html("asking.title"))
+    title = language.html("asking.title")
     name = main_name(purse)
     if name is None:
-        return tag("div", title, tag("p", language.html("limit.uncountable")))
+        return _sentence(title, language.html("limit.uncountable"))
     if not named:
         may = _may_ask(language, purse, purse, name)
-        return tag("div", title, tag("p", language.html("asking.anybody", may=may)))
-    heads = (
-        tag("th", language.html(f"asking.{key}"), scope="col", class_=look)
-        for key, look in (
-            ("name", "q"), ("limit", "n"), ("spent", "n"), ("left", "n"), ("may", "q"),
-        )
-    )  # fmt: skip
-    rows = [_purse_row(language, each, purse) for each in (*named, purse)]
-    table = tag(
-        "table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="num"
+        return _sentence(title, language.html("asking.anybody", may=may))
+    return fill_template(
+        "report/asking.html",
+        language=language,
+        rows=[
+            *(
+                _purse_row(language, language.name(each.name), each, purse)
+                for each in named
+            ),
+            _purse_row(language, language.html("asking.all"), purse, purse),
+        ],
+        note="note" if accounts.division is None else "note_of_blocks",
     )
-    what = "note" if accounts.division is None else "note_of_blocks"
-    note = tag("p", language.html(f"asking.{what}"), class_="soft")
-    wide = tag(
-        "div", table, class_="wide", tabindex="0", role="group",
-        aria_label=language.plain("asking.title"),
-    )  # fmt: skip
-    return tag("div", title, wide, note, class_="keep")
 
 
-def _purse_row(language: Language, purse: Purse, dataset: Purse) -> Html:
+def _sentence(title: Html, sentence: Html, *, is_kept: bool = False) -> Html:
+    return fill_template(
+        "report/sentence.html", title=title, sentence=sentence, is_kept=is_kept
+    )
+
+
+def _purse_row(
+    language: Language, who: Html, purse: Purse, dataset: Purse
+) -> tuple[Html, Iterable[str], str]:
     name = main_name(purse)
-    who = language.html("asking.all") if purse is dataset else language.name(purse.name)
     if name is None:
-        cells = [tag("td", "", class_="n")] * 3
-        may = language.plain("asking.unknown")
-    else:
-        texts = _texts(language, purse, name)
-        cells = [
-            tag("td", texts[key], class_="n") for key in ("whole", "spent", "left")
-        ]
-        may = _may_ask(language, purse, dataset, name)
-    return tag("tr", tag("th", who, scope="row"), *cells, tag("td", may))
+        return who, ("",) * 3, language.plain("asking.unknown")
+    amounts = _texts(language, purse, name).values()
+    return who, amounts, _may_ask(language, purse, dataset, name)
 
 
 def _may_ask(language: Language, purse: Purse, dataset: Purse, name: str) -> str:
@@ -330,45 +268,14 @@ def _texts(language: Language, purse: Purse, name: str) -> dict[str, str]:
     }
 
 
-def _remarks(language: Language, purse: Purse) -> Iterator[Html]:
-    if purse.is_lowered:
-        yield tag("p", language.html("limit.lowered"))
-    if purse.is_closed:
-        yield tag("p", language.html("limit.closed"))
-    aside = amounts_in_words(language, purse.aside, ROUND_CEILING)
-    if aside:
-        yield tag("p", language.html("limit.aside", aside=aside))
-
-
-def _bar(language: Language, accounts: Accounts, name: str) -> Html:
-    """Return the limit as a box that releases fill, each with its number."""
-    texts = _texts(language, accounts.purses[0], name)
-    named = language.texts.get(f"amount.{name}", name)
-    label = language.plain("limit.bar", name=named, **texts)
-    parts = [
-        tag("rect", class_="left", x=0, y=0.5, width="100%", height=25, rx=2),
-    ]
+def _bar_pieces(
+    shares: tuple[tuple[int, Fraction], ...],
+) -> Iterator[tuple[str, float, float]]:
+    """Yield the pieces of the bar: text, where it begins, how wide; in percent."""
     begin = Fraction(0)
-    for text, share in _pieces(accounts.shares):
-        begin, end = begin + share, begin
-        x, width = 100 * float(end), 100 * float(share)
-        place = f"{x:.3f}%"
-        parts.append(
-            tag("rect", class_="spent", x=place, y=0, width=f"{width:.3f}%",
-                height=_HEIGHT)
-        )  # fmt: skip
-        if x:
-            parts.append(
-                tag("rect", class_="gap", x=place, y=0, width=1.5, height=_HEIGHT)
-            )
-        middle = f"{x + width / 2:.2f}%"
-        parts.append(
-            tag("text", text, class_="on", x=middle, y=17.3, text_anchor="middle")
-        )
-    return tag(
-        "svg", join(*parts), class_="bar", role="img", aria_label=label,
-        width="100%", height=_HEIGHT,
-    )  # fmt: skip
+    for text, share in _pieces(shares):
+        yield text, 100 * float(begin), 100 * float(share)
+        begin += share
 
 
 def _pieces(shares: tuple[tuple[int, Fraction], ...]) -> Iterator[tuple[str, Fraction]]:
@@ -387,42 +294,23 @@ def _pieces(shares: tuple[tuple[int, Fraction], ...]) -> Iterator[tuple[str, Fra
         yield "", small
 
 
-def _purse_caption(language: Language, purse: Purse, name: str) -> Html:
-    """Say what the bar is of, and what the limit says of delta."""
-    named = language.texts.get(f"amount.{name}", name)
-    parts: list[Content] = [language.html("limit.caption", name=named)]
-    if _DELTA in purse.whole and name != _DELTA and purse.whole[_DELTA]:
-        parts += [" ", language.html("limit.delta", **_texts(language, purse, _DELTA))]
-    return tag("figcaption", *parts)
-
-
 _LITTLE: Final = 50
 """Of 100 found: up to here a release may be said to tell only a little."""
 
 
 def promise_page(language: Language, story: Story) -> Html:
-    """Return the page."""
-    odds, scope = Odds(story.bound), promise_scope(story)
-    small = odds.finds(FALSE_ALARMS) <= _LITTLE
-    lead = tag(
-        "p",
-        language.html("promise.little" if small else "promise.much"),
-        " ",
-        language.html(f"promise.{scope}.scope"),
-        class_="lead",
-    )
-    who = tag(
-        "p",
-        language.html("promise.unit", unit=protected_unit(language, story.questions)),
-        " ",
-        language.html(f"promise.{scope}.attacker"),
-    )
-    budgets = [] if story.accounts is None else _budgets(language, story.accounts)
-    alone = [tag("p", language.html("promise.alone"))] if story.accounts is None else []
+    """What is promised to each person, and what is left of the budgets."""
+    odds = Odds(story.bound)
     return section(
-        language, "promise", lead, who, *odds_parts(language, odds),
-        tag("p", language.html("promise.general")), *alone, *budgets,
-    )  # fmt: skip
+        language,
+        "promise",
+        scope=promise_scope(story),
+        unit=protected_unit(language, story.questions),
+        is_little=odds.finds(FALSE_ALARMS) <= _LITTLE,
+        budgets=_budgets(language, story.accounts),
+        alarms=FALSE_ALARMS,
+        **_odds_facts(language, odds),
+    )
 
 
 def promise_scope(story: Story) -> str:
@@ -432,40 +320,29 @@ def promise_scope(story: Story) -> str:
     return "ledger" if story.accounts.division is None else "blocks"
 
 
-def _budgets(language: Language, accounts: Accounts) -> list[Html]:
+def _budgets(language: Language, accounts: Accounts | None) -> Html:
+    if accounts is None:
+        return NOTHING
     asking = asking_part(language, accounts)
     if accounts.division is None:
-        return [limit_part(language, accounts), asking]
-    return [blocks_part(language, accounts.division), asking]
+        return join(limit_part(language, accounts), asking)
+    return join(blocks_part(language, accounts.division), asking)
 
 
-def odds_parts(language: Language, odds: Odds) -> Iterable[Html]:
-    """Yield the odds as picture, table and sentence, or that there are none."""
-    alarms = str(FALSE_ALARMS)
+def _odds_facts(language: Language, odds: Odds) -> dict[str, Any]:
+    """The odds as picture, table and sentence, or that there are none."""
     if not odds.promises:
-        sentence = language.html("odds.nothing", alarms=alarms, most=str(MOST))
-        yield tag("p", tag("strong", sentence))
-        return
-    yield people_picture(language, odds)
-    yield _other_alarms(language, odds)
-    belief = language.html(
-        "odds.belief",
-        alarms=alarms,
-        few=hundred_text(language, odds.belief(1)),
-        guessed=hundred_text(language, odds.guesses),
-    )
-    yield tag("p", belief)
-
-
-def _other_alarms(language: Language, odds: Odds) -> Html:
-    top = (tag("th", str(alarms), scope="col", class_="n") for alarms in OTHER_ALARMS)
-    below = (
-        tag("td", hundred_text(language, odds.finds(alarms)), class_="n")
-        for alarms in OTHER_ALARMS
-    )
-    head = tag("tr", tag("th", language.html("odds.mistakes"), scope="col"), *top)
-    body = tag("tr", tag("th", language.html("odds.rightly"), scope="row"), *below)
-    return tag("table", tag("thead", head), tag("tbody", body), class_="num")
+        return {"promises": False, "most_promised": MOST}
+    return {
+        "promises": True,
+        "picture": people_picture(language, odds),
+        "odds": [
+            (alarms, hundred_text(language, odds.finds(alarms)))
+            for alarms in OTHER_ALARMS
+        ],
+        "believed": hundred_text(language, odds.belief(1)),
+        "guessed": hundred_text(language, odds.guesses),
+    }
 
 
 def protected_unit(language: Language, questions: Iterable[str]) -> Html:
@@ -495,7 +372,7 @@ def unit_text(language: Language, unit: Verb) -> Html:
         "count": _first_of(arguments, "max_rows", "max_rows_per_group", "max_total"),
         "groups": _first_of(arguments, "max_groups"),
     }
-    return language.html(key, column=tag("code", column), **counts)
+    return language.html(key, column=CODE.format(column), **counts)
 
 
 def _first_of(arguments: Mapping[str, Any], *names: str) -> str:
