@@ -63,6 +63,7 @@ def for_each(
     """
     arguments = _split(names)
     labelled = _labelled(arguments, _rows(names, cases), ids)
+    assert labelled, f"no case of {names}: a test that asks nothing cannot fail"
 
     def batched(test: Callable[..., object]) -> Callable[..., None]:
         law = _Law(test, arguments, labelled)

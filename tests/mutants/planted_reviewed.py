@@ -84,5 +84,12 @@ PLANTED_REVIEWED: Final[tuple[Planted, ...]] = (
         "common = self.keys - block.most",
         "the cheapest case of a block taken for all of them",
     ),
+    Planted(
+        "losses",
+        "src/sordino/losses/curves/normal.py",
+        "growth = np.exp(epsilon) * (1 + ELEMENTARY)",
+        "growth = np.minimum(np.exp(epsilon) * (1 + ELEMENTARY), 1e308)",
+        "an overflow that is taken for the largest double",
+    ),
 )
 """Each with the tests that are to notice it."""

@@ -60,6 +60,12 @@ def test_a_batch_is_skipped_only_if_all_of_it_is() -> None:
         for_each("text", [""])(lambda text: pytest.skip(text))()
 
 
+def test_a_batch_of_no_case_is_refused() -> None:
+    """It would pass whatever the law says."""
+    with pytest.raises(AssertionError, match="cannot fail"):
+        for_each("text", [])
+
+
 @for_each("name", ["a", "b"])
 def test_each_case_has_its_own_folder(name: str, tmp_path: Path) -> None:
     """What a case writes, no other case finds."""

@@ -133,7 +133,6 @@ class TextStream(io.RawIOBase):
         """The line in which the next block begins."""
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def next_block(self) -> bytes:

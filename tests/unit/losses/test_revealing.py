@@ -4,6 +4,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import mpmath
+
 import sordino as sd
 from tests.batches import for_each
 
@@ -36,3 +38,15 @@ def test_next_to_no_noise_reveals_all(kind: str, beside: str) -> None:
         assert loss.advantage() >= least
         assert loss.epsilon_at("1e-6") > 20
         assert loss.explain()
+
+
+@for_each("epsilon", [600, 700, 709, "709.5", "709.78", 710, 720, 740, 745, 800])
+def test_rates_beyond_what_doubles_hold_are_the_attackers(epsilon: Any) -> None:
+    """Where exp(epsilon) overflows, and rates are the least doubles that there are."""
+    loss = sd.PureDP(epsilon)
+    with mpmath.workdps(800):
+        growth = mpmath.exp(mpmath.mpf(str(epsilon)))
+        for alpha in (0.0, 5e-324, 1e-310, 1e-300, 0.5, 1 - 2.0**-53, 1.0):
+            missed = max(1 - growth * alpha, (1 - mpmath.mpf(alpha)) / growth, 0)
+            assert loss.tpr_at(alpha) >= 1 - missed
+            assert loss.beta_at(alpha) <= missed

@@ -138,9 +138,14 @@ def tangents(
     image beta >= exp(-epsilon) (1 - alpha - delta), valid since both directions are
     bounded by the same delta.
     """
+    # beyond 709 the growth is infinite, and both bounds are the trivial ones: a number
+    # in its place would be smaller than the growth, which is the attacker's
     with np.errstate(over="ignore"):
-        growth = np.minimum(np.exp(epsilon) * (1 + ELEMENTARY), 1e308)
-        forward = np.minimum((bound + growth * alpha) * (1 + ELEMENTARY), 1.0)
+        growth = np.exp(epsilon) * (1 + ELEMENTARY)
+        grown = (
+            np.where(alpha > 0, growth, 0.0) * alpha
+        )  # infinity times 0 is no number
+        forward = np.minimum((bound + grown) * (1 + ELEMENTARY), 1.0)
     back = np.maximum((1 - alpha) * (1 - ELEMENTARY) - bound, 0.0) / growth
     upper = np.where(rising, forward, 1 - back)
     lower = np.where(rising, 1 - forward, back * (1 - ELEMENTARY))
