@@ -69,7 +69,7 @@ PLANTED_ALARMS: Final[tuple[Planted, ...]] = (
     Planted(
         "alarms",
         _STORE,
-        "        if first != second or len(first) != lines.end - at:\n",
+        "        if first != second or len(first) != size:\n",
         "        if False:\n",
         "a byte that a disk told wrongly, written for ever",
     ),

@@ -109,6 +109,8 @@ class Setting:
             return change
         if weight is not None:
             return weight
+        if self.contribution.each_way is None:  # then counts move as rows do
+            return change
         return self.contribution.count_sensitivity(self.versions) or change
 
     def weight(self) -> Sensitivity | None:

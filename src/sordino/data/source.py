@@ -17,6 +17,8 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
+from operator import call
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, TypeVar, final
 
@@ -66,7 +68,7 @@ def kind_of(arrow: pa.DataType) -> str | None:
 
 def is_list(arrow: pa.DataType) -> bool:
     """Tell whether values of a type are lists."""
-    return any(test(arrow) for test in _LISTS)
+    return any(map(call, _LISTS, repeat(arrow)))
 
 
 def is_uuid(arrow: pa.DataType) -> bool:

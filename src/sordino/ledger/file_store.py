@@ -208,7 +208,8 @@ class FileStore(AbstractStore):
         at = self._last_mark.end
         point = record.kind if self._role == "ledger" else f"witness {record.kind}"
         reached(f"{point}: begun")
-        self._file.write([self._untold_lines()], at)
+        if lines.end > at:  # their fsync failed, or nobody waited for it
+            self._file.write([self._untold_lines()], at)
         self._file.write(file_format.record_lines(record, answer), lines.end)
         reached(f"{point}: written")
         if lasting:
@@ -223,7 +224,8 @@ class FileStore(AbstractStore):
 
     def read(self, first: int) -> Iterator[Record]:
         """Yield the records from a number on, in order."""
-        for number in range(first, self.head.number + 1):
+        for number in range(first, self._whole_lines.index.head.number + 1):
+            # asked anew each time: lines that are being read on belong to nobody
             yield self._whole_lines.record(self._file.read, number)
 
     def newest(self, subject: str) -> int:
@@ -332,8 +334,9 @@ class FileStore(AbstractStore):
         What a disk says once, and not the second time, would be damage from then on.
         """
         lines, at = self._whole_lines, self._last_mark.end
-        first, second = (self._file.read(lines.end - at, at) for _ in range(2))
-        if first != second or len(first) != lines.end - at:
+        size = lines.end - at
+        first, second = self._file.read(size, at), self._file.read(size, at)
+        if first != second or len(first) != size:
             raise lines.damage("its newest lines are read as others each time")
         return first
 
@@ -350,14 +353,12 @@ class FileStore(AbstractStore):
     def _newest_mark(self) -> Mark:
         """Return the newer of the marks; one that was cut short is passed over."""
         begins = self._found_header().begins
-        blocks = [
-            self._file.read(BLOCK, begins + slot * BLOCK) for slot in range(MARKS)
-        ]
-        marks = {
-            (mark.end, slot): mark
-            for slot, mark in enumerate(map(Mark.read, blocks))
-            if mark is not None
-        }
+        marks: dict[tuple[int, int], Mark] = {}
+        for slot in range(MARKS):
+            # read again under every lock: another process may have moved it
+            mark = Mark.read(self._file.read(BLOCK, begins + slot * BLOCK))
+            if mark is not None:
+                marks[mark.end, slot] = mark
         if not marks:
             raise LedgerDamaged(self.title, "its marks were changed")
         newest = max(marks)  # by the end it marks: a mark is never moved back

@@ -483,9 +483,10 @@ class Handle:
             )
         log = Log(self._store, self._seals, self._added)
         # only what is new is checked: a signature costs more than a charge
-        if log.head != self._signed:
-            log.refuse_unsigned(log.record(log.head.number))
-            self._signed = log.head
+        head = log.head
+        if head != self._signed:
+            log.refuse_unsigned(log.record(head.number))
+            self._signed = head
         return log
 
     def _unavailable(self, problem: str) -> LedgerUnavailable:

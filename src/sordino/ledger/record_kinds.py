@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import cached_property
+from operator import call
 from typing import Any, Final, TypeAlias, final
 
 from sordino.errors import InvalidParameter
@@ -135,7 +137,7 @@ class Claim:
                 "Round its parameters.",
             ) from error
 
-    @property
+    @cached_property
     def loss_texts(self) -> dict[str, str]:
         """Return the exact headline of the loss, by name."""
         guarantees = asdict(self.loss.guarantees)
@@ -313,7 +315,7 @@ def is_sound(record: Record) -> bool:
         fields: Any = record.fields
         return (
             isinstance(fields, dict)
-            and all(check(fields.get(name)) for name, check in kind.shape.items())
+            and all(map(call, kind.shape.values(), map(fields.get, kind.shape)))
             and kind.sound(fields)
         )
     except (ValueError, OverflowError):  # of times that no calendar of UTC has

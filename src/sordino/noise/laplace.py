@@ -215,7 +215,7 @@ class GeometricLoss(Loss):
         """Return the name and the exact parameters."""
         return call("GeometricLoss", shift=self.shift, scale=number(self.scale))
 
-    @property
+    @cached_property
     def guarantees(self) -> Guarantees:
         rho = conversion.geometric_to_rho(self.shift, self.scale)
         mu = conversion.pure_to_mu(self.epsilon)

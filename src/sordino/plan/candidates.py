@@ -86,11 +86,11 @@ def measurement_shares(
     sizes = {
         key: _size(measurement, family) for key, measurement in measurements.items()
     }
-    table = tuple(
+    table = tuple([
         tuple([answer.slopes.get(key, 0.0) * size for key, size in sizes.items()])
         for answer in wanted
-    )
-    weights = tuple(answer.weight for answer in wanted)
+    ])
+    weights = tuple([answer.weight for answer in wanted])
     shares = best_shares(table, weights, _POWERS[family])
     return dict(zip(measurements, shares, strict=True))
 
@@ -120,6 +120,9 @@ def best_shares(
     >>> best_shares(((0.0, 0.0),), (Fraction(1),), 2)
     (Fraction(1, 2), Fraction(1, 2))
     """
+    if len(slopes[0]) == 1:
+        # one measurement causes all of the variance: no share is to be sought
+        return (Fraction(1),)
     table, weight = np.array(slopes), np.array([float(weight) for weight in weights])
     weight /= weight.sum()
     shares = np.full(table.shape[1], 1 / table.shape[1])
@@ -178,7 +181,7 @@ def _combine(
     seen: list[tuple[AbstractEstimator, ...]] = []
     variants = []
     for variant in _WAYS[family]:
-        estimators = tuple(each[min(variant, len(each) - 1)] for each in options)
+        estimators = tuple([each[min(variant, len(each) - 1)] for each in options])
         if estimators not in seen:
             seen.append(estimators)
             variants.append(variant)

@@ -179,7 +179,7 @@ class Plan:
     scores: TopScores | None = None
     """By what the first few groups are chosen, if no others are told."""
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Return how many exact totals of each group are needed."""
         return sum(len(measurement.totals) for measurement in self.of_groups.values())
@@ -259,7 +259,7 @@ class Plan:
             return self.scores.fresh is not None
         return self.presence is not None
 
-    @property
+    @cached_property
     def of_groups(self) -> Mapping[Hashable, AbstractMeasurement]:
         """Return the measurements of numbers of each group."""
         first = None if self.stage is None or self.presence is None else self.presence

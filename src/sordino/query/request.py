@@ -6,6 +6,7 @@ Kernel: sensitivity.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final, Protocol, final
 
 from sordino.aggregations.aggregation import AbstractAggregation
@@ -227,13 +228,13 @@ class Request(AbstractNoisyAnswers):
         )
         return width * (1 if self.keyset is None else self.keyset.size)
 
-    @property
+    @cached_property
     def known_columns(self) -> tuple[str, ...]:
         """Columns of which the keys are given."""
         keys = () if self.keyset is None else self.keyset.columns
         return tuple(name for name in self.by if name in keys)
 
-    @property
+    @cached_property
     def unknown(self) -> tuple[str, ...]:
         """Columns whose keys are not known beforehand."""
         known = self.known_columns

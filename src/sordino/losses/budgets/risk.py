@@ -17,6 +17,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Final, NoReturn, TypeAlias, final
 
 from sordino.errors import InvalidParameter, WeakBudget
@@ -357,9 +358,15 @@ def _is_weak(budget: Any) -> bool:
         case Advantage() | ErrorRates():
             return budget.tpr_at(Fraction(1, _OUT_OF)) > LIKELY
         case Loss():
-            return float(budget.delta_at(EPSILON)) > DELTA + _ERROR
+            return _is_weak_loss(budget, COARSENESS.get())
         case _:
             return False
+
+
+@lru_cache(maxsize=64)
+def _is_weak_loss(loss: Loss, coarseness: float) -> bool:
+    del coarseness  # by which the answer may differ
+    return float(loss.delta_at(EPSILON)) > DELTA + _ERROR
 
 
 def weakness(budget: Loss | Advantage | ErrorRates) -> str:
