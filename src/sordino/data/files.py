@@ -133,6 +133,7 @@ class TextStream(io.RawIOBase):
         """The line in which the next block begins."""
 
     def readable(self) -> bool:
+        """True: Arrow asks it of any stream."""
         return True
 
     def next_block(self) -> bytes:

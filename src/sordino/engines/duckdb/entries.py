@@ -558,7 +558,7 @@ def _match(cell: Sql, layout: Layout, make: Callable[[Sql], Sql]) -> Sql:
 
 
 def _cell_let(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
-    """Return what is made of a value that has a name, so that it is computed once.
+    """Bind a value to a name for an expression, so that it is computed once.
 
     A list of it stands for a name: the function of a list is called with its entry.
     """

@@ -251,7 +251,7 @@ class Templates:
         return written
 
     def _compile(self, text: str) -> tuple[_Make, set[str]]:
-        """Return what makes the tree of a text, and the names that it binds."""
+        """Compile a text to a builder of its tree, and the names that it binds."""
         tree = _parse_template(text, self.dialect)
         names = self._bound_names(tree)
         arguments: dict[str, _Make] = {}
