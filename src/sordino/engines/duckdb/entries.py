@@ -73,55 +73,18 @@ _WHOLE_BITS: Final = 51
 _MOST: Final = "sordino most"
 
 
-def _huge(number: Sql) -> Sql:
-    """Return an integer of 128 bits."""
-    return templates.as_type(number, "HUGEINT")
-
-
-def _narrow(number: Sql) -> Sql:
-    """Return an integer of 64 bits, or NULL."""
-    return templates.as_type_or_null(number, "BIGINT")
-
-
-def _zero_is_zero(number: Sql) -> Sql:
-    """Return a double, -0.0 as 0.0."""
-    return templates.plus(number, templates.double(0))
-
-
-def _infix(kind: type[exp.Expression]) -> Entry:
-    def entry(to: Written) -> Sql:
-        if to.real:
-            return _zero_is_zero(templates.infix(kind, to.joint(0), to.joint(1)))
-        return _narrow(templates.infix(kind, _huge(to[0]), _huge(to[1])))
-
-    return entry
-
-
-def _nonzero(number: Sql) -> Sql:
-    """Return a number, 0 as NULL: what is divided by NULL is NULL."""
-    return templates.function("nullif", number, templates.whole(0))
-
-
-def _divide(to: Written) -> Sql:
-    number, other = (
-        templates.as_type(to[0], "DOUBLE"),
-        templates.as_type(to[1], "DOUBLE"),
-    )
-    return _zero_is_zero(templates.infix(exp.Div, number, _nonzero(other)))
-
-
-def _rest(to: Written) -> Sql:
-    return templates.infix(exp.Mod, to.joint(0), _nonzero(to.joint(1)))
-
-
-def _signs_differ(to: Written) -> Sql:
-    """Return whether there is a remainder that has not the sign of the divisor."""
-    zero = templates.whole(0)
-    negative = templates.is_less(_rest(to), zero), templates.is_less(to[1], zero.copy())
-    return templates.conjunction(
-        templates.infix(exp.NEQ, _rest(to), zero.copy()),
-        templates.infix(exp.NEQ, *negative),
-    )
+_SQL: Final = templates.Templates(
+    "duckdb",
+    {
+        "huge(x)": "x::HUGEINT",  # no sum or product of two i64 leaves 128 bits
+        "narrow(x)": "TRY_CAST(x AS BIGINT)",  # CAST would raise where it does not fit
+        "unsigned(x)": "x + 0::DOUBLE",  # -0.0 becomes 0.0: they would be two groups
+        "some(x)": "nullif(x, 0)",  # what is divided by NULL is NULL
+        "rest(x, y)": "x % some(y)",  # with the sign of x
+        "astray(x, y, z)": "(rest(x, y) <> 0) AND ((rest(x, y) < 0) <> (z < 0))",
+        "modulo(x, y)": "((huge(x) % some(huge(y))) + some(huge(y))) % some(huge(y))",
+    },
+)
 
 
 def _by_small(to: Written) -> bool:
@@ -129,160 +92,77 @@ def _by_small(to: Written) -> bool:
     return not to.real and divisor is not None and 0 < divisor <= LARGEST_STEP
 
 
-def _bare_rest(to: Written) -> Sql:
-    """Return the remainder of a division by a positive literal, with its own sign."""
-    return templates.infix(exp.Mod, to[0], to[1])
+def _floor_divide(to: Written) -> str:
+    if _by_small(to):  # a positive divisor: no quotient overflows, and none is by 0
+        return """(a // b)
+            - CASE WHEN a % b < 0::BIGINT THEN 1::BIGINT ELSE 0::BIGINT END"""
+    return "narrow((huge(a) - modulo(a, b)) // some(huge(b)))"
 
 
-def _whole_parts(to: Written) -> tuple[Sql, Sql, Sql]:
-    """Return dividend, divisor (0 as NULL) and Python's remainder as HUGEINT."""
-    number, other = _huge(to[0]), _nonzero(_huge(to[1]))
-    shifted = templates.plus(templates.infix(exp.Mod, number, other), other.copy())
-    return number.copy(), other.copy(), templates.infix(exp.Mod, shifted, other.copy())
+def _modulo(to: Written) -> str:
+    return "((a % b) + b) % b" if _by_small(to) else "narrow(modulo(a, b))"
 
 
-def _floor_divide(to: Written) -> Sql:
-    if _by_small(to):
-        negative = templates.is_less(_bare_rest(to), templates.bigint(0))
-        down = templates.case([(negative, templates.bigint(1))], templates.bigint(0))
-        return templates.minus(templates.infix(exp.IntDiv, to[0], to[1]), down)
-    if not to.real:
-        number, other, rest = _whole_parts(to)
-        return _narrow(
-            templates.infix(exp.IntDiv, templates.minus(number, rest), other)
-        )
-    exact = templates.minus(to.joint(0), _rest(to))
-    quotient = templates.infix(exp.Div, exact, _nonzero(to.joint(1)))
-    down = templates.case(
-        [(_signs_differ(to), templates.double(1))], templates.double(0)
-    )
-    return _zero_is_zero(templates.function("round", templates.minus(quotient, down)))
-
-
-def _modulo(to: Written) -> Sql:
-    if _by_small(to):
-        positive = templates.plus(_bare_rest(to), to[1])
-        return templates.infix(exp.Mod, positive, to[1])
-    if not to.real:
-        return _narrow(_whole_parts(to)[2])
-    up = templates.case([(_signs_differ(to), to.joint(1))], templates.double(0))
-    return _zero_is_zero(templates.plus(_rest(to), up))
-
-
-def _cut_entry(kind: type[exp.Expression]) -> Entry:
-    def entry(to: Written) -> Sql:
-        return _narrow(templates.infix(kind, _huge(to[0]), _nonzero(_huge(to[1]))))
-
-    return entry
-
-
-def _negate(to: Written) -> Sql:
-    """Return 0 - x."""
-    if to.real:
-        return templates.minus(templates.double(0), to[0])
-    return _narrow(templates.minus(_huge(templates.whole(0)), _huge(to[0])))
-
-
-def _clip(to: Written) -> Sql:
+def _clip(to: Written) -> str:
     """Return a number within bounds; NaN is greater than all, and stays."""
-    branches = [(templates.is_less(to.joint(0), to.joint(1)), to.joint(1))]
-    if to.types[0] == "f64":
-        branches.append((templates.function("isnan", to[0]), to[0]))
-    branches.append((templates.is_less(to.joint(2), to.joint(0)), to.joint(2)))
-    return templates.case(branches, to.joint(0))
+    nan = "WHEN isnan(a) THEN a" if to.types[0] == "f64" else ""
+    return f"CASE WHEN a < b THEN b {nan} WHEN c < a THEN c ELSE a END"
 
 
-def _abs(to: Written) -> Sql:
-    if to.real:
-        return templates.function("abs", to[0])
-    return _narrow(templates.function("abs", _huge(to[0])))
-
-
-def _round_down(to: Written) -> Sql:
+def _round_down(to: Written) -> str:
     """Return a multiple of a step; the least i64 have none below."""
-    step = to.options["step"]
-    if isinstance(step, float) or to.real:
-        size = to.bind(float(step), "f64")
-        steps = templates.infix(exp.Div, templates.as_type(to[0], "DOUBLE"), size)
-        return _zero_is_zero(
-            templates.multiplied_by(templates.function("floor", steps), size.copy())
-        )
-    size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
-    rest = templates.plus(templates.infix(exp.Mod, to[0], size), size.copy())
-    rest = templates.infix(exp.Mod, rest, size.copy())
-    below = _narrow(templates.minus(_huge(to[0]), _huge(rest)))
-    return templates.case([(templates.is_less(to[0], least), least.copy())], below)
-
-
-def _round(to: Written) -> Sql:
-    if not to.real:
-        return to[0]
-    size = to.bind(10.0 ** to.options["digits"], "f64")
-    shifted = templates.multiplied_by(to[0], size)
-    moved = templates.infix(exp.Div, templates.function("round", shifted), size.copy())
-    stays = templates.infix(
-        exp.Or,
-        templates.function("isinf", shifted.copy()),
-        templates.function("isnan", to[0]),
-    )
-    return templates.case([(stays, to[0])], _zero_is_zero(moved))
-
-
-def _sqrt(to: Written) -> Sql:
-    """Return a root of what is not negative: NaN is above all, and stays."""
-    number = templates.as_type(to[0], "DOUBLE")
-    not_negative = templates.case([
-        (templates.is_at_most(templates.double(0), number), number.copy())
-    ])
-    return templates.function("sqrt", not_negative)
-
-
-def _integer(rounding: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return _narrow(templates.function(rounding, to[0])) if to.real else to[0]
-
-    return entry
+    if isinstance(to.options["step"], float) or to.real:
+        return "unsigned(floor(a_::DOUBLE / :step) * :step)"
+    below = "narrow(huge(a) - huge(((a % :step) + :step) % :step))"
+    return f"CASE WHEN a < :least THEN :least ELSE {below} END"
 
 
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the cast safe."""
     if to.real:
-        return _real_steps(to, to.options["low"], to.options["high"])
-    between = _steps_between(to, to.options["exponent"])
-    return whole_steps(to, to[0], between, _wide_difference)
+        return _real_steps(to)
+    return whole_steps(to, to[0], _steps_between(to), _wide_difference)
 
 
-def _real_steps(to: Written, low: int, high: int) -> Sql:
-    """Return the steps of a double; NaN is above all, and has none.
+def _near_steps(to: Written) -> str:
+    """Return the steps of a double between the ends of a lattice, and beyond them.
 
     With z the steps above the low end, |z| - |z - width| is twice what z is within its
     bounds, less the width. That is exact up to 2**52 steps, and takes a third of the
     time that comparisons do (docs/proofs/queries.md, lemma 12).
     """
-    exponent, origin = to.options["exponent"], to.options.get("origin", 0)
-    scale = to.bind(math.ldexp(1, -exponent), "f64")
-    above = templates.function(
-        "floor", templates.plus(templates.multiplied_by(to[0], scale), templates.half())
-    )
-    if low:
-        above = templates.minus(above, to.bind(float(low), "f64"))
-    width = to.bind(float(high - low), "f64")
-    twice = templates.minus(_size(above), _size(templates.minus(above.copy(), width)))
-    middle = to.bind((low + high) / 2 - origin, "f64")
-    between = templates.plus(templates.multiplied_by(twice, templates.half()), middle)
-    far = to.bind(math.ldexp(1, exponent + _WHOLE_BITS), "f64")
-    ends = {-1: float(low - origin), 1: float(high - origin)}
-    beyond = templates.case_of(
-        templates.function("sign", to[0]),  # of NaN it is 0
-        {sign: to.bind(end, "f64") for sign, end in ends.items()},
-    )
-    steps = templates.case([(templates.is_at_most(_size(to[0]), far), between)], beyond)
-    return whole_double(steps, most=max(map(abs, map(int, ends.values()))))
+    z = "floor((a * :scale) + 0.5::DOUBLE)"
+    if to.options["low"]:
+        z = f"({z} - :low)"
+    return f"""CASE WHEN abs(a) <= :far
+        THEN ((abs({z}) - abs({z} - :width)) * 0.5::DOUBLE) + :middle
+        ELSE CASE sign(a) WHEN -1 THEN :first WHEN 1 THEN :last END END"""
 
 
-def _size(number: Sql) -> Sql:
-    """Return how far a double is from 0."""
-    return templates.function("abs", number)
+def _low(to: Written) -> int:
+    return int(to.options["low"]) - int(to.options.get("origin", 0))
+
+
+def _high(to: Written) -> int:
+    return int(to.options["high"]) - int(to.options.get("origin", 0))
+
+
+_DOUBLE_STEPS: Final = _SQL.entry(
+    _near_steps,  # sign(NaN) is 0: it has no steps
+    scale=lambda to: math.ldexp(1, -to.options["exponent"]),
+    low=lambda to: float(to.options["low"]),
+    width=lambda to: float(to.options["high"] - to.options["low"]),
+    middle=lambda to: (
+        (to.options["low"] + to.options["high"]) / 2 - to.options.get("origin", 0)
+    ),
+    far=lambda to: math.ldexp(1, to.options["exponent"] + _WHOLE_BITS),
+    first=lambda to: float(_low(to)),
+    last=lambda to: float(_high(to)),
+)
+
+
+def _real_steps(to: Written) -> Sql:
+    return whole_double(_DOUBLE_STEPS(to), most=max(abs(_low(to)), abs(_high(to))))
 
 
 def whole_double(double: Sql, most: int) -> Sql:
@@ -299,45 +179,45 @@ def size_of_double(value: Sql) -> int | None:
 
 def _wide_difference(number: Sql, other: Sql) -> Sql:
     """Return number - other by way of 128 bits."""
-    return _narrow(templates.minus(_huge(number), _huge(other)))
+    wide = (templates.as_type(each, "HUGEINT") for each in (number, other))
+    return templates.as_type_or_null(templates.minus(*wide), "BIGINT")
 
 
-def _steps_between(to: Written, exponent: int) -> Sql:
+def _shift(to: Written) -> str:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
+    exponent = to.options["exponent"]
     if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
-        size = templates.bigint(1 << min(-exponent, _LONGEST_SHIFT))
-        if to.reads:
-            return templates.multiplied_by(to[0], size)
-        return _narrow(templates.multiplied_by(_huge(to[0]), _huge(size)))
+        return "a * :size" if to.reads else "narrow(huge(a) * huge(:size))"
     if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
-        return templates.multiplied_by(to[0], templates.bigint(0))
-    shifted = templates.infix(exp.BitwiseRightShift, to[0], templates.whole(exponent))
-    rest = templates.infix(exp.BitwiseRightShift, to[0], templates.whole(exponent - 1))
-    return templates.plus(
-        shifted, templates.infix(exp.BitwiseAnd, rest, templates.bigint(1))
-    )
+        return "a * 0::BIGINT"
+    return "(a >> :places) + ((a >> :fewer) & 1::BIGINT)"
 
 
-def _portion(to: Written) -> Sql:
+_steps_between: Final = _SQL.entry(
+    _shift,
+    size=lambda to: templates.bigint(1 << min(-to.options["exponent"], _LONGEST_SHIFT)),
+    places=lambda to: templates.whole(to.options["exponent"]),
+    fewer=lambda to: templates.whole(to.options["exponent"] - 1),
+)
+
+
+def _share(to: Written) -> str:
     """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
-    low, place = to.options["low"], to.options["place"]
-    size = templates.bigint(to.options["high"] - low)
-    fine = templates.bigint(1 << to.options["finer"])
-    above = replace(to, options={**to.options, "origin": low})
+    place = to.options["place"]
+    # the steps above the low end, for portion 0 below the high one
+    height = ":steps" if place else "(:size - :steps)"
+    share = f"(({height} * {height}) * :fine) // :size"
+    return f"2::BIGINT * (({height} * :fine) - ({share}))" if place == 1 else share
 
-    def height() -> Sql:
-        """Return the steps above the low end, for portion 0 below the high one."""
-        steps = _steps(above)
-        return steps if place else templates.minus(size.copy(), steps)
 
-    square = templates.multiplied_by(
-        templates.multiplied_by(height(), height()), fine.copy()
-    )
-    share = templates.infix(exp.IntDiv, square, size.copy())
-    if place != 1:
-        return share
-    rest = templates.minus(templates.multiplied_by(height(), fine), share)
-    return templates.multiplied_by(templates.bigint(2), rest)
+_portion: Final = _SQL.entry(
+    _share,
+    steps=lambda to: _steps(
+        replace(to, options={**to.options, "origin": to.options["low"]})
+    ),
+    size=lambda to: templates.bigint(to.options["high"] - to.options["low"]),
+    fine=lambda to: templates.bigint(1 << to.options["finer"]),
+)
 
 
 def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
@@ -917,22 +797,41 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     choices.GREATEST: _function_entry("greatest"),
     choices.LEAST: _function_entry("least"),
     **exponential_entries(_let),
-    arithmetic.ADD: _infix(exp.Add),
-    arithmetic.SUBTRACT: _infix(exp.Sub),
-    arithmetic.MULTIPLY: _infix(exp.Mul),
-    arithmetic.DIVIDE: _divide,
-    arithmetic.FLOOR_DIVIDE: _floor_divide,
-    arithmetic.MODULO: _modulo,
-    arithmetic.QUOTIENT: _cut_entry(exp.IntDiv),
-    arithmetic.REMAINDER: _cut_entry(exp.Mod),
-    arithmetic.NEGATE: _negate,
-    arithmetic.CLIP: _clip,
-    arithmetic.ABS: _abs,
-    arithmetic.ROUND_DOWN: _round_down,
-    arithmetic.ROUND: _round,
-    arithmetic.SQRT: _sqrt,
-    arithmetic.FLOOR: _integer("floor"),
-    arithmetic.CEIL: _integer("ceil"),
+    arithmetic.ADD: _SQL.entry("narrow(huge(a) + huge(b))", "unsigned(a + b)"),
+    arithmetic.SUBTRACT: _SQL.entry("narrow(huge(a) - huge(b))", "unsigned(a - b)"),
+    arithmetic.MULTIPLY: _SQL.entry("narrow(huge(a) * huge(b))", "unsigned(a * b)"),
+    arithmetic.DIVIDE: _SQL.entry("unsigned(a_::DOUBLE / some(b_::DOUBLE))"),
+    arithmetic.FLOOR_DIVIDE: _SQL.entry(
+        _floor_divide,
+        """unsigned(round(((a - rest(a, b)) / some(b))
+           - CASE WHEN astray(a, b, b_) THEN 1::DOUBLE ELSE 0::DOUBLE END))""",
+    ),
+    arithmetic.MODULO: _SQL.entry(
+        _modulo,
+        "unsigned(rest(a, b) + CASE WHEN astray(a, b, b_) THEN b ELSE 0::DOUBLE END)",
+    ),
+    arithmetic.QUOTIENT: _SQL.entry("narrow(huge(a) // some(huge(b)))"),
+    arithmetic.REMAINDER: _SQL.entry("narrow(huge(a) % some(huge(b)))"),
+    arithmetic.NEGATE: _SQL.entry("narrow(huge(0) - huge(a))", "0::DOUBLE - a"),
+    arithmetic.CLIP: _SQL.entry(_clip),
+    arithmetic.ABS: _SQL.entry("narrow(abs(huge(a)))", "abs(a)"),
+    arithmetic.ROUND_DOWN: _SQL.entry(
+        _round_down,
+        step=templates.step_of,
+        least=lambda to: least_multiple(to.options["step"]),
+    ),
+    arithmetic.ROUND: _SQL.entry(
+        "a",
+        """CASE WHEN isinf(a * :size) OR isnan(a) THEN a
+           ELSE unsigned(round(a * :size) / :size) END""",
+        size=lambda to: 10.0 ** to.options["digits"],
+    ),
+    # the root of a negative number raises, and NaN is above all numbers
+    arithmetic.SQRT: _SQL.entry(
+        "sqrt(CASE WHEN 0::DOUBLE <= a_::DOUBLE THEN a_::DOUBLE END)"
+    ),
+    arithmetic.FLOOR: _SQL.entry("a", "narrow(floor(a))"),
+    arithmetic.CEIL: _SQL.entry("a", "narrow(ceil(a))"),
     bins.STEPS: _steps,
     bins.PORTION: _portion,
     casts.CAST: _cast,

@@ -62,9 +62,35 @@ _LONGEST_SHIFT: Final = 41
 _BEYOND: Final = 2.0**63
 
 
-def whole_sum(left: Sql, right: Sql) -> Sql:
-    """Return left + right of integers, or NULL."""
-    return templates.function("try_add", left, right)
+_SQL: Final = templates.Templates(
+    "spark",
+    {
+        "unsigned(x)": "x + 0::DOUBLE",  # -0.0 becomes 0.0: they would be two groups
+        "some(x)": "nullif(x, 0)",  # what is divided by NULL is NULL
+        "rest(x, y)": "x % some(y)",  # with the sign of x
+        "astray(x, y, z)": "(rest(x, y) <> 0) AND ((rest(x, y) < 0) <> (z < 0))",
+        # DIV by -1 of the least i64 raises; try_subtract gives NULL
+        "quotient(x, y)": """CASE WHEN y = -1 THEN try_subtract(0::BIGINT, x)
+            ELSE x DIV nullif(some(y), -1) END""",
+        # floor gives an integer, which holds no double beyond 64 bits
+        "below(x)": "rint(x) - CASE WHEN rint(x) > x THEN 1::DOUBLE ELSE 0::DOUBLE END",
+        # rint takes halves to the even; the distance to it is exact, so that one half
+        # is told from what is almost one
+        "nearest(x)": """CASE
+            WHEN ((x - rint(x)) = 0.5::DOUBLE) AND (0::DOUBLE < x)
+            THEN rint(x) + 1::DOUBLE
+            WHEN ((x - rint(x)) = (0::DOUBLE - 0.5::DOUBLE)) AND (x < 0::DOUBLE)
+            THEN rint(x) - 1::DOUBLE
+            ELSE rint(x) END""",
+        "infinite(x)": "abs(x) = 'Infinity'::DOUBLE",
+        "held(x)": "CASE WHEN (:least <= x) AND (x < :beyond) THEN x END",
+    },
+)
+_ENDS: Final[Mapping[str, templates.Bound]] = {
+    "least": lambda _: -_BEYOND,
+    "beyond": lambda _: _BEYOND,
+}
+within_64_bits: Final = _SQL.entry("held(a_)", None, **_ENDS)
 
 
 def whole_difference(left: Sql, right: Sql) -> Sql:
@@ -72,282 +98,89 @@ def whole_difference(left: Sql, right: Sql) -> Sql:
     return templates.function("try_subtract", left, right)
 
 
-def whole_product(left: Sql, right: Sql) -> Sql:
-    """Return left * right of integers, or NULL."""
-    return templates.function("try_multiply", left, right)
-
-
-def _zero_is_zero(number: Sql) -> Sql:
-    """Return a double, -0.0 as 0.0."""
-    return templates.plus(number, templates.double(0))
-
-
-def _infix(kind: type[exp.Expression], function: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        if to.real:
-            return _zero_is_zero(templates.infix(kind, to.joint(0), to.joint(1)))
-        return templates.function(function, to[0], to[1])
-
-    return entry
-
-
-def _nonzero(number: Sql) -> Sql:
-    """Return a number, 0 as NULL: what is divided by NULL is NULL."""
-    return templates.function("nullif", number, templates.whole(0))
-
-
-def _divide(to: Written) -> Sql:
-    numerator, denominator = (
-        templates.as_type(to[0], "DOUBLE"),
-        templates.as_type(to[1], "DOUBLE"),
-    )
-    return _zero_is_zero(_quotient_of_doubles(numerator, denominator))
-
-
-def _quotient_of_doubles(numerator: Sql, denominator: Sql) -> Sql:
-    left, right = (
-        templates.in_parentheses(numerator),
-        templates.in_parentheses(_nonzero(denominator)),
-    )
-    return exp.Div(this=left, expression=right, typed=True, safe=True)
-
-
-def _rest(to: Written) -> Sql:
-    return templates.infix(exp.Mod, to.joint(0), _nonzero(to.joint(1)))
-
-
-def _signs_differ(to: Written) -> Sql:
-    """Return whether there is a remainder that has not the sign of the divisor."""
-    zero = templates.whole(0)
-    negative = templates.is_less(_rest(to), zero), templates.is_less(to[1], zero.copy())
-    return templates.conjunction(
-        templates.infix(exp.NEQ, _rest(to), zero.copy()),
-        templates.infix(exp.NEQ, *negative),
-    )
-
-
-def _cut_quotient(to: Written) -> Sql:
-    """Return a quotient cut towards zero; the one overflow is that by -1."""
-    divisor = templates.function("nullif", _nonzero(to[1]), templates.whole(-1))
-    opposite = whole_difference(templates.bigint(0), to[0])
-    by_minus_one = templates.is_equal(to[1], templates.whole(-1))
-    return templates.case(
-        [(by_minus_one, opposite)], templates.infix(exp.IntDiv, to[0], divisor)
-    )
-
-
-def _floor_divide(to: Written) -> Sql:
-    if not to.real:
-        down = templates.case(
-            [(_signs_differ(to), templates.bigint(1))], templates.bigint(0)
-        )
-        return whole_difference(_cut_quotient(to), down)
-    exact = templates.minus(to.joint(0), _rest(to))
-    quotient = _quotient_of_doubles(exact, to.joint(1))
-    down = templates.case(
-        [(_signs_differ(to), templates.double(1))], templates.double(0)
-    )
-    return _zero_is_zero(_round_double(templates.minus(quotient, down)))
-
-
-def _modulo(to: Written) -> Sql:
-    if not to.real:
-        shifted = whole_sum(_rest(to), to[1])
-        return templates.case([(_signs_differ(to), shifted)], _rest(to))
-    up = templates.case([(_signs_differ(to), to.joint(1))], templates.double(0))
-    return _zero_is_zero(templates.plus(_rest(to), up))
-
-
-def _negate(to: Written) -> Sql:
-    """Return 0 - x."""
-    if to.real:
-        return templates.minus(templates.double(0), to[0])
-    return whole_difference(templates.bigint(0), to[0])
-
-
-def _clip(to: Written) -> Sql:
+def _clip(to: Written) -> str:
     """Return a number within bounds; NaN is greater than all, and stays."""
-    branches = [(templates.is_less(to.joint(0), to.joint(1)), to.joint(1))]
-    if to.types[0] == "f64":
-        branches.append((templates.function("isnan", to[0]), to[0]))
-    branches.append((templates.is_less(to.joint(2), to.joint(0)), to.joint(2)))
-    return templates.case(branches, to.joint(0))
+    nan = "WHEN isnan(a) THEN a" if to.types[0] == "f64" else ""
+    return f"CASE WHEN a < b THEN b {nan} WHEN c < a THEN c ELSE a END"
 
 
-def _abs(to: Written) -> Sql:
-    if to.real:
-        return templates.function("abs", to[0])
-    return templates.case(
-        [(templates.is_less(to[0], templates.whole(0)), _negate(to))], to[0]
-    )
-
-
-def _floor_double(number: Sql) -> Sql:
-    """Return a double rounded down as a double: Spark's floor is an integer."""
-    nearest = templates.function("rint", number)
-    above = templates.infix(exp.GT, nearest, number.copy())
-    return templates.minus(
-        nearest.copy(),
-        templates.case([(above, templates.double(1))], templates.double(0)),
-    )
-
-
-def _round_down(to: Written) -> Sql:
+def _round_down(to: Written) -> str:
     """Return a multiple of a step; the least i64 have none below."""
-    step = to.options["step"]
-    if isinstance(step, float) or to.real:
-        size = to.bind(float(step), "f64")
-        steps = _quotient_of_doubles(templates.as_type(to[0], "DOUBLE"), size)
-        return _zero_is_zero(templates.multiplied_by(_floor_double(steps), size.copy()))
-    size, least = to.bind(step, "i64"), to.bind(least_multiple(step), "i64")
-    below = whole_difference(to[0], templates.function("pmod", to[0], size))
-    return templates.case([(templates.is_less(to[0], least), least.copy())], below)
-
-
-def _round_double(number: Sql) -> Sql:
-    """Return the nearest whole double, halves away from zero: rint is exact but there.
-
-    The distance to it is exact, so that one half is told from what is almost one.
-    """
-    nearest = templates.function("rint", number)
-    rest = templates.minus(number.copy(), nearest)
-    up = templates.conjunction(
-        templates.is_equal(rest, templates.half()),
-        templates.is_less(templates.double(0), number.copy()),
-    )
-    down = templates.conjunction(
-        templates.is_equal(
-            rest.copy(), templates.minus(templates.double(0), templates.half())
-        ),
-        templates.is_less(number.copy(), templates.double(0)),
-    )
-    return templates.case(
-        [
-            (up, templates.plus(nearest.copy(), templates.double(1))),
-            (down, templates.minus(nearest.copy(), templates.double(1))),
-        ],
-        nearest.copy(),
-    )
-
-
-def not_a_number() -> Sql:
-    """Return NaN, with which values are compared: isnan says no of what is missing."""
-    return templates.as_type(templates.letters("NaN"), "DOUBLE")
-
-
-def lies_infinitely_far(number: Sql) -> Sql:
-    """Return whether a double is an infinity."""
-    far = templates.as_type(templates.letters("Infinity"), "DOUBLE")
-    return templates.is_equal(templates.function("abs", number), far)
-
-
-def _round(to: Written) -> Sql:
-    if not to.real:
-        return to[0]
-    size = to.bind(10.0 ** to.options["digits"], "f64")
-    shifted = templates.multiplied_by(to[0], size)
-    moved = _quotient_of_doubles(_round_double(shifted), size.copy())
-    stays = templates.infix(
-        exp.Or, lies_infinitely_far(shifted.copy()), templates.function("isnan", to[0])
-    )
-    return templates.case([(stays, to[0])], _zero_is_zero(moved))
-
-
-def _sqrt(to: Written) -> Sql:
-    """Return a root of what is not negative: NaN is above all, and stays."""
-    number = templates.as_type(to[0], "DOUBLE")
-    not_negative = templates.case([
-        (templates.is_at_most(templates.double(0), number), number.copy())
-    ])
-    return templates.function("sqrt", not_negative)
-
-
-def within_64_bits(to: Written) -> Sql:
-    """Return a double that an i64 can hold, or NULL."""
-    low, high = to.bind(-_BEYOND, "f64"), to.bind(_BEYOND, "f64")
-    inside = templates.conjunction(
-        templates.is_at_most(low, to[0]), templates.is_less(to[0], high)
-    )
-    return templates.case([(inside, to[0])])
-
-
-def _integer(rounding: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return templates.function(rounding, within_64_bits(to)) if to.real else to[0]
-
-    return entry
+    if isinstance(to.options["step"], float) or to.real:
+        return "unsigned(below(a_::DOUBLE / some(:step)) * :step)"
+    below = "try_subtract(a, pmod(a, :step))"
+    return f"CASE WHEN a < :least THEN :least ELSE {below} END"
 
 
 def _steps(to: Written) -> Sql:
     """Return the steps of a lattice: the bounds make the rounding safe."""
     if to.real:
-        return _real_steps(to, to.options["low"], to.options["high"])
-    between = _shift_and_round(to, to.options["exponent"])
-    return whole_steps(to, to[0], between, whole_difference)
+        return _double_steps(to)
+    return whole_steps(to, to[0], _steps_between(to), whole_difference)
 
 
-def _real_steps(to: Written, low: int, high: int) -> Sql:
+def _near_steps(to: Written) -> str:
     """Return the steps of a double; NaN is above all, and has none."""
-    exponent = to.options["exponent"]
-    first = to.bind(math.ldexp(low, exponent), "f64")
-    last = to.bind(math.ldexp(high, exponent), "f64")
-    scale = to.bind(math.ldexp(1, -exponent), "f64")
-    origin = to.options.get("origin", 0)
-    value = (
-        to[0] if to.reads else templates.case([(_between_ends(to, first, last), to[0])])
-    )
-    steps = templates.function(
-        "floor", templates.plus(templates.multiplied_by(value, scale), templates.half())
-    )
-    if origin:
-        steps = whole_difference(steps, to.bind(origin, "i64"))
-    return templates.case([
-        (templates.is_less(to[0], first.copy()), to.bind(low - origin, "i64")),
-        (templates.is_at_most(to[0], last.copy()), steps),
-        (templates.is_less(to[0], not_a_number()), to.bind(high - origin, "i64")),
-    ])
+    # a constant is computed though its branch is not taken, and floor would raise
+    value = "a" if to.reads else "CASE WHEN (:first <= a) AND (a <= :last) THEN a END"
+    steps = f"floor(({value} * :scale) + 0.5::DOUBLE)"
+    if to.options.get("origin", 0):
+        steps = f"try_subtract({steps}, :origin)"
+    return f"""CASE WHEN a < :first THEN :low WHEN a <= :last THEN {steps}
+        WHEN a < 'NaN'::DOUBLE THEN :high END"""
 
 
-def _between_ends(to: Written, first: Sql, last: Sql) -> Sql:
-    return templates.conjunction(
-        templates.is_at_most(first, to[0]), templates.is_at_most(to[0], last)
-    )
+_double_steps: Final = _SQL.entry(
+    _near_steps,
+    first=lambda to: math.ldexp(to.options["low"], to.options["exponent"]),
+    last=lambda to: math.ldexp(to.options["high"], to.options["exponent"]),
+    scale=lambda to: math.ldexp(1, -to.options["exponent"]),
+    origin=lambda to: to.options.get("origin", 0),
+    low=lambda to: to.options["low"] - to.options.get("origin", 0),
+    high=lambda to: to.options["high"] - to.options.get("origin", 0),
+)
 
 
-def _shift_and_round(to: Written, exponent: int) -> Sql:
+def _shift(to: Written) -> str:
     """Return the nearest number of steps: x >> e, plus the bit that is shifted out."""
+    exponent = to.options["exponent"]
     if exponent == 0:
-        return to[0]
-    if exponent <= 0:  # between the thresholds x * 2**-e has at most 41 bits
-        size = templates.bigint(1 << min(-exponent, _LONGEST_SHIFT))
-        return whole_product(to[0], size)
+        return "a"
+    if exponent < 0:  # between the thresholds x * 2**-e has at most 41 bits
+        return "try_multiply(a, :size)"
     if exponent > _LAST_BIT:  # every i64 is less than half a step away from 0
-        return whole_product(to[0], templates.bigint(0))
-    shifted = templates.function("shiftright", to[0], templates.whole(exponent))
-    rest = templates.function("shiftright", to[0], templates.whole(exponent - 1))
-    return whole_sum(
-        shifted, templates.infix(exp.BitwiseAnd, rest, templates.bigint(1))
-    )
+        return "try_multiply(a, 0::BIGINT)"
+    return "try_add(shiftright(a, :places), shiftright(a, :fewer) & 1::BIGINT)"
 
 
-def _portion(to: Written) -> Sql:
+_steps_between: Final = _SQL.entry(
+    _shift,
+    size=lambda to: templates.bigint(1 << min(-to.options["exponent"], _LONGEST_SHIFT)),
+    places=lambda to: templates.whole(to.options["exponent"]),
+    fewer=lambda to: templates.whole(to.options["exponent"] - 1),
+)
+
+
+def _share(to: Written) -> str:
     """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
-    low, place = to.options["low"], to.options["place"]
-    size = templates.bigint(to.options["high"] - low)
-    fine = templates.bigint(1 << to.options["finer"])
-    above = replace(to, options={**to.options, "origin": low})
-
-    def height() -> Sql:
-        """Return the steps above the low end, for portion 0 below the high one."""
-        steps = _steps(above)
-        return steps if place else whole_difference(size.copy(), steps)
-
-    square = whole_product(whole_product(height(), height()), fine.copy())
-    share = templates.infix(exp.IntDiv, square, size.copy())
+    place = to.options["place"]
+    # the steps above the low end, for portion 0 below the high one
+    height = ":steps" if place else "try_subtract(:size, :steps)"
+    share = f"try_multiply(try_multiply({height}, {height}), :fine) DIV :size"
     if place != 1:
         return share
-    rest = whole_difference(whole_product(height(), fine), share)
-    return whole_product(templates.bigint(2), rest)
+    rest = f"try_subtract(try_multiply({height}, :fine), {share})"
+    return f"try_multiply(2::BIGINT, {rest})"
+
+
+_portion: Final = _SQL.entry(
+    _share,
+    steps=lambda to: _steps(
+        replace(to, options={**to.options, "origin": to.options["low"]})
+    ),
+    size=lambda to: templates.bigint(to.options["high"] - to.options["low"]),
+    fine=lambda to: templates.bigint(1 << to.options["finer"]),
+)
 
 
 def _let(values: Sequence[Sql], make: Callable[..., Sql]) -> Sql:
@@ -905,54 +738,59 @@ def _parse(to: Written) -> Sql:
     return _READERS[kind](to, casts.spelling_of(to.options["layout"], kind))
 
 
-def _is_nan(to: Written) -> Sql:
-    return templates.is_equal(to[0], not_a_number())
-
-
-def _is_infinite(to: Written) -> Sql:
-    return lies_infinitely_far(to[0])
-
-
-def _fill_nan(to: Written) -> Sql:
-    """Return x, or the other value for NaN."""
-    return templates.case([(templates.function("isnan", to[0]), to[1])], to[0])
-
-
-def _replace_infinity(to: Written) -> Sql:
-    """Return x, or what stands for an infinity."""
-    sign = templates.case(
-        [(templates.is_less(to[0], templates.double(0)), to[1])], to[2]
-    )
-    return templates.case([(lies_infinitely_far(to[0]), sign)], to[0])
-
-
 ENTRIES: Final[Mapping[Operation, Entry]] = {
     casts.READ: _cell_read,
     casts.STRPTIME: _parse,
     **entries.ENTRIES,
-    logic.IS_NAN: _is_nan,
-    logic.IS_INFINITE: _is_infinite,
-    logic.FILL_NAN: _fill_nan,
-    logic.REPLACE_INFINITY: _replace_infinity,
+    # isnan of NULL is false, and NULL must stay unknown
+    logic.IS_NAN: _SQL.entry("a_ = 'NaN'::DOUBLE"),
+    logic.IS_INFINITE: _SQL.entry("infinite(a_)"),
+    logic.FILL_NAN: _SQL.entry("CASE WHEN isnan(a_) THEN b_ ELSE a_ END"),
+    logic.REPLACE_INFINITY: _SQL.entry(
+        "CASE WHEN infinite(a_) THEN CASE WHEN a_ < 0::DOUBLE THEN b_ ELSE c_ END "
+        "ELSE a_ END"
+    ),
     choices.GREATEST: _function_entry("greatest"),
     choices.LEAST: _function_entry("least"),
     **exponential_entries(_let),
-    arithmetic.ADD: _infix(exp.Add, "try_add"),
-    arithmetic.SUBTRACT: _infix(exp.Sub, "try_subtract"),
-    arithmetic.MULTIPLY: _infix(exp.Mul, "try_multiply"),
-    arithmetic.DIVIDE: _divide,
-    arithmetic.FLOOR_DIVIDE: _floor_divide,
-    arithmetic.MODULO: _modulo,
-    arithmetic.QUOTIENT: _cut_quotient,
-    arithmetic.REMAINDER: _rest,
-    arithmetic.NEGATE: _negate,
-    arithmetic.CLIP: _clip,
-    arithmetic.ABS: _abs,
-    arithmetic.ROUND_DOWN: _round_down,
-    arithmetic.ROUND: _round,
-    arithmetic.SQRT: _sqrt,
-    arithmetic.FLOOR: _integer("floor"),
-    arithmetic.CEIL: _integer("ceil"),
+    arithmetic.ADD: _SQL.entry("try_add(a, b)", "unsigned(a + b)"),
+    arithmetic.SUBTRACT: _SQL.entry("try_subtract(a, b)", "unsigned(a - b)"),
+    arithmetic.MULTIPLY: _SQL.entry("try_multiply(a, b)", "unsigned(a * b)"),
+    arithmetic.DIVIDE: _SQL.entry("unsigned(a_::DOUBLE / some(b_::DOUBLE))"),
+    arithmetic.FLOOR_DIVIDE: _SQL.entry(
+        """try_subtract(quotient(a, b),
+           CASE WHEN astray(a, b, b) THEN 1::BIGINT ELSE 0::BIGINT END)""",
+        """unsigned(nearest(((a - rest(a, b)) / some(b))
+           - CASE WHEN astray(a, b, b_) THEN 1::DOUBLE ELSE 0::DOUBLE END))""",
+    ),
+    arithmetic.MODULO: _SQL.entry(
+        "CASE WHEN astray(a, b, b) THEN try_add(rest(a, b), b) ELSE rest(a, b) END",
+        "unsigned(rest(a, b) + CASE WHEN astray(a, b, b_) THEN b ELSE 0::DOUBLE END)",
+    ),
+    arithmetic.QUOTIENT: _SQL.entry("quotient(a, b)"),
+    arithmetic.REMAINDER: _SQL.entry("rest(a, b)"),
+    arithmetic.NEGATE: _SQL.entry("try_subtract(0::BIGINT, a)", "0::DOUBLE - a"),
+    arithmetic.CLIP: _SQL.entry(_clip),
+    arithmetic.ABS: _SQL.entry(
+        "CASE WHEN a < 0 THEN try_subtract(0::BIGINT, a) ELSE a END", "abs(a)"
+    ),
+    arithmetic.ROUND_DOWN: _SQL.entry(
+        _round_down,
+        step=templates.step_of,
+        least=lambda to: least_multiple(to.options["step"]),
+    ),
+    arithmetic.ROUND: _SQL.entry(
+        "a",
+        """CASE WHEN infinite(a * :size) OR isnan(a) THEN a
+           ELSE unsigned(nearest(a * :size) / some(:size)) END""",
+        size=lambda to: 10.0 ** to.options["digits"],
+    ),
+    # the root of a negative number would be NaN, and NaN is above all numbers
+    arithmetic.SQRT: _SQL.entry(
+        "sqrt(CASE WHEN 0::DOUBLE <= a_::DOUBLE THEN a_::DOUBLE END)"
+    ),
+    arithmetic.FLOOR: _SQL.entry("a", "floor(held(a))", **_ENDS),
+    arithmetic.CEIL: _SQL.entry("a", "ceil(held(a))", **_ENDS),
     bins.STEPS: _steps,
     bins.PORTION: _portion,
     casts.CAST: _cast,

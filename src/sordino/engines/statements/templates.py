@@ -1,4 +1,4 @@
-"""Pieces of SQL trees that entries are built from; none of them is text.
+"""Entries as SQL text, and the pieces of SQL trees that the others are built from.
 
 An engine computes what has no columns before it runs, and there a branch that is never
 taken can raise. So every part of an entry is total by itself, not by its place in a
@@ -9,12 +9,15 @@ Kernel: totals.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any, Final, TypeAlias, final
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect as Grammar
+from sqlglot.parser import Parser
 
 from sordino.expressions.tree import Argument
+from sordino.expressions.tree import kind as kind_of
 
 Sql: TypeAlias = exp.Expression
 """A tree that stands for one value."""
@@ -195,3 +198,178 @@ def half() -> Sql:
 def letters(text: str) -> Sql:
     """Return a text that belongs to the form of an operation, never a literal."""
     return exp.Literal.string(text)
+
+
+Bound: TypeAlias = Callable[[Written], Any]
+"""A value that a template binds, or the tree of one."""
+_Make: TypeAlias = Callable[[Mapping[str, Sql], Written], Sql]
+"""(what is bound, the arguments) -> the tree of a template, anew each time"""
+_SYNTAX: Final = ("CAST", "TRY_CAST")
+_ARGUMENTS: Final = "abcdefgh"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Templates:
+    """Entries written as SQL text, and the definitions that one dialect's share.
+
+    >>> templates = Templates("duckdb", {"huge(x)": "x::HUGEINT"})
+    >>> entry = templates.entry("TRY_CAST(huge(a) + huge(b) AS BIGINT)")
+
+    The arguments are `a`, `b`, ..., as doubles if one of them is a double; `a_`, `b_`,
+    ... are the same as they come. `:name` is a bound value. Brackets in a text only
+    group: each operator gets those that it needs, as by `infix`. A text is parsed at
+    the first use of its entry, by the dialect's grammar without its table of functions:
+    a translated function could have another meaning. No text of a user is ever parsed.
+    """
+
+    dialect: str
+    definitions: Mapping[str, str]
+
+    def entry(
+        self,
+        text: str | Callable[[Written], str],
+        real: str | None = None,
+        **bound: Bound,
+    ) -> Entry:
+        """Return an entry: a text, another one if an argument is a double.
+
+        Values are bound in the order in which they are named here.
+        """
+        known: dict[str, tuple[_Make, list[tuple[str, Bound]]]] = {}
+
+        def written(to: Written) -> Sql:
+            chosen = real if real is not None and to.real else text
+            written_out = chosen if isinstance(chosen, str) else chosen(to)
+            if written_out not in known:
+                make, names = self._compile(written_out)
+                used = [(name, bound[name]) for name in bound if name in names]
+                known[written_out] = make, used
+            make, used = known[written_out]
+            return make({name: _bind(to, value) for name, value in used}, to)
+
+        return written
+
+    def _compile(self, text: str) -> tuple[_Make, set[str]]:
+        """Return what makes the tree of a text, and the names that it binds."""
+        tree = _parse_template(text, self.dialect)
+        names = self._bound_names(tree)
+        arguments: dict[str, _Make] = {}
+        for place, name in enumerate(_ARGUMENTS):
+            arguments[name] = partial(_joint, place)
+            arguments[f"{name}_"] = partial(_argument, place)
+        return self._maker(tree, arguments), names
+
+    def _bound_names(self, tree: Sql) -> set[str]:
+        names = {each.name for each in tree.find_all(exp.Placeholder)}
+        for call in tree.find_all(exp.Anonymous):
+            if call.name in self._heads:
+                body = self._heads[call.name][1]
+                names |= self._bound_names(_parse_template(body, self.dialect))
+        return names
+
+    @cached_property
+    def _heads(self) -> Mapping[str, tuple[Sequence[str], str]]:
+        """Return the parameters and the text of each definition."""
+        heads = (
+            (_parse_template(head, self.dialect), body)
+            for head, body in self.definitions.items()
+        )
+        return {
+            head.name: ([each.name for each in head.expressions], body)
+            for head, body in heads
+        }
+
+    def _maker(self, node: Any, known: Mapping[str, _Make]) -> _Make:
+        match node:
+            case exp.Paren() | exp.Alias():  # in brackets, an alias without a name
+                return self._maker(node.this, known)
+            case exp.Column() if node.name in known:
+                return known[node.name]
+            case exp.Placeholder():
+                name = node.name
+                return lambda bound, _: bound[name].copy()
+            case exp.Anonymous() if node.name in self._heads:
+                return self._expand(node, known)
+        return self._node(node, known)
+
+    def _expand(self, call: exp.Anonymous, known: Mapping[str, _Make]) -> _Make:
+        names, body = self._heads[call.name]
+        arguments = [self._maker(each, known) for each in call.expressions]
+        parameters = dict(zip(names, arguments, strict=True))
+        return self._maker(_parse_template(body, self.dialect), parameters)
+
+    def _node(self, node: Sql, known: Mapping[str, _Make]) -> _Make:
+        kind, operator = type(node), isinstance(node, _OPEN)
+        fixed: dict[str, Any] = {}
+        single: list[tuple[str, _Make, bool]] = []
+        several: list[tuple[str, list[_Make]]] = []
+        for key, value in node.args.items():
+            if isinstance(value, exp.DataType):
+                single.append((key, partial(_copy, value), False))
+            elif isinstance(value, exp.Expression):
+                # in what an operator stands between, another one needs brackets
+                torn = operator and key in {"this", "expression"}
+                single.append((key, self._maker(value, known), torn))
+            elif isinstance(value, list):
+                several.append((key, [self._maker(each, known) for each in value]))
+            else:
+                fixed[key] = value
+
+        def make(bound: Mapping[str, Sql], to: Written) -> Sql:
+            parts = dict(fixed)
+            for key, part, torn in single:
+                tree = part(bound, to)
+                parts[key] = in_parentheses(tree) if torn else tree
+            for key, each in several:
+                parts[key] = [part(bound, to) for part in each]
+            return kind(**parts)
+
+        return make
+
+
+def _joint(place: int, _: Mapping[str, Sql], to: Written) -> Sql:
+    return to.joint(place)
+
+
+def _argument(place: int, _: Mapping[str, Sql], to: Written) -> Sql:
+    return to[place]
+
+
+def _copy(tree: Sql, _: Mapping[str, Sql], __: Written) -> Sql:
+    return tree.copy()
+
+
+def _bind(to: Written, value: Bound) -> Sql:
+    constant = value(to)
+    if isinstance(constant, exp.Expression):
+        return constant
+    return to.bind(constant, kind_of(constant))
+
+
+@cache
+def _parse_template(text: str, dialect: str) -> Sql:
+    """Return the tree of an expression, in which no function is translated."""
+    grammar = Grammar.get_or_raise(dialect)
+    [tree] = _parser(dialect)(dialect=grammar).parse(grammar.tokenize(text), text)
+    if not isinstance(tree, exp.Expression):
+        raise TypeError(f"no expression: {text}")
+    return tree
+
+
+@cache
+def _parser(dialect: str) -> type[Parser]:
+    known = Grammar.get_or_raise(dialect).parser_class
+    rules = {
+        "FUNCTIONS": {},
+        "FUNCTION_PARSERS": {name: known.FUNCTION_PARSERS[name] for name in _SYNTAX},
+        "NO_PAREN_FUNCTIONS": {},
+        "STRICT_CAST": True,  # x::T is CAST, in Spark too
+    }
+    return type("TemplateParser", (known,), rules)
+
+
+def step_of(to: Written) -> float | int:
+    """Return the step of a rounding, of the type of its multiples."""
+    size: float | int = to.options["step"]
+    return float(size) if to.real else size
