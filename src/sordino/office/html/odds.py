@@ -1,14 +1,12 @@
 """What an attacker achieves at most, in people of a hundred, in words and as a picture.
 
+The picture fills its people from the top left and always in the same order: grouped
+figures are read better than scattered ones, and figures of people better than squares.
+
 >>> from sordino.losses.loss import PureDP
 >>> odds = Odds(PureDP(1))
 >>> odds.finds(5), odds.finds_of_groups(5, 2), odds.belief(1), odds.guesses
 (14, 37, 3, 74)
-
-Two arrays of a hundred people: who is named by mistake, and who rightly, at most.
-
-They are filled from the top left and always in the same order: grouped figures are read
-better than scattered ones, and figures of people better than squares.
 """
 
 import math
@@ -55,10 +53,10 @@ class Odds:
         """Return how many groups of people who act as one are named.
 
         One person after the other comes or goes, and each time at most what the curve
-        allows is gained: the curve is applied so many times. (The curve of `size`
-        releases would be less, and not a bound.)
+        allows is gained.
         """
         share: Any = Fraction(alarms, 100)
+        # the curve of `size` releases is lower, and would promise a family too much
         for _ in range(size):
             share = self.bound.tpr_at(share)
         return of_hundred(share)
@@ -81,7 +79,7 @@ class Odds:
 
     @property
     def promises(self) -> bool:
-        """Say whether there is anything to be promised at these odds."""
+        """Whether anything can be promised at these odds."""
         return self.finds(FALSE_ALARMS) <= MOST
 
 
@@ -91,6 +89,7 @@ def of_hundred(share: float | Fraction) -> int:
     >>> of_hundred(0.13591409142295228), of_hundred(1.0), of_hundred(0.990001)
     (14, 100, 100)
     """
+    # upwards: a reader is never promised less than an attacker may achieve
     return min(math.ceil(100 * Fraction(share)), 100)
 
 

@@ -1,19 +1,15 @@
-"""A page: its head, its look, its words by language.
+"""A page in one file: its head, its look, and its words in a language.
 
-The words of pages by language, and how it writes numbers and dates.
+It asks nothing of the network and runs nothing: a policy in it lets a browser take the
+style sheet, named by its hash, and nothing else, so that not even an escape that failed
+could run, fetch or send.
 
-A language is a file in `words/`: to add one, write a file with the same keys. In a
-text, `{name}` is filled in with a number, a date or a quoted name, and `*words*` stand
-out.
+A language is a file in `words/` with the keys of `en.toml`. In a text, `{name}` is
+filled in, and `*words*` stand out.
 
 >>> english = read_language("en")
 >>> english.number("1,234.5"), read_language("de").number("1,234.5")
 ('1,234.5', '1.234,5')
-
-A whole page in one file: it asks nothing of the network and runs nothing.
-
-A policy in it lets a browser take the style sheet, told by its hash, and nothing else:
-not even an escape that failed could run, fetch or send.
 """
 
 import base64
@@ -104,7 +100,6 @@ class Language:
 
 
 def _pieces(text: str, values: Mapping[str, Content]) -> Iterator[Content]:
-    """Yield a text in pieces, and what is filled in or stands out."""
     end = 0
     for match in _PIECE.finditer(text):
         yield text[end : match.start()]
@@ -136,7 +131,6 @@ def _texts(code: str) -> Mapping[str, str]:
 
 
 def _flatten(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield texts with the names of all tables that they stand in."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from _flatten(f"{prefix}{name}.", value)

@@ -1,11 +1,8 @@
-"""What a label says; facts that somebody stated, each checked.
-
-The facts of a label: texts, whole numbers and doubles, of a form that has a number.
+"""The facts of a label: made of a release, or stated by somebody and checked.
 
 They are public: made of released numbers, of the request, of its price, and of what a
-ledger shows. A fact that nobody knows is None, or empty, and a label says so.
-
-A reader returns what a value of JSON stands for, or raises `ValueError`.
+ledger shows. A fact that nobody knows is None, or empty, and a label says so. A reader
+returns what a value of JSON stands for, or raises `ValueError`.
 """
 
 import json
@@ -127,7 +124,7 @@ class Labelled(Protocol):
 
     @property
     def loss(self) -> Loss:
-        """Return what it cost."""
+        """Privacy loss of the release."""
 
     @property
     def price(self) -> str:
@@ -193,7 +190,6 @@ def _groups(release: Labelled, groups: str) -> str:
 
 
 def _left_out(coverage: "pa.Table | None") -> tuple[LeftOut, ...] | None:
-    """Return the counts of what was left out, if they were asked for."""
     if coverage is None:
         return None
     return tuple(
@@ -239,14 +235,12 @@ def read_facts(name: str, text: str) -> LabelFacts:
 
 
 def _text(value: Any) -> str:
-    """Return a text on one line, and not too long."""
     if not isinstance(value, str):
         raise TypeError
     return cut_text(format_key(value[:_LONGEST]), _LONGEST)
 
 
 def _whole(value: Any) -> int:
-    """Return a whole number of 64 bits."""
     if type(value) is not int or not -_LARGEST <= value < _LARGEST:
         raise TypeError
     return value
@@ -277,7 +271,6 @@ def _hundredth(value: Any) -> int:
 
 
 def _share(value: Any) -> str:
-    """Return an exact share between 0 and 1."""
     text = _text(value)
     if len(text) > _LONGEST_SHARE or not 0 < probability(share=text) < 1:
         raise ValueError

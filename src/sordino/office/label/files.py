@@ -106,7 +106,6 @@ def label_properties(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
 
 
 def _property(named_by: str, name: str, value: str) -> dict[str, str]:
-    """Return a name and a value, as schema.org has them."""
     return {"@type": "schema:PropertyValue", named_by: name, "schema:value": value}
 
 
@@ -166,7 +165,6 @@ def csv_metadata(
 
 
 def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
-    """Yield what each column holds, by name."""
     share = format_percent(release.confidence)
     for name in release.keys:
         yield name, "Group that a row is about."
@@ -378,7 +376,6 @@ def check_files(folder: Path, document: dict[str, Any], name: str = "") -> None:
 
 
 def _parts_of(folder: Path, document: dict[str, Any]) -> set[WrittenFile]:
-    """Return the files that a label names, or refuse what names none."""
     parts = document.get(_PARTS)
     try:
         return {
@@ -457,7 +454,6 @@ def _has_beside(path: Path) -> bool:
 
 
 def _text_of_folder(folder: Path, shown: str, name: str = "") -> str:
-    """Return the text of the facts in the label of a folder, which are its own."""
     place = folder / FOLDER_LABEL
     if not place.is_file():
         raise InvalidLabel(shown, f"carries no label: {FOLDER_LABEL} is not in it")
@@ -471,7 +467,6 @@ def _text_of_folder(folder: Path, shown: str, name: str = "") -> str:
 
 
 def _parquet_text(path: Path) -> str:
-    """Return the text of the facts in the footer of a Parquet file, if it has one."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
@@ -526,7 +521,6 @@ def read_json(name: str, stated: bytes) -> dict[str, Any]:
 
 
 def _property_text(document: dict[str, Any]) -> Any:
-    """Return the value of the property that holds the facts, if there is one."""
     properties = document.get("schema:additionalProperty")
     for each in properties if isinstance(properties, list) else ():
         if isinstance(each, dict) and each.get("schema:propertyID") == FACTS:
@@ -536,6 +530,7 @@ def _property_text(document: dict[str, Any]) -> Any:
 
 def _decode(name: str, stated: bytes) -> str:
     """Return bytes as text, or refuse what is too long or no UTF-8."""
+    # a label comes from outside, and may be of any size
     if len(stated) > _LARGEST:
         raise InvalidLabel(name, "has a label that is too large")
     try:

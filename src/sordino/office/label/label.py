@@ -1,8 +1,7 @@
-"""The rows of a label, and a label as text.
+"""The one list of rows that makes a label, and a label as text.
 
-The one list of rows that makes a label: HTML, a picture and text only set it.
-
-Whatever is not known stands as "not stated", so that no row is missing in silence.
+HTML and the picture only set these rows. Whatever is not known stands as "not stated",
+so that no row is missing in silence.
 """
 
 import textwrap
@@ -92,7 +91,6 @@ def label_texts(
 
 
 def _when(facts: LabelFacts, language: Language) -> str:
-    """Return when it was paid for, if that is known."""
     if facts.paid_by is None:
         return ""
     day = datetime.fromisoformat(facts.paid_by.when).date()
@@ -100,7 +98,6 @@ def _when(facts: LabelFacts, language: Language) -> str:
 
 
 def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
-    """Yield whom it protects: once where all tables agree."""
     whom = {unit.table: _unit(unit, language) for unit in facts.units}
     if len(set(whom.values())) <= 1:
         default = language.plain("label.unknown")
@@ -114,7 +111,6 @@ def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 
 def _unit(unit: Protected, language: Language) -> str:
-    """Return whom a table protects, in the words of reports."""
     key = f"unit.{unit.verb}"
     if key not in language.texts or key in _OTHER_UNITS:
         return language.plain("label.unknown")
@@ -146,7 +142,6 @@ def _of_hundred(count: int | None, language: Language) -> str:
 
 
 def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
-    """Yield how far intervals reach, how many numbers are rough, and the noise."""
     say = language.plain
     for reach in facts.reaches[:MOST_ROWS]:
         yield LabelRow(_name(language, reach.name), _reach(reach, language))
@@ -190,7 +185,6 @@ def _digits_above(end: float) -> str:
 
 
 def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
-    """Yield limits, bounds, what they cut off, and which groups are hidden."""
     say = language.plain
     for limit in facts.limits[:MOST_ROWS]:
         yield _limit(limit, language)
@@ -251,19 +245,16 @@ def _groups(facts: LabelFacts, language: Language) -> str:
 
 
 def _name(language: Language, name: str) -> str:
-    """Return a name from outside, cut to what a card has room for."""
     return cut_text(language.bare_name(name), _LONGEST)
 
 
 def _more(count: int, language: Language) -> Iterator[LabelRow]:
-    """Yield how many rows of a kind are not shown, if any."""
     if count > MOST_ROWS:
         rest = language.whole(count - MOST_ROWS)
         yield LabelRow(language.plain("label.more", count=rest), "")
 
 
 def _feet(facts: LabelFacts, language: Language, file: str) -> Iterator[str]:
-    """Yield the price in the terms of the field, the record, and who made it."""
     say = language.plain
     yield "; ".join(map(language.number, facts.price.split(", ")))
     paid = facts.paid_by
@@ -305,7 +296,6 @@ def _fold(sentences: Iterable[str]) -> Iterator[str]:
 
 
 def _row(row: LabelRow) -> Iterator[str]:
-    """Yield a row on one line, or on two if it is too long for one."""
     room = _WIDTH - 2 - text_width(row.name) - text_width(row.value)
     if room >= 1:
         yield f"  {row.name}{' ' * room}{row.value}".rstrip()

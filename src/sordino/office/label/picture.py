@@ -72,7 +72,6 @@ def label_figure(texts: LabelTexts) -> "Figure":
 
 
 def _lines(texts: LabelTexts) -> list[PictureLine]:
-    """Return the lines of a picture, from the top."""
     lines = [*_strong(texts.title, 0.4, _TITLE), *_strong(texts.file, 0.22)]
     lines += [PictureLine(0.22, texts.when)] if texts.when else []
     lines += _strong(texts.status, 0.2)
@@ -90,7 +89,6 @@ def _lines(texts: LabelTexts) -> list[PictureLine]:
 
 
 def _strong(text: str, height: float, size: float = _SIZE) -> list[PictureLine]:
-    """Return the lines of a text in bold; none of an empty one."""
     pieces = _fold(text, size, "bold") if text else []
     return [PictureLine(height, piece, size=size, weight="bold") for piece in pieces]
 
@@ -128,12 +126,12 @@ def _width(text: str, weight: str = "normal", size: float = _SIZE) -> float:
     if not text.strip():
         return 0.0
     font = FontProperties(weight=weight)
+    # between two dollar signs a name would be read as a formula
     shape = TextPath((0, 0), text.replace("$", "S"), size=size, prop=font)
     return float(shape.get_extents().x1) / _POINTS
 
 
 def _draw(figure: "Figure", lines: list[PictureLine], height: float) -> None:
-    """Draw lines from the top, and a frame around them."""
     from matplotlib.lines import Line2D  # noqa: PLC0415 slow to import
     from matplotlib.patches import Rectangle  # noqa: PLC0415 slow to import
 

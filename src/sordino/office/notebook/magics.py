@@ -96,7 +96,6 @@ def _parser() -> _Parser:
 
 
 def _budget(options: argparse.Namespace) -> Budget | None:
-    """Return the budget that is stated, if one is."""
     amounts = {name: getattr(options, name) for name in _AMOUNTS}
     stated = {name: text for name, text in amounts.items() if text is not None}
     if len(stated) > 1:
@@ -142,11 +141,9 @@ class DPMagic:
     """
 
     def __init__(self, shell: Any) -> None:
-        """Work in the notebook of a shell."""
         self._shell = shell
 
     def __call__(self, line: str, cell: str) -> Any:
-        """Return the request, the price or the release of a text."""
         options = read_arguments(line)
         result = self._answer(options, cell)
         if options.into is not None:

@@ -63,7 +63,7 @@ _WIDE: Final = 120
 
 
 def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
-    """Return what it costs, how far each column is off, and how it would be made."""
+    """Page of a price: how far each column is off, and how it would be made."""
     return html_page(
         html_line(f"price: {headline(purchase.loss, purchase.budget)}"),
         html_table(_HEADING, _columns(purchase), _WIDE),
@@ -97,7 +97,6 @@ def _plan_step(purchase: Purchase) -> Step:
 
 
 def _rows_step(node: AbstractNode) -> Step:
-    """Return a step of the rows, and those before it."""
     return Step(node.describe(), tuple(map(_rows_step, node.inputs)))
 
 
@@ -294,7 +293,6 @@ def description_page(
 
 
 def _holding_parts(holding: Holding) -> Iterable[Html]:
-    """Yield a table or a view: its name, its columns, and what cannot be used."""
     yield html_title(holding.name, holding.sentence)
     yield html_table(_DESCRIPTION_HEADING, holding.first_columns)
     if holding.rest:

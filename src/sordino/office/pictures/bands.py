@@ -1,13 +1,8 @@
-"""Bands, ranks.
-
-Groups as rows: a band from low to high with a tick at the number, and the digits.
+"""Groups as bands with a tick at the number, and those beyond them by rank.
 
 No bar is filled from zero: readers take what lies in a bar for likelier than what lies
-beyond it. A quiet line leads from zero, where zero is on the scale.
-
-Groups beyond those that are named: hairlines by rank, on a scale of their own.
-
-One scale for all would press three hundred groups into a corner below the first few.
+beyond it. A quiet line leads from zero, where zero is on the scale. Groups by rank have
+a scale of their own: one for all would press three hundred groups into a corner.
 """
 
 from collections.abc import Sequence
@@ -111,7 +106,6 @@ def column_starts(part: GroupTable, columns: Sequence[BandColumn]) -> list[float
 
 
 def _draw_column(place: Place, start: float, column: BandColumn) -> None:
-    """Draw an aggregate: title, digits, bands, ends."""
     series, rows = column.series, len(column.numbers)
     title = cut_to(formatting.format_key(series.name), column.width, TITLE, "bold")
     place.write(start, HEAD / 2, title, fontsize=TITLE, weight="bold")
@@ -220,7 +214,6 @@ def rank_block(
 def _draw_ranks(
     place: Place, series: Series, first: int, left: float, width: float
 ) -> None:
-    """Draw an aggregate: title, hairlines, both scales."""
     title = cut_to(_title(series), width)
     place.write(left, _HEAD / 2, title, color=place.inks.soft)
     scale = number_scale(series.numbers)
@@ -266,6 +259,5 @@ def set_upward(axes: "Axes", scale: Scale, inks: Inks) -> None:
 
 
 def _title(series: Series) -> str:
-    """Return how many groups are drawn, and how."""
     count = int(np.sum(~np.isnan(series.value)))
     return f"the other {count:,} by rank, their own scale"

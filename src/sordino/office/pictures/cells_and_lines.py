@@ -144,7 +144,6 @@ def fill_cells(
 
 
 def _write_cell(axes: "Axes", cell: Cell, pad: float, color: str) -> None:
-    """Write the number of a cell at its right edge, rough ones in italics."""
     axes.text(
         cell.column + 1 - pad, cell.row + 0.5, cell.text, ha="right",
         va="center_baseline", fontsize=8.5, color=color, parse_math=False,
@@ -173,7 +172,6 @@ def _half_width(part: GroupTable, name: str) -> str:
 
 
 def _with_half_width(figure: Figure) -> str:
-    """Return a number, and how far its interval reaches."""
     _, low, high = figure.ends
     if low is None or high is None or not math.isfinite(high - low):
         return figure.value
@@ -181,7 +179,6 @@ def _with_half_width(figure: Figure) -> str:
 
 
 def _draw_legend(place: Place, texts: list[str], down: float) -> None:
-    """Draw each tint, and what it begins at."""
     left = 0.0
     for text, tint in zip(texts, place.inks.tints, strict=False):
         axes = place.axes(left, down - _SWATCH / 2, _SWATCH, _SWATCH)
@@ -205,7 +202,7 @@ def _distinct(part: GroupTable, key: str) -> list[Any]:
 
 
 def _natural_place(value: Any) -> tuple[Any, ...]:
-    """Return what sorts values of a key: numbers within texts by size, missing last.
+    """Order of the values of a key: numbers within texts by size, missing last.
 
     >>> sorted(["10-14", "5-9", None], key=_natural_place)
     ['5-9', '10-14', None]
@@ -230,7 +227,6 @@ def _step(value: float, steps: list[float]) -> int:
 
 
 def _is_rough(figure: Figure) -> bool:
-    """Tell whether an interval reaches further than a fifth of its number."""
     value, low, high = figure.ends
     if value is None or low is None or high is None:
         return False
@@ -238,7 +234,6 @@ def _is_rough(figure: Figure) -> bool:
 
 
 def _title(part: GroupTable, name: str) -> str:
-    """Return the name of the aggregate, and what goes down and across."""
     down, across = map(formatting.format_key, part.keys)
     reach = _half_width(part, name)
     return f"{formatting.format_key(name)}{reach}: {down} down, {across} across"

@@ -142,7 +142,6 @@ def plot_lines(lines: CurveLines, path: "str | Path | None", title: str) -> "Axe
 
 
 def _draw(axes: "Axes", lines: CurveLines) -> None:
-    """Draw the three curves and the area no attack reaches."""
     inks = inks_here()
     ideal, ours, bound, edge = inks.bare, inks.blue, inks.soft, inks.find
     axes.fill_between(lines.alpha, 0, lines.beta, color=ours, alpha=0.08, linewidth=0)

@@ -18,7 +18,6 @@ class Picture(Figure):
     """A figure that a notebook shows as a picture."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:  # noqa: PLW3201 looked for
-        """Return the picture, and how large it is shown."""
         return png(self)
 
 
@@ -27,7 +26,6 @@ class Panel(Axes):
     """Axes that a notebook shows as the picture they stand in."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]] | None:  # noqa: PLW3201 too
-        """Return the picture, and how large it is shown."""
         figure = self.get_figure(root=True)
         return None if figure is None else png(figure)
 

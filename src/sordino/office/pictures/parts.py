@@ -67,7 +67,6 @@ class GroupTable:
     """What it is among several tables."""
 
     def __len__(self) -> int:
-        """Return the number of groups."""
         return int(self.table.num_rows)
 
     @cached_property

@@ -83,7 +83,7 @@ def part_forms(part: GroupTable, form: str | None) -> list[tuple[str, GroupTable
 
 
 def is_period(values: Sequence[Any]) -> bool:
-    """Tell whether values of a key follow one another in time.
+    """Whether values of a key follow one another in time.
 
     >>> is_period(["2026-01", "2026-02", "2026-03"]), is_period(["A", "B", "C"])
     (True, False)
@@ -99,7 +99,6 @@ def is_period(values: Sequence[Any]) -> bool:
 
 
 def _is_run(values: set[Any]) -> bool:
-    """Tell whether values are many whole numbers without a gap."""
     if len(values) < _RUN or not all(type(value) is int for value in values):
         return False
     return all(later == before + 1 for before, later in pairwise(sorted(values)))
@@ -186,7 +185,7 @@ def sorted_rows(part: GroupTable, wishes: Wishes) -> Any:
 
 
 def is_in_order(part: GroupTable, wishes: Wishes) -> bool:
-    """Tell whether the rows stay as they come."""
+    """Whether the rows stay as they come."""
     return wishes.sort == "key" or RANK in part.table.column_names
 
 
@@ -200,7 +199,6 @@ def named_count(part: GroupTable, wishes: Wishes) -> int:
 def _band_blocks(
     part: GroupTable, wishes: Wishes, whole: GroupTable
 ) -> Iterator[Drawing]:
-    """Return the groups as rows, and those beyond by rank."""
     del whole
     order, count = sorted_rows(part, wishes), named_count(part, wishes)
     first, rest = part.take(order[:count]), part.take(order[count:])
@@ -231,7 +229,6 @@ def _cell_blocks(
 def _say_groups(
     release: ReleaseView, parts: Sequence[GroupTable], wishes: Wishes
 ) -> str:
-    """Say which groups or tables there are, and in which order."""
     if len(parts) > _PARTS:
         return f"the first {_PARTS} of {len(parts):,} tables"
     if len(parts) > 1:
@@ -244,13 +241,11 @@ def _say_groups(
 
 
 def _say_intervals(release: ReleaseView) -> str:
-    """Say how sure the intervals are, and of what."""
     share = formatting.format_percent(release.confidence)
     return f"each interval holds with a chance of {share}, and is of the noise alone"
 
 
 def _band_caption(part: GroupTable) -> list[str]:
-    """Say what bands, ticks and rings are."""
     rings = any(
         (~series.intervals & ~np.isnan(series.value)).any()
         for series in map(part.series, part.names)
@@ -315,7 +310,6 @@ def fill_axes(
 def _fill_bands(
     axes: Axes, part: GroupTable, name: str, wishes: Wishes, inks: Inks
 ) -> None:
-    """Draw the first groups as rows, and say how many there are."""
     count = MOST if wishes.top is None else wishes.top
     shown = part.take(sorted_rows(part, wishes)[:count])
     series = shown.series(name)

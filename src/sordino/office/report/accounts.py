@@ -76,6 +76,7 @@ def recorded_loss(text: str, headline: Mapping[str, str]) -> Loss:
     except (SordinoError, SyntaxError, TypeError, ValueError, RecursionError):
         return read_loss(headline)
     exact = {name: exact_text(value) for name, value in asdict(loss.guarantees).items()}
+    # a curve counts only where it has the headline that was charged, which is a bound
     return loss if exact == dict(headline) else read_loss(headline)
 
 
@@ -95,7 +96,6 @@ def _terms(node: ast.expr) -> list[Loss]:
 
 
 def _values(named: list[ast.keyword]) -> dict[str, Any]:
-    """Return arguments, which are written out."""
     return {
         argument.arg: ast.literal_eval(argument.value)
         for argument in named
@@ -230,7 +230,6 @@ def _set_aside(ledger: Ledger, name: str) -> dict[str, Fraction]:
 
 
 def _shares(purse: Purse, entries: Iterable[Entry]) -> tuple[tuple[int, Fraction], ...]:
-    """Return which part of the limit each release took."""
     name = main_name(purse)
     whole = Fraction(0) if name is None else purse.whole[name]
     if name is None or not isinstance(whole, Fraction):
@@ -301,7 +300,6 @@ def _cut_sentence(language: Language, cut: Verb) -> Html:
 
 
 def _names(language: Language, names: Any) -> Html:
-    """Return names of columns, side by side."""
     columns = names if isinstance(names, list) else [names]
     parts = [
         part for name in columns for part in (", ", CODE.format(language.name(name)))

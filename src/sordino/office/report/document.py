@@ -1,8 +1,6 @@
-"""A report as one file: of a ledger, of one release.
+"""A report as one file: of a release, or of a ledger from its records and answers.
 
-The report of a ledger: read from its records and answers alone, never from a table.
-
-verify ── the newest releases in full ── what holds of all of them ── one page
+No table is read, and a ledger is verified first.
 """
 
 from collections.abc import Iterable
@@ -164,6 +162,7 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
 
 def _promise_of(ledger: Ledger) -> Loss:
     if ledger.division is None or not ledger.blocks():
+        # not what is spent so far: the rest of the limit may be spent any day
         return ledger.first_limit().rule.promise
     return ledger.exposure(1).promise
 
@@ -175,7 +174,6 @@ def words_of(record: Record) -> str:
 
 
 def _by_plan(entries: Iterable[Entry]) -> dict[str, tuple[int, ...]]:
-    """Return the numbers of the releases that were made by each plan."""
     plans: dict[str, list[int]] = {}
     for entry in entries:
         plans.setdefault(entry.plan, []).append(entry.number)

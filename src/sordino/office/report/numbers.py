@@ -77,7 +77,7 @@ def _column(
 
 
 def _are_days(answer: ShownTable) -> bool:
-    """Tell whether the groups are dates, all shown, and enough for a line."""
+    """Dates, all of them shown, and enough for a line."""
     days = [group[0] for group in answer.groups if len(group) == 1]
     return (
         answer.rows == len(days) >= _FEWEST_DAYS
@@ -87,12 +87,10 @@ def _are_days(answer: ShownTable) -> bool:
 
 
 def _has_numbers(column: NumberColumn) -> bool:
-    """Tell whether every row has a number and a band."""
     return all(row.has_band and row.value is not None for row in column.rows)
 
 
 def _size(row: Banded) -> float:
-    """Return the number of a row, the least where it has none."""
     return -inf if row.value is None or row.value != row.value else row.value
 
 
@@ -112,7 +110,6 @@ def published_page(language: Language, story: Story) -> Html:
 
 
 def _release(language: Language, release: ShownRelease) -> dict[str, Any]:
-    """What is known of a release, and its numbers."""
     answers = release.answers[:MOST_TABLES]
     return {
         "title": _title(language, release),
@@ -133,7 +130,6 @@ def _title(language: Language, publication: ShownRelease) -> Html:
 
 
 def _facts(language: Language, publication: ShownRelease) -> Iterator[tuple[str, Html]]:
-    """Yield what is known of a release, by the keys of its texts."""
     if publication.when is not None:
         yield "when", join(language.moment(publication.when))
     if publication.who or publication.budget:
@@ -155,7 +151,6 @@ def _facts(language: Language, publication: ShownRelease) -> Iterator[tuple[str,
 
 
 def _blocks(language: Language, names: tuple[str, ...]) -> Html:
-    """Return the blocks that a release was charged to, the first and the last."""
     if len(names) == 1:
         return language.name(names[0])
     return language.html(
@@ -167,7 +162,6 @@ def _blocks(language: Language, names: tuple[str, ...]) -> Html:
 
 
 def _who(language: Language, publication: ShownRelease) -> Html:
-    """Return who asked, and for whose budget."""
     who, budget = language.name(publication.who), language.name(publication.budget)
     if not publication.budget:
         return who

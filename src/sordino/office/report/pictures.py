@@ -24,7 +24,7 @@ _TINTS: Final = 6
 
 
 def fits_cells(answer: ShownTable) -> bool:
-    """Tell whether groups of two keys, all shown, make a table that fits a page."""
+    """Whether groups of two keys, all shown, make a table that fits a page."""
     if len(answer.keys) != 2 or answer.rows != len(answer.groups):
         return False
     down, across = _values(answer, 0), _values(answer, 1)
@@ -78,7 +78,6 @@ def _tint(value: float | None, most: float) -> int:
 
 
 def _values(answer: ShownTable, place: int) -> list[object]:
-    """Return the values of a key, in the order in which they come."""
     return list(dict.fromkeys(group[place] for group in answer.groups))
 
 

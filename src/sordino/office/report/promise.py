@@ -260,7 +260,7 @@ def _least(left: Extended, other: Extended | None) -> Extended:
 
 
 def _texts(language: Language, purse: Purse, name: str) -> dict[str, str]:
-    """Return the limit, what is spent, and what is left, as texts."""
+    # spent up and left down: the ledger never grants less than a report says is left
     return {
         "whole": amount_in_words(language, name, purse.whole[name], ROUND_CEILING),
         "spent": amount_in_words(language, name, purse.spent[name], ROUND_CEILING),
@@ -330,7 +330,6 @@ def _budgets(language: Language, accounts: Accounts | None) -> Html:
 
 
 def _odds_facts(language: Language, odds: Odds) -> dict[str, Any]:
-    """The odds as picture, table and sentence, or that there are none."""
     if not odds.promises:
         return {"promises": False, "most_promised": MOST}
     return {

@@ -1,15 +1,11 @@
-"""Pages four and five: how to check, and the promise beside others.
+"""Pages four and five: how to check a report, and its promise beside others.
 
-Public deployments of differential privacy, as their registry states them.
+Public deployments stand with what one unit of each is, on one scale from 0 to 100: the
+unit decides what the number means, so nothing is ranked and nothing is praised.
 
 >>> nearest = deployments()[0]
 >>> nearest.name, nearest.unit, nearest.people
 ('wikimedia_russian', 'account_month', 6)
-
-The fifth page: the promise beside those of others, and as the registry has it.
-
-Each publication stands with what one unit of it is, on one scale from 0 to 100: the
-unit decides what the number means, so nothing is ranked and nothing is praised.
 """
 
 import json
@@ -78,7 +74,6 @@ def proof_page(language: Language, story: Story) -> Html:
 
 
 def _policy(language: Language, trail: Trail) -> Html:
-    """Say which policy charges obey, and who signed it."""
     if not trail.policy:
         return language.html("proof.policy_none")
     return language.html(
@@ -105,7 +100,6 @@ def _places(
 
 
 def _numbers(language: Language, used: list[int]) -> Content:
-    """Return the numbers of releases, the newest first, not too many of them."""
     numbers = [str(number) for number in sorted(set(used), reverse=True) if number]
     if len(numbers) <= _MOST_NUMBERS:
         return ", ".join(numbers)
@@ -137,7 +131,6 @@ def beside_page(language: Language, story: Story) -> Html:
 
 
 def _neighbours(language: Language, story: Story) -> Iterator[Neighbour]:
-    """Yield this promise, and those of others."""
     yield Neighbour(
         language.html(f"beside.own.{promise_scope(story)}"),
         protected_unit(language, story.questions),

@@ -165,4 +165,5 @@ def _tree(lines: list[str]) -> RowStep | None:
 
 
 def _depth(line: str) -> int:
+    # a recorded plan may be nested deeper than Python or a page can follow
     return min((len(line) - len(line.lstrip())) // len(_BRANCH), _DEEPEST)

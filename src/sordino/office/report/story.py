@@ -1,11 +1,8 @@
-"""What a report tells, as plain facts; numbers as bands.
+"""The facts of a report, all of them public, and its numbers as bands.
 
-Numbers with their intervals: a band with a tick, from a quiet line at zero.
-
-No bar is filled from zero: readers take what lies in a bar for likelier than what lies
-beyond it. The number and both ends stand beside the band in digits.
-
-Whatever is in here was published, is public, or stands in a ledger.
+Whatever is in here was published, is public, or stands in a ledger. No bar is filled
+from zero: readers take what lies in a bar for likelier than what lies beyond it. The
+number and both ends stand beside the band in digits.
 """
 
 import math
