@@ -1,6 +1,4 @@
-"""A store in one file.
-
-A store in one file, to which lines are appended under a lock on its inode.
+"""A store in one file, to which lines are appended under a lock on its inode.
 
 lock ── read to the end ── write a line ── fsync ── read it back by the path ── mark
 

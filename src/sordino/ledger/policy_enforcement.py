@@ -1,6 +1,4 @@
-"""A ledger obeys the policy it adopted.
-
-What a ledger obeys: the policy it adopted, asked before each charge, under its lock.
+"""A ledger obeys the policy it adopted, asked before each charge, under its lock.
 
 adopted (text, signature) ── rules ── claim refused, or counted ── charged (digest, sum)
 

@@ -1,9 +1,7 @@
 """Claims, tickets, entries; what must be in each kind of record.
 
-The kinds of records: what must be in them, and what they are looked up by.
-
 What a file says is believed no further than this. To add a kind: one entry in `KINDS`,
-and one in `verifying.py` that says what must have happened before it.
+and one in `verification.py` that says what must have happened before it.
 
 >>> KINDS["leased"].subjects({"charge": 3})
 ('lease 3',)

@@ -1,12 +1,10 @@
-"""Several requests bought together.
+"""Several requests bought together: one budget, spent on all of their curves.
 
 Requests that are priced alike: a hundred questions of a batch are often of one kind.
 
 What a budget buys for a plan follows from how far its numbers can move, from how they
 share the budget, and from whom the rows protect; which rows and which columns they are
 is nowhere in it (docs/adr/0174-columns-of-one-kind-are-priced-alike.md).
-
-Several requests bought together: one budget, spent on all of their curves at once.
 
 Charged one by one, requests under (epsilon, delta) add up their epsilons and deltas.
 Planned together their losses are composed as curves, and what that saves is given back

@@ -1,12 +1,8 @@
 """All plans of a request, and how measurements share a budget.
 
-How measurements share a budget: so that the answers err least together.
-
 The mean logarithm of the errors is minimised, each answer with its weight; at the least
 one a measurement has the share of the errors that it causes (docs/proofs/moments.md,
 lemma 5). Where each answer has a measurement of its own, shares are the weights.
-
-The making of plans: which estimators, what shows the groups, and the shares.
 
 Columns share the budget by their weights. A measurement that several columns need is
 made once; the shares of measurements are those with which the columns err least. Where

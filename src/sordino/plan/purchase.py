@@ -4,11 +4,6 @@ Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu.
 (epsilon, delta) choices spend epsilon, and Gaussian noise the rest of it and delta
 (docs/proofs/queries.md, section 6).
 
-The buying of a plan: what a budget pays for in each family, and the best of them.
-
-Laplace noise and choices spend epsilon; Gaussian noise spends the square of mu. Under
-(epsilon, delta) choices spend epsilon, and Gaussian noise the rest of it and delta.
-
 Kernel: sensitivity.
 """
 

@@ -1,4 +1,4 @@
-"""Answers too large for a ledger.
+"""Answers too large for a ledger, and facts of the files that are read.
 
 How many files private tables are read from, and when the newest was written.
 

@@ -1,6 +1,4 @@
-"""Limits and bounds to choose from.
-
-Limits and bounds to choose from: what each would cost in noise, and lose in rows.
+"""Limits and bounds to choose from: what each would cost in noise, and lose in rows.
 
 grid ── effects (of a sample, or paid for) ── prices (public facts) ── suggestion
 """
