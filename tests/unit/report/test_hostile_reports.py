@@ -1,6 +1,7 @@
 """Reports of hostile ledgers: any words, any plan, ten thousand releases."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,9 +12,16 @@ import sordino as sd
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
 from sordino.office.html.page import read_language
-from sordino.office.report.document import NEWEST, ledger_report, report_document
+from sordino.office.report.document import (
+    NEWEST,
+    ledger_report,
+    report_document,
+    single_report,
+)
 from sordino.office.report.story import ShownRelease, Story
+from tests.batches import for_each
 from tests.effort import by_night
+from tests.pictured import PICTURED
 from tests.reports import EVIL, KNOWN, LIMIT, TENTH, open_session, read_page, rows
 
 VISITS = sd.table("visits").enforce(sd.MaxRowsPerID(3))
@@ -117,3 +125,11 @@ def test_ten_thousand_releases_are_a_small_page() -> None:
     page = ledger_report(charge_many(10_000), EVIL, "fr")
     assert len(page) < 100_000
     assert "9\u202f988" in page
+
+
+@for_each("shape", PICTURED)
+def test_every_release_has_a_report(shape: str) -> None:
+    """Of the greatest doubles, of none, of long names: no number of a page is none."""
+    page = single_report(PICTURED[shape](), "figures", "en")
+    assert page.startswith("<!doctype html>")
+    assert not re.search(r"\b(nan|inf)%", page)

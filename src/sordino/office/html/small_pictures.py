@@ -152,7 +152,8 @@ class Scale:
 
     def place(self, number: float) -> float:
         """Return where a number lies, in percent."""
-        return 100 * ((number - self.least) / (self.most - self.least))
+        # halves, since the distance of two doubles may be beyond all doubles
+        return 100 * ((number / 2 - self.least / 2) / (self.most / 2 - self.least / 2))
 
     @cached_property
     def ticks(self) -> tuple[float, ...]:
@@ -161,7 +162,7 @@ class Scale:
         Their distance is the largest of 1, 2, 2.5, 5 times a power of ten that is at
         most half of the scale.
         """
-        half = (self.most - self.least) / 2
+        half = self.most / 2 - self.least / 2
         power = 10.0 ** math.floor(math.log10(half))
         step = max(
             (size * power for size in _STEPS if size * power <= half), default=power
@@ -175,5 +176,4 @@ def scale_around(numbers: Iterable[float | None]) -> Scale:
     """Return a scale with zero that holds all finite numbers."""
     finite = [0.0, *(n for n in numbers if n is not None and math.isfinite(n))]
     least, most = min(finite), max(finite)
-    usable = _FINEST < most - least < math.inf
-    return Scale(least, most) if usable else Scale(least, least + 1)
+    return Scale(least, most if most - least > _FINEST else least + 1)
