@@ -32,9 +32,13 @@ def read(text: str) -> Fraction:
 def test_a_float_is_read_back_within_a_tenth_of_the_deviation(
     value: float, sd: float
 ) -> None:
-    """|shown - value| <= sd / 10, or one part in 1e17, whatever the sizes."""
+    """|shown - value| <= sd / 10, or half of the last bit, whatever the sizes.
+
+    The fewest digits that are read back as a double are within half of its last bit,
+    one part in 2**53: that is more than one in 1e16.
+    """
     shown = read(format_number(value, sd))
-    assert abs(shown - F(value)) <= max(F(sd) / 10, abs(F(value)) / 10**16)
+    assert abs(shown - F(value)) <= max(F(sd) / 10, abs(F(value)) / 2**53)
 
 
 @given(value=floats, sd=positives)
