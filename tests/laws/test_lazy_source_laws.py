@@ -106,6 +106,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 BY_ROW: Final = """
     FROM r|FROM v|SELECT x * 2 AS y FROM r|FROM (FROM v WHERE id > 4)
+    FROM main.r|FROM memory.main.r|FROM memory.main.v
     SELECT s.x FROM r s
     FROM r UNION ALL FROM v|FROM v UNION ALL BY NAME SELECT x FROM r
     SELECT id, unnest(l) FROM r|SELECT CASE WHEN x > 1 THEN 'a' END AS k FROM r
