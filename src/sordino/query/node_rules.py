@@ -470,7 +470,7 @@ def _filter_covers(node: Filter, layouts: Layouts) -> Covers:
 
     def narrow(cover: Cover) -> Cover:
         blocks, marks = cover.blocks, cover.marks & node.condition.names()
-        for mark in marks:
+        for mark in marks:  # copies of one cell: one block passes all of them, or none
             ends = {name: cover.ends[name] for name in blocks}
             blocks = admissible_blocks(node.condition, mark, ends)
         is_gated = cover.is_gated or (is_gate and bool(marks))
