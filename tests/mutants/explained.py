@@ -27,6 +27,21 @@ EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
         "return min(beyond, 0.0)",
         "return max(beyond, 0.0)",
     ): "the search asks on which side of its budget a batch is, which stays the same",
+    (
+        "src/sordino/noise/sensitivity.py",
+        "count, whole, length, largest = 0, Fraction(0), Fraction(0), Fraction(0)",
+        "count, whole, length, largest = 0, Fraction(0), Fraction(1), Fraction(0)",
+    ): "the length is at most the whole, which is 0",
+    (
+        "src/sordino/plan/plan.py",
+        "in_rounds: bool = False",
+        "in_rounds: bool = True",
+    ): "whoever makes a plan says it",
+    (
+        "src/sordino/engines/duckdb/entries.py",
+        "[(templates.is_less(to[0], templates.double(0)), to[1])], to[2]",
+        "[(templates.is_less(to[0], templates.double(1)), to[1])], to[2]",
+    ): "it is asked of infinities alone",
 }
 """(file, line as it is, line as it is made): why nobody can notice."""
 

@@ -56,7 +56,7 @@ WRONG: Final[dict[str, tuple[Callable[[], Any], str]]] = {
         marginals(hierarchies=[("state", "town"), ("state", "year")]),
         "two of them",
     ),
-    "hierarchies a text": (marginals(hierarchies="state"), "hierarchies"),
+    "hierarchies a text": (marginals(hierarchies="state"), "a list of columns from"),
     "totals a number": (marginals(totals=7), "totals"),
     "totals of no table": (marginals(totals={"month": {}}), "month"),
     "a key is missing": (marginals(totals={"year": {2025: 3}}), "2026"),
