@@ -333,8 +333,6 @@ MUTANTS: Final[dict[str, tuple[Callable[[Patch], None], tuple[Step, ...]]]] = {
 
 
 @pytest.mark.slow
-@sampled(1, 4)
-@sampled(1, 2)
 @sampled(1, 2)
 @for_each(("mutant", "steps"), MUTANTS.values(), ids=list(MUTANTS))
 def test_a_broken_rule_is_caught(

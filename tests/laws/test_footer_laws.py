@@ -238,7 +238,6 @@ def moved(
     return wrong
 
 
-@sampled(1, 2)
 @for_each("way", WAYS)
 def test_no_footer_is_believed(way: str, tmp_path: Path) -> None:
     """For some lies, whoever reads: only what is decoded decides about an answer."""

@@ -223,7 +223,6 @@ def duck() -> SQLEngine:
     return duckdb_engine(salt=SALT, threads=2)
 
 
-@sampled(2, 28)
 @sampled(1, 18)
 @for_each("lie", LIES)
 @for_each("kind", KINDS)

@@ -289,7 +289,6 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
 """Rules broken on purpose, and the steps that show it."""
 
 
-@sampled(1, 6)
 @sampled(1, 3)
 @for_each("mutant", MUTANTS, ids=lambda one: one.__name__.strip("_"))
 @pytest.mark.slow

@@ -166,6 +166,14 @@ def test_steps_are_those_that_are_meant(
     assert not wrong_steps(lattice, more)
 
 
+@for_each("lattice", [(-FARTHEST, 1 - FARTHEST, 0, 0), (0, FARTHEST - 1, 0, 0)])
+def test_steps_far_out_are_those_that_are_meant(
+    lattice: tuple[int, int, int, int],
+) -> None:
+    """Where a form of steps is used as far out as it may be."""
+    assert not wrong_steps(lattice, [])
+
+
 def _any_number_of_rows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dialect, "MOST", 2**70)
 

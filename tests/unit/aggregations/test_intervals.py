@@ -384,7 +384,6 @@ def test_coverage_is_nominal(kind: str, mechanism: Any) -> None:
 
 
 @pytest.mark.slow
-@sampled(1, 6)
 @sampled(1, 3)
 @for_each("mechanism", MECHANISMS, ids=repr)
 @for_each("kind", KINDS)

@@ -71,7 +71,6 @@ WRONG: Final[dict[str, Callable[..., Any]]] = {
 
 
 @pytest.mark.slow
-@sampled(1, 3)
 @sampled(1, 1)
 @for_each("form", WRONG)
 def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,6 @@ def test_a_million_times_too_wide() -> None:
 
 
 @pytest.mark.slow
-@sampled(1, 2)
 @sampled(1, 1)
 @for_each("size", [1 << 16, 1 << 20])
 @for_each(("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)])

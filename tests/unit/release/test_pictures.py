@@ -204,7 +204,6 @@ def test_given_axes_say_what_they_leave_out() -> None:
     assert "the first 30 of 1,000 groups" in str(structure(drawn(figure)))
 
 
-@sampled(1, 8)
 @for_each(
     ("settings", "inks"),
     [
