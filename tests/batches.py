@@ -83,7 +83,7 @@ def sampled(check: int, day: int | None = None) -> Batched:
 
     def cut(test: Callable[..., object]) -> Callable[..., None]:
         law: _Law = vars(test)["law"]
-        law.cases = dict(sorted(law.cases.items(), key=_lot)[:most])
+        law.asked = dict(sorted(law.cases.items(), key=_lot)[:most])
         return law.as_test(test)
 
     return cut
@@ -101,6 +101,8 @@ class _Law:
         self.test = test
         self.arguments = arguments
         self.cases = cases
+        self.asked = cases
+        """Those that are asked unless one of all is named."""
 
     def beside(self, inner: "_Law") -> "_Law":
         """Return the law that asks every case of both."""
@@ -144,7 +146,8 @@ class _Law:
         """Ask all cases; fail if some differ, skip if there is none to ask."""
         wrong: dict[str, BaseException] = {}
         skipped: list[str] = []
-        chosen = _chosen(self.cases)
+        one = os.environ.get("CASE", "")
+        chosen = {one: self.cases[one]} if one in self.cases else self.asked
         for number, (label, values) in enumerate(chosen.items()):
             case = dict(zip(self.arguments, values, strict=True))
             try:
@@ -232,12 +235,6 @@ def _label(value: object) -> str:
         case int() if abs(value) < 2**64:
             return str(value)
     return ""
-
-
-def _chosen(labelled: dict[str, Any]) -> dict[str, Any]:
-    """Return the case that the environment names, or all."""
-    one = os.environ.get("CASE", "")
-    return {one: labelled[one]} if one in labelled else labelled
 
 
 def _lot(labelled: tuple[str, object]) -> str:

@@ -53,6 +53,16 @@ def test_one_case_can_be_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     odd()
 
 
+def test_a_case_beyond_the_sample_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another profile has found is asked here, too."""
+    law = odd.__dict__["law"]
+    monkeypatch.setattr(law, "asked", {"1": law.cases["1"]})
+    odd()
+    monkeypatch.setenv("CASE", "4")
+    with pytest.raises(CasesDiffer):
+        odd()
+
+
 def test_a_batch_is_skipped_only_if_all_of_it_is() -> None:
     """A case that cannot be asked here does not hide the others."""
     skipping()
