@@ -17,7 +17,7 @@ import sordino as sd
 from sordino.errors import PolicyRefusal
 from sordino.ledger.file_format import World
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.policy_rules import Usage
+from sordino.ledger.policy_rules import Usage, next_day
 from sordino.ledger.record_kinds import Claim
 from tests.batches import for_each
 from tests.policies import Clock, policy_of
@@ -126,6 +126,13 @@ def test_a_clock_that_is_set_back_is_not_believed() -> None:
     clock.turn(days=6)
     assert is_charged(ledger, claim_of(sd.PureDP("0.1")))
     ledger.verify()
+
+
+def test_a_day_never_goes_back() -> None:
+    """Whatever a ledger does about clocks, the day of a charge is not before the last."""
+    march, february = date(2026, 3, 1), date(2026, 2, 1)
+    assert next_day(march, february) == next_day(february, march) == march
+    assert next_day(None, february) == february
 
 
 COUNTED: Final = {
