@@ -129,7 +129,7 @@ def test_a_clock_that_is_set_back_is_not_believed() -> None:
 
 
 def test_a_day_never_goes_back() -> None:
-    """Whatever a ledger does about clocks, the day of a charge is not before the last."""
+    """Whatever a ledger does about clocks, no charge is of a day before the last."""
     march, february = date(2026, 3, 1), date(2026, 2, 1)
     assert next_day(march, february) == next_day(february, march) == march
     assert next_day(None, february) == february
