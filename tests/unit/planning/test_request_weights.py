@@ -51,6 +51,20 @@ def test_noise_is_as_large_as_the_weight_is_small() -> None:
     assert whole == sd.Geometric(3)
 
 
+@for_each("budget", [BUDGET, sd.PureDP(1), sd.ZCDP("1/8"), sd.GaussianDP("1/4")])
+def test_requests_that_are_priced_alike_have_their_own_weights(budget: Any) -> None:
+    """Two counts of other rows: the one of three times the weight has less noise."""
+    asked = {
+        "some": VISITS.filter(sd.col("month") > 1).agg(n=sd.count()),
+        "all": VISITS.agg(n=sd.count()),
+    }
+    for heavy, light in (("some", "all"), ("all", "some")):
+        batch = opened(budget).price_all(asked, budget, weights={heavy: 3})
+        small, large = (batch.prices[name].errors["n"].sd for name in (heavy, light))
+        assert small < 0.7 * large
+        assert budget.admits(batch.loss)
+
+
 def test_the_rule_is_told_and_counts_cells() -> None:
     """log2(8 + 4 * 64) against log2(8 + 4), in the batch and in the answer."""
     session = opened()
