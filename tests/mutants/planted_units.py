@@ -63,11 +63,4 @@ PLANTED_UNITS: Final[tuple[Planted, ...]] = (
         "",
         "a public number of rows that is false by now",
     ),
-    Planted(
-        "contribution",
-        "src/sordino/plan/margins.py",
-        "return setting.counts() if relation.spread is None else setting.rows()",
-        "return setting.counts()",
-        "margins of a part in which a row may be charged alone",
-    ),
 )

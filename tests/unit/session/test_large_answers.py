@@ -122,6 +122,10 @@ def test_the_key_gives_the_same_files_wherever_they_lie(
     assert other.spent == BUDGET
     with pytest.raises(InvalidParameter, match="does not hold the files"):
         other.release_files(UNKNOWN, BUDGET, first.folder, key="k")
+    (file,) = moved.glob("*.parquet")
+    file.write_bytes(file.read_bytes() + b"\0")
+    with pytest.raises(InvalidParameter, match="does not hold the files"):
+        other.release_files(UNKNOWN, BUDGET, moved, key="k")
 
 
 @for_each(
