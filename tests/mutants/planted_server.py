@@ -128,13 +128,6 @@ PLANTED_SERVER: Final[tuple[Planted, ...]] = (
     ),
     Planted(
         "server",
-        "src/sordino/engines/postgres/doubles.py",
-        "_PLACES: Final = 11",
-        "_PLACES: Final = 10",
-        "remainders of doubles that are far from each other",
-    ),
-    Planted(
-        "server",
         "src/sordino/engines/postgres/views.py",
         "            if name not in _QUERY_TELLS and not _is_empty(value):\n",
         "            if False:\n",
