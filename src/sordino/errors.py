@@ -12,6 +12,7 @@
     ├── BudgetExceeded     (RuntimeError) a release that costs more than is left
     ├── PolicyRefusal      (RuntimeError) a release that the policy does not allow
     ├── EngineFailure      (RuntimeError) an engine that could not finish
+    ├── ProofRefused       (RuntimeError) a charge whose proof the kernel refuses
     ├── EngineUnavailable  (RuntimeError) an engine that cannot begin
     ├── OutputFailure      (RuntimeError) a file of a paid answer that was not written
     ├── SessionMoved       (RuntimeError) a session outside the process that made it
@@ -294,6 +295,25 @@ class EngineFailure(SordinoError, RuntimeError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), ()  # its constructor takes nothing
+
+
+@final
+class ProofRefused(SordinoError, RuntimeError):
+    """A charge that the kernel refuses: our error, and nothing was charged.
+
+    Its `certificate` is for a report.
+    """
+
+    def __init__(self, why: str, certificate: str) -> None:
+        super().__init__(
+            f"the proof of this price is refused: {_trim(why)}. Nothing was charged. "
+            "This is an error of Sordino: please report it with error.certificate, "
+            "which holds no data."
+        )
+        self.certificate = certificate
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self), str(self)), {"certificate": self.certificate}
 
 
 @final

@@ -32,6 +32,7 @@ from sordino.aggregations.measurement import (
     Numbers,
     Summary,
     Total,
+    certify_totals,
 )
 from sordino.aggregations.moments import ROWS, row_moments, rows_measurement
 from sordino.errors import InvalidParameter, InvalidQuery
@@ -169,6 +170,10 @@ class WholeMeasurement(AbstractMeasurement):
     totals: tuple[AbstractTotal, ...] = field(compare=False)
     change: Sensitivity = field(default=Sensitivity(l0=1, linf=1), init=False)
 
+    @property
+    def certificate(self) -> dict[str, Words]:
+        return {"of": "ids everywhere"}
+
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         return share.reals(self.change)
 
@@ -198,6 +203,11 @@ class CentredMeasurement(AbstractMeasurement):
     """What is taken off a count for each id, in 2**-6."""
     ids: WholeMeasurement
     totals: tuple[AbstractTotal, ...] = field(compare=False)
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        base = certify_totals("sum", self.totals)
+        return {"of": "centred", "off": self.steps, "base": base}
 
     def less(self, exact: Sequence[Integers], ids: int) -> list[Integers]:
         """Return exact counts less the share of the number of ids, in 2**-6."""

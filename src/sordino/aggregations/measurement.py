@@ -64,6 +64,7 @@ from sordino.noise.threshold.mechanism import (
     any_passes,
 )
 from sordino.numbers import INFINITE, Exact, down, finite, rational_above, sqrt, up
+from sordino.numbers.canonical import Words
 
 MOST: Final = 2**53
 """Where exact totals saturate: all of them are doubles without rounding."""
@@ -75,6 +76,11 @@ class AbstractTotal(ABC):
     @abstractmethod
     def names(self) -> frozenset[str]:
         """Return the columns that are read."""
+
+    @property
+    @abstractmethod
+    def certificate(self) -> Words:
+        """Return what a row adds to it, as a certificate has it."""
 
 
 @final
@@ -95,6 +101,11 @@ class Total(AbstractTotal):
     def names(self) -> frozenset[str]:
         return self.expression.names()
 
+    @property
+    def certificate(self) -> Words:
+        cell = self.expression.cell
+        return {"cell": cell, "factor": self.factor, "shift": self.shift}
+
 
 @final
 @dataclass(frozen=True)
@@ -105,6 +116,10 @@ class Distinct(AbstractTotal):
 
     def names(self) -> frozenset[str]:
         return frozenset(self.columns)
+
+    @property
+    def certificate(self) -> Words:
+        return {"distinct": list(self.columns)}
 
 
 @final
@@ -448,6 +463,21 @@ class AbstractMeasurement(ABC):
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
         """Return the noise of the released numbers, for error bars."""
 
+    @property
+    @abstractmethod
+    def certificate(self) -> dict[str, Words]:
+        """Return by which lemma its numbers move, and what is added up."""
+
+
+def certify_totals(rule: str, totals: Sequence[AbstractTotal]) -> dict[str, Words]:
+    """Return totals by the rule that bounds them: of one, different values by theirs."""
+    words: list[Words] = [total.certificate for total in totals]
+    match words:
+        case [{"distinct": columns}]:
+            return {"of": "distinct", "columns": columns}
+        case _:
+            return {"of": rule, "totals": words}
+
 
 class AbstractPresence(AbstractMeasurement):
     """A measurement that can show which groups exist, by a sum of its numbers."""
@@ -481,6 +511,10 @@ class IntegerMeasurement(AbstractPresence):
     change: Sensitivity
     totals: tuple[AbstractTotal, ...] = field(compare=False)
     size: Fraction = field(default=Fraction(1), init=False)
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        return certify_totals("sum" if len(self.totals) == 1 else "bins", self.totals)
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         return share.integers(self.change)
@@ -527,6 +561,11 @@ class LatticeMeasurement(AbstractMeasurement):
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
+    @property
+    def certificate(self) -> dict[str, Words]:
+        rule = "sum" if len(self.totals) == 1 else "sized"
+        return certify_totals(rule, self.totals) | {"exponent": self.exponent}
+
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         return share.reals(self.change)
 
@@ -555,6 +594,10 @@ class DividedMeasurement(AbstractPresence):
     size: Fraction
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        return certify_totals("together", self.totals) | {"exponent": self.exponent}
 
     @property
     def whole(self) -> Sensitivity:  # type: ignore[override]

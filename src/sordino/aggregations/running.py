@@ -40,6 +40,7 @@ from sordino.aggregations.measurement import (
     Integers,
     LatticeMeasurement,
     Numbers,
+    certify_totals,
 )
 from sordino.aggregations.moments import rows_measurement
 from sordino.aggregations.sum import Sum, sum_measurement, weighed_sum
@@ -276,6 +277,11 @@ class RunningMeasurement(AbstractMeasurement):
     periods: Periods
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        base = certify_totals("sum", self.totals) | {"exponent": self.exponent}
+        return {"of": "running", "factors": [*self.factors.factors], "base": base}
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
         return share.reals(self.change)

@@ -262,8 +262,29 @@ def _portion(
     return 2 * ((height << finer) - square) if place == 1 else square
 
 
-STEPS: Final = Operation("steps", _step_facts, _step_meaning, copies=4)
-PORTION: Final = Operation("portion", _portion_facts, _portion, copies=12)
+def _step_cell(
+    _of: Sequence[AbstractTree], low: int, high: int, exponent: int, origin: int = 0
+) -> Words:
+    del exponent
+    return {"steps": [low, high, origin]}
+
+
+def _portion_cell(
+    _of: Sequence[AbstractTree],
+    low: int,
+    high: int,
+    exponent: int,
+    place: int,
+    finer: int,
+) -> Words:
+    del exponent
+    return {"portion": [high - low, place, finer]}
+
+
+STEPS: Final = Operation("steps", _step_facts, _step_meaning, copies=4, cell=_step_cell)
+PORTION: Final = Operation(
+    "portion", _portion_facts, _portion, copies=12, cell=_portion_cell
+)
 
 
 def steps(

@@ -23,7 +23,14 @@ from sordino.expressions import tree
 from sordino.expressions.literals import Fluent, literal
 from sordino.expressions.logic import EQUAL, IS_NULL, order
 from sordino.expressions.schema import Column
-from sordino.expressions.tree import AbstractTree, Argument, Operation, Value, receiver
+from sordino.expressions.tree import (
+    AbstractTree,
+    Argument,
+    Call,
+    Operation,
+    Value,
+    receiver,
+)
 from sordino.numbers.canonical import Words, call
 
 _ALIKE: Final = "Write 0.0 for an f64 and 0 for an i64, or cast one of them."
@@ -126,8 +133,27 @@ def _words(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
     return call("when", cases=cases, otherwise=words[-1])
 
 
+def _cell(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
+    """Return the numbers of the branches; of 1 for what is missing, that it is."""
+    tests, values = split_branches(arguments, given)
+    made: list[Words] = [value.cell for value in values if value is not None]
+    match tests, made:
+        case [Call(operation=operation, arguments=[of])], [{"is": 1}, {"is": 0}] if (
+            operation is IS_NULL
+        ):
+            return {"missing": of.cell}
+        case _:
+            return {"either": made}
+
+
 WHEN: Final = Operation(
-    "when", _when_facts, _when_meaning, strict=False, text=_text, words=_words
+    "when",
+    _when_facts,
+    _when_meaning,
+    strict=False,
+    text=_text,
+    words=_words,
+    cell=_cell,
 )
 
 

@@ -44,6 +44,11 @@ class AbstractExpression(ABC):
     def words(self) -> Words:
         """Canonical words of the request, which outlive this program."""
 
+    @property
+    def cell(self) -> Words:
+        """Return what whole numbers it makes, as a certificate has it; None: any."""
+        return None
+
     @abstractmethod
     def value(self, row: Mapping[str, Value]) -> Value:
         """Return the value for one row: the meaning that every engine must keep."""
@@ -116,6 +121,8 @@ class Operation:
     """(arguments, **options) -> how the operation is written otherwise"""
     words: Callable[..., Words] | None = None
     """(arguments, **options) -> its words, if they are not name, arguments, options"""
+    cell: Callable[..., Words] | None = None
+    """(arguments, **options) -> what whole numbers it makes, for a certificate"""
 
 
 class AbstractTree(AbstractExpression):
@@ -153,6 +160,10 @@ class Col(AbstractTree):
     @property
     def words(self) -> Words:
         return call("col", name=self.name)
+
+    @property
+    def cell(self) -> Words:
+        return {"column": self.name}
 
     def value(self, row: Mapping[str, Value]) -> Value:
         """The row's value."""
@@ -193,6 +204,10 @@ class Literal(AbstractTree):
         """Return type and value, the same for a double however it was written."""
         value = None if self.constant is None else _SAID[self.type](self.constant)
         return call("lit", type=self.type, value=value)
+
+    @property
+    def cell(self) -> Words:
+        return {"is": self.constant} if self.type == "i64" else None
 
     def value(self, row: Mapping[str, Value]) -> Value:  # noqa: ARG002 the same for any
         return self.constant
@@ -259,6 +274,11 @@ class Call(AbstractTree):
         given = {name: _option(value) for name, value in self.options.items()}
         of = [argument.words for argument in self.arguments]
         return call(self.operation.name, of=of, **given)
+
+    @property
+    def cell(self) -> Words:
+        made = self.operation.cell
+        return None if made is None else made(self.arguments, **self.options)
 
     def value(self, row: Mapping[str, Value]) -> Value:
         """Return the meaning of the operation for the values of the arguments."""

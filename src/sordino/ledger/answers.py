@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery, UnknownName, show
 from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
+from sordino.ledger.proofs import proof_text
 from sordino.ledger.record_kinds import DATASET, check_name, check_unicode
 from sordino.losses.budgets.filters import mu_beside_delta
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
@@ -213,7 +214,8 @@ def _provenance(charged: Record, book: tuple[str, Loss | None] | None) -> "Prove
         identity, promise = book
         place = (charged.number, charged.hash, fields["when"])
         record = LedgerRecord(identity, *place, promise)
-    return Provenance("" if words is None else canonical_text(words), record=record)
+    text = "" if words is None else canonical_text(words)
+    return Provenance(text, record=record, proof=proof_text(fields))
 
 
 def single_release(key: str, releases: "dict[str, Release]") -> "Release":

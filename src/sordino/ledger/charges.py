@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter, InvalidQuery
 from sordino.ledger import blocks as block_charges
-from sordino.ledger import earmarks, file_format, policy_enforcement
+from sordino.ledger import earmarks, file_format, policy_enforcement, proofs
 from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
 from sordino.ledger.record_kinds import DATASET, Claim, Entry, Ticket
@@ -51,6 +51,7 @@ def charge_fields(log: Log, claim: Claim, when: str) -> dict[str, Any]:
         "who": claim.who,
         "why": claim.why,
         "words": _words(claim.words),
+        "proof": None if claim.proof is None else claim.proof(),
     }
     if claim.job:
         fields["job"] = claim.job
@@ -207,9 +208,11 @@ def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     charged = None if claim.key is None else log.newest_about(f"key {claim.key}")
     if charged is not None:
         return _again(log, identity, (charged, claim), when)
-    charge = log.add("charged", charge_fields(log, claim, when))
+    fields = charge_fields(log, claim, when)
+    proofs.refuse_unproved(log, fields, claim.blocks or ())
+    charge = log.add("charged", fields)
     keyed = claim.key is not None
-    return Ticket(identity, charge.number, 1, keyed, hash=charge.hash, when=when)
+    return Ticket(identity, charge.number, 1, keyed, **_mark(charge))
 
 
 def begin(log: Log, claimed: tuple[str, Ticket], when: str) -> None:
@@ -325,7 +328,8 @@ def _again(
 
 
 def _mark(charged: Record) -> dict[str, Any]:
-    return {"hash": charged.hash, "when": charged.fields["when"]}
+    text = proofs.proof_text(charged.fields)
+    return {"hash": charged.hash, "when": charged.fields["when"], "proof": text}
 
 
 def _refuse_other_blocks(log: Log, charged: Record, claim: Claim) -> None:

@@ -24,7 +24,7 @@ from sordino.losses.budgets.blocks import MOST, Blocks, is_block_name
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit, budget_text, exact_text
 from sordino.losses.loss import Budget, Loss
-from sordino.numbers.canonical import matches_fingerprint
+from sordino.numbers.canonical import Words, matches_fingerprint
 
 DATASET: Final = "dataset"
 """The name of the budget that every release counts against."""
@@ -99,6 +99,10 @@ class Claim:
     """Says what it uses; a ledger that obeys a policy asks, and refuses no answer."""
     blocks: tuple[str, ...] | None = None
     """The blocks that its rows can be of, None where a ledger has no blocks."""
+    proof: Callable[[], Mapping[str, Words]] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """Gives its certificate, but for the charge; None for code of other libraries."""
 
     def __post_init__(self) -> None:
         """Refuse what a ledger cannot hold, before anything is charged."""
@@ -163,6 +167,8 @@ class Ticket:
     """Of the record of the charge: it stands for all records up to it."""
     when: str = field(default="", repr=False, compare=False)
     """When it was charged, as recorded."""
+    proof: str = field(default="", repr=False, compare=False)
+    """The certificate of the charge; none where the record has none."""
 
 
 @final
@@ -439,6 +445,11 @@ def is_verb(value: Any) -> bool:
     return named and isinstance(value[1], dict) and type(value[1].get("form")) is int
 
 
+def is_proof(value: Any) -> bool:
+    """Say whether this may be a certificate; whether it holds, the kernel says."""
+    return isinstance(value, dict) and type(value.get("certificate")) is int
+
+
 def is_hexadecimal(value: Any) -> bool:
     """Say whether these are hexadecimal digits, as of a hash."""
     return is_text(value) and _HEXADECIMAL.fullmatch(value) is not None
@@ -539,6 +550,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             "files": optional(are_files),
             "rest": optional(are_amounts_by_budget),
             "policy": optional(is_counted),
+            "proof": optional(is_proof),
         },
         _of_charge,
         _is_whole_charge,

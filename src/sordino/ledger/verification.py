@@ -25,6 +25,7 @@ from sordino.ledger.earmarks import is_below
 from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
 from sordino.ledger.policy_enforcement import PolicyWalk
+from sordino.ledger.proofs import is_proved
 from sordino.ledger.record_kinds import DATASET
 from sordino.losses.budgets.charge import Amount, Charge
 from sordino.losses.budgets.filters import AbstractFilter
@@ -116,6 +117,10 @@ class Verified:
     records: int
     releases: int
     answers: int
+    proved: int
+    """Charges whose certificate the kernel accepts."""
+    unproved: int
+    """Charges without one: of earlier versions, or of other libraries' code."""
     head: str
     """The hash of the newest record: written down elsewhere, it proves them all."""
     signed_by: str
@@ -147,6 +152,8 @@ def verify(log: Log) -> Verified:
         records=log.head.number,
         releases=len(walk.charged),
         answers=len(walk.answered),
+        proved=walk.proved,
+        unproved=len(walk.charged) - walk.proved,
         head=log.head.hash,
         signed_by=log.seals.public,
     )
@@ -171,6 +178,7 @@ class _Walk:
         """What is set aside: the budget it came from, and what is left of each part."""
         self.marked: set[str] = set()
         self.described: set[str] = set()
+        self.proved = 0
         self.policy = PolicyWalk(log)
         self.blocks = BlockWalk(log)
 
@@ -216,6 +224,9 @@ class _Walk:
         sound = sound and self.blocks.charge(fields, self.limits[DATASET])
         sound = sound and self._spends(fields) and self.fits()
         sound = sound and self.policy.charge(fields)
+        if sound and fields.get("proof") is not None:
+            sound = is_proved(fields, tuple(self.blocks.places))
+            self.proved += 1
         self.charged.add(record.number)
         self.keys |= {key} if key is not None else set()
         self.keyed |= {record.number} if key is not None else set()

@@ -30,6 +30,7 @@ from sordino.noise.sampling.bits import BitSource
 from sordino.noise.sampling.floats import AbstractSampler
 from sordino.noise.threshold.mechanism import floor_to
 from sordino.numbers import INFINITE, Exact, arguments, distance, positive, up
+from sordino.numbers.canonical import Words, certified
 from sordino.numbers.frozen import fill
 
 MOST_STEPS: Final = 1 << 20
@@ -76,6 +77,14 @@ class AboveThreshold(AbstractMechanism):
             rows=arguments.integer(rows=rows, least=1),
             scales=arguments.integer(scales=scales, least=0, most=MOST_SCALES),
         )
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {
+            "kind": "walk",
+            "rate": certified(self.epsilon / Fraction(self.rows)),
+        }
 
     @property
     def input_domain(self) -> ChoiceDomain:

@@ -72,8 +72,8 @@ if TYPE_CHECKING:
 
 
 @hides(
-    *("carrier", "change", "delta_of", "headline", "is_exact", "law", "noise"),
-    *("noise_loss", "norm", "select", "rounding", "unit"),
+    *("carrier", "certificate", "change", "delta_of", "headline", "is_exact", "law"),
+    *("noise", "noise_loss", "norm", "select", "rounding", "unit"),
 )
 class AbstractMechanism(ABC):
     """A randomised function with a privacy map.

@@ -61,7 +61,7 @@ from sordino.numbers import (
     sqrt,
     up,
 )
-from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.canonical import Words, call, certified, number
 from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
@@ -473,6 +473,11 @@ class Gaussian(AbstractFloatMechanism):
             variance=variance_of(variance, scale),
             **read_float_options(dtype, granularity, values),
         )
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {"noise": "gaussian", "scale": certified(sqrt(self.variance))}
 
     @classmethod
     def no_noise(

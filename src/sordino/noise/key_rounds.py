@@ -46,6 +46,7 @@ from sordino.numbers import (
     sqrt,
     up,
 )
+from sordino.numbers.canonical import Words, certified
 from sordino.numbers.normal import log_normal_chance, normal_quantile_of
 from sordino.numbers.rounding import precision
 
@@ -93,6 +94,15 @@ class TopKeys:
     def __repr__(self) -> str:
         end = "" if self.end is None else f", down to about {float(self.least):.4g}"
         return f"first {self.scores.most}, chosen (scale {self.scale:.4g}{end})"
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {
+            "most": self.scores.most,
+            "rate": certified(self.rate),
+            "end": None if self.end is None else str(self.end),
+        }
 
     @property
     def rate(self) -> Fraction:
@@ -271,6 +281,14 @@ class KeyRounds:
             for variance, threshold in zip(self.variances, self.thresholds, strict=True)
         )
         return f"weighted keys (scale and threshold {', then '.join(rounds)})"
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {
+            "variances": [*map(certified, self.variances)],
+            "thresholds": [*map(certified, self.thresholds)],
+        }
 
     @cached_property
     def mechanisms(self) -> tuple[GaussianThreshold, ...]:

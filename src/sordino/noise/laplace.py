@@ -65,7 +65,7 @@ from sordino.numbers import (
     sqrt,
     up,
 )
-from sordino.numbers.canonical import Words, call, number
+from sordino.numbers.canonical import Words, call, certified, number
 from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
@@ -463,6 +463,11 @@ class Geometric(AbstractIntegerMechanism):
     def __init__(self, scale: Number, *, dtype: str = "i64") -> None:
         fill(self, scale=positive(scale=scale), dtype=integer_domain(dtype).dtype)
 
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {"noise": "geometric", "scale": certified(self.scale)}
+
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
         """Return the mechanism that adds nothing and whose loss is infinite."""
@@ -554,6 +559,11 @@ class Laplace(AbstractFloatMechanism):
             scale=positive(scale=scale),
             **read_float_options(dtype, granularity, values),
         )
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {"noise": "laplace", "scale": certified(self.scale)}
 
     @classmethod
     def no_noise(

@@ -47,6 +47,7 @@ from sordino.numbers import (
     probability,
     up,
 )
+from sordino.numbers.canonical import Words, certified
 from sordino.numbers.frozen import fill
 
 FINEST: Final = 1 << 20
@@ -106,6 +107,16 @@ class Quantiles(AbstractMechanism):
             rows=arguments.integer(rows=rows, least=1),
             parts=min(arguments.integer(parts=parts, least=1), most),
         )
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {
+            "kind": "quantiles",
+            "rate": certified(self.epsilon / Fraction(self.rows)),
+            "levels": self.levels,
+            "answers": len(self.probabilities),
+        }
 
     @property
     def input_domain(self) -> ChoiceDomain:

@@ -63,6 +63,19 @@ def number(value: "Exact | float") -> str:
     return f"{exact.numerator}/{exact.denominator}"
 
 
+def certified(value: "Exact") -> Words:
+    """Return an exact number as a certificate has it: "1/10", or the root of one.
+
+    >>> from fractions import Fraction
+    >>> from sordino.numbers import sqrt
+    >>> certified(Fraction(1, 10)), certified(sqrt(Fraction(2)))
+    ('1/10', ['sqrt', '2'])
+    """
+    if isinstance(value, Radical):
+        return ["sqrt", str(value**2)]
+    return str(value)
+
+
 def worded_pairs(named: "Iterable[tuple[str, Words]]") -> Words:
     """Return names and what they stand for, in their order."""
     return [[name, words] for name, words in named]

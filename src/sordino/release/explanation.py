@@ -346,6 +346,8 @@ class Provenance:
     """Whether something was done to the noisy answers, such as leaving groups out."""
     noise: tuple[str, ...] = ()
     """The names of the mechanisms; none where only a ledger is left to ask."""
+    proof: str = ""
+    """The certificate of the charge; none of charges of earlier versions."""
 
     def with_noise(self, purchase: Purchase) -> "Provenance":
         """Return it with what a purchase says of its noise."""
@@ -361,6 +363,7 @@ class Provenance:
             least_shown=None if shown is None else shown[0],
             is_processed=bool(purchase.plan.request.processing),
             noise=tuple(names),
+            proof=self.proof,
         )
 
 

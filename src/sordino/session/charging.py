@@ -60,6 +60,7 @@ from sordino.numbers.canonical import (
     skip_wordless,
     worded_pairs,
 )
+from sordino.query.certified import Step
 from sordino.query.groups import Marginals
 from sordino.query.request import Request
 from sordino.query.steps import AbstractCatalog
@@ -359,6 +360,7 @@ class Priced(NamedTuple):
     loss: Loss
     blocks: tuple[str, ...] | None = None
     usages: Callable[[], tuple[Usage, ...]] = tuple
+    proof: Callable[[], Step] | None = None
 
 
 @final
@@ -481,6 +483,7 @@ class Book:
             blocks=priced.blocks,
             usages=priced.usages,
             files=self.files,
+            proof=priced.proof,
             **details,
         )
         # a hint alone: `reserve` asks again under the lock
@@ -500,7 +503,9 @@ class Book:
         # charged by this call, and not found charged
         if ticket.fence == 1 and ticket.answer is None:
             self.charged.add(ticket.number)
-        provenance = Provenance(identity.words, record=self._record(ticket))
+        provenance = Provenance(
+            identity.words, record=self._record(ticket), proof=ticket.proof
+        )
         if ticket.answer is not None:
             return Paid(ticket.answer, provenance, ticket.number)
         compute = ready or prepare()

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, final
 
@@ -34,13 +35,21 @@ from sordino.noise.sampling.bits import fresh_secret
 from sordino.numbers import arguments
 from sordino.numbers.views import office
 from sordino.plan.bundle import Bundle, Given, best_bundle, share_budget
+from sordino.plan.certificates import (
+    certify,
+    certify_margins,
+    certify_parts,
+    certify_release,
+)
 from sordino.plan.margins import MarginsPrice, MarginsPurchase, buy_margins
 from sordino.plan.price import Batch, Price
 from sordino.plan.purchase import Purchase, best_purchase, plan_text
 from sordino.query.builder import Query
+from sordino.query.certified import Step
 from sordino.query.groups import Marginals
 from sordino.query.nodes import AbstractNode
 from sordino.query.request import CONFIDENCE, Request
+from sordino.query.steps import Relation
 from sordino.release import storage
 from sordino.release.answer import Answer, noisy_answer, rehearse
 from sordino.release.margins import margins_answer, margins_release
@@ -64,7 +73,13 @@ from sordino.session.files import (
     write_drawn,
 )
 from sordino.session.sql import read_request
-from sordino.session.tables import Catalog, blocks_of, partition_of, value_words
+from sordino.session.tables import (
+    Catalog,
+    Partition,
+    blocks_of,
+    partition_of,
+    value_words,
+)
 from sordino.session.usages import usage_of, usage_of_margins, usage_of_parts, usages_of
 
 
@@ -170,15 +185,27 @@ class Desk:
             purchase.loss,
             blocks,
             lambda: (usage_of(purchase, self.catalog),),
+            lambda: self.certify([partial(certify_release, purchase)], blocks),
         )
+
+    def certify(self, releases: Any, blocks: tuple[str, ...] | None) -> Step:
+        """Return the certificate of releases that share a charge, but for the charge."""
+        return certify(self.catalog.plan_writer(), releases, blocks)
 
     def _charge_together(self, bundle: Bundle) -> Priced:
         plans = [purchase.plan for purchase in bundle.purchases.values()]
         blocks = self.blocks_read(
             lambda: (node for plan in plans for node in plan.rows_read)
         )
+        purchases = bundle.purchases.values()
         return Priced(
-            bundle.budget, bundle.loss, blocks, lambda: usages_of(bundle, self.catalog)
+            bundle.budget,
+            bundle.loss,
+            blocks,
+            lambda: usages_of(bundle, self.catalog),
+            lambda: self.certify(
+                [partial(certify_release, purchase) for purchase in purchases], blocks
+            ),
         )
 
     def outlook(self, request: Request, budget: Budget, earmark: str | None) -> Outlook:
@@ -298,6 +325,7 @@ class Desk:
                 cost,
                 cost,
                 usages=lambda: (usage_of_parts(whole.node, column, self.catalog),),
+                proof=lambda: self._certify_parts(whole, column, divided, budget),
             ),
             details,
             lambda: bytes,
@@ -305,10 +333,20 @@ class Desk:
         desks = {}
         for value, rows in divided.parts.items():
             step = charging.part_step(column, marks[value])
-            catalog = self.catalog.with_only(name, rows, step)
+            cut = (column, len(divided.parts))
+            catalog = self.catalog.with_only(name, rows, step, cut)
             book = parted.part(budget)
             desks[value] = Desk(self.engine, catalog, book, process=self.process)
         return desks
+
+    def _certify_parts(
+        self, whole: Relation, by: str, divided: Partition, budget: Budget
+    ) -> Step:
+        """Return the certificate of the parts of a table, each with a whole budget."""
+        writer, rule = self.catalog.plan_writer(), Limit.of(budget).rule
+        each = rule.charge_for(budget, rule.promise).texts()
+        rows = writer.write(whole.node)
+        return certify_parts(writer, rows, by, len(divided.parts), each)
 
     def name_view(self, name: str, query: Query) -> None:
         """Name what a query makes of a table."""
@@ -551,4 +589,5 @@ def _charge_of(desk: Desk, purchase: MarginsPurchase) -> Priced:
         purchase.loss,
         blocks,
         lambda: (usage_of_margins(purchase, desk.catalog),),
+        lambda: desk.certify([partial(certify_margins, purchase)], blocks),
     )

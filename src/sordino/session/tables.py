@@ -42,6 +42,7 @@ from sordino.losses.budgets.blocks import WHOLE, Blocks
 from sordino.numbers import arguments
 from sordino.numbers.canonical import Words, call, worded_pairs
 from sordino.query.builder import Query
+from sordino.query.certified import PlanWriter, Step
 from sordino.query.dropped_rows import AbstractPassage, Origin
 from sordino.query.node_rules import BlockLayout, Cells, Origins, blocks_read
 from sordino.query.nodes import AbstractNode, Filter, Question, Source
@@ -189,14 +190,23 @@ class Catalog(AbstractCatalog):
     """For each name the columns that cannot be used, and why."""
     marks: dict[str, Cells] = field(default_factory=dict)
     """Of each private table the columns that say whom its rows belong to."""
-    parts: tuple[AbstractNode, ...] = ()
-    """The filters that a table was parted by."""
+    cuts: tuple[tuple[AbstractNode, str, int], ...] = ()
+    """The filters that a table was parted by, with the column and how many parts."""
+    protected: dict[str, Step] = field(default_factory=dict)
+    """Whom each private table protects, in the words of certificates."""
 
     @property
     def origins(self) -> Origins:
         """Return the private tables, as a plan may read them."""
         gates = (layout.gate for layout in self.layouts.values())
-        return Origins(self.marks, self.parts, tuple(gates))
+        parts = tuple(node for node, *_ in self.cuts)
+        return Origins(self.marks, parts, tuple(gates))
+
+    def plan_writer(self) -> PlanWriter:
+        """Return what writes plans over these tables into a certificate."""
+        return PlanWriter(
+            self.protected, self.multiplicity, self.cuts, dict(self.layouts)
+        )
 
     def relation(self, name: str) -> Relation:
         if name not in self.relations:
@@ -260,6 +270,7 @@ class Catalog(AbstractCatalog):
             with self.explain_refusals():
                 self.relations[name] = _protect(source, table, lossy, size)
             self.units[name] = table.protects
+            self.protected[name] = _certified_unit(table.protects, size)
             self.marks[name] = _marks_of(name, schema, table.protects)
             self.block_columns[name] = table.blocks
             public = "" if size is None else f"; {size:,} rows, which is public"
@@ -317,8 +328,13 @@ class Catalog(AbstractCatalog):
         self.sentences[name] = f"a view: {query!r}"
         self.worded[name] = lambda: query.words(self)
 
-    def with_only(self, name: str, relation: Relation, part: Words) -> "Catalog":
-        """Return a catalog of one part of a private table, and the public tables."""
+    def with_only(
+        self, name: str, relation: Relation, part: Words, cut: tuple[str, int]
+    ) -> "Catalog":
+        """Return a catalog of one part of a private table, and the public tables.
+
+        `cut` is the column that marks the parts, and how many there are.
+        """
         worded = {public: self.worded[public] for public in self.publics}
         worded[name] = lambda: [*self.words(name), part]
         part_of = f"a part of the rows, {self.sentences[name]}"
@@ -333,7 +349,8 @@ class Catalog(AbstractCatalog):
             units={known: unit for known, unit in self.units.items() if known == name},
             unusable=dict(self.unusable),
             marks=self.marks,
-            parts=(*self.parts, relation.node),
+            cuts=(*self.cuts, (relation.node, *cut)),
+            protected=self.protected,
         )
 
     def holdings(self) -> tuple[Holding, ...]:
@@ -428,6 +445,12 @@ def _private_words(source: Source, table: PrivateTable) -> Words:
         columns=_types(source.schema),
         protects=table.protects.words,
     )
+
+
+def _certified_unit(unit: AbstractUnit, size: int | None) -> Step:
+    verb, arguments = unit.words
+    public: Step = {} if size is None else {"rows": size}
+    return {"protects": verb, **arguments, **public}
 
 
 def _types(schema: Schema) -> Words:

@@ -51,6 +51,7 @@ from sordino.numbers import (
     shortest,
     sqrt,
 )
+from sordino.numbers.canonical import Words, certified
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its rho alone."""
@@ -98,6 +99,15 @@ class GaussianThreshold(AbstractThresholdMechanism):
             variance=variance_of(variance, scale),
             **read_threshold_options(threshold, dtype, granularity),
         )
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {
+            "noise": "gaussian",
+            "scale": certified(sqrt(self.variance)),
+            "threshold": certified(self.threshold),
+        }
 
     @classmethod
     def no_noise(

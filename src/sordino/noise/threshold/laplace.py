@@ -63,6 +63,7 @@ from sordino.numbers import (
     shortest,
     up,
 )
+from sordino.numbers.canonical import Words, certified
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its epsilon alone."""
@@ -117,6 +118,15 @@ class LaplaceThreshold(AbstractThresholdMechanism):
         frozen.fill(
             self, scale=scale, **read_threshold_options(threshold, dtype, granularity)
         )
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {
+            "noise": "geometric",
+            "scale": certified(self.scale),
+            "threshold": certified(self.threshold),
+        }
 
     @classmethod
     def no_noise(
@@ -246,6 +256,15 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
         count = arguments.integer(numbers=numbers, least=1, most=_MOST_NUMBERS)
         size = positive(scale=scale)
         frozen.fill(self, scale=size, threshold=level, numbers=count)
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return the law and the scale of what is drawn, as a certificate has it."""
+        return {
+            "noise": "laplace",
+            "scale": certified(self.scale),
+            "threshold": certified(self.threshold),
+        }
 
     @classmethod
     def for_loss(cls, loss: ApproxDP, d_in: MapDistance, *, numbers: int) -> Self:

@@ -1,0 +1,2009 @@
+"""The kernel: derives anew what a price loses, and refuses a charge that is too small.
+
+It reads a certificate (docs/proofs/certificates.md), imports the standard library alone
+and shares no code with the rest of Sordino: this file can be copied anywhere and run as
+`python checker.py FILE`. Nothing that a certificate concludes is believed. How far
+numbers move, what noise costs and what a composition loses is computed here, from the
+plan that the engine is given, whom the tables protect, the scales of the noise that is
+drawn, and public sizes. Each rule names the lemma in docs/proofs that it rests on.
+
+Numbers are exact rationals. exp, ln, sqrt and the normal law are enclosed from both
+sides, and every rounding goes towards more loss.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    Context,
+    Decimal,
+)
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise, starmap
+from math import ceil, comb, factorial, floor, isqrt, prod
+from pathlib import Path
+from typing import Any
+
+VERSION = 1
+"""Of certificates; a checker refuses any other."""
+
+
+class Refused(Exception):
+    """What does not follow from a certificate."""
+
+
+def need(holds: Any, why: str) -> None:
+    """Refuse unless something holds."""
+    if not holds:
+        raise Refused(why)
+
+
+# --- Reading: hostile until proven otherwise ------------------------------------------
+
+MOST_BYTES = 2**24
+MOST_DIGITS = 1_500
+_RATIONAL = re.compile(r"(-?[0-9]+)(?:/([0-9]+))?")
+
+
+def rational(text: Any) -> Fraction:
+    """Read an exact number, "3/8"; no exponents, whose values could be huge."""
+    need(isinstance(text, str) and len(text) <= 2 * MOST_DIGITS, "not an exact number")
+    read = _RATIONAL.fullmatch(text)
+    need(read and max(map(len, text.split("/"))) <= MOST_DIGITS, "not an exact number")
+    need((read and read[2] is None) or int(read[2]), "a number over zero")
+    return Fraction(int(read[1]), int(read[2] or 1)) if read else Fraction(0)
+
+
+def square(number: Any) -> Fraction:
+    """Read the square of "3/8" or of ["sqrt", "3/8"]."""
+    if isinstance(number, list):
+        need(len(number) == 2 and number[0] == "sqrt", "not a root")
+        return rational(number[1])
+    return rational(number) ** 2
+
+
+def whole(number: Any, least: int = 0, most: int = 2**53) -> int:
+    """Read a whole number within bounds; True is none."""
+    need(type(number) is int and least <= number <= most, "not a whole number")
+    return int(number)
+
+
+def names(given: Any) -> list[str]:
+    """Read a list of different names."""
+    need(isinstance(given, list) and all(isinstance(n, str) for n in given), "no names")
+    need(len(set(given)) == len(given), "a name twice")
+    return list(given)
+
+
+# --- Enclosures -----------------------------------------------------------------------
+
+
+class Reals:
+    """Decimals of some digits: rounded down, up, or correctly (exp, ln, sqrt)."""
+
+    def __init__(self, digits: int) -> None:
+        def context(rounding: str) -> Context:
+            # traps=[]: an overflow is an infinity, which is an honest bound
+            return Context(digits, rounding, MIN_EMIN, MAX_EMAX, traps=[])
+
+        self.digits = digits
+        self.down, self.up = context(ROUND_FLOOR), context(ROUND_CEILING)
+        self.near = context(ROUND_HALF_EVEN)
+
+    def of(self, number: Fraction | int) -> "Span":
+        """Enclose a rational."""
+        exact = Fraction(number)
+        top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
+        return Span(self, self.down.divide(top, bottom), self.up.divide(top, bottom))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A real number between two decimals."""
+
+    reals: Reals
+    low: Decimal
+    high: Decimal
+
+    def __add__(self, other: "Span") -> "Span":
+        add = self.reals.down.add, self.reals.up.add
+        return Span(
+            self.reals, add[0](self.low, other.low), add[1](self.high, other.high)
+        )
+
+    def __neg__(self) -> "Span":
+        return Span(self.reals, self.low.copy_negate(), self.high.copy_negate()).turned
+
+    @property
+    def turned(self) -> "Span":
+        """Put the ends in order."""
+        return Span(self.reals, self.high, self.low)
+
+    def __sub__(self, other: "Span") -> "Span":
+        return self + -other
+
+    def __mul__(self, other: "Span") -> "Span":
+        pairs = [(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        low = min(starmap(self.reals.down.multiply, pairs))
+        return Span(self.reals, low, max(starmap(self.reals.up.multiply, pairs)))
+
+    def __truediv__(self, other: "Span") -> "Span":
+        need(other.low > 0, "a quotient by what may be zero")
+        one = Decimal(1)
+        inverse = (
+            self.reals.down.divide(one, other.high),
+            self.reals.up.divide(one, other.low),
+        )
+        return self * Span(self.reals, *inverse)
+
+    def exp(self) -> "Span":
+        """Enclose the exponential: `decimal` rounds it correctly, so one step does."""
+        near = self.reals.near
+        low = self.reals.down.next_minus(near.exp(self.low))
+        return Span(
+            self.reals,
+            max(Decimal(0), low),
+            self.reals.up.next_plus(near.exp(self.high)),
+        )
+
+    def ln(self) -> "Span":
+        """Enclose the logarithm of what is above zero."""
+        need(self.low > 0, "a logarithm of what may be zero")
+        near = self.reals.near
+        return Span(
+            self.reals,
+            self.reals.down.next_minus(near.ln(self.low)),
+            self.reals.up.next_plus(near.ln(self.high)),
+        )
+
+    def root(self) -> "Span":
+        """Enclose the square root of what is at least zero."""
+        near = self.reals.near
+        low = self.reals.down.next_minus(near.sqrt(max(Decimal(0), self.low)))
+        return Span(
+            self.reals,
+            max(Decimal(0), low),
+            self.reals.up.next_plus(near.sqrt(max(Decimal(0), self.high))),
+        )
+
+    def within(self, low: int, high: int) -> "Span":
+        """Narrow to what the number is known to be between."""
+        ends = Decimal(low), Decimal(high)
+        return Span(
+            self.reals,
+            min(max(self.low, ends[0]), ends[1]),
+            min(max(self.high, ends[0]), ends[1]),
+        )
+
+
+@lru_cache(maxsize=64)
+def _pi(digits: int) -> tuple[int, int]:
+    """Enclose pi times 10**digits: Machin's sum of arctangents, whose signs alternate."""
+    one = 10 ** (digits + 10)
+
+    def arctangent(of: int) -> int:
+        total, power, odd = 0, one // of, 1
+        while power:
+            total += power // odd if odd % 4 == 1 else -(power // odd)
+            power //= of * of
+            odd += 2
+        return total
+
+    near = 4 * (4 * arctangent(5) - arctangent(239))
+    # each of fewer than 4 * digits terms is cut off by less than 20 in the last place
+    off = 100 * digits + 10**4
+    return (near - off) // 10**10, -(-(near + off) // 10**10)
+
+
+def _normal_at(reals: Reals, x: Decimal) -> Span:
+    """Enclose Phi(x): 1/2 + phi(x) (x + x**3/3 + x**5/15 + ...), in integers.
+
+    Far out the two parts nearly cancel, by about x**2 / 4.6 digits, which are added.
+    """
+    need(abs(x) < 80, "beyond eighty deviations")
+    lost = int(x * x * Decimal("0.2172")) + 4
+    wide = Reals(reals.digits + lost + 4) if lost > 6 else reals
+    places = wide.digits + 6
+    one = 10**places
+    size = (
+        wide.down.multiply(abs(x), Decimal(one)),
+        wide.up.multiply(abs(x), Decimal(one)),
+    )
+    first = (
+        int(size[0].to_integral_value(ROUND_FLOOR)),
+        int(size[1].to_integral_value(ROUND_CEILING)),
+    )
+    below, above = first
+    low, high, odd = below, above, 1
+    while above > 1 or odd < 2:
+        odd += 2
+        below = below * first[0] // one * first[0] // (one * odd)
+        above = -(-above * first[1] // one)
+        above = -(-above * first[1] // (one * odd))
+        low, high = low + below, high + above
+        if above * 2 < odd and first[1] ** 2 * 2 < odd * one * one:
+            break
+    # what is left is a geometric series of ratio 1/2 from the last term on
+    high += 2 * above + 2
+    unit = Decimal(1).scaleb(-places)
+    series = Span(wide, wide.down.multiply(low, unit), wide.up.multiply(high, unit))
+    pi = _pi(places)
+    two_pi = Span(
+        wide, wide.down.multiply(2 * pi[0], unit), wide.up.multiply(2 * pi[1], unit)
+    )
+    exact = Span(wide, x, x)
+    density = (-(exact * exact * wide.of(Fraction(1, 2)))).exp() / two_pi.root()
+    beside = series * density
+    half = wide.of(Fraction(1, 2))
+    found = half + beside if x >= 0 else half - beside
+    return Span(reals, found.low, found.high).within(0, 1)
+
+
+def normal(x: Span) -> Span:
+    """Enclose Phi, which grows."""
+    low, high = _normal_at(x.reals, x.low), _normal_at(x.reals, x.high)
+    return Span(x.reals, low.low, high.high)
+
+
+def root_above(number: Fraction) -> Fraction:
+    """Return the root of a rational, exactly where it is rational, else from above."""
+    top, bottom = isqrt(number.numerator), isqrt(number.denominator)
+    if top * top == number.numerator and bottom * bottom == number.denominator:
+        return Fraction(top, bottom)
+    return Fraction(Reals(60).of(number).root().high)
+
+
+def gaussian_delta(mu_squared: Fraction, epsilon: Span) -> Span:
+    """Enclose delta(epsilon) of N(0, 1) against N(mu, 1) (losses.md)."""
+    reals = epsilon.reals
+    one = reals.of(1)
+    if mu_squared == 0:
+        return (one - epsilon.exp()).within(0, 1)
+    mu = reals.of(mu_squared).root()
+    half, far = mu * reals.of(Fraction(1, 2)), epsilon / mu
+    seen, alike = normal(half - far), normal(-half - far)
+    return (seen - epsilon.exp() * alike).within(0, 1)
+
+
+def any_of(reals: Reals, chance: Decimal, keys: int) -> Decimal:
+    """Return 1 - (1 - chance)**keys from above."""
+    if not keys:
+        return Decimal(0)
+    stays = max(Decimal(0), reals.down.subtract(1, chance))
+    # the power of decimals may be off by one in the last place
+    rest = max(Decimal(0), reals.down.next_minus(reals.down.power(stays, keys)))
+    return min(reals.up.subtract(1, rest), reals.up.multiply(chance, keys), Decimal(1))
+
+
+# --- What one unit can hold: queries.md, sections 1 to 4 ------------------------------
+
+Version = object
+"""What a column is; written anew it is another, under whatever name."""
+Columns = frozenset[Version]
+
+
+@dataclass(frozen=True)
+class Move:
+    """How far a vector moves: entries, and the squares of its norms."""
+
+    entries: int
+    l1: Fraction
+    l2: Fraction
+    largest: Fraction
+
+    @classmethod
+    def of(cls, entries: int, l1: Fraction, l2: Fraction, largest: Fraction) -> "Move":
+        """Return what is known, each norm tightened by the others."""
+        largest = min(largest, l1, l2)
+        l1 = min(l1, entries**2 * largest, entries * l2)
+        l2 = min(l2, l1, entries * largest)
+        if l1 > 0:
+            l2 = min(l2, root_above(l1 * largest))
+        return cls(entries, l1, l2, min(largest, l2))
+
+    def times(self, size: Fraction | int, copies: int = 1) -> "Move":
+        """Return the move of numbers of that size; `copies` share a row's size."""
+        more = Fraction(size) ** 2
+        sizes = self.l1 * more, self.l2 * more, self.largest * more
+        return Move(self.entries * copies, *sizes)
+
+
+NOTHING = Move(0, Fraction(0), Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one unit's rows: in all, in how many values of columns, in each."""
+
+    rows: int | None = None
+    groups: Mapping[Columns, int] = field(default_factory=dict)
+    each: Mapping[Columns, int] = field(default_factory=dict)
+
+    def tighten(
+        self,
+        rows: int | None = None,
+        groups: Mapping[Columns, int] | None = None,
+        each: Mapping[Columns, int] | None = None,
+    ) -> "Limits":
+        """Return the bounds with further ones."""
+        known = [most for most in (self.rows, rows) if most is not None]
+        return Limits(
+            min(known, default=None),
+            _least(self.groups, groups or {}),
+            _least(self.each, each or {}),
+        )
+
+    def times(self, factor: int | None) -> "Limits":
+        """Return the bounds after each row became so many, or any number (section 3)."""
+        rows, every = self.most_rows(), self.groups
+        if factor is None:
+            return Limits(None, every, {})
+        more = max(factor, 1)
+        return Limits(
+            None if self.rows is None else self.rows * more,
+            every,
+            {columns: most * more for columns, most in self.each.items()},
+        )
+
+    def most_groups(self, by: Columns) -> int | None:
+        """Return in how many groups a unit lies, by the bounds on groups alone.
+
+        Values of `by` are determined by values of sets of columns that cover it, and
+        these number at most the product (lemma 1).
+        """
+        best: dict[Columns, int] = {frozenset(): 1}
+        for columns, most in self.groups.items():
+            for covered, product in list(best.items()):
+                joined = covered | (columns & by)
+                best[joined] = min(product * most, best.get(joined, product * most))
+        return best.get(by)
+
+    def most_rows(self) -> int | None:
+        """Return how many rows a unit has."""
+        found = [] if self.rows is None else [self.rows]
+        for columns, most in self.each.items():
+            groups = self.most_groups(columns)
+            found += [] if groups is None else [groups * most]
+        return min(found, default=None)
+
+    def touched(self, by: Columns) -> int | None:
+        """Return in how many groups a unit has rows."""
+        found = (self.most_groups(by), self.most_rows())
+        return min((most for most in found if most is not None), default=None)
+
+    def move(self, by: Columns) -> Move:
+        """Return how far the row counts of groups move (lemma 1)."""
+        rows, touched = self.most_rows(), self.touched(by)
+        together = [most for columns, most in self.each.items() if columns <= by]
+        together += [] if rows is None else [rows]
+        need(touched is not None and together, "nothing bounds the rows of a unit")
+        entries, largest = touched or 0, min(together)
+        most = entries * largest if rows is None else min(rows, entries * largest)
+        squares = [_most_squares(most, largest, entries)]
+        for columns, inside in self.each.items():
+            groups = self.most_groups(columns) if columns <= by else None
+            squares += [] if groups is None else [groups * inside**2]
+        return Move.of(
+            entries, Fraction(most) ** 2, Fraction(min(squares)), Fraction(largest) ** 2
+        )
+
+
+def _least(
+    known: Mapping[Columns, int], more: Mapping[Columns, int]
+) -> dict[Columns, int]:
+    return dict(known) | {c: min(n, known.get(c, n)) for c, n in more.items()}
+
+
+def _most_squares(most: int, largest: int, entries: int) -> int:
+    """Return the greatest sum of squares of integers of a size and a sum (lemma 1)."""
+    full = min(entries, most // largest) if largest else 0
+    rest = most - full * largest if full < entries else 0
+    return full * largest**2 + rest**2
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows of one of several parts that were charged once (filters.md, section 7)."""
+
+    rows: int
+    """Of one unit, at most."""
+    row: Limits
+    """What one of them has become."""
+    alone: bool
+    """Whether it became that whatever other rows its unit has (lemma 6)."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What differs of some rows between two neighbouring databases."""
+
+    columns: Mapping[str, Version]
+    limits: Limits
+    ids: str | None = None
+    space: str | None = None
+    each_way: int | None = None
+    """Where rows leave and others come: most that leave, and most that come."""
+    weighed: tuple[Version, int] | None = None
+    """A column whose sum moves by so much and no more."""
+    size: int | None = None
+    """How many rows there are, where that is public."""
+    part: Part | None = None
+    per_key: tuple[Columns, int] | None = None
+    """Most rows of anybody that share a value of these columns."""
+
+    def versions(self, given: Iterable[str]) -> Columns:
+        """Return what columns are."""
+        wanted = list(given)
+        need(all(name in self.columns for name in wanted), "a column that is not there")
+        return frozenset(self.columns[name] for name in wanted)
+
+    def changed(self, **known: Any) -> "Rows":
+        """Return other rows of the same people: their number need not be public."""
+        return replace(
+            self, **({"weighed": None, "size": None, "per_key": None} | known)
+        )
+
+    def tighten(self, **bounds: Any) -> "Rows":
+        """Return the rows of a unit with further bounds, which hold of each row, too."""
+        part = self.part and replace(self.part, row=self.part.row.tighten(**bounds))
+        return replace(self, limits=self.limits.tighten(**bounds), part=part)
+
+    def beside(self, read: Iterable[str]) -> tuple[Version, int] | None:
+        """Return the weighed column, unless what is done depends on it."""
+        if self.weighed is None:
+            return None
+        seen = {self.columns.get(name) for name in read}
+        return None if self.weighed[0] in seen else self.weighed
+
+    def multiplied(self, factor: int | None) -> "Rows":
+        """Return the rows after each became so many, which share its old columns."""
+        every = frozenset(self.columns.values())
+
+        def grown(limits: Limits) -> Limits:
+            rows = limits.most_rows()
+            if rows is not None and factor != 1:
+                limits = limits.tighten(groups={every: rows})
+            return limits.times(factor)
+
+        way = None
+        if factor is not None and self.each_way is not None:
+            way = self.each_way * max(factor, 1)
+        return self.changed(
+            limits=grown(self.limits),
+            each_way=way,
+            part=self.part and replace(self.part, row=grown(self.part.row)),
+        )
+
+
+class Plan:
+    """Reads the tree that the engine runs: what becomes of a unit's rows, node by node."""
+
+    def __init__(self, tables: Mapping[str, Any]) -> None:
+        self.tables = tables
+        self.left = 1_000
+        """Nodes that may still come."""
+
+    def rows(self, node: Any) -> Rows:
+        """Return what differs of the rows of a node."""
+        self.left -= 1
+        need(self.left > 0, "too many steps")
+        need(isinstance(node, dict) and isinstance(node.get("do"), str), "not a step")
+        rule = getattr(self, "_" + node["do"], None)
+        need(rule, "a step without a rule")
+        found: Rows = rule(node)
+        return found
+
+    def _table(self, node: Any) -> Rows:
+        """Say whom a table protects (units.md); its first filter leaves out nobody's rows."""
+        unit, left_out = self.tables[node["table"]], names(node["leaves_out"])
+        rows = Rows({name: Version() for name in names(node["columns"])}, Limits())
+        match unit["protects"]:
+            case "AddOneRow":
+                return replace(rows, limits=Limits(rows=1))
+            case "AddMaxRows":
+                return replace(rows, limits=Limits(rows=whole(unit["max_rows"], 1)))
+            case "ChangeOneRow":
+                size = whole(unit["rows"])
+                return replace(rows, limits=Limits(rows=2), each_way=1, size=size)
+            case "AddMaxRowsInMaxGroups":
+                column = rows.versions([unit["column"]])
+                groups = whole(unit["max_groups"], 1)
+                each = whole(unit["max_rows_per_group"], 1)
+                return rows.tighten(
+                    rows=groups * each, groups={column: groups}, each={column: each}
+                )
+            case "AddMaxTotal":
+                # rows of no weight, of which neighbours may have any number
+                need("below 1" in left_out, "rows that weigh nothing")
+                most = whole(unit["max_total"], 1)
+                (column,) = rows.versions([unit["column"]])
+                limits = Limits(rows=2 * most)
+                return replace(
+                    rows, limits=limits, each_way=most, weighed=(column, most)
+                )
+            case "AddRowsWithID":
+                need("without id" in left_out, "rows without an id")
+                rows = rows.tighten(groups={rows.versions([unit["column"]]): 1})
+                return replace(rows, ids=unit["column"], space=str(unit["id_space"]))
+        raise Refused("a unit without a rule")
+
+    def _unreadable(self, node: Any) -> Rows:
+        """Rows of a table with a cell that cannot be read: some of its rows."""
+        return self._table(node).changed()
+
+    def _crowded(self, node: Any) -> Rows:
+        """One row for each value above a limit (lemma 10): a row lies in one of them."""
+        rows = self.rows(node["of"])
+        kept = {name: rows.columns[name] for name in names(node["per"])}
+        rows.versions(names(node["groups"]))
+        need(rows.ids is None or rows.ids in kept, "rows of several ids in one")
+        return rows.changed(
+            columns=kept, limits=Limits(rows.limits.most_rows()), each_way=None
+        )
+
+    def _project(self, node: Any) -> Rows:
+        rows = self.rows(node["of"])
+        columns: dict[str, Version] = {}
+        read: set[str] = set()
+        ids = None
+        for name, made in node["columns"].items():
+            if "is" in made:
+                (columns[name],) = rows.versions([made["is"]])
+                if made["is"] == rows.ids and (ids is None or name < ids):
+                    ids = name
+            else:
+                columns[name] = Version()
+                read |= set(names(made["reads"]))
+        need(rows.ids is None or ids is not None, "the ids are gone")
+        # each row is made of one: their number stays public, where it was
+        return replace(
+            rows, columns=columns, ids=ids, weighed=rows.beside(read), per_key=None
+        )
+
+    def _filter(self, node: Any) -> Rows:
+        rows = self.rows(node["of"])
+        return rows.changed(weighed=rows.beside(names(node["reads"])))
+
+    def _part(self, node: Any) -> Rows:
+        return parted(self.rows(node["of"]), node)[1]
+
+    def _keep_rows(self, node: Any) -> Rows:
+        rows, most = self.rows(node["of"]), whole(node["limit"], 1)
+        per = names(node["per"])
+        key = rows.versions(per)
+        if rows.ids is None:
+            # by keys: one row moves two, of anybody, and nothing else is known (lemma 2)
+            count = rows.limits.most_rows()
+            need(count is not None, "nothing bounds the rows of a unit")
+            return rows.changed(
+                limits=Limits(2 * (count or 0)), each_way=None, per_key=(key, most)
+            )
+        need(rows.ids in per, "rows of an id are kept by these alone (lemma 3)")
+        rest = key - rows.versions([rows.ids])
+        rows = rows.tighten(each={rest: most}) if rest else rows.tighten(rows=most)
+        return rows.changed()
+
+    def _keep_groups(self, node: Any) -> Rows:
+        rows, most = self.rows(node["of"]), whole(node["limit"], 1)
+        need(rows.ids is not None and names(node["per"]) == [rows.ids], "groups per id")
+        return rows.tighten(
+            groups={rows.versions(names(node["groups"])): most}
+        ).changed()
+
+    def _keep_unique(self, node: Any) -> Rows:
+        rows = self.rows(node["of"])
+        need(rows.ids is None, "unique rows are kept where rows are protected")
+        key = rows.versions(names(node["per"]))
+        limits = Limits(rows.limits.most_rows())
+        return rows.changed(limits=limits, each_way=None, per_key=(key, 1))
+
+    def _map(self, node: Any) -> Rows:
+        rows = self._written(self.rows(node["of"]), node)
+        return rows.changed()
+
+    def _explode(self, node: Any) -> Rows:
+        limit = None if node["limit"] is None else whole(node["limit"], 1)
+        rows = self.rows(node["of"]).multiplied(limit)
+        return self._written(rows, node)
+
+    _flat_map = _explode
+
+    @staticmethod
+    def _written(rows: Rows, node: Any) -> Rows:
+        """Return the rows with columns that are written anew."""
+        made = names(node["makes"])
+        need(rows.ids not in made, "ids are written anew")
+        columns = dict(rows.columns) | {name: Version() for name in made}
+        return replace(rows, columns=columns)
+
+    def _one_per(self, node: Any) -> Rows:
+        """One row for each value of columns with the id (lemma 11)."""
+        rows, per = self.rows(node["of"]), names(node["per"])
+        need(rows.ids is not None and rows.ids in per, "one row for each id")
+        rest = rows.versions(per) - rows.versions([rows.ids or ""])
+        rows = rows.tighten(each={rest: 1}) if rest else rows.tighten(rows=1)
+        columns = {name: rows.columns[name] for name in per}
+        columns |= {name: Version() for name in names(node["makes"])}
+        part = rows.part and replace(rows.part, alone=False)
+        return rows.changed(columns=columns, part=part)
+
+    def _join(self, node: Any) -> Rows:
+        left, on = self.rows(node["left"]), names(node["on"])
+        brought: Mapping[str, str] = node["brings"]
+        need(not set(brought.values()) & set(left.columns), "a column twice")
+        if node["right"]["do"] == "public":
+            # a row meets at most `most` rows of a public table; left, at least itself
+            most = whole(node["most"])
+            rows = left.multiplied(most)
+            weighed = left.beside(on) if most <= 1 else None
+            columns = dict(left.columns) | {new: Version() for new in brought.values()}
+            left.versions(on)
+            return replace(rows, columns=columns, weighed=weighed)
+        right = self.rows(node["right"])
+        # the same table may stand on both sides, under other bounds
+        moved = {version: Version() for version in right.columns.values()}
+        moved |= {right.columns[name]: left.columns[name] for name in on}
+        columns = dict(left.columns)
+        columns |= {new: moved[right.columns[old]] for old, new in brought.items()}
+        part = left.part and replace(left.part, alone=False)
+        rows = left.changed(columns=columns, each_way=None, part=part)
+        if left.ids is None and right.ids is None:
+            need(not node["outer"], "an outer join of rows")
+            return replace(rows, limits=_pairs_of_rows(left, right, on))
+        # else rows of one person meet those of another (lemma 5)
+        need(left.ids == right.ids and left.ids in on, "a join that is not by ids")
+        need(left.space == right.space, "ids of different kinds")
+        need(not node["outer"], "an outer join of ids")
+        return replace(rows, limits=_pairs_of_ids(left.limits, right.limits, moved))
+
+
+def _pairs_of_rows(left: Rows, right: Rows, on: list[str]) -> Limits:
+    """Return the pairs that differ, by the rows that meet a key (lemma 4)."""
+    mine, theirs = left.per_key, right.per_key
+    need(mine and mine[0] == left.versions(on), "a side without a bound on its keys")
+    need(theirs and theirs[0] == right.versions(on), "a side without a bound")
+    lost, came = left.limits.most_rows() or 0, right.limits.most_rows() or 0
+    return Limits((mine or (0, 0))[1] * came + (theirs or (0, 0))[1] * lost)
+
+
+def _pairs_of_ids(
+    left: Limits, right: Limits, moved: Mapping[Version, Version]
+) -> Limits:
+    """Return the bounds on the pairs of one id (lemma 5)."""
+
+    def again(bounds: Mapping[Columns, int]) -> dict[Columns, int]:
+        return {
+            frozenset(moved[version] for version in columns): most
+            for columns, most in bounds.items()
+            if columns <= moved.keys()
+        }
+
+    mine, theirs = left.most_rows(), right.most_rows()
+    rows = None if mine is None or theirs is None else mine * theirs
+    limits = (
+        Limits(rows).tighten(groups=left.groups).tighten(groups=again(right.groups))
+    )
+    if theirs is not None:
+        limits = limits.tighten(each={c: n * theirs for c, n in left.each.items()})
+    if mine is not None:
+        each = {c: n * mine for c, n in again(right.each).items()}
+        limits = limits.tighten(each=each)
+    return limits
+
+
+def parted(rows: Rows, node: Any) -> tuple[Fraction, Rows]:
+    """Return how many budgets of a part its parts cost, and the rows of one of them."""
+    column, count = rows.versions([node["by"]]), whole(node["count"], 1)
+    touched = rows.limits.touched(column)
+    need(touched is not None, "any number of parts")
+    most, known = min(touched or 0, count), rows.part
+    inside = rows.tighten(groups={column: 1}).changed()
+    if known is not None and known.alone:
+        each = known.row.touched(column)
+        need(each is not None, "any number of parts")
+        return Fraction(min(each or 0, count)), inside
+    if known is not None:
+        # rows that met others: each may be in as many parts as all together
+        return Fraction(most * known.rows), replace(inside, part=None)
+    held, one = rows.limits.most_rows(), inside.limits.most_rows()
+    if held is None or one is None or held >= most * one:
+        return Fraction(most), inside
+    row = Limits(rows=1).tighten(groups={column: 1})
+    return Fraction(held, one), replace(inside, part=Part(one, row, alone=True))
+
+
+# --- From rows to numbers: queries.md 5, moments.md, units.md, over-time.md -----------
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one row adds to a total: between two numbers, 0 where it has no value."""
+
+    low: Fraction
+    high: Fraction
+
+    @property
+    def most(self) -> Fraction:
+        """Return the greatest size."""
+        return max(abs(self.low), abs(self.high))
+
+
+def cell_range(total: Any) -> Cell:
+    """Return the range of factor * x + shift: of rows, and of those without a value."""
+    low, high = _range(total["cell"])
+    factor = Fraction(whole(total["factor"], -(2**53)))
+    shift = Fraction(whole(total["shift"], -(2**62), 2**62))
+    ends = (low * factor + shift, high * factor + shift, shift, Fraction(0))
+    return Cell(min(ends), max(ends))
+
+
+def _range(cell: Any, deep: int = 0) -> tuple[int, int]:
+    """Return the range of a whole number of a row, by what its expression does last."""
+    need(deep < 50 and isinstance(cell, dict) and len(cell) == 1, "not a cell")
+    ((kind, given),) = cell.items()
+    match kind:
+        case "is":
+            number = whole(given, -(2**63), 2**63)
+            return number, number
+        case "steps":  # clamped to [low, high], and counted from an origin
+            low, high, origin = (whole(n, -(2**41), 2**41) for n in given)
+            need(low <= high, "bounds in no order")
+            return low - origin, high - origin
+        case "portion":  # of W 2**finer, by its place (moments.md, lemma 1)
+            width, place, finer = _portion(given)
+            # the middle one is 2 W t (1 - t), or less than 2 more
+            return 0, (width << finer) // 2 + 2 if place == 1 else width << finer
+        case "either":
+            need(isinstance(given, list) and 0 < len(given) <= 2_000, "no branches")
+            ranges = [_range(each, deep + 1) for each in given]
+            return min(low for low, _ in ranges), max(high for _, high in ranges)
+    raise Refused("a cell whose range is not known")
+
+
+def _portion(given: Any) -> tuple[int, int, int]:
+    width, place, finer = given
+    return whole(width, 1, 2**41), whole(place, 0, 2), whole(finer, 0, 64)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The groups of a release: how far one unit moves their numbers."""
+
+    rows: Rows
+    by: Columns
+    unknown: Columns
+    known: int | None
+    by_row: bool
+    """Whether the rows of a unit are charged one by one, as rows of a part."""
+
+    @property
+    def _part(self) -> Part | None:
+        return self.rows.part if self.by_row else None
+
+    def counted(self, by: Columns | None = None, more: Columns = frozenset()) -> Move:
+        """Return how far row counts move, `more` columns splitting the groups."""
+        by = (self.by if by is None else by) | more
+        if self._part is None:
+            return self.rows.limits.move(by)
+        return self._part.row.move(by).times(self._part.rows, self._part.rows)
+
+    def weight(self, by: Columns | None = None) -> Move | None:
+        """Return how far the sums of the weighed column move (units.md, lemma 3)."""
+        weighed, by = self.rows.weighed, self.by if by is None else by
+        if weighed is None or self._part is not None or weighed[0] in by:
+            return None
+        return Limits(rows=weighed[1]).move(by)
+
+    def one_signed(self, by: Columns | None = None) -> Move:
+        """Return how far sums of one number in [0, 1] of each row move."""
+        moved, weight, way = self.counted(by), self.weight(by), self.rows.each_way
+        if weight is not None:
+            return weight
+        if self._part is not None or way is None:
+            return moved
+        # what comes adds and what leaves takes away (units.md, lemma 1)
+        most = Fraction(way) ** 2
+        l2, largest = min(moved.l2, 2 * most), min(moved.largest, most)
+        return Move.of(moved.entries, moved.l1, l2, largest)
+
+    def people(self, by: Columns | None = None) -> Move:
+        """Return how far counts of ids move: by 1 in each group that an id lies in."""
+        need(self.rows.ids is not None, "no ids are protected")
+        part, by = self._part, self.by if by is None else by
+        touched = (self.rows.limits if part is None else part.row).touched(by)
+        need(touched is not None, "any number of groups")
+        entries = Fraction(touched or 0)
+        move = Move(touched or 0, entries**2, entries, Fraction(1))
+        return move if part is None else move.times(part.rows, part.rows)
+
+
+def move_of(number: Any, groups: Groups, by: Columns | None = None) -> Move:
+    """Return how far the numbers of a measurement move."""
+    rule = _NUMBERS.get(number["of"])
+    if rule is None:
+        raise Refused("numbers without a rule")
+    return rule(number, groups, by)
+
+
+def _unit(number: Any) -> Fraction:
+    return Fraction(2) ** whole(number.get("exponent", 0), -2_000, 2_000)
+
+
+def _totals(number: Any) -> list[Any]:
+    totals = number["totals"]
+    need(isinstance(totals, list) and 0 < len(totals) <= 10_000, "no totals")
+    return list(totals)
+
+
+def _sum(number: Any, groups: Groups, by: Columns | None) -> Move:
+    """A sum of one number of each row (queries.md, section 5)."""
+    (total,) = _totals(number)
+    if _is_weight(total, groups):
+        weight = groups.weight(by)
+        need(weight is not None, "no column whose sum is bounded")
+        return weight or NOTHING
+    cell = cell_range(total)
+    # numbers of both signs pull the same way where one comes and the other leaves
+    both = cell.low < 0 < cell.high
+    moved = groups.counted(by) if both else groups.one_signed(by)
+    return moved.times(cell.most * _unit(number))
+
+
+def _is_weight(total: Any, groups: Groups) -> bool:
+    """Say whether a total adds up the weighed column, as it stands."""
+    name = total["cell"].get("column")
+    weighed = groups.rows.weighed
+    alone = (total["factor"], total["shift"]) == (1, 0)
+    known = weighed is not None and groups.rows.columns.get(name) == weighed[0]
+    return name is not None and known and alone
+
+
+def _distinct(number: Any, groups: Groups, by: Columns | None) -> Move:
+    """Different values of columns: a row is one of them at most, and so is an id."""
+    columns = names(number["columns"])
+    groups.rows.versions(columns)
+    return groups.people(by) if columns == [groups.rows.ids] else groups.counted(by)
+
+
+def _bins(number: Any, groups: Groups, by: Columns | None) -> Move:
+    """Rows in ranges of a column that do not overlap: they split the groups further."""
+    cells = [cell_range(total) for total in _totals(number)]
+    need(all(cell.low >= 0 and cell.high <= 1 for cell in cells), "more than a row")
+    return groups.counted(by, frozenset([Version()]))
+
+
+def _together(number: Any, groups: Groups, by: Columns | None) -> Move:
+    """Numbers that each row is divided into (moments.md, lemmas 1 and 2)."""
+    totals = _totals(number)
+    lost = [total for total in totals if "missing" in total["cell"]]
+    whole_, kinds = _divided([total for total in totals if total not in lost])
+    need(kinds and len(lost) <= 1, "numbers that do not add up")
+    for total in lost:  # of rows without a value: all of it, and nothing to the others
+        alone = (total["factor"], total["shift"]) == (whole_, 0)
+        need(alone, "numbers that do not add up")
+    return groups.counted(by).times(whole_ * _unit(number), len(totals))
+
+
+def _divided(totals: list[Any]) -> tuple[int, bool]:
+    """Return what a pair or a triple of numbers of at least zero adds up to."""
+    if len(totals) == 2:
+        (below, above) = totals
+        low, high, origin = below["cell"]["steps"]
+        width = whole(high - low, 1)
+        pair = (below["factor"], below["shift"]), (above["factor"], above["shift"])
+        alike = below["cell"] == above["cell"] and origin == low
+        return width, alike and pair == ((-1, width), (1, 0))
+    portions = [_portion(total["cell"]["portion"]) for total in totals]
+    width, _, finer = portions[0]
+    plain = all(total["factor"] == 1 and total["shift"] == 0 for total in totals)
+    return width << finer, plain and portions == [(width, n, finer) for n in range(3)]
+
+
+def _sized(number: Any, groups: Groups, _by: Columns | None) -> Move:
+    """Sums over a table whose number of rows is public (units.md, lemma 2)."""
+    rows, way = groups.rows, groups.rows.each_way
+    need(rows.size is not None and way and not groups.by, "the size is not public")
+    need(not groups.by_row, "the size of a part is not public")
+    tall, middle = _totals(number)
+    width, place, finer = _portion(middle["cell"]["portion"])
+    low, high, origin = tall["cell"]["steps"]
+    need(place == 1 and high - low == width and origin == low, "other numbers")
+    need((tall["factor"], tall["shift"]) == (1 << finer, 0), "other numbers")
+    need((middle["factor"], middle["shift"]) == (1, 0), "other numbers")
+    steps = Fraction(width << finer)
+    largest = max(steps, steps / 2 + 2)
+    norms = (Fraction(9, 8) * steps + 2) ** 2, (steps + 2) ** 2, largest**2
+    return Move(2, *norms).times((way or 0) * _unit(number))
+
+
+def _everywhere(_number: Any, groups: Groups, _by: Columns | None) -> Move:
+    """The number of ids of the whole table."""
+    need(groups.rows.ids is not None and not groups.by_row, "no ids are protected")
+    return Move(1, Fraction(1), Fraction(1), Fraction(1))
+
+
+def _centred(number: Any, groups: Groups, by: Columns | None) -> Move:
+    """Counts of known groups less a share of the number of ids (moments.md, lemma 6)."""
+    base, known = move_of(number["base"], groups, by), groups.known
+    need(number["base"]["of"] in {"sum", "distinct"} and known, "no known groups")
+    need(groups.rows.ids is not None and not groups.unknown, "no ids are protected")
+    need(not groups.by_row, "rows of a part")
+    if number["base"]["of"] == "sum":
+        cell = cell_range(_totals(number["base"])[0])
+        need(cell == Cell(Fraction(0), Fraction(1)), "not a count")
+    else:
+        need(number["base"]["columns"] == [groups.rows.ids], "not a count of ids")
+    size, all_groups = base.largest, Fraction(known or 0)
+    touched = min(Fraction(base.entries), all_groups)
+    share = Fraction(whole(number["off"]), 64) / root_above(size)
+    need(share <= Fraction(1, 2), "more than half is taken off")
+    l1 = touched * (1 - share) + (all_groups - touched) * share
+    l2 = touched * (1 - 2 * share) + all_groups * share**2
+    return Move(int(all_groups), size * l1**2, size * l2, size * (1 - share) ** 2)
+
+
+def _running(number: Any, groups: Groups, by: Columns | None) -> Move:
+    """Figures over time (over-time.md, lemma 1)."""
+    base, factors = move_of(number["base"], groups, by), number["factors"]
+    need(isinstance(factors, list) and 0 < len(factors) <= 10_000, "no periods")
+    steps = [whole(factor, 0, 256) for factor in factors]
+    need(steps[0] == 256 and all(a >= b for a, b in pairwise(steps)), "factors rise")
+    if not any(steps[1:]):
+        return base
+    if not base.l1:
+        return NOTHING
+    periods = len(steps)
+    largest, together = root_above(base.largest), root_above(base.l1)
+    columns = min(base.entries, ceil(together / largest))
+    sums, squares = [0] * periods, [0]
+    for column in range(min(columns, periods)):
+        for place in range(column, periods):
+            sums[place] += steps[place - column]
+        squares.append(sum(each * each for each in sums))
+    longest = Fraction(squares[-1])
+    if len(groups.by) > 1:  # blocks of all periods, in which columns are shared out
+        each = (Fraction(total, j) for j, total in enumerate(squares) if j)
+        longest = columns * max(each)
+    moved = min(base.largest * longest, base.l1 * squares[1]) / 256**2
+    entries = base.entries * periods
+    return Move(entries, moved * entries, moved, moved)
+
+
+_NUMBERS: dict[str, Callable[[Any, Groups, Columns | None], Move]] = {
+    "sum": _sum,
+    "distinct": _distinct,
+    "bins": _bins,
+    "together": _together,
+    "sized": _sized,
+    "ids everywhere": _everywhere,
+    "centred": _centred,
+    "running": _running,
+}
+
+
+def left_out(count: Any, groups: Groups, plan: Plan) -> Move:
+    """Return how far a count of what was left out moves (queries.md, lemma 10)."""
+    if count["of"] == "clamped":
+        cell = cell_range(_totals(count)[0])
+        need(cell.low >= 0 and cell.high <= 1, "more than a row")
+        return groups.counted(by=frozenset())
+    rows = plan.rows(count["rows"])
+    if count["of"] == "ids":
+        need(rows.ids is not None, "no ids are protected")
+        one = 1
+    else:
+        need(count["of"] == "rows" and rows.ids is None, "a count without a rule")
+        need(rows.limits.most_rows() is not None, "nothing bounds the rows of a unit")
+        one = rows.limits.most_rows() or 0
+    part = groups.rows.part if groups.by_row else None
+    many = 1 if part is None else part.rows
+    return Move(1, *(Fraction(one) ** 2,) * 3).times(many, many)
+
+
+# --- What noise costs: noise.md, thresholds.md, keys.md, selection.md, first-few.md ---
+
+Law = str | tuple[int, Fraction]
+"""Of a pure loss: "laplace", "range", "any", or (steps, scale) of geometric noise."""
+Told = list[tuple[Fraction, Fraction]]
+"""(mu squared, most of it that one key can hold) of Gaussian noise beside keys."""
+
+
+@dataclass(frozen=True)
+class Pure:
+    """A loss of at most epsilon, several times over."""
+
+    epsilon: Fraction
+    law: Law = "any"
+    times: int = 1
+    rho_known: Fraction | None = None
+    """A rho of all of it that is proved of its own."""
+
+    @property
+    def whole(self) -> Fraction:
+        """Return the epsilon of all of it."""
+        return self.epsilon * self.times
+
+    def rho(self, reals: Reals) -> Fraction:
+        """Return a rho from above (selection.md, claims 4 and 6)."""
+        each = self.epsilon**2 / (8 if self.law == "range" else 2)
+        if self.epsilon > Fraction(1, 4):
+            e = reals.of(self.epsilon)
+            one = reals.of(1)
+            tanh = e * ((one - (-e).exp()) / (one + (-e).exp()))
+            each = min(each, Fraction(tanh.high))
+        bound = each * self.times
+        return bound if self.rho_known is None else min(bound, self.rho_known)
+
+    def mu_squared(self, reals: Reals) -> Fraction:
+        """Return a square of mu from above (selection.md, claim 5)."""
+        if self.law != "range":
+            return Pure._mu(reals, self.whole) ** 2
+        return self.times * Pure._mu(reals, self.epsilon / 2) ** 2
+
+    @staticmethod
+    def _mu(reals: Reals, exponent: Fraction) -> Fraction:
+        """Return a mu with Phi(mu / 2) at least 1 / (1 + exp(-exponent))."""
+        one = reals.of(1)
+        share = (one / (one + (-reals.of(exponent)).exp())).high
+        low, high = Fraction(0), Fraction(100)
+        need(normal(reals.of(high / 2)).low >= share, "no mu is large enough")
+        for _ in range(110):
+            middle = (low + high) / 2
+            if normal(reals.of(middle / 2)).low >= share:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def curves(self) -> Iterator[tuple[Fraction, Law]]:
+        """Yield what it is composed of."""
+        yield from [(self.epsilon, self.law)] * self.times
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way in which the keys that a unit touches can lie in both databases."""
+
+    seen: Decimal
+    """The chance that a key of one unit alone is shown, from above."""
+    missed: Decimal | None
+    """The same of keys of the other side; None where keys are on one side alone."""
+    mu_squared: Fraction
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Keys that are shown by Gaussian noise, and what is told of them, jointly."""
+
+    cases: tuple[Case, ...]
+
+    @property
+    def worst(self) -> tuple[Fraction, Fraction]:
+        """Return a chance of a breach, and mu squared beside it."""
+        chance = max(case.seen for case in self.cases)
+        return Fraction(chance), max(case.mu_squared for case in self.cases)
+
+    def delta(self, beside: Fraction, epsilon: Span) -> Decimal:
+        """Return delta with Gaussian noise beside it (queries.md, lemma 8; keys.md, 1)."""
+        return max(self._delta_of(case, beside, epsilon) for case in self.cases)
+
+    @staticmethod
+    def _delta_of(case: Case, beside: Fraction, epsilon: Span) -> Decimal:
+        reals, up = epsilon.reals, epsilon.reals.up
+        if max(case.seen, case.missed or Decimal(0)) >= 1:
+            return Decimal(1)
+        stays = reals.down.subtract(1, case.seen)
+        exact = Span(reals, stays, stays).ln()
+        mu_squared = case.mu_squared + beside
+        # the lower end of an epsilon has the larger delta
+        if case.missed is not None:
+            lost = reals.down.subtract(1, case.missed)
+            at = epsilon + Span(reals, lost, lost).ln() - exact
+            apart = [gaussian_delta(mu_squared, Span(reals, at.low, at.low)).high]
+            also = Decimal(0)
+        else:
+            with_, without = epsilon - exact, epsilon + exact
+            apart = [gaussian_delta(mu_squared, Span(reals, with_.low, with_.low)).high]
+            also = gaussian_delta(
+                mu_squared, Span(reals, without.low, without.low)
+            ).high
+        kept = up.multiply(up.subtract(1, case.seen), apart[0])
+        return max(up.add(case.seen, kept), also)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What a release loses, in parts that are independent, so that they compose."""
+
+    pures: tuple[Pure, ...] = ()
+    mu_squared: Fraction = Fraction(0)
+    breach: Fraction = Fraction(0)
+    """The chance that a unit is seen."""
+    shown: tuple[Shown, ...] = ()
+
+    def __add__(self, other: "Lost") -> "Lost":
+        return Lost(
+            self.pures + other.pures,
+            self.mu_squared + other.mu_squared,
+            self.breach + other.breach,
+            self.shown + other.shown,
+        )
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Return the sum of the epsilons."""
+        return sum((pure.whole for pure in self.pures), Fraction(0))
+
+    def apart(self) -> "Lost":
+        """Return the same with keys that are shown by what they are within."""
+        worst = [shown.worst for shown in self.shown]
+        chances, squares = (sum(each, Fraction(0)) for each in zip((0, 0), *worst))
+        return Lost(self.pures, self.mu_squared + squares, self.breach + chances)
+
+
+def noise_cost(number: Any, move: Move) -> Lost:
+    """Return what noise of a scale costs (queries.md, lemma 6; noise.md)."""
+    scale = square(number["scale"])
+    need(scale > 0, "no noise")
+    match number["noise"]:
+        case "gaussian":
+            return Lost(mu_squared=move.l2 / scale)
+        case "laplace" if move.l1:
+            return Lost((Pure(root_above(move.l1 / scale), "laplace"),))
+        case "geometric" if move.l1:
+            steps, width = root_above(move.l1), root_above(scale)
+            exact = width * width == scale and steps < 4096
+            # one key that moves by all of it is the worst
+            law: Law = (floor(steps), width) if exact else "any"
+            return Lost((Pure(root_above(move.l1 / scale), law),))
+        case "laplace" | "geometric":
+            return Lost()
+    raise Refused("noise without a rule")
+
+
+def _laplace_sum_tail(reals: Reals, numbers: int, far: Fraction) -> Decimal:
+    """Return P[L_1 + ... + L_s >= far] from above (moments.md, section 2)."""
+    if far <= 0:
+        return Decimal(1)
+    terms = Fraction(0)
+    for j in range(numbers):
+        ways = (
+            Fraction(comb(numbers - 1 + i, i), 2 ** (numbers + i))
+            for i in range(numbers - j)
+        )
+        terms += far**j / factorial(j) * sum(ways, Fraction(0))
+    return ((-reals.of(far)).exp() * reals.of(terms)).high
+
+
+def passing_chance(reals: Reals, shown: Any, move: Move, numbers: int) -> Decimal:
+    """Return the chance that a key of one unit alone is shown (thresholds.md, 1)."""
+    threshold, largest = rational(shown["threshold"]), root_above(move.largest)
+    variance = square(shown["scale"])
+    need(threshold > 0 and variance > 0, "no threshold")
+    width = root_above(variance)
+    if shown["noise"] == "gaussian":
+        return normal(reals.of(largest - threshold) / reals.of(variance).root()).high
+    need(width * width == variance, "a scale that is a root")
+    if shown["noise"] == "geometric":
+        # the mass at the threshold itself passes, too
+        steps = ceil(threshold - largest)
+        if steps <= 0:
+            return Decimal(1)
+        tail = (-reals.of(steps / width)).exp()
+        return (tail / (reals.of(1) + (-reals.of(1 / width)).exp())).high
+    # sums of numbers that were each rounded to a double (moments.md, lemma 4)
+    gap = threshold - largest * (1 + Fraction(1, 2**49)) - width / 2**20
+    return min(
+        Decimal(1),
+        reals.up.add(
+            _laplace_sum_tail(reals, numbers, gap / width), Decimal("1e-1000000")
+        ),
+    )
+
+
+class Release:
+    """One release of a certificate: its groups, and what each of its parts loses."""
+
+    def __init__(self, given: Any, plan: Plan, reals: Reals) -> None:
+        self.given, self.plan, self.reals = given, plan, reals
+        rows = plan.rows(given["rows"])
+        by, unknown = names(given["by"]), names(given["unknown"])
+        known = None if given.get("known") is None else whole(given["known"], 1)
+        first = given.get("first")
+        need(set(unknown) <= set(by), "unknown keys that are no keys")
+        need(not by or unknown or known or first, "keys that nobody named")
+        alone = rows.part is not None and rows.part.alone
+        self.by_row = alone and not unknown and first is None
+        """Whether rows are charged one by one: a key shows or not (filters.md, 6)."""
+        self.share = 1
+        if rows.part is not None and not self.by_row:
+            self.share = rows.part.rows
+        self.whole = Groups(
+            rows, rows.versions(by), rows.versions(unknown), known, self.by_row
+        )
+        self.groups = self.whole
+        if first is not None:
+            most = whole(first["most"], 1, 10_000)
+            self.groups = self._of(most)
+        self.in_part = 0 < len(unknown) < len(by)
+        ways = [
+            way for way in ("presence", "rounds", "first", "margins") if way in given
+        ]
+        need(len(ways) <= 1, "keys are shown in two ways")
+        need(not unknown or (ways and ways != ["margins"]), "nothing hides the keys")
+        self.way = ways[0] if ways else ""
+
+    def _of(self, few: int) -> Groups:
+        """Return the groups where a unit lies in no more than a few (first-few.md, 3)."""
+        rows = self.whole.rows.tighten(groups={self.whole.by: few})
+        return replace(self.whole, rows=replace(rows, size=None), known=None)
+
+    def lost(self) -> Lost:
+        """Return what all of it loses."""
+        given, lost = self.given, Lost()
+        told: Told = []
+        for number in _list(given["measurements"]):
+            move = move_of(number, self.groups)
+            if number["noise"] == "gaussian" and self.way in {"presence", "rounds"}:
+                told.append(self._told(number, move))
+            else:
+                lost += noise_cost(number, move)
+        for choice in _list(given.get("choices", [])):
+            lost += self._choice(choice)
+        for count in _list(given.get("coverage", [])):
+            lost += noise_cost(count, left_out(count, self.whole, self.plan))
+        match self.way:
+            case "presence":
+                return lost + self._presence(given["presence"], told)
+            case "rounds":
+                return lost + self._rounds(given["rounds"], told)
+            case "first":
+                return lost + self._first(given["first"])
+            case "margins":
+                return lost + Lost(mu_squared=self._margins(given["margins"]))
+        return lost
+
+    def _told(self, number: Any, move: Move) -> tuple[Fraction, Fraction]:
+        """Return mu squared of a number, and how much of it one key can hold."""
+        need(square(number["scale"]) > 0, "no noise")
+        if not move.l2:
+            return Fraction(0), Fraction(1)
+        # of keys known in part one holds several groups (keys.md, lemma 4)
+        share = Fraction(1) if self.in_part else move.largest / move.l2
+        return move.l2 / square(number["scale"]), share
+
+    def _choice(self, choice: Any) -> Lost:
+        """A choice among public candidates (queries.md, lemma 9)."""
+        move, rate = self.groups.counted(), square(choice["rate"])
+        epsilon = root_above(rate * move.l1)
+        if choice["kind"] == "walk":
+            return Lost((Pure(epsilon, "any", 1, rate * move.l2 / 2),))
+        need(choice["kind"] == "quantiles", "a choice without a rule")
+        levels = whole(choice["levels"], 1, 64)
+        need(2**levels > whole(choice["answers"], 1), "more answers than levels tell")
+        rho = rate * move.l2 / (8 * levels)
+        return Lost((Pure(epsilon / levels, "range", levels, rho),))
+
+    def _presence(self, shown: Any, told: Told) -> Lost:
+        by = self.groups.unknown if self.in_part else None
+        move = move_of(shown, self.groups, by)
+        together = shown["of"] == "together"
+        numbers = len(shown["totals"]) if together else 1
+        keys = move.entries // numbers
+        chance = passing_chance(self.reals, shown, move, numbers)
+        if shown["noise"] != "gaussian":
+            need(not told, "two families of noise")
+            need((shown["noise"] == "laplace") == together, "noise without a rule")
+            breach = Fraction(any_of(self.reals, chance, keys))
+            return noise_cost(shown, move) + Lost(breach=breach)
+        need(keys <= 20_000, "too many keys to go through")
+        share = move.largest / move.l2 if move.l2 else Fraction(1)
+        parts = [(move.l2 / square(shown["scale"]), share), *told]
+        cases = [
+            Case(
+                any_of(self.reals, chance, new),
+                any_of(self.reals, chance, keys - new),
+                _kept(parts, keys - new),
+            )
+            for new in range(keys + 1)
+        ]
+        return Lost(shown=(Shown(tuple(cases)),))
+
+    def _rounds(self, rounds: Any, told: Told) -> Lost:
+        """Keys in rounds: every number of own keys by itself (keys.md, lemma 1)."""
+        keys = self.groups.people(self.groups.unknown).entries
+        variances = [rational(text) for text in _list(rounds["variances"])]
+        thresholds = [rational(text) for text in _list(rounds["thresholds"])]
+        need(len(variances) == len(thresholds) > 0, "rounds without a threshold")
+        need(min(variances) > 0 and min(thresholds) > 0, "no noise")
+        need(keys <= 20_000, "too many keys to go through")
+        spread = [self.reals.of(variance).root() for variance in variances]
+        cases = []
+        for own in range(keys + 1):
+            hidden = Decimal(1)
+            # the weight of a key of its own: 1 / sqrt(own), in units of 2**-20
+            weight = Fraction(isqrt(2**40 // own), 2**20) if own else Fraction(0)
+            for threshold, sd in zip(thresholds, spread, strict=True) if own else ():
+                stays = normal(self.reals.of(threshold - weight) / sd).low
+                power = self.reals.down.power(stays, own)
+                hidden = self.reals.down.multiply(
+                    hidden, self.reals.down.next_minus(power)
+                )
+            seen = self.reals.up.subtract(1, max(hidden, Decimal(0)))
+            common = keys - own
+            square_ = sum((Fraction(common, keys) / v for v in variances), Fraction(0))
+            cases.append(Case(seen, None, square_ + _kept(told, common)))
+        return Lost(shown=(Shown(tuple(cases)),))
+
+    def _first(self, first: Any) -> Lost:
+        """The first few groups, chosen by scores in steps (first-few.md)."""
+        most, rate = whole(first["most"], 1, 10_000), rational(first["rate"])
+        need(rate > 0, "no rate")
+        largest = root_above(move_of(first, self._of(1)).largest)
+        width = 2 * largest
+        if self.whole.rows.ids is None:
+            width = min(width, root_above(move_of(first, self.whole).l1))
+        elif _one_signed(first, self.whole):
+            width = largest
+        lost = Lost((Pure(rate * width, "range", most),))
+        if not self.given["unknown"]:
+            return lost
+        need(not self.in_part, "keys known in part")
+        whole_ = self.whole
+        keys = (
+            whole_.counted() if whole_.rows.ids is None else whole_.people()
+        ).entries
+        # theorem 2: a key of one unit alone against the end sign, in each round
+        gap = self.reals.of(rate * (rational(first["end"]) - largest))
+        chance = self.reals.up.multiply(most * keys, (-gap).exp().high)
+        return lost + Lost(breach=Fraction(chance))
+
+    def _margins(self, margins: Any) -> Fraction:
+        """Return mu squared of all contrasts (margins.md, lemmas 2 and 3)."""
+        # of each level of each tree: most children, fewest of nodes with two or more
+        trees = [
+            [(whole(a, 1), whole(b, 1)) for a, b in _list(tree)]
+            for tree in _list(margins["trees"])
+        ]
+
+        def cap(tree: int, level: int) -> Fraction:
+            return 1 - Fraction(1, trees[tree][level - 1][0]) if level else Fraction(1)
+
+        shift: dict[tuple[int, ...], Fraction] = {}
+        for levels, precision in _list(margins["precisions"]):
+            need(len(levels) == len(trees), "a part of other trees")
+            need(rational(precision) >= 0, "a precision below zero")
+            caps = (
+                cap(i, whole(level, 0, len(trees[i]))) for i, level in enumerate(levels)
+            )
+            need(tuple(levels) not in shift, "a part twice")
+            shift[tuple(levels)] = rational(precision) * prod(caps, start=Fraction(1))
+        alone = sum(shift.values(), Fraction(0))
+        spared = []
+        for i, tree in enumerate(trees):
+            if all(children == 1 for children, _ in tree):
+                continue
+            last, fewest = len(tree), tree[-1][1]
+            need(
+                2 <= fewest <= tree[-1][0] or tree[-1][0] == 1, "children that disagree"
+            )
+            less = Fraction(1)
+            if tree[-1][0] > 1:
+                less -= Fraction(1, fewest) / cap(i, last)
+            each = (s * less for levels, s in shift.items() if levels[i] == last)
+            spared.append(sum(each, Fraction(0)))
+        extra = alone - min(spared, default=Fraction(0))
+        # a part that is charged by the row counts rows (margins.md, section 3)
+        parts = self.whole.rows.part is not None
+        move = self.whole.counted() if parts else self.whole.one_signed()
+        return (alone - extra) * move.l2 + extra * move.l1
+
+
+def _list(given: Any) -> list[Any]:
+    need(isinstance(given, list) and len(given) <= 100_000, "not a list")
+    return list(given)
+
+
+def _one_signed(number: Any, groups: Groups) -> bool:
+    """Say whether a row more moves the numbers all the same way."""
+    if number["of"] != "sum":
+        return True
+    (total,) = _totals(number)
+    if _is_weight(total, groups):
+        return True
+    cell = cell_range(total)
+    return cell.low >= 0 or cell.high <= 0
+
+
+def _kept(parts: Told, keys: int) -> Fraction:
+    """Return mu squared of the noise on so many keys that both databases have."""
+    return sum(
+        (square_ * min(Fraction(1), share * keys) for square_, share in parts),
+        Fraction(0),
+    )
+
+
+# --- Composed curves: chords of delta over exp(epsilon), multiplied exactly ------------
+
+_DIGITS = 48
+"""Of a mass; every mass is rounded up."""
+_ONE = 10**_DIGITS
+Masses = tuple[int, list[int]]
+"""The loss of the first mass in steps, and the masses in units of 1 / _ONE."""
+
+
+def _delta_at(reals: Reals, law: Law, epsilon: Fraction, at: Span) -> Span:
+    """Enclose delta of one law of an epsilon, for `at` from 0 to epsilon."""
+    one, whole_ = reals.of(1), reals.of(epsilon)
+    if law == "any":  # randomized response
+        return (whole_.exp() - at.exp()) / (whole_.exp() + one)
+    near = one - ((at - whole_) * reals.of(Fraction(1, 2))).exp()
+    if law == "laplace":  # noise.md
+        return near
+    if law == "range":  # selection.md, claim 2
+        return near * near / (one - (-whole_).exp())
+    steps, scale = law  # type: ignore[misc]
+    q = (-reals.of(1 / scale)).exp()
+    mass, total, power = one / (one + q), reals.of(0), one
+    for k in range(steps):  # the losses are (steps - 2 k) / scale
+        gain = one - (at - reals.of((steps - 2 * k) / scale)).exp()
+        if gain.high <= 0:
+            break
+        total = total + mass * Span(reals, max(gain.low, Decimal(0)), gain.high)
+        power = power * q
+        mass = (one - q) / (one + q) * power
+    return total
+
+
+def _masses(reals: Reals, law: Law, epsilon: Fraction, step: Fraction) -> Masses:
+    """Return a pair on a grid of losses that dominates a law, by its chords.
+
+    delta is convex in exp(loss), so the chords lie above it; their second differences
+    are masses (certificates.md, section 5).
+    """
+    n, one, zero = ceil(epsilon / step), reals.of(1), reals.of(0)
+    grid = [reals.of(step * i).exp() for i in range(n + 2)]
+    delta = [
+        _delta_at(reals, law, epsilon, reals.of(step * i)).within(0, 1)
+        if step * i < epsilon
+        else zero
+        for i in range(n + 2)
+    ]
+    at: dict[int, Span] = {}
+    value: dict[int, Span] = {}
+    for i in range(n + 2):
+        at[i], at[-i] = grid[i], one / grid[i]
+        value[i] = delta[i]
+        if i:  # both directions are alike
+            value[-i] = one - at[-i] + at[-i] * delta[i]
+    slope = {
+        i: (value[i] - value[i + 1]) / (at[i + 1] - at[i]) for i in range(-n - 1, n + 1)
+    }
+    masses = []
+    for i in range(-n, n + 1):
+        falls = slope[i - 1] - slope[i] if i < n + 1 else slope[i - 1]
+        mass = reals.up.multiply(max(Decimal(0), falls.high), at[i].high)
+        masses.append(int(mass.scaleb(_DIGITS).to_integral_value(ROUND_CEILING)))
+    return -n, masses
+
+
+def _product(first: Masses, second: Masses) -> Masses:
+    """Return the masses of two independent pairs, by one product of long decimals."""
+    (i, a), (j, b) = first, second
+    width = 2 * _DIGITS + len(str(min(len(a), len(b)))) + 4
+    context = Context(width * (len(a) + len(b)) + 9, None, MIN_EMIN, MAX_EMAX)
+    packed = (Decimal("".join(f"{mass:0{width}d}" for mass in each)) for each in (a, b))
+    count = len(a) + len(b) - 1
+    digits = format(context.multiply(*packed), "f").zfill(width * count)
+    need(len(digits) == width * count, "a product that does not fit")
+    cut = (int(digits[k : k + width]) for k in range(0, len(digits), width))
+    return i + j, [-(-mass // _ONE) for mass in cut]
+
+
+@lru_cache(maxsize=64)
+def composed_delta(
+    laws: tuple[tuple[Fraction, Law], ...],
+    mu_squared: Fraction,
+    epsilon: Fraction,
+    enough: Fraction,
+) -> Fraction:
+    """Return a delta at epsilon of all laws and Gaussian noise together, from above.
+
+    The grid is refined until the bound is enough, or no more.
+    """
+    reals, best = Reals(_DIGITS + 12), Fraction(1)
+    first, sum_ = max(e for e, _ in laws), sum(e for e, _ in laws)
+    for points in (128, 512, 2048, 8192):
+        step = first / max(1, round(first * points / sum_))
+        product: Masses = (0, [_ONE])
+        for law in dict.fromkeys(laws):
+            power, left = _masses(reals, law[1], law[0], step), laws.count(law)
+            while left:
+                product = _product(product, power) if left & 1 else product
+                left >>= 1
+                power = _product(power, power) if left else power
+        best = min(best, _delta_beside(reals, product, step, mu_squared, epsilon))
+        if best <= enough:
+            break
+    return best
+
+
+def _delta_beside(
+    reals: Reals,
+    product: Masses,
+    step: Fraction,
+    mu_squared: Fraction,
+    epsilon: Fraction,
+) -> Fraction:
+    """Return the sum of masses times the Gaussian's delta at what of epsilon is left."""
+    first, masses = product
+    total, up, e = Decimal(0), reals.up, reals.of(epsilon)
+
+    def gaussian(place: int) -> Decimal:
+        at = e - reals.of(step * (first + place))
+        return gaussian_delta(mu_squared, Span(reals, at.low, at.low)).high
+
+    stride = max(1, len(masses) // 512) if mu_squared else 1
+    unit = Decimal(1).scaleb(-_DIGITS)
+    for start in range(0, len(masses), stride):
+        places = range(start, min(start + stride, len(masses)))
+        # deltas grow with the loss: the last one bounds those before it
+        bound = gaussian(places[-1])
+        if stride > 1:
+            low = gaussian(start)
+            t0, t1 = (reals.of(-step * (first + k)).exp() for k in (start, places[-1]))
+        for place in places:
+            delta = bound
+            if stride > 1 and place < places[-1]:
+                here = reals.of(-step * (first + place)).exp()
+                part = ((here - t1) / (t0 - t1)).within(0, 1)
+                gap = reals.down.subtract(bound, low)
+                delta = up.subtract(
+                    bound, reals.down.multiply(max(Decimal(0), gap), part.low)
+                )
+            total = up.add(total, up.multiply(up.multiply(masses[place], unit), delta))
+    return Fraction(min(total, Decimal(1)))
+
+
+# --- Charges ---------------------------------------------------------------------------
+
+COORDINATES = {
+    ("epsilon",),
+    ("epsilon", "delta"),
+    ("rho",),
+    ("rho", "delta"),
+    ("mu_squared",),
+    ("mu_squared", "delta"),
+    ("epsilon", "rho", "delta"),
+}
+"""What the rules of a ledger add up (filters.md)."""
+
+
+def amounts(charge: Any) -> dict[str, Fraction]:
+    """Read the amounts that a ledger adds up; what is infinite is left out."""
+    need(isinstance(charge, dict), "no charge")
+    need(any(set(charge) == set(known) for known in COORDINATES), "an unknown charge")
+    found = {name: rational(text) for name, text in charge.items() if text != "inf"}
+    need(all(amount >= 0 for amount in found.values()), "a charge below zero")
+    need(set(found) - {"delta"}, "an infinite charge")
+    need("delta" not in charge or "delta" in found, "an infinite charge")
+    return found
+
+
+def admit(lost: Lost, charge: Mapping[str, Fraction], reals: Reals, rays: bool) -> str:
+    """Refuse a charge that is less than what is lost; say by which rule it is enough.
+
+    `rays`: the cost must fall with the rows of a unit at least as they do (filters.md,
+    lemma 6).
+    """
+    delta, said = charge.get("delta", Fraction(0)), []
+    for name in ("mu_squared", "rho"):
+        if name in charge:
+            sums = lost.apart()
+            squares = (
+                sums.mu_squared / 2
+                + sum((p.rho(reals) for p in sums.pures), Fraction(0))
+                if name == "rho"
+                else sums.mu_squared
+                + sum((p.mu_squared(reals) for p in sums.pures), Fraction(0))
+            )
+            _within(squares, charge[name], name)
+            _within(sums.breach, delta, "delta")
+            said.append(f"sums of {name}")
+    if "epsilon" in charge:
+        said.append(_admit_epsilon(lost, charge["epsilon"], delta, reals, rays))
+    return ", ".join(said)
+
+
+def _within(amount: Fraction, charged: Fraction, name: str) -> None:
+    if amount > charged:
+        near = Context(6, ROUND_HALF_EVEN).divide
+        shown = [
+            near(Decimal(x.numerator), Decimal(x.denominator))
+            for x in (amount, charged)
+        ]
+        raise Refused(f"{name} {shown[0]} is lost, and {shown[1]} is charged")
+
+
+def _admit_epsilon(
+    lost: Lost, epsilon: Fraction, delta: Fraction, reals: Reals, rays: bool
+) -> str:
+    left = epsilon - lost.epsilon
+    if not lost.mu_squared and not lost.shown and left >= 0:
+        _within(lost.breach, delta, "delta")
+        return "sums of epsilons and deltas"
+    need(delta > 0, "noise that needs a delta")
+    _within(lost.breach, delta, "delta")
+    need(not rays or lost.mu_squared <= 2 * left, "delta falls slower than rows")
+    if left >= 0 and len(lost.shown) <= 1:
+        # what is pure comes off epsilon, chances come off delta (filters.md, lemma 2)
+        if lost.shown:
+            got = Fraction(lost.shown[0].delta(lost.mu_squared, reals.of(left)))
+        else:
+            got = Fraction(gaussian_delta(lost.mu_squared, reals.of(left)).high)
+        whole_ = lost.breach + (1 - lost.breach) * got
+        if whole_ <= delta:
+            return "the curve of Gaussian noise"
+        if not lost.pures:
+            _within(whole_, delta, "delta")
+    need(not rays, "a composed curve of rows that are charged one by one")
+    sums = lost.apart()
+    laws = tuple(law for pure in sums.pures for law in pure.curves() if law[0])
+    need(sums.breach < 1 and laws and len(laws) <= 10_000, "sure to be seen")
+    enough = (delta - sums.breach) / (1 - sums.breach)
+    got = composed_delta(laws, sums.mu_squared, epsilon, enough)
+    _within(sums.breach + (1 - sums.breach) * got, delta, "delta")
+    return "a composed curve"
+
+
+# --- Blocks: queries.md, section 11 ----------------------------------------------------
+
+Value = Any
+WHOLE = "*"
+"""The block of tables without blocks."""
+
+
+@dataclass(frozen=True)
+class Cover:
+    """Blocks without a row of a person in which some rows are the same without it."""
+
+    blocks: frozenset[str]
+    marks: frozenset[str] = frozenset()
+    ids: frozenset[str] = frozenset()
+    ends: Mapping[str, tuple[Value, Value]] = field(default_factory=dict)
+    gated: bool = True
+
+    def carried(self, names_: Callable[[frozenset[str]], Iterable[str]]) -> "Cover":
+        """Return the cover with other columns that tell the block and the id."""
+        marks, ids = frozenset(names_(self.marks)), frozenset(names_(self.ids))
+        return replace(self, marks=marks, ids=ids)
+
+
+def covers(
+    node: Any, layouts: Mapping[str, Any], tables: Mapping[str, Any]
+) -> list[Cover]:
+    """Return what is known to cover some rows; nothing, if nobody can change them."""
+    below = [
+        covers(node[side], layouts, tables)
+        for side in ("of", "left", "right")
+        if side in node
+    ]
+    match node["do"]:
+        case "public":
+            return []
+        case "table" | "unreadable":
+            return _table_covers(node, layouts, tables)
+        case "filter" | "part":
+            return [_narrowed(cover, node.get("condition")) for cover in below[0]]
+        case "project":
+            kept = {new: m["is"] for new, m in node["columns"].items() if "is" in m}
+            return [
+                c.carried(lambda old: [new for new, was in kept.items() if was in old])
+                for c in below[0]
+            ]
+        case "map" | "flat_map" | "explode":
+            return [c.carried(lambda old: old - set(node["makes"])) for c in below[0]]
+        case "keep_rows" | "keep_groups" | "keep_unique":
+            return [_of_ids(c, node["per"]) for c in below[0]]
+        case "one_per" | "crowded":
+            own = [_of_ids(c, node["per"]) for c in below[0]]
+            return [c.carried(lambda old: old & set(node["per"])) for c in own]
+        case "join":
+            return _joined(node, *below)
+    raise Refused("a step without a rule")
+
+
+def _of_ids(cover: Cover, per: list[str]) -> Cover:
+    # rows of one block may push out those of another, of anybody
+    return (
+        cover
+        if cover.ids & set(per)
+        else replace(cover, marks=frozenset(), ids=frozenset())
+    )
+
+
+def _joined(node: Any, left: list[Cover], right: list[Cover]) -> list[Cover]:
+    if not right:
+        return left
+    renamed = {new: old for old, new in node["brings"].items()} | {
+        n: n for n in node["on"]
+    }
+    theirs = [
+        c.carried(lambda old: [n for n, was in renamed.items() if was in old])
+        for c in right
+    ]
+    if left and all(c.ids & set(node["on"]) for c in (*left, *theirs)):
+        return left if node["outer"] else left + theirs
+    both = [best_cover(side).blocks for side in (left, right) if side]
+    return [Cover(frozenset().union(*both))]
+
+
+def _table_covers(
+    node: Any, layouts: Mapping[str, Any], tables: Mapping[str, Any]
+) -> list[Cover]:
+    unit, layout = tables[node["table"]], layouts.get(node["table"])
+    ids = (
+        frozenset([unit["column"]])
+        if unit["protects"] == "AddRowsWithID"
+        else frozenset()
+    )
+    if layout is None:
+        return [Cover(frozenset([WHOLE]), ids=ids)]
+    need(layout["column"] in node["columns"], "a column of blocks that is not there")
+    ends = {name: (read_value(a), read_value(b)) for name, a, b in layout["ends"]}
+    cover = Cover(
+        frozenset(ends), frozenset([layout["column"]]), ids, ends, gated=False
+    )
+    return [cover]
+
+
+def best_cover(found: list[Cover]) -> Cover:
+    """Return the cheapest cover, of rows that no other block can change."""
+    best = min(found, key=lambda cover: (WHOLE in cover.blocks, len(cover.blocks)))
+    need(best.gated, "rows of blocks that are not open")
+    return best
+
+
+def read_value(given: Any) -> Value:
+    """Read ["date", "2026-01-31"]: a value of a column, as a condition compares it."""
+    kind, text = given
+    readers: dict[str, Callable[[str], Value]] = {
+        "i64": lambda t: int(rational(t)),
+        "f64": lambda t: float(rational(t)),
+        "text": str,
+        "date": date.fromisoformat,
+        "time": datetime.fromisoformat,
+    }
+    return readers[kind](text)
+
+
+def _narrowed(cover: Cover, condition: Any) -> Cover:
+    """Return the cover of the rows that pass a condition."""
+    blocks, gated = cover.blocks, cover.gated
+    for mark in cover.marks:  # copies of one cell: one block passes all, or none
+        gated = gated or _is_gate(condition, mark, list(cover.ends.values()))
+        ends = {name: cover.ends[name] for name in blocks}
+        blocks = _admitted(condition, mark, ends)
+    return replace(cover, blocks=blocks, gated=gated)
+
+
+Ends = Mapping[str, tuple[Value, Value]]
+_PASSES: dict[str, Callable[[int, int], bool]] = {
+    "==": lambda low, high: low <= 0 <= high,
+    "<": lambda low, _: low < 0,
+    "<=": lambda low, _: low <= 0,
+    ">": lambda _, high: high > 0,
+    ">=": lambda _, high: high >= 0,
+}
+"""Whether a value between two ends, compared with a constant, may pass."""
+
+
+def _admitted(condition: Any, mark: str, ends: Ends) -> frozenset[str]:
+    """Return the blocks of which some row may pass; what is not understood admits all."""
+    if not condition or condition.get("column", mark) != mark:
+        return frozenset(ends)
+    if "and" in condition:
+        left, right = (_admitted(each, mark, ends) for each in condition["and"])
+        return left & right
+    if "or" in condition:
+        left, right = (_admitted(each, mark, ends) for each in condition["or"])
+        return left | right
+    constants = [read_value(value) for value in condition["values"]]
+    starts = condition["starts"]
+    test = condition["test"]
+    if test == "in" and any(isinstance(value, float) for value in constants):
+        return frozenset(ends)  # then all are rounded
+    passes = _PASSES["==" if test == "in" else test]
+    return frozenset(
+        name
+        for name, (least, most) in ends.items()
+        if any(
+            passes(_order(_start(least, starts), c), _order(_start(most, starts), c))
+            for c in constants
+        )
+    )
+
+
+def _order(left: Value, right: Value) -> int:
+    if isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
+        need(left == left and right == right, "not a number")
+    return int(left > right) - int(left < right)
+
+
+def _start(moment: Value, units: list[str]) -> Value:
+    """Return the start of a period of a period: it grows with the moment."""
+    for unit in units:
+        if isinstance(moment, datetime):
+            kept = ("second", "minute", "hour").index(unit) if unit in _CLOCK else 3
+            moment = moment.replace(
+                **dict.fromkeys(("microsecond", *_CLOCK)[: kept + 1], 0)
+            )
+        if unit == "week":
+            moment -= timedelta(days=moment.weekday())
+        elif unit in {"year", "quarter", "month"}:
+            month = {"year": 1, "quarter": moment.month - (moment.month - 1) % 3}
+            moment = moment.replace(month=month.get(unit, moment.month), day=1)
+        else:
+            need(unit == "day" or unit in _CLOCK, "an unknown period")
+    return moment
+
+
+_CLOCK = ("second", "minute", "hour")
+
+
+def _is_gate(condition: Any, mark: str, ends: list[tuple[Value, Value]]) -> bool:
+    """Say whether nothing passes but values of some blocks."""
+    if not condition:
+        return False
+    if "or" in condition:
+        return all(_is_gate(each, mark, ends) for each in condition["or"])
+    if "and" in condition:
+        tests = condition["and"]
+        if [test.get("test") for test in tests] != [">=", "<="]:
+            return any(_is_gate(each, mark, ends) for each in tests)
+        if any(test["column"] != mark or test["starts"] for test in tests):
+            return False
+        low, high = (read_value(test["values"][0]) for test in tests)
+        return _covers_run(low, high, sorted(ends))
+    if condition["column"] != mark or condition["starts"]:
+        return False
+    values = [read_value(value) for value in condition["values"]]
+    return condition["test"] in {"in", "=="} and all((v, v) in ends for v in values)
+
+
+def _covers_run(low: Value, high: Value, ends: list[tuple[Value, Value]]) -> bool:
+    """Say whether blocks that follow each other without a gap hold all values between."""
+    step: Any = 1
+    if isinstance(low, date):
+        step = timedelta(microseconds=1) if isinstance(low, datetime) else timedelta(1)
+    for least, most in ends:
+        if least <= low <= most:
+            if high <= most:
+                return True
+            low = most + step
+    return False
+
+
+def check_blocks(certificate: Any, plan: Plan, nodes: list[Any]) -> None:
+    """Refuse a charge that leaves out a block of the cover (filters.md, section 9)."""
+    given = certificate["blocks"]
+    layouts = {name: each for name, each in given["tables"].items() if each is not None}
+    charged, read = set(names(given["charged"])), set[str]()
+    for node in nodes:
+        found = covers(node, layouts, plan.tables)
+        read |= best_cover(found).blocks if found else set()
+    need(read <= charged, "a block that is read and not charged")
+
+
+def check_sums(record: Any) -> None:
+    """Refuse what a ledger writes down of a charge, unless the sums are those (filters.md).
+
+    `places` are the blocks that are charged; `before` their sums, or those of budgets,
+    as they stood; `runs` and `after` what is written, `limits` what they must be within.
+    """
+    charge, written = amounts(record["charge"]), dict[str, Any]()
+    for first, last, sums in record["runs"]:
+        for place in range(whole(first), whole(last, most=10**6) + 1):
+            need(str(place) not in written, "a block twice")
+            written[str(place)] = sums
+    written |= record["after"]
+    need(set(written) == set(record["before"]), "other blocks than are charged")
+    for name, sums in record["before"].items():
+        before, after = amounts(sums), amounts(written[name])
+        for coordinate, amount in charge.items():
+            need(after[coordinate] >= before[coordinate] + amount, "a sum too small")
+
+
+# --- What is handed in ------------------------------------------------------------------
+
+
+def check(text: str) -> str:
+    """Check a certificate; say how its charge is known to be enough, or refuse it."""
+    try:
+        need(isinstance(text, str) and len(text) <= MOST_BYTES, "too long")
+        certificate = json.loads(
+            text, parse_float=_no_double, parse_constant=_no_double
+        )
+        return _checked(certificate)
+    except Refused:
+        raise
+    # whatever is not a certificate fails somewhere: nothing of it may pass
+    except (ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+        why = type(error).__name__
+    except (TypeError, ValueError, AssertionError, MemoryError) as error:
+        why = type(error).__name__
+    raise Refused(f"not a certificate ({why})")
+
+
+def _no_double(text: str) -> None:
+    raise Refused("a double, where only exact numbers count")
+
+
+def _checked(certificate: Any) -> str:
+    need(certificate["certificate"] == VERSION, "another version of certificates")
+    charge, plan = amounts(certificate["charge"]), Plan(certificate["tables"])
+    if "parts" in certificate:
+        return _check_parts(certificate["parts"], charge, plan)
+    # so many digits that the delta is told from its neighbours
+    small = charge.get("delta", Fraction(1)) or Fraction(1)
+    digits = len(str(small.denominator)) - len(str(small.numerator))
+    reals = Reals(42 + max(0, digits))
+    given = _list(certificate["releases"])
+    releases = [Release(each, plan, reals) for each in given]
+    share = max(release.share for release in releases)
+    rays = any(release.by_row for release in releases)
+    need(not rays or len(releases) == 1, "several releases of rows charged one by one")
+    lost = sum((release.lost() for release in releases), Lost())
+    if "blocks" in certificate:
+        nodes = [node for each in given for node in _nodes_read(each)]
+        check_blocks(certificate, plan, nodes)
+    shared = {name: amount / share for name, amount in charge.items()}
+    return admit(lost, shared, reals, rays)
+
+
+def _nodes_read(release: Any) -> Iterator[Any]:
+    yield release["rows"]
+    for count in release.get("coverage", []):
+        if "rows" in count:
+            yield count["rows"]
+
+
+def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: Plan) -> str:
+    """Check what a table's parts cost together (filters.md, lemmas 4 to 6)."""
+    times, _ = parted(plan.rows(parts["rows"]), parts)
+    each = amounts(parts["each"])
+    need(set(each) == set(charge), "budgets of two kinds")
+    for name, amount in each.items():
+        need(
+            times * amount <= charge[name] or (name, charge[name]) == ("delta", 1), name
+        )
+    return f"{times} budgets of a part"
+
+
+def main(arguments: list[str]) -> int:
+    """Check files of one certificate a line; exit 1 if any is refused."""
+    refused = 0
+    for name in arguments:
+        lines = Path(name).read_text(encoding="utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            try:
+                said = "accepted: " + check(line)
+            except Refused as why:
+                refused += 1
+                said = f"refused: {why}"
+            sys.stdout.write(f"{name}:{number} {said}\n")
+    return 1 if refused or not arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
