@@ -124,6 +124,11 @@ class Span:
         return Span(self.reals, self.low.copy_negate(), self.high.copy_negate()).turned
 
     @property
+    def floor(self) -> "Span":
+        """Return the lower end alone, at which what falls is greatest."""
+        return Span(self.reals, self.low, self.low)
+
+    @property
     def turned(self) -> "Span":
         """Put the ends in order."""
         return Span(self.reals, self.high, self.low)
@@ -185,6 +190,12 @@ class Span:
         )
 
 
+def above(number: Decimal) -> Fraction:
+    """Return a rational not below a decimal, short where that is tiny."""
+    need(number.is_finite() and number < Decimal("1e3000"), "a number without a bound")
+    return Fraction(max(number, Decimal("1e-3000")) if number else Decimal(0))
+
+
 @lru_cache(maxsize=64)
 def _pi(digits: int) -> tuple[int, int]:
     """Enclose pi times 10**digits: Machin's sum of arctangents, whose signs alternate."""
@@ -209,7 +220,10 @@ def _normal_at(reals: Reals, x: Decimal) -> Span:
 
     Far out the two parts nearly cancel, by about x**2 / 4.6 digits, which are added.
     """
-    need(abs(x) < 80, "beyond eighty deviations")
+    tiny = Decimal(1).scaleb(-reals.digits)
+    if x * x > 5 * reals.digits + 10:  # Phi(-x) <= exp(-x * x / 2), and ln 10 < 2.5
+        zero, one_ = Decimal(0), Decimal(1)
+        return Span(reals, zero, tiny) if x < 0 else Span(reals, one_ - tiny, one_)
     lost = int(x * x * Decimal("0.2172")) + 4
     wide = Reals(reals.digits + lost + 4) if lost > 6 else reals
     places = wide.digits + 6
@@ -259,7 +273,7 @@ def root_above(number: Fraction) -> Fraction:
     top, bottom = isqrt(number.numerator), isqrt(number.denominator)
     if top * top == number.numerator and bottom * bottom == number.denominator:
         return Fraction(top, bottom)
-    return Fraction(Reals(60).of(number).root().high)
+    return above(Reals(60).of(number).root().high)
 
 
 def gaussian_delta(mu_squared: Fraction, epsilon: Span) -> Span:
@@ -1035,11 +1049,9 @@ class Pure:
     def rho(self, reals: Reals) -> Fraction:
         """Return a rho from above (selection.md, claims 4 and 6)."""
         each = self.epsilon**2 / (8 if self.law == "range" else 2)
-        if self.epsilon > Fraction(1, 4):
-            e = reals.of(self.epsilon)
-            one = reals.of(1)
-            tanh = e * ((one - (-e).exp()) / (one + (-e).exp()))
-            each = min(each, Fraction(tanh.high))
+        e, one = reals.of(self.epsilon), reals.of(1)
+        tanh = e * ((one - (-e).exp()) / (one + (-e).exp()))
+        each = min(each, above(tanh.high))
         bound = each * self.times
         return bound if self.rho_known is None else min(bound, self.rho_known)
 
@@ -1090,7 +1102,7 @@ class Shown:
     def worst(self) -> tuple[Fraction, Fraction]:
         """Return a chance of a breach, and mu squared beside it."""
         chance = max(case.seen for case in self.cases)
-        return Fraction(chance), max(case.mu_squared for case in self.cases)
+        return above(chance), max(case.mu_squared for case in self.cases)
 
     def delta(self, beside: Fraction, epsilon: Span) -> Decimal:
         """Return delta with Gaussian noise beside it (queries.md, lemma 8; keys.md, 1)."""
@@ -1303,18 +1315,17 @@ class Release:
         if shown["noise"] != "gaussian":
             need(not told, "two families of noise")
             need((shown["noise"] == "laplace") == together, "noise without a rule")
-            breach = Fraction(any_of(self.reals, chance, keys))
+            breach = above(any_of(self.reals, chance, keys))
             return noise_cost(shown, move) + Lost(breach=breach)
-        need(keys <= 20_000, "too many keys to go through")
         share = move.largest / move.l2 if move.l2 else Fraction(1)
         parts = [(move.l2 / square(shown["scale"]), share), *told]
         cases = [
             Case(
-                any_of(self.reals, chance, new),
-                any_of(self.reals, chance, keys - new),
-                _kept(parts, keys - new),
+                any_of(self.reals, chance, last),
+                any_of(self.reals, chance, keys - first),
+                _kept(parts, keys - first),
             )
-            for new in range(keys + 1)
+            for first, last in _splits(keys)
         ]
         return Lost(shown=(Shown(tuple(cases)),))
 
@@ -1325,22 +1336,20 @@ class Release:
         thresholds = [rational(text) for text in _list(rounds["thresholds"])]
         need(len(variances) == len(thresholds) > 0, "rounds without a threshold")
         need(min(variances) > 0 and min(thresholds) > 0, "no noise")
-        need(keys <= 20_000, "too many keys to go through")
         spread = [self.reals.of(variance).root() for variance in variances]
         cases = []
-        for own in range(keys + 1):
+        for own, most in _splits(keys):
             hidden = Decimal(1)
             # the weight of a key of its own: 1 / sqrt(own), in units of 2**-20
             weight = Fraction(isqrt(2**40 // own), 2**20) if own else Fraction(0)
             for threshold, sd in zip(thresholds, spread, strict=True) if own else ():
                 stays = normal(self.reals.of(threshold - weight) / sd).low
-                power = self.reals.down.power(stays, own)
-                hidden = self.reals.down.multiply(
-                    hidden, self.reals.down.next_minus(power)
-                )
-            seen = self.reals.up.subtract(1, max(hidden, Decimal(0)))
+                power = self.reals.down.power(stays, most)
+                kept = max(Decimal(0), self.reals.down.next_minus(power))
+                hidden = self.reals.down.multiply(hidden, kept)
             common = keys - own
             square_ = sum((Fraction(common, keys) / v for v in variances), Fraction(0))
+            seen = self.reals.up.subtract(1, hidden)
             cases.append(Case(seen, None, square_ + _kept(told, common)))
         return Lost(shown=(Shown(tuple(cases)),))
 
@@ -1365,7 +1374,7 @@ class Release:
         # theorem 2: a key of one unit alone against the end sign, in each round
         gap = self.reals.of(rate * (rational(first["end"]) - largest))
         chance = self.reals.up.multiply(most * keys, (-gap).exp().high)
-        return lost + Lost(breach=Fraction(chance))
+        return lost + Lost(breach=above(chance))
 
     def _margins(self, margins: Any) -> Fraction:
         """Return mu squared of all contrasts (margins.md, lemmas 2 and 3)."""
@@ -1408,6 +1417,19 @@ class Release:
         return (alone - extra) * move.l2 + extra * move.l1
 
 
+def _splits(keys: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges of how many keys a unit has alone: each number, or nearly so.
+
+    Bounds grow with the chance at the end of a range and with what is kept at its
+    beginning, so one of each serves all of it (keys.md, lemma 1; thresholds.md, 4).
+    """
+    first = 0
+    while first <= keys:
+        last = min(first + min(first, keys - first) // 16, keys)
+        yield first, last
+        first = last + 1
+
+
 def _list(given: Any) -> list[Any]:
     need(isinstance(given, list) and len(given) <= 100_000, "not a list")
     return list(given)
@@ -1432,81 +1454,91 @@ def _kept(parts: Told, keys: int) -> Fraction:
     )
 
 
-# --- Composed curves: chords of delta over exp(epsilon), multiplied exactly ------------
+# --- Composed curves: chords of delta over exp(epsilon), multiplied exactly -----------
 
-_DIGITS = 48
-"""Of a mass; every mass is rounded up."""
-_ONE = 10**_DIGITS
+
+class Grid:
+    """Losses that are multiples of a step, and the exponentials of all of them."""
+
+    def __init__(self, reals: Reals, step: Fraction, digits: int) -> None:
+        self.reals, self.step, self.digits = reals, step, digits
+        self._half = [reals.of(1), (reals.of(step / 2)).exp()]
+
+    def half(self, place: int) -> Span:
+        """Return exp(loss / 2); one factor more costs one rounding each way."""
+        while len(self._half) <= place:
+            self._half.append(self._half[-1] * self._half[1])
+        return self._half[place]
+
+    def exp(self, place: int) -> Span:
+        """Return exp(loss), of a place of any sign."""
+        power = self.half(2 * abs(place))
+        return power if place >= 0 else self.reals.of(1) / power
+
+
 Masses = tuple[int, list[int]]
-"""The loss of the first mass in steps, and the masses in units of 1 / _ONE."""
+"""The place of the first mass, and all of them in units of 10**-digits, rounded up."""
 
 
-def _delta_at(reals: Reals, law: Law, epsilon: Fraction, at: Span) -> Span:
-    """Enclose delta of one law of an epsilon, for `at` from 0 to epsilon."""
-    one, whole_ = reals.of(1), reals.of(epsilon)
+def _delta_at(grid: Grid, law: Law, epsilon: Fraction, place: int) -> Span:
+    """Enclose delta of one law of an epsilon at a place of the grid from 0 to it."""
+    reals, one = grid.reals, grid.reals.of(1)
+    whole_, at = reals.of(epsilon).exp(), grid.exp(place)
     if law == "any":  # randomized response
-        return (whole_.exp() - at.exp()) / (whole_.exp() + one)
-    near = one - ((at - whole_) * reals.of(Fraction(1, 2))).exp()
-    if law == "laplace":  # noise.md
-        return near
-    if law == "range":  # selection.md, claim 2
-        return near * near / (one - (-whole_).exp())
-    steps, scale = law  # type: ignore[misc]
+        return (whole_ - at) / (whole_ + one)
+    if isinstance(law, str):
+        near = one - grid.half(place) / reals.of(epsilon / 2).exp()
+        # Laplace (noise.md), or a bounded range (selection.md, claim 2)
+        return near if law == "laplace" else near * near / (one - one / whole_)
+    steps, scale = law
     q = (-reals.of(1 / scale)).exp()
     mass, total, power = one / (one + q), reals.of(0), one
     for k in range(steps):  # the losses are (steps - 2 k) / scale
-        gain = one - (at - reals.of((steps - 2 * k) / scale)).exp()
+        gain = one - at * (-reals.of((steps - 2 * k) / scale)).exp()
         if gain.high <= 0:
             break
-        total = total + mass * Span(reals, max(gain.low, Decimal(0)), gain.high)
-        power = power * q
+        total += mass * Span(reals, max(gain.low, Decimal(0)), gain.high)
+        power *= q
         mass = (one - q) / (one + q) * power
     return total
 
 
-def _masses(reals: Reals, law: Law, epsilon: Fraction, step: Fraction) -> Masses:
-    """Return a pair on a grid of losses that dominates a law, by its chords.
+def _masses(grid: Grid, law: Law, epsilon: Fraction) -> Masses:
+    """Return a pair on the grid that dominates a law, by its chords.
 
     delta is convex in exp(loss), so the chords lie above it; their second differences
     are masses (certificates.md, section 5).
     """
-    n, one, zero = ceil(epsilon / step), reals.of(1), reals.of(0)
-    grid = [reals.of(step * i).exp() for i in range(n + 2)]
-    delta = [
-        _delta_at(reals, law, epsilon, reals.of(step * i)).within(0, 1)
-        if step * i < epsilon
-        else zero
-        for i in range(n + 2)
-    ]
-    at: dict[int, Span] = {}
+    n, one, zero = ceil(epsilon / grid.step), grid.reals.of(1), grid.reals.of(0)
     value: dict[int, Span] = {}
     for i in range(n + 2):
-        at[i], at[-i] = grid[i], one / grid[i]
-        value[i] = delta[i]
+        inside = grid.step * i < epsilon
+        value[i] = _delta_at(grid, law, epsilon, i).within(0, 1) if inside else zero
         if i:  # both directions are alike
-            value[-i] = one - at[-i] + at[-i] * delta[i]
+            value[-i] = one - grid.exp(-i) + grid.exp(-i) * value[i]
     slope = {
-        i: (value[i] - value[i + 1]) / (at[i + 1] - at[i]) for i in range(-n - 1, n + 1)
+        i: (value[i] - value[i + 1]) / (grid.exp(i + 1) - grid.exp(i))
+        for i in range(-n - 1, n + 1)
     }
     masses = []
     for i in range(-n, n + 1):
         falls = slope[i - 1] - slope[i] if i < n + 1 else slope[i - 1]
-        mass = reals.up.multiply(max(Decimal(0), falls.high), at[i].high)
-        masses.append(int(mass.scaleb(_DIGITS).to_integral_value(ROUND_CEILING)))
+        mass = grid.reals.up.multiply(max(Decimal(0), falls.high), grid.exp(i).high)
+        masses.append(int(mass.scaleb(grid.digits).to_integral_value(ROUND_CEILING)))
     return -n, masses
 
 
-def _product(first: Masses, second: Masses) -> Masses:
+def _product(first: Masses, second: Masses, digits: int) -> Masses:
     """Return the masses of two independent pairs, by one product of long decimals."""
     (i, a), (j, b) = first, second
-    width = 2 * _DIGITS + len(str(min(len(a), len(b)))) + 4
+    width = 2 * digits + len(str(min(len(a), len(b)))) + 4
     context = Context(width * (len(a) + len(b)) + 9, None, MIN_EMIN, MAX_EMAX)
     packed = (Decimal("".join(f"{mass:0{width}d}" for mass in each)) for each in (a, b))
-    count = len(a) + len(b) - 1
-    digits = format(context.multiply(*packed), "f").zfill(width * count)
-    need(len(digits) == width * count, "a product that does not fit")
-    cut = (int(digits[k : k + width]) for k in range(0, len(digits), width))
-    return i + j, [-(-mass // _ONE) for mass in cut]
+    count, unit = len(a) + len(b) - 1, 10**digits
+    written = format(context.multiply(*packed), "f").zfill(width * count)
+    need(len(written) == width * count, "a product that does not fit")
+    cut = (int(written[k : k + width]) for k in range(0, len(written), width))
+    return i + j, [-(-mass // unit) for mass in cut]
 
 
 @lru_cache(maxsize=64)
@@ -1520,58 +1552,57 @@ def composed_delta(
 
     The grid is refined until the bound is enough, or no more.
     """
-    reals, best = Reals(_DIGITS + 12), Fraction(1)
+    need(enough > 0, "nothing is left of delta")
+    digits = 22 + max(0, len(str(enough.denominator)) - len(str(enough.numerator)))
+    reals, best = Reals(digits + 12), Fraction(1)
     first, sum_ = max(e for e, _ in laws), sum(e for e, _ in laws)
     for points in (128, 512, 2048, 8192):
-        step = first / max(1, round(first * points / sum_))
-        product: Masses = (0, [_ONE])
+        grid = Grid(reals, first / max(1, round(first * points / sum_)), digits)
+        product: Masses = (0, [10**digits])
         for law in dict.fromkeys(laws):
-            power, left = _masses(reals, law[1], law[0], step), laws.count(law)
+            power, left = _masses(grid, law[1], law[0]), laws.count(law)
             while left:
-                product = _product(product, power) if left & 1 else product
+                product = _product(product, power, digits) if left & 1 else product
                 left >>= 1
-                power = _product(power, power) if left else power
-        best = min(best, _delta_beside(reals, product, step, mu_squared, epsilon))
+                power = _product(power, power, digits) if left else power
+        best = min(best, _delta_beside(grid, product, mu_squared, epsilon))
         if best <= enough:
             break
     return best
 
 
 def _delta_beside(
-    reals: Reals,
-    product: Masses,
-    step: Fraction,
-    mu_squared: Fraction,
-    epsilon: Fraction,
+    grid: Grid, product: Masses, mu_squared: Fraction, epsilon: Fraction
 ) -> Fraction:
-    """Return the sum of masses times the Gaussian's delta at what of epsilon is left."""
-    first, masses = product
-    total, up, e = Decimal(0), reals.up, reals.of(epsilon)
-
-    def gaussian(place: int) -> Decimal:
-        at = e - reals.of(step * (first + place))
-        return gaussian_delta(mu_squared, Span(reals, at.low, at.low)).high
-
-    stride = max(1, len(masses) // 512) if mu_squared else 1
-    unit = Decimal(1).scaleb(-_DIGITS)
+    """Return the sum of masses times the Gaussian's delta at the rest of epsilon."""
+    (first, masses), reals, up = product, grid.reals, grid.reals.up
+    e, total, one = reals.of(epsilon), Decimal(0), reals.of(1)
+    at = e.exp() * grid.exp(-first)
+    # between the ends of a chord delta, convex in exp(epsilon), lies below it
+    stride = max(1, len(masses) // 256) if mu_squared else 1
     for start in range(0, len(masses), stride):
         places = range(start, min(start + stride, len(masses)))
-        # deltas grow with the loss: the last one bounds those before it
-        bound = gaussian(places[-1])
-        if stride > 1:
-            low = gaussian(start)
-            t0, t1 = (reals.of(-step * (first + k)).exp() for k in (start, places[-1]))
+        low = high = one
+        if mu_squared:
+            low, high = (
+                gaussian_delta(mu_squared, (e - reals.of(grid.step * (first + k))).floor)
+                for k in (places[0], places[-1])
+            )
+        ends = grid.exp(-first - places[0]), grid.exp(-first - places[-1])
         for place in places:
-            delta = bound
-            if stride > 1 and place < places[-1]:
-                here = reals.of(-step * (first + place)).exp()
-                part = ((here - t1) / (t0 - t1)).within(0, 1)
-                gap = reals.down.subtract(bound, low)
+            if not mu_squared:
+                delta = (one - at).within(0, 1).high
+                at /= grid.exp(1)
+            elif place == places[-1]:
+                delta = high.high
+            else:
+                part = (grid.exp(-first - place) - ends[1]) / (ends[0] - ends[1])
+                gap = max(Decimal(0), reals.down.subtract(high.high, low.high))
                 delta = up.subtract(
-                    bound, reals.down.multiply(max(Decimal(0), gap), part.low)
+                    high.high, reals.down.multiply(gap, part.within(0, 1).low)
                 )
-            total = up.add(total, up.multiply(up.multiply(masses[place], unit), delta))
-    return Fraction(min(total, Decimal(1)))
+            total = up.add(total, up.multiply(masses[place], delta))
+    return above(min(total.scaleb(-grid.digits), Decimal(1)))
 
 
 # --- Charges ---------------------------------------------------------------------------
@@ -1647,9 +1678,9 @@ def _admit_epsilon(
     if left >= 0 and len(lost.shown) <= 1:
         # what is pure comes off epsilon, chances come off delta (filters.md, lemma 2)
         if lost.shown:
-            got = Fraction(lost.shown[0].delta(lost.mu_squared, reals.of(left)))
+            got = above(lost.shown[0].delta(lost.mu_squared, reals.of(left)))
         else:
-            got = Fraction(gaussian_delta(lost.mu_squared, reals.of(left)).high)
+            got = above(gaussian_delta(lost.mu_squared, reals.of(left)).high)
         whole_ = lost.breach + (1 - lost.breach) * got
         if whole_ <= delta:
             return "the curve of Gaussian noise"
@@ -1981,12 +2012,21 @@ def _nodes_read(release: Any) -> Iterator[Any]:
 def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: Plan) -> str:
     """Check what a table's parts cost together (filters.md, lemmas 4 to 6)."""
     times, _ = parted(plan.rows(parts["rows"]), parts)
-    each = amounts(parts["each"])
-    need(set(each) == set(charge), "budgets of two kinds")
-    for name, amount in each.items():
-        need(
-            times * amount <= charge[name] or (name, charge[name]) == ("delta", 1), name
-        )
+    each, reals = amounts(parts["each"]), Reals(60)
+    need("delta" in charge or not each.get("delta", 0), "budgets of two kinds")
+    for name, charged in charge.items():
+        if name in each:
+            due = times * each[name]
+        elif name == "delta":
+            due = Fraction(0)
+        elif name == "rho" and "mu_squared" in each:
+            due = times * each["mu_squared"] / 2
+        else:  # what follows from an epsilon of all of them
+            need("epsilon" in each, "budgets of two kinds")
+            whole_ = Pure(times * each["epsilon"])
+            due = whole_.rho(reals) if name == "rho" else whole_.mu_squared(reals)
+        if (name, charged) != ("delta", 1):
+            _within(due, charged, name)
     return f"{times} budgets of a part"
 
 
