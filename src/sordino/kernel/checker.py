@@ -552,7 +552,9 @@ class Plan:
 
     def _unreadable(self, node: Any) -> Rows:
         """Rows of a table with a cell that cannot be read: some of its rows."""
-        return self._table(node).changed()
+        unit = self.tables[node["table"]]
+        own = {unit["column"]} - set(node["columns"]) if "column" in unit else set()
+        return self._table({**node, "columns": [*node["columns"], *own]}).changed()
 
     def _crowded(self, node: Any) -> Rows:
         """One row for each value above a limit (lemma 10): a row lies in one of them."""
@@ -625,7 +627,7 @@ class Plan:
         return rows.changed()
 
     def _explode(self, node: Any) -> Rows:
-        limit = None if node["limit"] is None else whole(node["limit"], 1)
+        limit = None if node["limit"] is None else whole(node["limit"])
         rows = self.rows(node["of"]).multiplied(limit)
         return self._written(rows, node)
 

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from sordino.errors import AnswerLost, InvalidParameter, InvalidQuery, UnknownName, show
 from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
-from sordino.ledger.proofs import proof_text
-from sordino.ledger.record_kinds import DATASET, check_name, check_unicode
+from sordino.ledger.record_kinds import DATASET, check_name, check_unicode, proof_text
 from sordino.losses.budgets.filters import mu_beside_delta
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Loss, PureDP

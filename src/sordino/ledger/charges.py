@@ -15,7 +15,7 @@ from sordino.ledger import blocks as block_charges
 from sordino.ledger import earmarks, file_format, policy_enforcement, proofs
 from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
-from sordino.ledger.record_kinds import DATASET, Claim, Entry, Ticket
+from sordino.ledger.record_kinds import DATASET, Claim, Entry, Ticket, proof_text
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit, budget_text
 from sordino.losses.loss import Loss
@@ -328,7 +328,7 @@ def _again(
 
 
 def _mark(charged: Record) -> dict[str, Any]:
-    text = proofs.proof_text(charged.fields)
+    text = proof_text(charged.fields)
     return {"hash": charged.hash, "when": charged.fields["when"], "proof": text}
 
 

@@ -14,28 +14,7 @@ from sordino import kernel
 from sordino.errors import ProofRefused
 from sordino.ledger import blocks as block_charges
 from sordino.ledger.log import Log
-from sordino.numbers.canonical import canonical_text
-
-
-def certificate_text(body: Mapping[str, Any], charge: Mapping[str, str]) -> str:
-    """Return a certificate as canonical JSON, with what a ledger adds up for it."""
-    return canonical_text({**body, "charge": dict(charge)})
-
-
-def proof_text(fields: Mapping[str, Any]) -> str:
-    """Return the certificate of a recorded charge, "" where the record has none."""
-    return next(_certificates(fields), "")
-
-
-def _certificates(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the certificate of what each limit adds up, the dataset's first."""
-    body = fields.get("proof")
-    if body is None:
-        return
-    charges = [*fields["charges"].values()]
-    if fields.get("each") is not None:
-        charges = [fields["each"], *charges]
-    yield from dict.fromkeys(certificate_text(body, charge) for charge in charges)
+from sordino.ledger.record_kinds import certificates, proof_text
 
 
 def refuse_unproved(
@@ -45,7 +24,7 @@ def refuse_unproved(
 
     What is written down of each sum is checked as well, by what stood there before.
     """
-    for text in _certificates(fields):
+    for text in certificates(fields):
         try:
             kernel.check(text)
         except kernel.Refused as refusal:
@@ -94,7 +73,7 @@ def is_proved(fields: Mapping[str, Any], names: tuple[str, ...]) -> bool:
     certificate says are charged are those that the record charges.
     """
     try:
-        for text in _certificates(fields):
+        for text in certificates(fields):
             kernel.check(text)
     except kernel.Refused:
         return False

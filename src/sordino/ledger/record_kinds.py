@@ -10,7 +10,7 @@ Kernel: charge.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -24,7 +24,7 @@ from sordino.losses.budgets.blocks import MOST, Blocks, is_block_name
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit, budget_text, exact_text
 from sordino.losses.loss import Budget, Loss
-from sordino.numbers.canonical import Words, matches_fingerprint
+from sordino.numbers.canonical import Words, canonical_text, matches_fingerprint
 
 DATASET: Final = "dataset"
 """The name of the budget that every release counts against."""
@@ -443,6 +443,27 @@ def is_verb(value: Any) -> bool:
     """Say whether this is a verb with its arguments (words.py)."""
     named = isinstance(value, list) and len(value) == 2 and is_text(value[0])
     return named and isinstance(value[1], dict) and type(value[1].get("form")) is int
+
+
+def certificate_text(body: Mapping[str, Any], charge: Mapping[str, str]) -> str:
+    """Return a certificate as canonical JSON, with what a ledger adds up for it."""
+    return canonical_text({**body, "charge": dict(charge)})
+
+
+def proof_text(fields: Mapping[str, Any]) -> str:
+    """Return the certificate of a recorded charge, "" where the record has none."""
+    return next(certificates(fields), "")
+
+
+def certificates(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the certificate of what each limit adds up, the dataset's first."""
+    body = fields.get("proof")
+    if body is None:
+        return
+    charges = [*fields["charges"].values()]
+    if fields.get("each") is not None:
+        charges = [fields["each"], *charges]
+    yield from dict.fromkeys(certificate_text(body, charge) for charge in charges)
 
 
 def is_proof(value: Any) -> bool:

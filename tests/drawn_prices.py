@@ -1,0 +1,181 @@
+"""Drawn prices of every kind, as the certificates that a ledger would be charged by.
+
+A price is drawn as a session would ask for it: a query of any steps over tables of any
+unit, of any budget, against a limit of any kind that counts it.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import sordino as sd
+from sordino.engines.memory import MemoryEngine
+from sordino.errors import SordinoError
+from sordino.ledger.record_kinds import certificate_text
+from sordino.losses.budgets.limits import Limit
+from sordino.plan.bundle import best_bundle, share_budget
+from sordino.plan.certificates import (
+    certify,
+    certify_margins,
+    certify_parts,
+    certify_release,
+)
+from sordino.plan.margins import buy_margins
+from sordino.plan.purchase import best_purchase
+from sordino.session.tables import Catalog, partition_of
+from tests.dice import Dice
+from tests.drawn_queries import Scene, asked, drawn, keys
+from tests.worlds import world
+
+BUDGETS: Final[tuple[Any, ...]] = (
+    sd.PureDP(1),
+    sd.PureDP("1/7"),
+    sd.ApproxDP(1, "1e-6"),
+    sd.ApproxDP("0.3", "1e-9"),
+    sd.ApproxDP(4, "1e-12"),
+    sd.ZCDP("0.1"),
+    sd.ApproxZCDP("0.2", "1e-7"),
+    sd.GaussianDP("0.5"),
+)
+Price: TypeAlias = tuple[str, str]
+"""What it was drawn as, and its certificate."""
+
+
+def prices(dice: Dice) -> Iterator[Price]:
+    """Yield certificates of prices over one drawn database; refusals are left out."""
+    one = world(dice)
+    engine = MemoryEngine()
+    catalog = one.catalog(engine, one.private)
+    for _ in range(4):
+        kind = dice.one([*_KINDS])
+        try:
+            yield kind, _KINDS[kind](dice, catalog)
+        except SordinoError:
+            continue
+
+
+def _charged(catalog: Catalog, budget: Any, loss: Any, releases: list[Any]) -> str:
+    charge = Limit.of(budget).rule.charge_for(budget, loss).texts()
+    return certificate_text(certify(catalog.plan_writer(), releases, None), charge)
+
+
+def _release(dice: Dice, catalog: Catalog) -> str:
+    request, budget = asked(drawn(dice, catalog)), dice.one(BUDGETS)
+    return _priced(catalog, request, budget)
+
+
+def _priced(catalog: Catalog, request: Any, budget: Any) -> str:
+    purchase = best_purchase(request, catalog, budget)
+    return _charged(
+        catalog, budget, purchase.loss, [partial(certify_release, purchase)]
+    )
+
+
+def _grouped(dice: Dice, catalog: Catalog) -> tuple[Scene, Any]:
+    """Draw some rows with bounds on ids, and groups of them."""
+    scene = drawn(dice, catalog)
+    by = dice.several(scene.groupable(), 1, 2)
+    query = scene.query
+    if scene.relation.ids is not None:
+        most = sd.MaxRowsPerID(dice.between(1, 4))
+        query = query.enforce(
+            sd.MaxGroupsPerID(by, dice.between(1, 5)),
+            sd.MaxRowsPerGroupPerID(by, dice.between(1, 3)),
+            *([most] if dice.chance(1, 2) else []),
+        )
+    scene = scene.then(query)
+    return scene, query.group_by(keys(scene, by) if dice.chance(1, 2) else by)
+
+
+def _keys(dice: Dice, catalog: Catalog) -> str:
+    _, groups = _grouped(dice, catalog)
+    return _priced(catalog, groups.keys(), dice.one(BUDGETS))
+
+
+def _first_few(dice: Dice, catalog: Catalog) -> str:
+    scene, groups = _grouped(dice, catalog)
+    column = scene.one("i64", "f64")
+    ends = dice.one([(0, 10), (-5, 5), (-3, 0)])
+    score = dice.one([sd.count(), sd.sum(column, *ends, nulls=0)])
+    beside = {"n": sd.count()} if dice.chance(1, 2) else {}
+    request = groups.top(dice.between(1, 3), by=score, **beside)
+    return _priced(catalog, request, dice.one(BUDGETS))
+
+
+def _over_time(dice: Dice, catalog: Catalog) -> str:
+    scene, groups = _grouped(dice, catalog)
+    names = [n for n in scene.names("i64") if n != "id"] or ["h"]
+    each = dice.one([sd.count(), sd.sum(names[0], 0, 9, nulls=0)])
+    query = scene.query if dice.chance(1, 2) else groups
+    request = query.cumulative(names[-1], list(range(dice.between(1, 30))), n=each)
+    return _priced(catalog, request, dice.one(BUDGETS))
+
+
+def _margins(dice: Dice, catalog: Catalog) -> str:
+    scene = drawn(dice, catalog)
+    query = scene.query
+    if scene.relation.ids is not None:
+        query = query.enforce(sd.MaxRowsPerID(dice.between(1, 4)))
+    some = dice.several(["g", "h"], 1, 2)
+    lists: dict[str, Any] = {"g": ["a", "b", "c"], "h": [0, 1]}
+    columns = {name: lists[name] for name in some}
+    request = query.marginals(columns, order=dice.between(1, len(columns)))
+    budget = dice.one(BUDGETS)
+    purchase = buy_margins(request, catalog, budget)
+    return _charged(
+        catalog, budget, purchase.loss, [partial(certify_margins, purchase)]
+    )
+
+
+def _batch(dice: Dice, catalog: Catalog) -> str:
+    requests = {
+        f"q{place}": asked(drawn(dice, catalog))
+        for place in range(dice.between(2, 3))
+    }
+    budget = dice.one(BUDGETS)
+    shares = share_budget(requests, None)
+    bundle = best_bundle(requests, catalog, budget, shares)
+    releases = [partial(certify_release, p) for p in bundle.purchases.values()]
+    return _charged(catalog, budget, bundle.loss, releases)
+
+
+def _part(dice: Dice, catalog: Catalog) -> str:
+    """Draw the price of parts, or of a release in one, or in a part of that."""
+    name = dice.one([*catalog.relations])
+    column = dice.one(["g", "h"])
+    whole = catalog.relation(name)
+    values = {"g": ["a", "b", "c", None], "h": [0, 1, 2, None]}[column]
+    divided = partition_of(whole, column, values[: dice.between(1, 4)])
+    budget = dice.one(BUDGETS)
+    if dice.chance(1, 3):
+        rule = Limit.of(budget).rule
+        writer, cost = catalog.plan_writer(), budget.times(divided.times)
+        each = rule.charge_for(budget, rule.promise).texts()
+        rows = writer.write(whole.node)
+        body = certify_parts(writer, rows, column, len(divided.parts), each)
+        return certificate_text(body, rule.charge_for(cost, cost).texts())
+    value = dice.one([*divided.parts])
+    cut = (column, len(divided.parts))
+    inner = catalog.with_only(name, divided.parts[value], ("part", {}), cut)
+    if dice.chance(1, 4):
+        return _part(dice, inner)
+    return dice.one([_release, _keys, _first_few])(dice, inner)
+
+
+_KINDS: Final[dict[str, Callable[[Dice, Catalog], str]]] = {
+    "release": _release,
+    "keys": _keys,
+    "first few": _first_few,
+    "over time": _over_time,
+    "margins": _margins,
+    "batch": _batch,
+    "part": _part,
+}
+
+_WEAKER: Final = Fraction(999, 1000)
+
+
+def weakened(text: Any, dice: Dice) -> Any:
+    """Return a certificate with one number of its noise a thousandth smaller."""
+    return text, dice, _WEAKER
