@@ -119,8 +119,13 @@ def _margins(dice: Dice, catalog: Catalog) -> str:
         query = query.enforce(sd.MaxRowsPerID(dice.between(1, 4)))
     some = dice.several(["g", "h"], 1, 2)
     lists: dict[str, Any] = {"g": ["a", "b", "c"], "h": [0, 1]}
-    columns = {name: lists[name] for name in some}
-    request = query.marginals(columns, order=dice.between(1, len(columns)))
+    columns = sd.KeySet.from_dict({name: lists[name] for name in some})
+    if dice.chance(1, 2):  # of a hierarchy, whose nodes have unlike numbers of children
+        columns = sd.KeySet.from_records(
+            [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], ["g", "h"]
+        )
+        some = ["g", "h"]
+    request = query.marginals(columns, order=dice.between(1, len(some)))
     budget = dice.one(BUDGETS)
     purchase = buy_margins(request, catalog, budget)
     return _charged(

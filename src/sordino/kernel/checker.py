@@ -124,11 +124,6 @@ class Span:
         return Span(self.reals, self.low.copy_negate(), self.high.copy_negate()).turned
 
     @property
-    def floor(self) -> "Span":
-        """Return the lower end alone, at which what falls is greatest."""
-        return Span(self.reals, self.low, self.low)
-
-    @property
     def turned(self) -> "Span":
         """Put the ends in order."""
         return Span(self.reals, self.high, self.low)
@@ -460,6 +455,10 @@ class Rows:
         need(all(name in self.columns for name in wanted), "a column that is not there")
         return frozenset(self.columns[name] for name in wanted)
 
+    def by_ids(self, given: Iterable[str]) -> bool:
+        """Say whether one of some columns is the id, under whatever name."""
+        return self.ids is not None and self.columns[self.ids] in self.versions(given)
+
     def changed(self, **known: Any) -> "Rows":
         """Return other rows of the same people: their number need not be public."""
         return replace(
@@ -561,8 +560,9 @@ class Plan:
         rows = self.rows(node["of"])
         kept = {name: rows.columns[name] for name in names(node["per"])}
         rows.versions(names(node["groups"]))
-        need(rows.ids is None or rows.ids in kept, "rows of several ids in one")
+        need(rows.ids is None or rows.by_ids(kept), "rows of several ids in one")
         return rows.changed(
+            ids=rows.ids and _named(kept, rows.columns[rows.ids]),
             columns=kept, limits=Limits(rows.limits.most_rows()), each_way=None
         )
 
@@ -570,16 +570,13 @@ class Plan:
         rows = self.rows(node["of"])
         columns: dict[str, Version] = {}
         read: set[str] = set()
-        ids = None
         for name, made in node["columns"].items():
             if "is" in made:
                 (columns[name],) = rows.versions([made["is"]])
-                if made["is"] == rows.ids and (ids is None or name < ids):
-                    ids = name
             else:
                 columns[name] = Version()
                 read |= set(names(made["reads"]))
-        need(rows.ids is None or ids is not None, "the ids are gone")
+        ids = rows.ids and _named(columns, rows.columns[rows.ids])
         # each row is made of one: their number stays public, where it was
         return replace(
             rows, columns=columns, ids=ids, weighed=rows.beside(read), per_key=None
@@ -603,14 +600,15 @@ class Plan:
             return rows.changed(
                 limits=Limits(2 * (count or 0)), each_way=None, per_key=(key, most)
             )
-        need(rows.ids in per, "rows of an id are kept by these alone (lemma 3)")
+        need(rows.by_ids(per), "rows of an id are kept by these alone (lemma 3)")
         rest = key - rows.versions([rows.ids])
         rows = rows.tighten(each={rest: most}) if rest else rows.tighten(rows=most)
         return rows.changed()
 
     def _keep_groups(self, node: Any) -> Rows:
         rows, most = self.rows(node["of"]), whole(node["limit"], 1)
-        need(rows.ids is not None and names(node["per"]) == [rows.ids], "groups per id")
+        per = names(node["per"])
+        need(rows.by_ids(per) and len(per) == 1, "groups are kept per id")
         return rows.tighten(
             groups={rows.versions(names(node["groups"])): most}
         ).changed()
@@ -644,13 +642,14 @@ class Plan:
     def _one_per(self, node: Any) -> Rows:
         """One row for each value of columns with the id (lemma 11)."""
         rows, per = self.rows(node["of"]), names(node["per"])
-        need(rows.ids is not None and rows.ids in per, "one row for each id")
+        need(rows.by_ids(per), "one row for each id")
         rest = rows.versions(per) - rows.versions([rows.ids or ""])
         rows = rows.tighten(each={rest: 1}) if rest else rows.tighten(rows=1)
         columns = {name: rows.columns[name] for name in per}
         columns |= {name: Version() for name in names(node["makes"])}
         part = rows.part and replace(rows.part, alone=False)
-        return rows.changed(columns=columns, part=part)
+        ids = _named(columns, rows.columns[rows.ids or ""])
+        return rows.changed(columns=columns, part=part, ids=ids)
 
     def _join(self, node: Any) -> Rows:
         left, on = self.rows(node["left"]), names(node["on"])
@@ -676,10 +675,18 @@ class Plan:
             need(not node["outer"], "an outer join of rows")
             return replace(rows, limits=_pairs_of_rows(left, right, on))
         # else rows of one person meet those of another (lemma 5)
-        need(left.ids == right.ids and left.ids in on, "a join that is not by ids")
+        both = (left.by_ids([name]) and right.by_ids([name]) for name in on)
+        need(any(both), "a join that is not by ids")
         need(left.space == right.space, "ids of different kinds")
         need(not node["outer"], "an outer join of ids")
         return replace(rows, limits=_pairs_of_ids(left.limits, right.limits, moved))
+
+
+def _named(columns: Mapping[str, Version], version: Version) -> str:
+    """Return a name under which a column is still there."""
+    known = [name for name, each in columns.items() if each is version]
+    need(known, "the ids are gone")
+    return min(known)
 
 
 def _pairs_of_rows(left: Rows, right: Rows, on: list[str]) -> Limits:
@@ -887,7 +894,8 @@ def _distinct(number: Any, groups: Groups, by: Columns | None) -> Move:
     """Different values of columns: a row is one of them at most, and so is an id."""
     columns = names(number["columns"])
     groups.rows.versions(columns)
-    return groups.people(by) if columns == [groups.rows.ids] else groups.counted(by)
+    alone = len(columns) == 1 and groups.rows.by_ids(columns)
+    return groups.people(by) if alone else groups.counted(by)
 
 
 def _bins(number: Any, groups: Groups, by: Columns | None) -> Move:
@@ -957,7 +965,9 @@ def _centred(number: Any, groups: Groups, by: Columns | None) -> Move:
         cell = cell_range(_totals(number["base"])[0])
         need(cell == Cell(Fraction(0), Fraction(1)), "not a count")
     else:
-        need(number["base"]["columns"] == [groups.rows.ids], "not a count of ids")
+        columns = names(number["base"]["columns"])
+        alone = len(columns) == 1 and groups.rows.by_ids(columns)
+        need(alone, "not a count of ids")
     size, all_groups = base.largest, Fraction(known or 0)
     touched = min(Fraction(base.entries), all_groups)
     share = Fraction(whole(number["off"]), 64) / root_above(size)
@@ -1171,17 +1181,29 @@ def noise_cost(number: Any, move: Move) -> Lost:
     match number["noise"]:
         case "gaussian":
             return Lost(mu_squared=move.l2 / scale)
-        case "laplace" if move.l1:
-            return Lost((Pure(root_above(move.l1 / scale), "laplace"),))
-        case "geometric" if move.l1:
-            steps, width = root_above(move.l1), root_above(scale)
-            exact = width * width == scale and steps < 4096
-            # one key that moves by all of it is the worst
-            law: Law = (floor(steps), width) if exact else "any"
-            return Lost((Pure(root_above(move.l1 / scale), law),))
+        case "laplace" | "geometric" if move.l1:
+            return Lost(tuple(_coordinates(number["noise"], move, scale)))
         case "laplace" | "geometric":
             return Lost()
     raise Refused("noise without a rule")
+
+
+def _coordinates(noise: str, move: Move, scale: Fraction) -> Iterator[Pure]:
+    """Yield the losses of the worst change: largest entries, then the rest (noise.md, 1)."""
+    exact, width = root_above(scale) ** 2 == scale, root_above(scale)
+    largest, whole_ = root_above(move.largest), root_above(move.l1)
+    full = min(move.entries, floor(whole_ / largest))
+    rest = min(whole_ - full * largest, largest) if full < move.entries else Fraction(0)
+    if not exact:  # roots that were rounded up would not divide each other
+        yield Pure(root_above(move.l1 / scale), "laplace" if noise == "laplace" else "any")
+        return
+    for size, times in ((largest, full), (rest, 1)):
+        if size and times:
+            law: Law = "laplace"
+            if noise == "geometric":
+                steps = floor(size)
+                law = (steps, width) if 0 < steps < 4096 and steps == size else "any"
+            yield Pure(size / width, law, times)
 
 
 def _laplace_sum_tail(reals: Reals, numbers: int, far: Fraction) -> Decimal:
@@ -1472,6 +1494,11 @@ class Grid:
             self._half.append(self._half[-1] * self._half[1])
         return self._half[place]
 
+    def left(self, epsilon: Span, place: int) -> Span:
+        """Return the lower end of an epsilon less a loss: delta is greatest there."""
+        least = epsilon - self.reals.of(self.step * place)
+        return Span(self.reals, least.low, least.low)
+
     def exp(self, place: int) -> Span:
         """Return exp(loss), of a place of any sign."""
         power = self.half(2 * abs(place))
@@ -1558,7 +1585,7 @@ def composed_delta(
     digits = 22 + max(0, len(str(enough.denominator)) - len(str(enough.numerator)))
     reals, best = Reals(digits + 12), Fraction(1)
     first, sum_ = max(e for e, _ in laws), sum(e for e, _ in laws)
-    for points in (128, 512, 2048, 8192):
+    for points in (128, 512, 2048):
         grid = Grid(reals, first / max(1, round(first * points / sum_)), digits)
         product: Masses = (0, [10**digits])
         for law in dict.fromkeys(laws):
@@ -1579,31 +1606,25 @@ def _delta_beside(
     """Return the sum of masses times the Gaussian's delta at the rest of epsilon."""
     (first, masses), reals, up = product, grid.reals, grid.reals.up
     e, total, one = reals.of(epsilon), Decimal(0), reals.of(1)
-    at = e.exp() * grid.exp(-first)
+    if not mu_squared:
+        at = e.exp() * grid.exp(-first)
+        for mass in masses:
+            total = up.add(total, up.multiply(mass, (one - at).within(0, 1).high))
+            at /= grid.exp(1)
+        return above(min(total.scaleb(-grid.digits), Decimal(1)))
+    last, places = len(masses) - 1, max(1, len(masses) // 128)
+    nodes = [*range(0, last, places), last] if last else [0]
+    rest = (gaussian_delta(mu_squared, grid.left(e, first + k)).high for k in nodes)
+    ends = list(zip(nodes, rest, strict=True))
+    total = up.multiply(masses[last], ends[-1][1])
     # between the ends of a chord delta, convex in exp(epsilon), lies below it
-    stride = max(1, len(masses) // 256) if mu_squared else 1
-    for start in range(0, len(masses), stride):
-        places = range(start, min(start + stride, len(masses)))
-        low = high = one
-        if mu_squared:
-            low, high = (
-                gaussian_delta(mu_squared, (e - reals.of(grid.step * (first + k))).floor)
-                for k in (places[0], places[-1])
-            )
-        ends = grid.exp(-first - places[0]), grid.exp(-first - places[-1])
-        for place in places:
-            if not mu_squared:
-                delta = (one - at).within(0, 1).high
-                at /= grid.exp(1)
-            elif place == places[-1]:
-                delta = high.high
-            else:
-                part = (grid.exp(-first - place) - ends[1]) / (ends[0] - ends[1])
-                gap = max(Decimal(0), reals.down.subtract(high.high, low.high))
-                delta = up.subtract(
-                    high.high, reals.down.multiply(gap, part.within(0, 1).low)
-                )
-            total = up.add(total, up.multiply(masses[place], delta))
+    for (start, low), (end, high) in pairwise(ends):
+        near, far = grid.exp(-first - start), grid.exp(-first - end)
+        gap = max(Decimal(0), reals.down.subtract(high, low))
+        for place in range(start, end):
+            part = (grid.exp(-first - place) - far) / (near - far)
+            spared = reals.down.multiply(gap, part.within(0, 1).low)
+            total = up.add(total, up.multiply(masses[place], up.subtract(high, spared)))
     return above(min(total.scaleb(-grid.digits), Decimal(1)))
 
 
