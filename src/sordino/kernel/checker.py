@@ -563,7 +563,9 @@ class Plan:
         need(rows.ids is None or rows.by_ids(kept), "rows of several ids in one")
         return rows.changed(
             ids=rows.ids and _named(kept, rows.columns[rows.ids]),
-            columns=kept, limits=Limits(rows.limits.most_rows()), each_way=None
+            columns=kept,
+            limits=Limits(rows.limits.most_rows()),
+            each_way=None,
         )
 
     def _project(self, node: Any) -> Rows:
@@ -1195,7 +1197,9 @@ def _coordinates(noise: str, move: Move, scale: Fraction) -> Iterator[Pure]:
     full = min(move.entries, floor(whole_ / largest))
     rest = min(whole_ - full * largest, largest) if full < move.entries else Fraction(0)
     if not exact:  # roots that were rounded up would not divide each other
-        yield Pure(root_above(move.l1 / scale), "laplace" if noise == "laplace" else "any")
+        yield Pure(
+            root_above(move.l1 / scale), "laplace" if noise == "laplace" else "any"
+        )
         return
     for size, times in ((largest, full), (rest, 1)):
         if size and times:

@@ -3,7 +3,7 @@
 Kernel: sensitivity.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -181,6 +181,12 @@ class MarginsPrice:
     _purchase: MarginsPurchase
     blocks: tuple[str, ...] = ()
     """The blocks that it reads, where there are blocks: each is charged the loss."""
+    _certificate: Callable[[], str] = str
+
+    @cached_property
+    def proof(self) -> str:
+        """The certificate of the price, as of a `Price`."""
+        return self._certificate()
 
     @property
     def request(self) -> Marginals:

@@ -1,5 +1,6 @@
 """Price and Batch, as the user sees them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +27,16 @@ class Price:
     _purchase: Purchase
     blocks: tuple[str, ...] = ()
     """The blocks that it reads, where there are blocks: each is charged the loss."""
+    _certificate: Callable[[], str] = str
+
+    @cached_property
+    def proof(self) -> str:
+        """The certificate of the price, which `python -m sordino.kernel` checks alone.
+
+        Canonical JSON with exact numbers as texts (docs/proofs/certificates.md); no
+        data is in it.
+        """
+        return self._certificate()
 
     @property
     def request(self) -> Request:
@@ -149,6 +160,12 @@ class Batch:
     _bundle: Bundle
     blocks: tuple[str, ...] = ()
     """The blocks that they read, where there are blocks: each is charged the loss."""
+    _certificate: Callable[[], str] = str
+
+    @cached_property
+    def proof(self) -> str:
+        """The certificate of the price of all of them, as of a `Price`."""
+        return self._certificate()
 
     @cached_property
     def prices(self) -> dict[str, Price]:

@@ -72,6 +72,15 @@ class RelatedTables(Protocol):
     """Tables that were measured together, and what is fitted to them."""
 
     @property
+    def proof(self) -> str:
+        """Return the certificate of what was charged, which the kernel checks alone.
+
+        Canonical JSON with exact numbers as texts (docs/proofs/certificates.md); ""
+        of what versions before it charged. Several released together have one.
+        """
+        return self.provenance.proof
+
+    @property
     def tables(self) -> NoisyTables:
         """Return the unbiased ones."""
 

@@ -44,7 +44,14 @@ from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
 from sordino.ledger.policy_file import Policy
 from sordino.ledger.policy_rules import Usage
-from sordino.ledger.record_kinds import DATASET, Claim, FilesRead, Ticket, check_unicode
+from sordino.ledger.record_kinds import (
+    DATASET,
+    Claim,
+    FilesRead,
+    Ticket,
+    certificate_text,
+    check_unicode,
+)
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.loss import Budget, Loss
@@ -572,6 +579,19 @@ class Book:
             usages=priced.usages,
         )
         return self.ledger.what_if(claim)
+
+    def proof_of(self, priced: Priced) -> str:
+        """Return the certificate of a price: of what the dataset's limit would add up.
+
+        A budget that it cannot add up is counted in its own terms.
+        """
+        assert priced.proof is not None  # noqa: S101 prices of a session have one
+        rule = self.ledger.first_limit().rule
+        charge = rule.charge_within(priced.budget, priced.loss.guarantees)
+        if charge is None:
+            rule = Limit.of(priced.budget).rule
+            charge = rule.charge_for(priced.budget, priced.loss)
+        return certificate_text(priced.proof(), charge.texts())
 
     def refuse_unlawful(self, priced: Priced) -> None:
         """Refuse what the policy does not allow; nothing is charged."""

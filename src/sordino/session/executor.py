@@ -14,10 +14,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, final
+from typing import Any, Final, TypedDict, TypeVar, final
 
+from sordino import kernel
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.failures import run_uncharged
 from sordino.engines.released_folders import AbstractFolders, FoldersHere
@@ -26,10 +28,12 @@ from sordino.errors import (
     InvalidParameter,
     InvalidQuery,
     OutputFailure,
+    ProofRefused,
     SessionMoved,
 )
 from sordino.ledger.answers import FileFacts
 from sordino.losses.budgets.limits import Limit
+from sordino.losses.closed import ApproxDP
 from sordino.losses.loss import Budget, Loss
 from sordino.noise.sampling.bits import fresh_secret
 from sordino.numbers import arguments
@@ -81,6 +85,11 @@ from sordino.session.tables import (
     value_words,
 )
 from sordino.session.usages import usage_of, usage_of_margins, usage_of_parts, usages_of
+
+T = TypeVar("T")
+_TRIES: Final = 12
+_LESS: Final = 1 - Fraction(1, 256)
+"""Of a budget, where what it buys cannot be proved to be within it."""
 
 
 @final
@@ -136,8 +145,13 @@ class Desk:
     def buy(self, request: Request, budget: Budget) -> Purchase:
         """Best purchase for a request, from public facts alone."""
         self.refuse_strangers()
-        with self.catalog.explain_refusals():
-            purchase = best_purchase(request, self.catalog, budget)
+
+        def bought(part: Budget) -> Purchase:
+            with self.catalog.explain_refusals():
+                purchase = best_purchase(request, self.catalog, part)
+            return purchase if part is budget else replace(purchase, budget=budget)
+
+        purchase = self._proved(bought, self.charge_of, budget)
         rehearse(purchase)
         return purchase
 
@@ -147,18 +161,49 @@ class Desk:
         """Best purchases for several requests, planned together."""
         self.refuse_strangers()
         shares = share_budget(requests, weights)
-        with self.catalog.explain_refusals():
-            bundle = best_bundle(requests, self.catalog, budget, shares)
+
+        def bought(part: Budget) -> Bundle:
+            with self.catalog.explain_refusals():
+                bundle = best_bundle(requests, self.catalog, part, shares)
+            return bundle if part is budget else replace(bundle, budget=budget)
+
+        bundle = self._proved(bought, self._charge_together, budget)
         for purchase in bundle.purchases.values():
             rehearse(purchase)
         return bundle
+
+    def _proved(
+        self,
+        bought: Callable[[Budget], T],
+        charge_of: Callable[[T], Priced],
+        budget: Any,
+    ) -> T:
+        """Return what a budget buys whose charge the kernel will accept.
+
+        Where curves are composed the kernel's bound is a little looser than planning's,
+        so a little of the budget is left over: it is never the charge that fails.
+        """
+        part, proof = budget, ""
+        for _ in range(_TRIES):
+            purchase = bought(part)
+            proof = self.book.proof_of(charge_of(purchase))
+            try:
+                kernel.check(proof)
+            except kernel.Refused as refusal:
+                why = str(refusal)
+            else:
+                return purchase
+            if not isinstance(budget, ApproxDP) or not budget.delta:
+                break
+            part = part.times(_LESS)
+        raise ProofRefused(why, proof)
 
     def price(self, request: Request, budget: Budget) -> Price:
         """Price of a request, with the blocks it would read."""
         purchase = self.buy(request, budget)
         priced = self.charge_of(purchase)
         self.book.refuse_unlawful(priced)
-        return Price(purchase, priced.blocks or ())
+        return Price(purchase, priced.blocks or (), partial(self.book.proof_of, priced))
 
     def price_all(
         self, requests: dict[str, Request], budget: Budget, weights: Given
@@ -167,7 +212,7 @@ class Desk:
         bundle = self.buy_together(requests, budget, weights)
         priced = self._charge_together(bundle)
         self.book.refuse_unlawful(priced)
-        return Batch(bundle, priced.blocks or ())
+        return Batch(bundle, priced.blocks or (), partial(self.book.proof_of, priced))
 
     def blocks_read(
         self, rows: Callable[[], Iterable[AbstractNode]]
@@ -216,7 +261,8 @@ class Desk:
         left = self.book.left_after(request_words, priced, earmark)
         refuse_large_known([purchase])
         self._prepare(purchase)
-        return Outlook(Price(purchase, priced.blocks or ()), left)
+        proof = partial(self.book.proof_of, priced)
+        return Outlook(Price(purchase, priced.blocks or (), proof), left)
 
     def release(
         self, request: Request, budget: Budget, details: dict[str, Any]
@@ -388,9 +434,6 @@ class Desk:
         )
 
 
-T = TypeVar("T")
-
-
 @final
 class ReleaseOptions(TypedDict, total=False):
     """Options of a release."""
@@ -547,7 +590,8 @@ def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPric
     purchase = _buy(desk, request, budget)
     priced = _charge_of(desk, purchase)
     desk.book.refuse_unlawful(priced)
-    return MarginsPrice(purchase, priced.blocks or ())
+    proof = partial(desk.book.proof_of, priced)
+    return MarginsPrice(purchase, priced.blocks or (), proof)
 
 
 def release_margins(
