@@ -4,17 +4,18 @@ A price is drawn as a session would ask for it: a query of any steps over tables
 unit, of any budget, against a limit of any kind that counts it.
 """
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 import sordino as sd
 from sordino.engines.memory import MemoryEngine
-from sordino.errors import SordinoError
+from sordino.errors import ProofRefused, SordinoError
 from sordino.ledger.record_kinds import certificate_text
 from sordino.losses.budgets.limits import Limit
-from sordino.plan.bundle import best_bundle, share_budget
+from sordino.plan.bundle import Bundle, best_bundle, share_budget
 from sordino.plan.certificates import (
     certify,
     certify_margins,
@@ -22,7 +23,8 @@ from sordino.plan.certificates import (
     certify_release,
 )
 from sordino.plan.margins import buy_margins
-from sordino.plan.purchase import best_purchase
+from sordino.plan.purchase import Purchase, best_purchase
+from sordino.session.executor import buy_proved
 from sordino.session.tables import Catalog, partition_of
 from tests.dice import Dice
 from tests.drawn_queries import Scene, asked, drawn, keys
@@ -42,13 +44,13 @@ Price: TypeAlias = tuple[str, str]
 """What it was drawn as, and its certificate."""
 
 
-def prices(dice: Dice) -> Iterator[Price]:
+def prices(dice: Dice, kinds: Sequence[str] = ()) -> Iterator[Price]:
     """Yield certificates of prices over one drawn database; refusals are left out."""
     one = world(dice)
     engine = MemoryEngine()
     catalog = one.catalog(engine, one.private)
     for _ in range(4):
-        kind = dice.one([*_KINDS])
+        kind = dice.one(kinds or [*_KINDS])
         try:
             yield kind, _KINDS[kind](dice, catalog)
         except SordinoError:
@@ -66,10 +68,21 @@ def _release(dice: Dice, catalog: Catalog) -> str:
 
 
 def _priced(catalog: Catalog, request: Any, budget: Any) -> str:
-    purchase = best_purchase(request, catalog, budget)
-    return _charged(
-        catalog, budget, purchase.loss, [partial(certify_release, purchase)]
-    )
+    def proof_of(purchase: Purchase) -> str:
+        releases = [partial(certify_release, purchase)]
+        return _charged(catalog, budget, purchase.loss, releases)
+
+    return _bought(partial(best_purchase, request, catalog), proof_of, budget)
+
+
+def _bought(
+    buy: Callable[[Any], Any], proof_of: Callable[[Any], str], budget: Any
+) -> str:
+    """Return the certificate of what a session would buy, or that which is refused."""
+    try:
+        return proof_of(buy_proved(buy, proof_of, budget))
+    except ProofRefused as refusal:
+        return refusal.certificate
 
 
 def _grouped(dice: Dice, catalog: Catalog) -> tuple[Scene, Any]:
@@ -121,8 +134,8 @@ def _margins(dice: Dice, catalog: Catalog) -> str:
     lists: dict[str, Any] = {"g": ["a", "b", "c"], "h": [0, 1]}
     columns = sd.KeySet.from_dict({name: lists[name] for name in some})
     if dice.chance(1, 2):  # of a hierarchy, whose nodes have unlike numbers of children
-        columns = sd.KeySet.from_records(
-            [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], ["g", "h"]
+        columns = sd.KeySet.from_tuples(
+            [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], columns=("g", "h")
         )
         some = ["g", "h"]
     request = query.marginals(columns, order=dice.between(1, len(some)))
@@ -135,14 +148,18 @@ def _margins(dice: Dice, catalog: Catalog) -> str:
 
 def _batch(dice: Dice, catalog: Catalog) -> str:
     requests = {
-        f"q{place}": asked(drawn(dice, catalog))
-        for place in range(dice.between(2, 3))
+        f"q{place}": asked(drawn(dice, catalog)) for place in range(dice.between(2, 3))
     }
     budget = dice.one(BUDGETS)
     shares = share_budget(requests, None)
-    bundle = best_bundle(requests, catalog, budget, shares)
-    releases = [partial(certify_release, p) for p in bundle.purchases.values()]
-    return _charged(catalog, budget, bundle.loss, releases)
+
+    def proof_of(bundle: Bundle) -> str:
+        releases = [partial(certify_release, p) for p in bundle.purchases.values()]
+        return _charged(catalog, budget, bundle.loss, releases)
+
+    return _bought(
+        lambda part: best_bundle(requests, catalog, part, shares), proof_of, budget
+    )
 
 
 def _part(dice: Dice, catalog: Catalog) -> str:
@@ -178,9 +195,40 @@ _KINDS: Final[dict[str, Callable[[Dice, Catalog], str]]] = {
     "part": _part,
 }
 
-_WEAKER: Final = Fraction(999, 1000)
+_NOISE: Final = ("scale", "rate", "variances", "thresholds", "threshold", "end")
+_EXACT: Final = ("rate", "precisions")
+"""What a certificate says of noise; of these, what is larger is less of it."""
 
 
-def weakened(text: Any, dice: Dice) -> Any:
-    """Return a certificate with one number of its noise a thousandth smaller."""
-    return text, dice, _WEAKER
+def weakened(text: str, dice: Dice, factor: Fraction) -> str | None:
+    """Return a certificate with one number of its noise made worse by a factor."""
+    body = json.loads(text)
+    places = [*_numbers(body)]
+    if not places:
+        return None
+    holder, name = dice.one(places)
+    holder[name] = _scaled(holder[name], 1 / factor if name in _EXACT else factor)
+    return json.dumps(body, sort_keys=True)
+
+
+def _numbers(part: Any) -> Iterator[tuple[Any, str]]:
+    """Yield where a certificate has numbers of noise."""
+    if isinstance(part, list):
+        for each in part:
+            yield from _numbers(each)
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            if name in (*_NOISE, *_EXACT) and value is not None:
+                yield part, name
+            else:
+                yield from _numbers(value)
+
+
+def _scaled(number: Any, factor: Fraction) -> Any:
+    if isinstance(number, list) and number[0] == "sqrt":
+        return ["sqrt", str(Fraction(number[1]) * factor**2)]
+    if isinstance(number, list):
+        return [_scaled(each, factor) for each in number]
+    if isinstance(number, int):  # the levels that a precision is of
+        return number
+    return str(Fraction(number) * factor)

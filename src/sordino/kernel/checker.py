@@ -41,6 +41,10 @@ class Refused(Exception):
     """What does not follow from a certificate."""
 
 
+class Loose(Refused):
+    """What may be so, and is not shown by a composed curve as fine as is computed."""
+
+
 def need(holds: Any, why: str) -> None:
     """Refuse unless something holds."""
     if not holds:
@@ -67,8 +71,11 @@ def square(number: Any) -> Fraction:
     """Read the square of "3/8" or of ["sqrt", "3/8"]."""
     if isinstance(number, list):
         need(len(number) == 2 and number[0] == "sqrt", "not a root")
-        return rational(number[1])
-    return rational(number) ** 2
+        read = rational(number[1])
+    else:
+        read = rational(number) * abs(rational(number))
+    need(read >= 0, "a number below zero")
+    return read
 
 
 def whole(number: Any, least: int = 0, most: int = 2**53) -> int:
@@ -1682,14 +1689,16 @@ def admit(lost: Lost, charge: Mapping[str, Fraction], reals: Reals, rays: bool) 
     return ", ".join(said)
 
 
-def _within(amount: Fraction, charged: Fraction, name: str) -> None:
+def _within(
+    amount: Fraction, charged: Fraction, name: str, refusal: type[Refused] = Refused
+) -> None:
     if amount > charged:
         near = Context(6, ROUND_HALF_EVEN).divide
         shown = [
             near(Decimal(x.numerator), Decimal(x.denominator))
             for x in (amount, charged)
         ]
-        raise Refused(f"{name} {shown[0]} is lost, and {shown[1]} is charged")
+        raise refusal(f"{name} {shown[0]} is lost, and {shown[1]} is charged")
 
 
 def _admit_epsilon(
@@ -1699,6 +1708,8 @@ def _admit_epsilon(
     if not lost.mu_squared and not lost.shown and left >= 0:
         _within(lost.breach, delta, "delta")
         return "sums of epsilons and deltas"
+    if not lost.mu_squared and not lost.shown and not delta:
+        _within(lost.epsilon, epsilon, "epsilon")
     need(delta > 0, "noise that needs a delta")
     _within(lost.breach, delta, "delta")
     need(not rays or lost.mu_squared <= 2 * left, "delta falls slower than rows")
@@ -1719,7 +1730,7 @@ def _admit_epsilon(
     need(sums.breach < 1 and laws and len(laws) <= 10_000, "sure to be seen")
     enough = (delta - sums.breach) / (1 - sums.breach)
     got = composed_delta(laws, sums.mu_squared, epsilon, enough)
-    _within(sums.breach + (1 - sums.breach) * got, delta, "delta")
+    _within(sums.breach + (1 - sums.breach) * got, delta, "delta", Loose)
     return "a composed curve"
 
 
@@ -1985,6 +1996,7 @@ def check_sums(record: Any) -> None:
 # --- What is handed in ------------------------------------------------------------------
 
 
+@lru_cache(maxsize=64)
 def check(text: str) -> str:
     """Check a certificate; say how its charge is known to be enough, or refuse it."""
     try:

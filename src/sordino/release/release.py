@@ -72,15 +72,6 @@ class RelatedTables(Protocol):
     """Tables that were measured together, and what is fitted to them."""
 
     @property
-    def proof(self) -> str:
-        """Return the certificate of what was charged, which the kernel checks alone.
-
-        Canonical JSON with exact numbers as texts (docs/proofs/certificates.md); ""
-        of what versions before it charged. Several released together have one.
-        """
-        return self.provenance.proof
-
-    @property
     def tables(self) -> NoisyTables:
         """Return the unbiased ones."""
 
@@ -185,6 +176,15 @@ class Release(AbstractNoisyAnswers):
     def price(self) -> str:
         """Return the headline of the loss, in the terms of the budget."""
         return headline(self.loss, self.budget)
+
+    @property
+    def proof(self) -> str:
+        """Return the certificate of what was charged, which the kernel checks alone.
+
+        Canonical JSON with exact numbers as texts (docs/proofs/certificates.md); ""
+        of what versions before it charged. Several released together have one.
+        """
+        return self.provenance.proof
 
     @property
     def tables(self) -> NoisyTables:

@@ -33,7 +33,6 @@ from sordino.errors import (
 )
 from sordino.ledger.answers import FileFacts
 from sordino.losses.budgets.limits import Limit
-from sordino.losses.closed import ApproxDP
 from sordino.losses.loss import Budget, Loss
 from sordino.noise.sampling.bits import fresh_secret
 from sordino.numbers import arguments
@@ -90,6 +89,30 @@ T = TypeVar("T")
 _TRIES: Final = 12
 _LESS: Final = 1 - Fraction(1, 256)
 """Of a budget, where what it buys cannot be proved to be within it."""
+
+
+def buy_proved(
+    bought: Callable[[Budget], T], proof_of: Callable[[T], str], budget: Any
+) -> T:
+    """Return what a budget buys whose charge the kernel will accept.
+
+    Where curves are composed the kernel's bound is a little looser than planning's, so
+    a little of the budget is left over: it is never the charge that fails.
+    """
+    part, proof, why = budget, "", ""
+    for _ in range(_TRIES):
+        purchase = bought(part)
+        proof = proof_of(purchase)
+        try:
+            kernel.check(proof)
+        except kernel.Refused as refusal:
+            why, is_loose = str(refusal), isinstance(refusal, kernel.Loose)
+        else:
+            return purchase
+        if not is_loose:
+            break
+        part = part.times(_LESS)
+    raise ProofRefused(why, proof)
 
 
 @final
@@ -178,25 +201,9 @@ class Desk:
         charge_of: Callable[[T], Priced],
         budget: Any,
     ) -> T:
-        """Return what a budget buys whose charge the kernel will accept.
-
-        Where curves are composed the kernel's bound is a little looser than planning's,
-        so a little of the budget is left over: it is never the charge that fails.
-        """
-        part, proof = budget, ""
-        for _ in range(_TRIES):
-            purchase = bought(part)
-            proof = self.book.proof_of(charge_of(purchase))
-            try:
-                kernel.check(proof)
-            except kernel.Refused as refusal:
-                why = str(refusal)
-            else:
-                return purchase
-            if not isinstance(budget, ApproxDP) or not budget.delta:
-                break
-            part = part.times(_LESS)
-        raise ProofRefused(why, proof)
+        return buy_proved(
+            bought, lambda purchase: self.book.proof_of(charge_of(purchase)), budget
+        )
 
     def price(self, request: Request, budget: Budget) -> Price:
         """Price of a request, with the blocks it would read."""
