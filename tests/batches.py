@@ -243,6 +243,5 @@ def _lot(labelled: tuple[str, object]) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return what went wrong, in one line."""
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"[:300]

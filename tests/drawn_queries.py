@@ -45,7 +45,6 @@ class Scene:
 
     @property
     def schema(self) -> Schema:
-        """Return the columns."""
         return self.relation.schema
 
     def names(self, *types: str) -> list[str]:
@@ -95,7 +94,6 @@ def _walked(dice: Dice, catalog: Catalog, steps: Sequence[Step]) -> Scene:
 
 
 def asked(scene: Scene) -> Request:
-    """Draw what is asked of which groups."""
     dice = scene.dice
     by = dice.several(scene.groupable(), 0, 2)
     held, ids = scene.relation.contribution.most_rows(), scene.relation.ids
@@ -347,7 +345,6 @@ def _enforce(scene: Scene) -> Query:
 
 
 def constraint(scene: Scene) -> AbstractConstraint:
-    """Draw a constraint."""
     dice = scene.dice
     columns = dice.several(scene.groupable(), 1, 2) or ["g"]
     limit = dice.between(1, 3)

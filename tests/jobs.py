@@ -75,7 +75,6 @@ def logged(*words: str) -> list[dict[str, Any]]:
 
 
 def charged() -> list[str | None]:
-    """Return the keys that were charged."""
     with sd.Ledger.at("clinic.ledger") as ledger:
         assert ledger.verify()
         return [entry.key for entry in ledger.entries()]

@@ -28,14 +28,12 @@ REGIONS: Final = {"age": [30, 40, 50], "decade": ["thirties", "forties", "fiftie
 
 
 def signed(path: Path, text: str, key: Ed25519PrivateKey = OFFICER) -> Path:
-    """Write a policy and its signature."""
     path.write_text(text, encoding="utf-8")
     Policy.sign(path, key)
     return path
 
 
 def policy_of(text: str, key: Ed25519PrivateKey = OFFICER) -> Policy:
-    """Return a policy that is in no file."""
     public = key.public_key().public_bytes_raw().hex()
     return Policy(text, public, key.sign(text.encode()).hex())
 
@@ -48,7 +46,6 @@ class Clock:
     now: datetime = datetime(2026, 12, 30, 12, tzinfo=UTC)
 
     def __call__(self) -> datetime:
-        """Return the time that it was set to."""
         return self.now
 
     def turn(self, **by: float) -> None:
@@ -57,7 +54,6 @@ class Clock:
 
 
 def ledger_under(text: str, limit: Any = None, clock: Any = None) -> Ledger:
-    """Return a ledger in memory that obeys a policy."""
     world = World() if clock is None else World(clock=clock)
     ledger = Ledger.in_memory(limit or sd.ApproxDP(1000, "0.1"), world=world)
     ledger.obey(policy_of(text))

@@ -101,7 +101,6 @@ class Refused:
 
 
 def assert_refused(case: Refused) -> None:
-    """Check that a call is refused as it should be."""
     held = session()
     before = repr(held.spent), repr(held.remaining)
     with pytest.raises(case.kind) as caught:

@@ -43,7 +43,6 @@ Engine = Literal["duckdb", "memory"]
 def session(
     ledger: Any, budget: Any = None, engine: Engine = "memory", **more: Any
 ) -> sd.Session:
-    """Return a session with visits of people."""
     table = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("person"))
     return sd.Session({"visits": table}, budget, ledger=ledger, engine=engine, **more)
 
@@ -108,12 +107,10 @@ def tell(shown: Path, text: str) -> None:
 
 
 def seen(shown: Path) -> list[str]:
-    """Return what the world has seen."""
     return shown.read_text("ascii").splitlines() if shown.exists() else []
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """Return the name of what an act is refused with, "" if it is not."""
     try:
         act()
     except sd.errors.SordinoError as error:

@@ -68,7 +68,6 @@ def test_the_size_of_a_ring_is_told(ring: str) -> None:
 
 
 def test_two_files_alone_charge_and_draw() -> None:
-    """Whoever holds a ledger and puts noise on totals answers for their order."""
     both = {
         name
         for name, tree in trees().items()

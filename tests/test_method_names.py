@@ -54,7 +54,6 @@ def test_methods_are_verbs_or_nouns() -> None:
 
 
 def test_every_reason_is_of_a_method() -> None:
-    """A name that stands nowhere any more is taken off the list."""
     named = {
         part.name
         for path in SOURCE.rglob("*.py")

@@ -174,7 +174,6 @@ def test_a_private_function_is_named_so_too() -> None:
 
 
 def test_every_exception_is_one() -> None:
-    """What is listed as shared, or as a verb all the same, is still there."""
     names = {(one.kind, one.name) for one in public_names()}
     assert set(SHARED) <= names
     assert {("function", name) for name in VERBS_ALL_THE_SAME} <= names
@@ -182,11 +181,9 @@ def test_every_exception_is_one() -> None:
 
 @for_each("name", ["opened", "made", "beside", "watching", "told"])
 def test_a_bare_participle_is_caught(name: str) -> None:
-    """The rule sees those that the first version was full of."""
     assert is_bare(name)
 
 
 @for_each("name", ["open_table", "price", "seed", "is_bounded", "read"])
 def test_verbs_and_nouns_are_let_through(name: str) -> None:
-    """What a reader expects is not refused."""
     assert not is_bare(name)

@@ -131,7 +131,6 @@ def test_blocks_without_such_a_row_are_left_out() -> None:
 def test_the_wrong_end_of_a_block_is_caught(
     rule: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A block that passes in part would not be paid for."""
     table: Any = blocks_read._PASSES
     monkeypatch.setitem(table, *rule)
     kinds = KINDS["months of dates"]

@@ -124,7 +124,6 @@ def drawn_law(dice: Dice) -> Law:
 
 
 def drawn_games(count: int) -> Iterator[tuple[Left, Law, int, Fraction]]:
-    """Yield drawn games."""
     dice = rolled(SEED)
     for _ in range(count):
         limits = dice.one(LIMITS)

@@ -29,7 +29,6 @@ def listed() -> set[type[Any]]:
 
 @every_mechanism
 def test_every_mechanism_is_a_case(kind: type[Any]) -> None:
-    """Each mechanism stands in tests/cases.py, and so under the laws."""
     assert kind in listed()
 
 
@@ -43,5 +42,4 @@ def test_every_map_says_why_it_holds(kind: type[Any]) -> None:
 
 @for_each("kind", shipped(Loss, sordino.losses), ids=lambda kind: kind.__name__)
 def test_every_loss_is_a_case(kind: type[Any]) -> None:
-    """Each form of loss stands in tests/cases.py, and so under the laws."""
     assert kind in {type(loss) for loss in LOSSES.values()}

@@ -48,7 +48,6 @@ def test_operations_agree_by_every_door(form: Form, door: str) -> None:
 
 
 def test_each_operation_and_each_door_has_its_part() -> None:
-    """No operation and no door is left out of the sample."""
     pairs = across(FORMS)
     assert {str(form) for form, _ in pairs} == set(map(str, FORMS))
     assert {door for _, door in pairs} == set(DOORS)

@@ -22,12 +22,10 @@ PUBLIC: Final = [form for form in FORMS if not form.name.startswith(INTERNAL)]
 
 
 def printed(form: Form) -> Expression:
-    """Return what the text of an expression makes."""
     made: Expression = eval(repr(form.on_columns()), dict(NAMES))  # noqa: S307 our text
     return made
 
 
 @for_each("form", PUBLIC, ids=str)
 def test_an_expression_is_read_back_as_it_is_shown(form: Form) -> None:
-    """For any operation: its text, evaluated, is the same expression."""
     assert printed(form).same(form.on_columns())

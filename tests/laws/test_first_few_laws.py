@@ -189,7 +189,6 @@ def scores_of(request: Request, rows: Any, unit: Any, engine: Any) -> tuple[Any,
 
 
 def table_of(rows: list[tuple[str, str, int]]) -> dict[str, list[Any]]:
-    """Return rows as columns."""
     return {name: [row[place] for row in rows] for place, name in enumerate("pgx")}
 
 
@@ -273,7 +272,6 @@ def test_a_replaced_row_is_twice_as_wide() -> None:
 
 
 def test_values_are_those_of_few_groups() -> None:
-    """For any two chosen groups a person moves values by what is priced."""
     rows = [("a", key, 4) for key in "UVW"] + [("b", "U", 1), ("b", "V", 2)]
     keys = sd.KeySet.from_dict({"g": ["U", "V", "W"]})
     query = sd.table("t").enforce(sd.MaxRowsPerGroupPerID("g", 1)).group_by(keys)

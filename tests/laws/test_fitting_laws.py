@@ -61,7 +61,6 @@ def test_a_delta_lowers_the_scale() -> None:
 
 
 def test_options_are_kept() -> None:
-    """The dtype and the grid of the question are those of the answer."""
     fitted = sd.Laplace.for_loss(sd.PureDP(1), 1, dtype="f32", granularity=-2)
     assert (fitted.dtype, fitted.granularity) == ("f32", -2)
     assert fitted.scale == Fraction(5, 4)

@@ -67,7 +67,6 @@ _CONDITIONS: Final = (
 
 
 def questions(t: Sources) -> Iterator[Question]:
-    """Yield a question in each shape of statement."""
     rows, public = t["t"], t["p"]
     for condition in _CONDITIONS:
         yield question_of(plans.filter_rows(rows, condition))
@@ -131,12 +130,10 @@ def _by_duckdb(path: Path) -> pa.Table:
 
 
 def _by_polars(path: Path) -> pa.Table:
-    """Return all columns of a file."""
     return pl.read_parquet(path).to_arrow()
 
 
 def _relation(path: Path) -> Any:
-    """Return a relation of a connection that has all its optimisers."""
     return duckdb.connect().sql(f"FROM read_parquet('{path}') WHERE x < 1e6 OR b")
 
 
@@ -174,7 +171,6 @@ WAYS: Final[Mapping[str, Way]] = {
 
 
 def opened(engine: AbstractEngine, tables: Mapping[str, Any]) -> Sources:
-    """Return what is asked, opened."""
     return {
         name: Source(name, engine.open(name, source, {}))
         for name, source in tables.items()
@@ -258,7 +254,6 @@ def fooled(path: Path) -> set[str]:
 def test_the_lies_are_believed_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Controls: each reader that is asked plainly, and ours without its belts."""
     honest = write_honest(lying_rows(6_000), tmp_path / "honest.parquet", group=1_000)
     lie = tell_lie(honest, tmp_path / "lie.parquet", LIES["constant"])
     assert fooled(honest) == set()
@@ -279,7 +274,6 @@ LARGE: Final = 70 * 122_880
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_no_footer_of_a_file_of_millions_is_believed(tmp_path: Path) -> None:
-    """The same of 8,601,600 rows, of which the first group is lied about."""
     rows = long_rows(LARGE)
     honest = write_honest(rows, tmp_path / "honest.parquet", group=122_880)
     assert honest.stat().st_size < 200_000
@@ -309,7 +303,6 @@ def large_questions(rows: AbstractNode) -> Iterator[Question]:
 @sampled(1, 2)
 @for_each("way", WAYS)
 def test_no_footer_at_all_is_believed(way: str, tmp_path: Path) -> None:
-    """The same for every lie, told of all row groups and of some."""
     every = [(lie, None) for lie in LIES]
     some = [(lie, SOME) for lie in LIES if lie not in OF_FILES]
     assert moved(WAYS[way], tmp_path, [*every, *some], PARTS) == {}

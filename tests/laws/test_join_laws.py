@@ -45,7 +45,6 @@ ON_RIGHT: dict[str, tuple[Any, ...]] = {
 
 
 def without(table: dict[str, list[Any]], person: int) -> dict[str, list[Any]]:
-    """Return a table without the rows of a person."""
     kept = [place for place, who in enumerate(table["id"]) if who != person]
     return {name: [cells[place] for place in kept] for name, cells in table.items()}
 

@@ -135,7 +135,6 @@ def test_the_loss_is_within_the_budget(name: str, budget: Any) -> None:
 
 
 def test_what_is_told_is_paid_for() -> None:
-    """Noise on columns has its part of mu beside keys by weights; without it, less."""
     purchase = bought(WAYS["by weights"])
     assert purchase.rounds is not None
     loss = purchase.additive_loss
@@ -152,7 +151,6 @@ def test_what_is_told_is_paid_for() -> None:
 
 
 def test_weights_of_keys_move_noise() -> None:
-    """The more keys weigh, the lower their threshold, and the more columns err."""
     rows = BOUNDED.group_by("ward", "year")
     light, heavy = (
         session().price(rows.agg(weights={"keys": one}, **ASKED), BUDGET)
@@ -287,7 +285,6 @@ def test_a_minimum_that_is_none_is_refused(wrong: Any) -> None:
 
 @for_each("minima", [(20, 3), (3, 20), (20,)])
 def test_of_several_minima_the_greatest_holds(minima: tuple[int, ...]) -> None:
-    """A group that was left out does not come back: it is the same request."""
     strict = request = BOUNDED.group_by("ward").agg(n=sd.count())
     for minimum in minima:
         request = request.suppress_below(minimum)
@@ -308,7 +305,6 @@ def test_a_minimum_has_no_price() -> None:
 
 
 def test_a_choice_is_left_out_with_its_group() -> None:
-    """Medians of groups below a minimum go with them."""
     request = IN_PART.agg(middle=sd.median("days", 0, 10), n=sd.count()).suppress_below(
         100
     )
@@ -319,7 +315,6 @@ def test_a_choice_is_left_out_with_its_group() -> None:
 
 
 def test_centred_counts_can_be_sorted() -> None:
-    """What is done to answers is rehearsed where one number serves all groups."""
     wards = sd.KeySet.from_dict({"ward": [*"ABCDEFGHIJ"], "year": [2020, 2021]})
     request = BOUNDED.group_by(wards).agg(n=sd.count()).sort("n", descending=True)
     price = session().price(request, BUDGET)

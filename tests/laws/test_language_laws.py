@@ -19,7 +19,6 @@ FORMS = ("form.", "date.months", "date.first")
 
 
 def placeholders(text: str) -> Counter[str]:
-    """Return what is filled into a text, and how often."""
     return Counter(re.findall(r"\{(\w+)\}", text))
 
 
@@ -44,7 +43,6 @@ def test_every_language_fills_in_the_same(code: str) -> None:
 
 @for_each("code", language_codes())
 def test_every_text_is_whole(code: str) -> None:
-    """Every text is text, its braces and stars are closed, and it has no markup."""
     for key, text in read_language(code).texts.items():
         assert isinstance(text, str), key
         assert text == text.strip() or key.startswith("form."), key
@@ -55,7 +53,6 @@ def test_every_text_is_whole(code: str) -> None:
 
 @for_each("code", language_codes())
 def test_months_and_separators_are_there(code: str) -> None:
-    """Twelve months, and two separators that cannot be taken for each other."""
     language = read_language(code)
     assert len(set(language.texts["date.months"].split())) == 12
     assert language.texts["form.thousands"] != language.texts["form.decimal"]
@@ -72,14 +69,12 @@ def test_a_lost_value_and_a_lost_key_are_noticed() -> None:
 
 
 def test_a_language_without_a_file_is_refused() -> None:
-    """The refusal names those that there are."""
     for code in ("xx", "", None, 3, "../en"):
         with pytest.raises(InvalidParameter, match="'de', 'en', 'fr'"):
             read_language(code)
 
 
 def test_times_are_told_in_universal_time() -> None:
-    """The zone of whoever charged does not show."""
     when = datetime(2026, 9, 3, 9, 12, tzinfo=UTC)
     elsewhere = when.astimezone(timezone(timedelta(hours=5, minutes=45)))
     assert ENGLISH.moment(elsewhere) == "3 September 2026, 09:12 UTC"

@@ -104,7 +104,6 @@ def test_no_event_beats_the_map(build: Build, scale: Any) -> None:
 def test_no_event_on_several_numbers_beats_the_map(
     build: Build, shifts: Shifts
 ) -> None:
-    """For every way to change some numbers within a Sensitivity, and joint events."""
     mechanism, apart = build(2), sd.Sensitivity(**shifts.bounds)
     allowed = limits(mechanism.map(apart), EPSILONS)
     whole = mechanism.input_domain.is_integer
@@ -159,7 +158,6 @@ def drawn_apart(mechanism: Any, count: int) -> Any:
 
 @mechanisms
 def test_single_draws_have_the_stated_law(build: Build) -> None:
-    """One number at a time has the law as well: half the noise would be noticed."""
     mechanism = build(7)
     draws = drawn_apart(mechanism, DRAWS // 8)
     assert follows(mechanism, draws)
@@ -190,7 +188,6 @@ def weak(build: Build, share: Fraction) -> Build:
 
 @mechanisms
 def test_a_map_of_half_the_noise_is_caught(build: Build) -> None:
-    """A mechanism that adds half the noise that its map prices breaks the law."""
     assert all(broken(weak(build, Fraction(1, 2)), scale) for scale in SCALES[1:])
 
 

@@ -170,7 +170,6 @@ def _lines(text: str) -> list[str]:
 
 
 def test_what_is_of_one_row_is_read() -> None:
-    """Its cells are those that DuckDB itself gives."""
     connection, other = _connection(), []
     for text in (text for line in _lines(BY_ROW) for text in line.split("|")):
         relation = connection.sql(text)
@@ -183,7 +182,6 @@ def test_what_is_of_one_row_is_read() -> None:
 
 
 def test_what_is_not_of_one_row_is_refused_or_answered_for() -> None:
-    """With the reason and the remedy, at opening; and read where somebody answers."""
     other = []
     for line in _lines(NOT_BY_ROW):
         text, word = line.split(" -> ")
@@ -204,7 +202,6 @@ def test_what_is_not_of_one_row_is_refused_or_answered_for() -> None:
 
 
 def test_parameters_frames_andnan_files(tmp_path: Path) -> None:
-    """What a text does not say, or types by folders and rows, is refused as well."""
     folder = tmp_path / "k=1"
     folder.mkdir()
     pq.write_table(pa.table({"x": [1, 2]}), folder / "a.parquet")
@@ -275,7 +272,6 @@ def test_one_row_never_decides_whether_there_is_an_answer() -> None:
 def test_a_view_that_says_something_else_is_refused_before_the_charge(
     change: str,
 ) -> None:
-    """The text that is run is the one that was judged."""
     connection = duckdb.connect()
     for name in ("r", "other"):
         rows = "SELECT i AS id, i AS x, 'a' AS s, [i] AS l FROM range(9) t(i)"
@@ -292,7 +288,6 @@ def test_a_view_that_says_something_else_is_refused_before_the_charge(
 
 
 def test_who_answers_is_told() -> None:
-    """A vouched source says so wherever the table is told of; nobody is no somebody."""
     relation = _connection().sql("SELECT x, count(*) AS n FROM r GROUP BY x")
     table = sd.PrivateTable(relation, sd.AddOneRow(), vouched_by="A. Weber")
     described = repr(sd.Session({"t": table}, BUDGET).describe())

@@ -212,14 +212,12 @@ def right(name: str, honest: str = "") -> list[Any]:
 
 
 def told(path: Path, kind: str, writer: str, lie: str) -> Path:
-    """Write a file that lies, and return its path."""
     WRITERS[writer](rows(KINDS[kind]), path)
     assert lied(path, {0: lies(KINDS[kind])[lie]})
     return path
 
 
 def duck() -> SQLEngine:
-    """Return a new engine."""
     return duckdb_engine(salt=SALT, threads=2)
 
 
@@ -249,7 +247,6 @@ def test_nan_is_counted(writer: str, kind: str, tmp_path: Path) -> None:
 
 
 def test_a_lie_about_some_groups_of_some_files(tmp_path: Path) -> None:
-    """A far value where only the last row group of one file of several is false."""
     kind = KINDS["f64"]
     table = rows(kind)
     for place, path in enumerate((tmp_path / "a.parquet", tmp_path / "b.parquet")):
@@ -260,7 +257,6 @@ def test_a_lie_about_some_groups_of_some_files(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_no_bloom_filter_is_believed(tmp_path: Path) -> None:
-    """Bloom filters without a bit say that no value is there."""
     for kind in ("i64", "text"):
         path = tmp_path / f"{kind}.parquet"
         by_duckdb(rows(KINDS[kind]), path)
@@ -299,7 +295,6 @@ def test_a_planted_belief_is_found_out(writer: str, kind: str, tmp_path: Path) -
 def test_a_planted_belief_in_honest_bounds_is_found_out(
     writer: str, tmp_path: Path
 ) -> None:
-    """Of bounds without NaN some answer is wrong; DuckDB itself writes none."""
     path = tmp_path / "t.parquet"
     WRITERS[writer](rows(KINDS["f64"], NAN_ROWS), path)
     assert answers(duck(), KINDS["f64"], path) != right("f64", "nan")
@@ -310,7 +305,6 @@ def test_a_planted_belief_in_honest_bounds_is_found_out(
 def test_values_read_by_arrow_are_the_same(
     writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other way of reading a file believes no more: neither that all is missing."""
     monkeypatch.setattr(DuckDBDialect, "in_place", lambda *_: None)
     path = tmp_path / "t.parquet"
     for kind in ("f64", "i64", "text"):

@@ -99,7 +99,6 @@ def test_advantage_and_bayes_risk_agree(loss: Loss) -> None:
 @sampled(11)
 @every_loss
 def test_shapes_are_kept(loss: Loss) -> None:
-    """A number gives a float; an array gives an array of its shape, in its order."""
     asked = np.array([[0.5, 1e-3], [0.9, 0.0]])
     for ask in (
         loss.beta_at,
@@ -119,7 +118,6 @@ def test_shapes_are_kept(loss: Loss) -> None:
 @sampled(6)
 @every_loss
 def test_composing_commutes_and_never_shrinks(loss: Loss) -> None:
-    """Two releases cost the same in either order, and no less than one."""
     other = GaussianDP("0.2")
     both = loss + other
     assert both == other + loss
@@ -134,7 +132,6 @@ def test_composing_commutes_and_never_shrinks(loss: Loss) -> None:
 
 @every_loss
 def test_composing_counts(loss: Loss) -> None:
-    """Adding a loss to itself is repeating it."""
     assert loss + loss + loss == loss * 3
     assert 2 * loss == loss * 2
 
@@ -178,7 +175,6 @@ def test_the_law_dominates_the_closed_form(loss: Loss) -> None:
 
 @every_loss
 def test_budgets_admit_what_they_are(loss: Loss) -> None:
-    """Every loss admits itself and nothing, and nothing admits only nothing."""
     assert loss.admits(loss)
     assert loss.admits(PureDP(0))
     assert PureDP(0).admits(loss) == (loss.guarantees == NOTHING)
@@ -186,7 +182,6 @@ def test_budgets_admit_what_they_are(loss: Loss) -> None:
 
 @every_loss
 def test_every_loss_explains_itself(loss: Loss) -> None:
-    """The sentences hold no number better than the curve's."""
     text = loss.explain()
     assert "at most" in text
     assert "nan" not in text

@@ -36,7 +36,6 @@ def majorises(one: Change, other: Change) -> bool:
 
 
 def product(one: Weights, other: Weights) -> Weights:
-    """Return the weights of sums."""
     found: Counter[int] = Counter()
     for (i, p), (j, q) in itertools.product(one.items(), other.items()):
         found[i + j] += p * q  # type: ignore[assignment]

@@ -31,7 +31,6 @@ def headline(loss: Any) -> Any:
 @mechanisms
 @given(scale=scales)
 def test_no_distance_costs_nothing(build: Build, scale: Fraction) -> None:
-    """Equal inputs are indistinguishable, whatever the scale and the grid."""
     mechanism = build(scale)
     assert headline(mechanism.map(0)) == 0
     assert headline(mechanism.map(sd.Sensitivity(l0=0))) == 0
@@ -43,7 +42,6 @@ def test_no_distance_costs_nothing(build: Build, scale: Fraction) -> None:
 def test_more_distance_never_costs_less(
     build: Build, scale: Fraction, pair: tuple[Fraction, Fraction]
 ) -> None:
-    """The map is increasing in the distance and decreasing in the scale."""
     near, far = sorted(pair)
     assert headline(build(scale).map(near)) <= headline(build(scale).map(far))
     assert headline(build(scale).map(far)) >= headline(build(2 * scale).map(far))
@@ -54,7 +52,6 @@ def test_more_distance_never_costs_less(
 def test_check_agrees_with_map(
     build: Build, scale: Fraction, d_in: Fraction, slack: Fraction
 ) -> None:
-    """A loss is within its own map's value and not within any smaller one."""
     mechanism = build(scale)
     loss = mechanism.map(d_in)
     kind = sd.PureDP if hasattr(loss, "epsilon") else sd.ZCDP
@@ -64,7 +61,6 @@ def test_check_agrees_with_map(
 
 @mechanisms
 def test_incomparable_losses_are_a_plain_no(build: Build) -> None:
-    """A check against any form of loss answers True or False and never raises."""
     for allowed in (
         sd.PureDP(1),
         sd.ApproxDP(1, "1e-6"),
@@ -78,7 +74,6 @@ def test_incomparable_losses_are_a_plain_no(build: Build) -> None:
 
 @mechanisms
 def test_a_number_is_read_as_the_headline_parameter(build: Build) -> None:
-    """Checks take a plain number, and refuse by name what is no loss at all."""
     mechanism = build(2)
     limit = mechanism.map(1)
     bare = limit.mu if hasattr(limit, "mu") else headline(limit)
@@ -91,7 +86,6 @@ def test_a_number_is_read_as_the_headline_parameter(build: Build) -> None:
 
 @mechanisms
 def test_public_facts(build: Build) -> None:
-    """Domain, metric, measure and Arrow type are stated and consistent."""
     mechanism = build(3)
     assert mechanism.output_measure in {sd.PureDP, sd.ZCDP, sd.GaussianDP}
     assert mechanism.input_metric in {"l1", "l2"}
@@ -102,7 +96,6 @@ def test_public_facts(build: Build) -> None:
 
 @mechanisms
 def test_the_answer_has_the_type_of_the_question(build: Build) -> None:
-    """Numbers, lists, tuples, arrays of any shape and Arrow come back in kind."""
     mechanism = build(3)
     dtype = mechanism.input_domain.numpy
     plain = int if mechanism.input_domain.is_integer else float
@@ -125,7 +118,6 @@ def test_the_answer_has_the_type_of_the_question(build: Build) -> None:
 @mechanisms
 @for_each("library", ["pandas", "polars"])
 def test_series_keep_their_names(build: Build, library: str) -> None:
-    """A series of another library comes back as one, index and name kept."""
     module = pytest.importorskip(library)
     mechanism = build(3)
     values = np.zeros(3, mechanism.input_domain.numpy)
@@ -145,7 +137,6 @@ def test_series_keep_their_names(build: Build, library: str) -> None:
 def test_quantiles_invert_the_distribution(
     build: Build, scale: Fraction, p: Fraction
 ) -> None:
-    """The quantile at p has mass at least p at or below it, and less just below."""
     mechanism = build(scale)
     x = mechanism.inverse_cdf(p)
     if 0 < p < 1:
@@ -173,7 +164,6 @@ def test_error_bounds_the_noise(build: Build) -> None:
 
 @mechanisms
 def test_mechanisms_are_values(build: Build) -> None:
-    """Equal parameters make equal, hashable, picklable mechanisms of short repr."""
     mechanism = build("1/3")
     mechanism(np.zeros(3, mechanism.input_domain.numpy))
     again = pickle.loads(pickle.dumps(mechanism))
@@ -198,7 +188,6 @@ def test_mechanisms_are_values(build: Build) -> None:
 def test_no_noise_is_explicit_and_costs_everything(
     silent: AbstractAdditiveMechanism,
 ) -> None:
-    """The no-noise mode returns values as they are, at an infinite loss."""
     assert silent.adds_no_noise
     assert headline(silent.map(1)) == float("inf")
     assert headline(silent.map(0)) == 0

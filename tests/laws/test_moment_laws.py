@@ -108,7 +108,6 @@ def numbers(moments: Moments, values: Sequence[int | None]) -> list[Fraction]:
 
 @for_each("name", WAYS)
 def test_moments_are_those_of_the_values(name: str) -> None:
-    """Without noise the forms give the numbers of rows and values, and their sums."""
     way, degree, nullable = WAYS[name]
     moments: Moments = way(*setting(degree, nullable=nullable))
     values = [-3, 0, 4, 4, 11, 50, *([None, None] if nullable else [])]
@@ -197,7 +196,6 @@ def mass(k: int) -> Fraction:
 def shown_law(
     numbers_: tuple[int, int] | None, level: int
 ) -> dict[tuple[int, int] | None, Fraction]:
-    """Return the law of what is shown of a key: its numbers, or nothing."""
     if numbers_ is None:
         return {None: Fraction(1)}
     found: dict[Any, Fraction] = {
@@ -305,7 +303,6 @@ def test_shares_are_the_errors_that_they_cause() -> None:
 
 
 def test_a_measurement_that_nothing_needs_has_hardly_a_share() -> None:
-    """Shares are positive, so that every measurement has noise."""
     found = best_shares(((1.0, 0.0), (2.0, 0.0)), (Fraction(1), Fraction(1)), 2)
     assert 0 < found[1] < Fraction(1, 10**6)
 
@@ -354,7 +351,6 @@ def test_centred_counts_move_no_further_than_they_say() -> None:
 
 
 def test_centred_counts_are_the_counts() -> None:
-    """The form of the estimator gives the exact counts back."""
     setting = known_groups(100, 20, 3)
     found = centred_estimator(setting, rows_measurement(setting))
     assert found is not None
@@ -368,6 +364,5 @@ def test_centred_counts_are_the_counts() -> None:
 
 @for_each(("groups", "most"), [(1, 1), (100, 1), (7, 7)], ids=["one", "apart", "few"])
 def test_counts_are_not_centred_without_gain(groups: int, most: int) -> None:
-    """An id in one group moves one count; of few groups all moved are few."""
     setting = known_groups(groups, most, 1)
     assert centred_estimator(setting, rows_measurement(setting)) is None

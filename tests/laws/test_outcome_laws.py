@@ -70,12 +70,10 @@ def requests() -> dict[str, Request]:
 
 
 def agg(rows: Query | Grouped, asked: Mapping[str, Any]) -> Request:
-    """Return a request with answers by name."""
     return rows.agg(**asked)
 
 
 def released(purchase: Purchase, engine: AbstractEngine) -> Release:
-    """Return a release from the data of an engine."""
     plan = purchase.plan
     bins = {key: engine.answer(asked) for key, asked in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
@@ -84,12 +82,10 @@ def released(purchase: Purchase, engine: AbstractEngine) -> Release:
 
 @pytest.fixture(scope="module")
 def prices() -> dict[str, Purchase]:
-    """Return prices, which do not depend on data."""
     return prices_of(opened(MemoryEngine(), table(*BASE)))
 
 
 def prices_of(known: Catalog) -> dict[str, Purchase]:
-    """Return the prices of all requests."""
     return {
         name: best_purchase(one, known, BUDGETS[name])
         for name, one in requests().items()
@@ -128,7 +124,6 @@ def test_a_release_looks_the_same(
 def test_a_release_looks_the_same_by_every_door(
     name: str, door: str, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
-    """The same, whatever holds the rows."""
     row = {**STRANGER, **EXTREMES[name]}
     held = engines()["duckdb"]
     known = opened(held, table(*BASE, row), door)
@@ -164,7 +159,6 @@ def _looks_the_same(
 def test_empty_tables_have_answers(
     engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, Release]
 ) -> None:
-    """A table of no rows, or of nothing but missing values, is answered like any."""
     held = engines()[engine]
     opened(held, table(*rows))
     for groups, found in prices.items():
@@ -209,7 +203,6 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
 )
 def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
-    """The same, whatever holds the rows."""
     every = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
     rows = DOORS[door].held(every)
     plain = "arrow" if DOORS[door].nan else door
@@ -280,7 +273,6 @@ LOSING: Final = ("bounds", "a join with itself", "a list")
 @sampled(1)
 @for_each("step", LOSING)
 def test_the_order_of_rows_changes_no_answer(step: str) -> None:
-    """For rows in any order, and 1 thread or 8, the exact answers are the same."""
     rows = many_rows(20_000)
     places = list(range(rows.num_rows))
     random.Random(6).shuffle(places)
@@ -299,7 +291,6 @@ def test_the_order_of_rows_changes_no_answer(step: str) -> None:
 
 @pytest.mark.slow
 def test_the_order_of_rows_changes_no_answer_of_the_memory_engine() -> None:
-    """The same for the engine that says what is meant."""
     rows = many_rows(60)
     answers = []
     for held in (rows, rows.take(list(range(59, -1, -1)))):

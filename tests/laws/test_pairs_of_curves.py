@@ -170,7 +170,6 @@ def pair_of(first: str, second: str) -> Form:
 
 
 def looseness(names: tuple[str, str]) -> float:
-    """Return how loose a pair may be."""
     wider = 0.2 if {*names} == {"bounded range", "above a threshold"} else 0.0
     return LOOSE + sum(LOOSER.get(name, 0.0) for name in names) + wider
 
@@ -203,7 +202,6 @@ def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
 @sampled(8, 24)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None:
-    """The planted mutant: curves too low by what is allowed and a thousandth more."""
     form = pair_of(*names)
     loose = looseness(names) + WITNESSED * names.count("concentrated")
     share = (1 - 1e-3) / (1 + loose)

@@ -37,7 +37,6 @@ UNITS: Final[dict[str, Any]] = {
 
 
 def twice(row: Any) -> Any:
-    """Return two rows of one."""
     return [{"half": row["days"]}, {"half": 1}]
 
 
@@ -67,12 +66,10 @@ ASKED: Final[dict[str, Any]] = {
 
 
 def row(dice: Dice, person: int) -> tuple[Any, ...]:
-    """Return a row of somebody."""
     return person, dice.one(["A", "B"]), dice.below(3)
 
 
 def database(order: Any, rows: list[tuple[Any, ...]], unit: Any) -> Catalog:
-    """Return the part of some rows whose ward is A."""
     people, wards, days = zip(*rows, strict=True)
     table = {"person": people, "ward": wards, "days": days}
     beds = {"days": [0, 0, 1], "beds": [1, 2, 3]}

@@ -30,7 +30,6 @@ QUARTER: Final = sd.ApproxDP("0.25", "1e-8")
 
 
 def part_of(session: Session) -> Any:
-    """Ask one part of a table."""
     session.view("own", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
     parts = session.partition("own", "ward", ["A", "B"], HALF)
     return parts["A"].release(
@@ -39,13 +38,11 @@ def part_of(session: Session) -> Any:
 
 
 def in_view(session: Session) -> Any:
-    """Ask a view."""
     session.view("grown", BOUNDED.filter(sd.col("age") >= 18))
     return session.release(sd.table("grown").agg(n=sd.count()), QUARTER)
 
 
 def set_aside(session: Session) -> Any:
-    """Ask with what was set aside."""
     session.ledger.earmark("plan", QUARTER)
     return session.release(COUNT, QUARTER, earmark="plan")
 
@@ -116,7 +113,6 @@ FREE: Final = {
 
 
 def asked(door: Callable[[Session], Any], ledger: Ledger) -> Any:
-    """Go through a door."""
     session = clinic(ledger)
     session.view(
         "visits by people", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1))
@@ -125,7 +121,6 @@ def asked(door: Callable[[Session], Any], ledger: Ledger) -> Any:
 
 
 def charges(ledger: Ledger) -> list[Any]:
-    """Return what was charged."""
     return [record for record in ledger.records() if record.kind == "charged"]
 
 
@@ -160,21 +155,18 @@ def test_a_charge_names_the_policy_that_allowed_it(door: str) -> None:
 
 @for_each("door", list(LOOKS))
 def test_looking_is_allowed_where_asking_is(door: str) -> None:
-    """What is not forbidden has a price, and nothing is charged for it."""
     ledger = ledger_under(ANYBODY)
     asked(LOOKS[door], ledger)
     assert charges(ledger) == []
 
 
 def test_every_verb_of_sessions_is_a_door_or_free() -> None:
-    """A new verb has to be listed above, or it fails here."""
     verbs = {name for name in dir(Session) if not name.startswith("_")}
     listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *FAR, *LOOKS)} - {"a"}
     assert verbs == listed | FREE
 
 
 def test_a_claim_by_hand_meets_the_policy() -> None:
-    """Below sessions: a claim that does not say what it reads is refused."""
     ledger = ledger_under(ANYBODY)
     claim = Claim(request="r", asked=QUARTER, loss=QUARTER, who="nobody")
     for act in (ledger.reserve, ledger.what_if, ledger.refuse_unlawful):
@@ -184,7 +176,6 @@ def test_a_claim_by_hand_meets_the_policy() -> None:
 
 
 def test_the_parts_of_parts_obey() -> None:
-    """A part of a part, of an analyst's session, is charged under the same names."""
     text = 'serial = 1\n[release]\nepsilon = 0.3\ndelta = "1e-6"\n'
     text += '[people]\nwho = ["Ana"]\nanalysts = ["ana"]\n'
     ledger = ledger_under(text)
@@ -231,7 +222,6 @@ AT_A_PART: Final[dict[str, Callable[[Session], Any]]] = {
 
 
 def two_parts(ledger: Ledger) -> tuple[Session, Session]:
-    """Return a part of a table, and a part of that part."""
     session = clinic(ledger)
     bounds = sd.MaxGroupsPerID("ward", 1), sd.MaxGroupsPerID("age", 1)
     session.view("own", sd.table("visits").enforce(*bounds))
@@ -278,7 +268,6 @@ def test_a_part_that_adopts_the_policy_itself_answers_no_more() -> None:
 def test_a_policy_adopted_while_a_part_prepares_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before the charge the ledger is looked at once more."""
     ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     part, _ = two_parts(ledger)
     records, prepare = part.ledger.records(), MemoryEngine.prepare
@@ -296,7 +285,6 @@ def test_a_policy_adopted_while_a_part_prepares_is_met(
 def test_a_policy_adopted_while_parts_are_made_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They obey what they were charged by, and so answer nothing under another."""
     ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     session, make = clinic(ledger), Ledger.in_memory
 
@@ -323,7 +311,6 @@ def test_the_parts_of_a_closed_ledger_answer_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_job_obeys(tmp_path: Path) -> None:
-    """The policy that its file names is adopted before its first release."""
     folder = fill_folder(tmp_path)
     signed(folder / "policy.toml", NOBODY)
     job = (folder / "clinic.toml").read_text()

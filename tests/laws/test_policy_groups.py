@@ -37,7 +37,6 @@ def unknown(budget: Any, **more: Any) -> Callable[[Session], Any]:
 
 
 def priced(request: Any) -> Callable[[Session], Any]:
-    """Ask for a price."""
     return lambda session: session.price(request, HALF)
 
 
@@ -128,14 +127,12 @@ def of_some(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def in_sql(cell: str) -> Callable[[Session], Any]:
-    """Ask in SQL."""
     text = "SELECT " + cell + " AS m FROM visits"  # noqa: S608 ours
     one = sd.MaxRowsPerID(1)
     return lambda session: session.price(session.sql(text, limits=one), HALF)
 
 
 def mean_of(rows: Any, **more: Any) -> Callable[[Session], Any]:
-    """Ask for a mean of z."""
     return priced(rows.agg(m=sd.mean("z", 0, 9, nulls="drop"), **more))
 
 
@@ -203,14 +200,12 @@ def test_a_value_that_few_rows_have_makes_no_group(way: str) -> None:
 @sampled(7)
 @for_each("way", list(REFUSED))
 def test_what_may_show_less_is_refused(way: str) -> None:
-    """By the price alone."""
     with pytest.raises(PolicyRefusal, match=r"groups\.least = 20"):
         REFUSED[way](clinic(ledger_under(LEAST)))
 
 
 @for_each("way", list(ALLOWED))
 def test_what_shows_no_less_is_allowed(way: str) -> None:
-    """The rule refuses no more than it says."""
     ALLOWED[way](clinic(ledger_under(LEAST)))
 
 

@@ -34,7 +34,6 @@ AGES: Final = sd.KeySet.from_dict({"age": [30, 40]})
 
 
 def counted(query: Any, keys: Any) -> Any:
-    """Ask for a count by keys."""
     return query.group_by(keys).agg(n=sd.count())
 
 
@@ -275,7 +274,6 @@ def priced(ask: Callable[[Session], Any]) -> None:
 @sampled(10)
 @for_each("way", list(MADE))
 def test_no_disguise_makes_a_column_a_key(way: str) -> None:
-    """For any way: the rule of its table is cited."""
     with pytest.raises(PolicyRefusal, match=r"tables\.(visits|people)\.(keys|filters)"):
         priced(MADE[way])
 
@@ -283,7 +281,6 @@ def test_no_disguise_makes_a_column_a_key(way: str) -> None:
 @sampled(5)
 @for_each("way", list(CHOSEN))
 def test_no_disguise_lets_a_column_choose_rows(way: str) -> None:
-    """For any way: the rule of its table is cited."""
     rules = r"tables\.(visits|people)\.(filters|keys|values)"
     with pytest.raises(PolicyRefusal, match=rules):
         priced(CHOSEN[way])
@@ -292,7 +289,6 @@ def test_no_disguise_lets_a_column_choose_rows(way: str) -> None:
 @sampled(5)
 @for_each("way", list(AGGREGATED))
 def test_no_disguise_aggregates_a_column(way: str) -> None:
-    """For any way: the rule of its table is cited."""
     with pytest.raises(PolicyRefusal, match=r"tables\.visits\.(values|filters|keys)"):
         priced(AGGREGATED[way])
 
@@ -300,7 +296,6 @@ def test_no_disguise_aggregates_a_column(way: str) -> None:
 @sampled(5)
 @for_each("way", list(ALLOWED))
 def test_what_is_listed_is_allowed(way: str) -> None:
-    """A rule refuses no more than it says."""
     priced(ALLOWED[way])
 
 

@@ -75,7 +75,6 @@ def test_a_server_gives_the_answers_of_the_memory_engine(data: st.DataObject) ->
 
 @pytest.mark.slow
 def test_a_server_answers_many_questions() -> None:
-    """The law has something to hold: of few worlds, many questions are answered."""
     told = [one for seed in range(12) for one in told_by_server(rolled(seed))]
     assert len(told) > 30
     assert all(answer == meant for answer, meant in told)

@@ -179,7 +179,6 @@ def _bounds_before_the_lattice(patch: Patch) -> None:
 
 
 def _rows_made_for_nothing(patch: Patch) -> None:
-    """Price rows that are made of one as if they were one."""
     patch.setattr(Contribution, "times", lambda self, _factor: self)
 
 
@@ -295,6 +294,5 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
 def test_a_broken_rule_is_caught(
     mutant: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:
-    """With one rule broken the law fails."""
     mutant(monkeypatch)
     assert caught(MUTANTS[mutant])

@@ -82,7 +82,6 @@ def test_figures_are_unbiased_and_add_up(of: Any, size: int) -> None:
 
 
 def test_totals_stop_together() -> None:
-    """What is too large for a double stops, and moves no further apart."""
     factors = square_root(3)
     huge = np.array([[2**53, 2**53, -(2**53)]])
     assert np.all(np.abs(factors.measure(huge)) <= 2.0 ** (53 - STEPS))

@@ -94,7 +94,6 @@ def tables_of(text: str) -> Tables:
 
 
 def reading(text: str) -> Reading:
-    """Return the tree of a text."""
     spoken = DIALECTS["duckdb"]
     return read_statement(text, split_words(text, spoken), spoken)
 
@@ -110,7 +109,6 @@ def meaning(tree: Reading, tables: Tables) -> str:
 
 
 def places(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each argument that each node of a text could have."""
     for at, node in enumerate(reading(text).root.walk()):
         for name in {**node.arg_types, **node.args}:
             yield at, name

@@ -28,7 +28,6 @@ mechanisms = for_each("build", SUMS.values(), ids=list(SUMS))
 
 @mechanisms
 def test_no_change_costs_nothing(build: Build) -> None:
-    """Equal keys are indistinguishable; an endless change has no bound."""
     assert sd.PureDP(0).admits(build(1, 9).map((0, 0, 0)))
     assert build(1, 9).map((1, np.inf, np.inf)).delta == 1
 
@@ -44,7 +43,6 @@ def test_curve_starts_below_one_and_ends_at_delta(build: Build) -> None:
 
 @mechanisms
 def test_survives_a_pickle_and_shows_itself(build: Build) -> None:
-    """A mechanism pickles to an equal one, and so does what its repr makes."""
     mechanism = build("1/3", 9)
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
     names = {"LaplaceSumThreshold": LaplaceSumThreshold}
@@ -107,7 +105,6 @@ def test_no_event_beats_the_map(build: Build) -> None:
 
 
 def test_a_key_without_anything_never_shows() -> None:
-    """Keys whose numbers are all 0 are absent, however low the threshold is."""
     mechanism = LaplaceSumThreshold(100, "1e-9", numbers=2)
     held = np.zeros(1000)
     held[7] = 1
@@ -117,13 +114,11 @@ def test_a_key_without_anything_never_shows() -> None:
 
 @for_each("given", [0, -1, "sqrt(2)", np.nan, True])
 def test_a_senseless_threshold_is_refused(given: Any) -> None:
-    """It must be a positive rational number."""
     with pytest.raises(InvalidParameter, match="threshold"):
         LaplaceSumThreshold(1, given, numbers=2)
 
 
 def test_the_numbers_must_be_as_many_as_were_said() -> None:
-    """The refusal names the argument."""
     with pytest.raises(InvalidParameter, match="value"):
         LaplaceSumThreshold(1, 9, numbers=2)([np.ones(3)])
     with pytest.raises(InvalidParameter, match="numbers"):

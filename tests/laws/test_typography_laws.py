@@ -39,13 +39,11 @@ def blemishes(code: str, text: str) -> list[str]:
 
 
 def test_every_language_has_rules() -> None:
-    """Whoever adds a language says how it is written."""
     assert set(WRONG) == set(language_codes())
 
 
 @for_each("code", language_codes())
 def test_texts_are_written_as_their_readers_write(code: str) -> None:
-    """No text has the quotes, the spaces or the apostrophes of another language."""
     texts = read_language(code).texts
     stumbles = {
         key: blemishes(code, text)
@@ -69,5 +67,4 @@ def test_texts_are_written_as_their_readers_write(code: str) -> None:
     ],
 )
 def test_a_blemish_is_noticed(code: str, text: str) -> None:
-    """The rules find what they are about."""
     assert blemishes(code, text)

@@ -311,7 +311,6 @@ def test_a_mutant_is_caught(
     ways: tuple[Ask, ...],
     monkeypatch: Patch,
 ) -> None:
-    """A rule that is broken is found within some hundreds of databases."""
     mutant(monkeypatch)
     units, _ = KINDS[kind]
     seeds = range(_SEED, _SEED + _PATIENCE)
@@ -320,7 +319,6 @@ def test_a_mutant_is_caught(
 
 @pytest.mark.slow
 def test_figures_over_time_that_move_further_are_caught(monkeypatch: Patch) -> None:
-    """A bound that is too low breaks the law."""
     _as_if_less_were_added(monkeypatch)
     seeds = range(_SEED, _SEED + _PATIENCE)
     assert any(

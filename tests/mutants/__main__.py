@@ -59,7 +59,6 @@ class Tally:
         return bool(self.missed) or self.survivors > allowed
 
     def plant(self, copy: Copy, error: Planted) -> None:
-        """Plant an error that must be noticed."""
         source = (copy.place / error.file).read_text()
         if source.count(error.before) != 1:
             self.missed += 1
@@ -71,7 +70,6 @@ class Tally:
         _tell(found, error.file, error.says)
 
     def change(self, copy: Copy, change: Change) -> None:
-        """Try a change that was drawn."""
         self.tried += 1
         if is_explained(change):
             self.explained += 1
@@ -83,7 +81,6 @@ class Tally:
         _tell(found, f"{change.file}:{change.line}", what)
 
     def told(self) -> None:
-        """Print the tally."""
         counts = f"{self.tried} changes, {self.survivors} survived"
         more = f"{self.explained} explained, {self.missed} planted missed"
         _say(self.name, counts, more, "FAILS" if self.fails else "within its budget")
@@ -109,7 +106,6 @@ def main(words: list[str]) -> int:
 
 
 def _read(words: list[str]) -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -153,7 +149,6 @@ def _rest() -> None:
 
 
 def drawn(tree: Path, room: Room, seed: int) -> Iterator[Change]:
-    """Return the changes of a room in the order of a seed."""
     paths = room.paths(tree)
     sources = {str(path.relative_to(tree)): path.read_text() for path in paths}
     every = [change for file, text in sources.items() for change in changes(file, text)]

@@ -50,7 +50,6 @@ class Room:
     """The most survivors that are not explained, as a share of the changes tried."""
 
     def paths(self, tree: Path) -> Iterator[Path]:
-        """Return the files, in order."""
         for pattern in self.files:
             yield from sorted((tree / "src" / "sordino").glob(pattern))
 

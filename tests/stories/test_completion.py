@@ -47,7 +47,6 @@ def test_what_is_offered(code: str, wanted: set[str]) -> None:
 
 @for_each("kind", CLASSES.values(), ids=CLASSES)
 def test_what_completes_is_written_about(kind: Any) -> None:
-    """A value offers after a dot what the documents name, and nothing that serves."""
     if getattr(kind, "_is_protocol", False):
         return
     value = make(kind, **dict.fromkeys(getattr(kind, "__dataclass_fields__", ())))

@@ -155,7 +155,6 @@ def test_a_month_whose_files_have_not_come_is_not_spent(
 def test_a_month_without_new_files_is_made_by_who_insists(
     tmp_path: Path, clock: Clock
 ) -> None:
-    """What no file was written for may be what there is."""
     grow(tmp_path, clock, 1).write(tmp_path, dt.date(YEAR, 1, 9))
     due = ("wards", "--due", "--on", f"{clock.day}")
     assert ran("release", *due)[0] == 4
@@ -274,7 +273,6 @@ WORDINGS: Final[dict[str, Callable[[sd.Session], Any]]] = {
 
 
 def open_session() -> sd.Session:
-    """Return a session on the table as it is today."""
     protects = sd.AddRowsWithID("patient")
     visits = sd.PrivateTable("visits.parquet", protects, blocks="arrived")
     blocks = sd.Blocks(start="2026-01", every="month")

@@ -64,7 +64,6 @@ def asked(question: Any, groups: Any) -> Any:
 def test_every_question_has_an_answer(
     question: str, groups: str, engine: Engine
 ) -> None:
-    """Alone, of all rows, of listed and unlisted groups; nothing is left to spend."""
     budget = sd.ApproxDP(1, "1e-6")
     opened = session(engine, budget)
     query = asked(QUESTIONS[question], GROUPS[groups])

@@ -54,7 +54,6 @@ def library() -> sd.Session:
 
 @for_each("story", STORIES)
 def test_sql_and_python_are_one_request(library: sd.Session, story: str) -> None:
-    """Both doors give the same words, the same price, the same plan."""
     text, given, wanted = STORIES[story]
     found = library.sql(text, **given)
     assert isinstance(found, sd.Request)
@@ -82,7 +81,6 @@ def lines_of_python(request: sd.Request) -> int:
 
 @for_each("story", LINES)
 def test_each_takes_the_lines_that_are_told(story: str) -> None:
-    """In both doors: no more than as published, or very few."""
     text, _, wanted = STORIES[story]
     theirs, sql, python = LINES[story]
     assert (lines_of_sql(text), lines_of_python(wanted)) == (sql, python)

@@ -28,7 +28,6 @@ def skipping(text: str) -> None:
 
 
 def test_a_batch_names_all_that_differ() -> None:
-    """The other cases are asked, too; the message has one line for each."""
     with pytest.raises(CasesDiffer) as caught:
         odd()
     assert list(caught.value.wrong) == ["2", "4"]
@@ -37,14 +36,12 @@ def test_a_batch_names_all_that_differ() -> None:
 
 
 def test_cases_of_two_arguments_are_named_by_both() -> None:
-    """Every case of one is asked with every case of the other."""
     with pytest.raises(CasesDiffer) as caught:
         alike()
     assert list(caught.value.wrong) == ["a-b", "b-a"]
 
 
 def test_one_case_can_be_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name that a failure tells is enough."""
     monkeypatch.setenv("CASE", "b-a")
     with pytest.raises(CasesDiffer) as caught:
         alike()
@@ -54,7 +51,6 @@ def test_one_case_can_be_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_case_beyond_the_sample_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another profile has found is asked here, too."""
     law = odd.__dict__["law"]
     monkeypatch.setattr(law, "asked", {"1": law.cases["1"]})
     odd()
@@ -64,7 +60,6 @@ def test_a_case_beyond_the_sample_can_be_asked(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_batch_is_skipped_only_if_all_of_it_is() -> None:
-    """A case that cannot be asked here does not hide the others."""
     skipping()
     with pytest.raises(pytest.skip.Exception):
         for_each("text", [""])(lambda text: pytest.skip(text))()
@@ -78,7 +73,6 @@ def test_a_batch_of_no_case_is_refused() -> None:
 
 @for_each("name", ["a", "b"])
 def test_each_case_has_its_own_folder(name: str, tmp_path: Path) -> None:
-    """What a case writes, no other case finds."""
     assert list(tmp_path.iterdir()) == []
     (tmp_path / name).touch()
 
@@ -87,7 +81,6 @@ def test_each_case_has_its_own_folder(name: str, tmp_path: Path) -> None:
 def test_patches_end_with_their_case(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a case sets in the environment, no other case sees."""
     assert not {"PLACE_A", "PLACE_B"} & set(__import__("os").environ)
     monkeypatch.setenv(name, "1")
 

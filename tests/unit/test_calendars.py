@@ -14,7 +14,6 @@ DAYS = range(date(2024, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
 
 @for_each("every", CALENDARS)
 def test_periods_follow_each_other(every: str) -> None:
-    """For any day of four years: the next start is the first day of another period."""
     calendar = CALENDARS[every]
     for day in map(date.fromordinal, DAYS):
         name, start = calendar.name_of(day), calendar.next_start(day)
@@ -26,7 +25,6 @@ def test_periods_follow_each_other(every: str) -> None:
 
 @for_each("every", CALENDARS)
 def test_a_period_is_over_from_the_next_one_on(every: str) -> None:
-    """Of the periods up to a day all but the present one are over."""
     calendar = CALENDARS[every]
     first = date(2026, 1, 1)
     for day in map(date.fromordinal, DAYS[731::13]):
@@ -46,7 +44,6 @@ NO_PERIODS: dict[str, list[Any]] = {
 
 @for_each("every", CALENDARS)
 def test_what_is_no_name_of_a_period_is_refused(every: str) -> None:
-    """The refusal says what a name looks like."""
     calendar = CALENDARS[every]
     for name in [*NO_PERIODS[every], 2026, None, date(2026, 1, 1), "x" * 400]:
         with pytest.raises(InvalidParameter, match=r"period must be") as caught:

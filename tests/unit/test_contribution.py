@@ -147,7 +147,6 @@ def test_no_small_bound_is_too_small() -> None:
 
 
 def vectors(size: int, most: int) -> Iterator[tuple[int, ...]]:
-    """Return all vectors of integers up to `most`."""
     return itertools.product(range(most + 1), repeat=size)
 
 
@@ -253,7 +252,6 @@ def test_a_bound_on_the_same_columns_keeps_the_least() -> None:
 
 @for_each("given", [0, -1, True, 1.0, "1", None, LARGEST + 1, 10**400])
 def test_senseless_limits_are_refused(given: Any) -> None:
-    """Limits are positive integers up to where exact totals saturate."""
     with pytest.raises(InvalidParameter, match=r"^max_rows must be .*\. Try "):
         limit(max_rows=given)
     assert limit(max_rows=LARGEST) == LARGEST

@@ -29,7 +29,6 @@ def norms(change: list[Fraction]) -> dict[str, Any]:
 
 
 def bounds(of: Sensitivity) -> dict[str, Exact | float]:
-    """Return the four bounds that are finite."""
     found = {name: getattr(of, name) for name in NORMS}
     return {name: bound for name, bound in found.items() if bound != math.inf}
 
@@ -55,7 +54,6 @@ def test_no_change_escapes_its_bounds(
 def test_tightening_twice_changes_nothing(
     change: list[Fraction], chosen: set[str], slack: dict[str, int]
 ) -> None:
-    """The bounds are a fixed point, so that equal sensitivities compare equal."""
     exact = norms(change)
     once = Sensitivity(**{name: exact[name] * (1 + slack[name]) for name in chosen})
     assert Sensitivity(**bounds(once)) == once
@@ -99,6 +97,5 @@ def test_what_follows_is_filled_in(
     ],
 )
 def test_a_senseless_bound_is_refused(bad: dict[str, Any], message: str) -> None:
-    """Each refusal names its bound (B026)."""
     with pytest.raises(InvalidParameter, match=message):
         Sensitivity(**bad)

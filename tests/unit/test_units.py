@@ -38,7 +38,6 @@ T: Final = sd.table("t")
 
 
 def numbered(row: Any) -> list[dict[str, int]]:
-    """Make two rows of each."""
     del row
     return [{"k": 1}, {"k": 2}]
 
@@ -46,7 +45,6 @@ def numbered(row: Any) -> list[dict[str, int]]:
 def session(
     rows: Any, unit: Any, budget: Any = ALL, engine: Any = "duckdb"
 ) -> sd.Session:
-    """Return a session of one table."""
     source = stored_table(rows) if engine == "postgres" else rows
     return sd.Session(
         {"t": sd.PrivateTable(source, protects=unit)}, budget, engine=engine
@@ -128,7 +126,6 @@ def test_how_far_what_is_added_moves(name: str) -> None:
 @sampled(1)
 @for_each("engine", ["duckdb", "memory", "postgres"])
 def test_every_engine_answers(engine: str) -> None:
-    """Numbers of rows that are public, and sums; rows of no weight are none."""
     asked = T.agg(
         n=sd.count(),
         mean=sd.mean("pay", 0, 100, nulls=0),
@@ -178,7 +175,6 @@ def test_a_number_of_rows_is_public_only_of_all_of_them() -> None:
 
 
 def test_a_public_number_costs_nothing() -> None:
-    """Though a budget was asked for it; a count of some rows is charged that."""
     known = session(STAFF, sd.ChangeOneRow(), sd.PureDP(1))
     for _ in range(3):
         release = known.release(T.agg(n=sd.count()), sd.PureDP(1))
@@ -203,7 +199,6 @@ def test_a_table_that_has_grown_is_refused_before_the_charge() -> None:
 
 
 def test_what_tells_whom_it_protects() -> None:
-    """Descriptions and releases say it in words."""
     for rows, unit, description, note in (
         (
             STAFF,
@@ -226,7 +221,6 @@ def test_what_tells_whom_it_protects() -> None:
 
 @for_each("most", [0, -1, 2.5, True, None, "3", 2**60])
 def test_totals_that_protect_nothing_are_refused(most: Any) -> None:
-    """A limit is a whole number of 1 or more."""
     with pytest.raises(InvalidParameter, match="max_total"):
         sd.AddMaxTotal("views", most)
 
@@ -261,7 +255,6 @@ WRONG: Final[dict[str, tuple[Callable[[], Any], type[SordinoError], str]]] = {
 
 @for_each("name", WRONG)
 def test_what_makes_no_sense_is_refused(name: str) -> None:
-    """With what to do next."""
     work, kind, match = WRONG[name]
     with pytest.raises(kind, match=match):
         work()

@@ -40,7 +40,6 @@ def assert_alike(got: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> N
 def test_a_block_of_groups_is_like_all(
     block: int, *, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many are worked through together."""
     expected = bars_of(noisy_sums(shown=shown))
     monkeypatch.setattr(linear_forms, "_BLOCK", block)
     got = noisy_sums(shown=shown).in_blocks(bars_of)

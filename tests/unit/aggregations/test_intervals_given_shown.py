@@ -39,7 +39,6 @@ def lattice(scale: str, cut: int, confidence: str) -> tuple[Any, Any, Any, Any]:
 def test_a_count_on_integers_is_held_given_that_it_shows(
     scale: str, cut: int, confidence: str
 ) -> None:
-    """For every exact count the chance is at least nominal, by enumeration."""
     seen, law, low, high = lattice(scale, cut, confidence)
     for exact in {1, cut // 2, cut - 1, cut, cut + 1, cut + 3, cut + 9, 2 * cut + 20}:
         if not 1 <= exact < seen[-1] - 40 * float(Fraction(scale)):
@@ -75,7 +74,6 @@ def test_the_counts_that_hold_a_number_have_no_gaps(scale: str, cut: int) -> Non
 
 
 def test_ends_rise_with_the_number() -> None:
-    """A greater number has no lesser end."""
     for scale in ("0.3", "2.16", "50"):
         _, _, low, high = lattice(scale, 60, "0.95")
         assert (np.diff(low) >= 0).all()
@@ -102,7 +100,6 @@ def test_a_rounded_gaussian_count_is_held_given_that_it_shows(exact: int) -> Non
 
 
 def test_far_above_the_cut_nothing_changes() -> None:
-    """Where all groups show, the interval is that of the noise."""
     seen = np.array([5_000.0, 10.0**12])
     mechanism = LaplaceThreshold("2.16", 31, dtype="i64")
     sums = Sums((seen,), (Noise(mechanism),), Shown((1.0,), 31.0))
@@ -121,7 +118,6 @@ def test_certainty_begins_at_the_least_group() -> None:
 
 
 def test_no_groups_have_no_intervals() -> None:
-    """Where nothing shows there is nothing to tell."""
     none = np.zeros(0)
     mechanism = LaplaceThreshold(1, 15, dtype="i64")
     noise = Noise(mechanism)

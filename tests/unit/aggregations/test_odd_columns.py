@@ -46,7 +46,6 @@ COLUMNS: Final[Mapping[str, tuple[list[float], tuple[Any, Any], dict[str, float]
 
 
 def asked(ends: tuple[Any, Any]) -> dict[str, Any]:
-    """Return all statistics of one column."""
     return {
         "n": sd.count(),
         "t": sd.sum("x", *ends, nulls="drop"),
@@ -127,14 +126,12 @@ def test_an_id_that_holds_everything_counts_as_far_as_it_may() -> None:
 )
 @for_each("verb", [sd.sum, sd.mean, sd.variance, sd.stdev])
 def test_senseless_bounds_are_refused(verb: Any, low: Any, high: Any) -> None:
-    """The refusal names the argument and says what to try."""
     with pytest.raises(InvalidParameter, match=r"low|high"):
         verb("x", low, high)
 
 
 @for_each("ddof", [-1, 2, 0.5, True, "1", None])
 def test_a_senseless_divisor_is_refused(ddof: Any) -> None:
-    """It is 0 or 1; a bool is no number."""
     with pytest.raises(InvalidParameter, match="ddof"):
         sd.variance("x", 0, 1, ddof=ddof)
 
@@ -164,7 +161,6 @@ def test_the_divisor_of_a_sample_is_one_less() -> None:
 
 @pytest.mark.slow
 def test_too_many_columns_are_refused_before_anything_is_read() -> None:
-    """The refusal says how many totals there may be."""
     names = [f"c{place}" for place in range(600)]
     table = sd.PrivateTable({name: [1] for name in names}, protects=sd.AddOneRow())
     session = sd.Session({"t": table}, EXACTLY)

@@ -116,7 +116,6 @@ def test_extremes_of_few_rows_are_the_other_bound() -> None:
 def test_answers_are_of_the_type_of_the_column(
     engine: str, values: list[Any], ends: Any, expected: tuple[Any, ...]
 ) -> None:
-    """Without noise: integers, floats, dates and times come back as they are."""
     asked = (
         sd.min("x", *ends, nulls="drop"),
         sd.median("x", *ends, nulls="drop"),
@@ -131,7 +130,6 @@ def test_answers_are_of_the_type_of_the_column(
 
 
 def test_quantiles_may_hold_extremes() -> None:
-    """Extremes among others: five numbers that ascend, each for a part of the price."""
     shares = ["0", "0.25", "0.5", "0.75", "1"]
     asked = sd.quantiles("x", shares, 0, 1000, nulls="drop")
     table = sd.PrivateTable({"x": AGES.tolist()}, protects=sd.AddOneRow())
@@ -280,7 +278,6 @@ REFUSED: Final[Mapping[str, tuple[Callable[[], Any], type, str]]] = {
 
 @for_each("name", REFUSED)
 def test_senseless_bounds_are_refused(name: str) -> None:
-    """From public facts, with what to do next."""
     act, kind, words = REFUSED[name]
     with pytest.raises(kind, match=words) as caught:
         act()
@@ -288,7 +285,6 @@ def test_senseless_bounds_are_refused(name: str) -> None:
 
 
 def test_words_tell_dates_apart() -> None:
-    """Bounds of dates count in what a request says."""
     said = {
         str(sd.median("x", low, LATE).words)
         for low in (DAY, DAY + timedelta(days=1), date(1, 1, 1))
@@ -297,7 +293,6 @@ def test_words_tell_dates_apart() -> None:
 
 
 def test_the_shortest_decimal_is_within() -> None:
-    """For any ranges: the number is in its range, and no shorter one is."""
     rng = np.random.default_rng(8)
     for exponent in (-200, -60, -34, -3, 0, 30, 150):
         low = np.ldexp(rng.integers(-(2**40), 2**40, 300).astype(float), exponent)
@@ -314,7 +309,6 @@ def test_the_shortest_decimal_is_within() -> None:
     ("low", "high"), [(0, 0), (-5, 5), (17, 23), (-23, -17), (10**18, 2**63), (99, 101)]
 )
 def test_the_roundest_integer_is_within(low: int, high: int) -> None:
-    """No integer of the range ends in more zeros."""
     found = roundest(low, high)
     assert low <= found <= high
     if found:

@@ -26,7 +26,6 @@ QUERY: Final = ROWS.agg(visits=sd.count(), days=sd.mean("days", 0, 30))
 
 @cache
 def spent_session() -> sd.Session:
-    """Return a session that has spent half of its budget."""
     table = sd.PrivateTable(VISITS, protects=sd.AddRowsWithID("patient"))
     opened = sd.Session(tables={"visits": table}, budget=sd.ApproxDP(1, "1e-6"))
     opened.release(QUERY, PLENTY)

@@ -38,7 +38,6 @@ def full_facts(name: str) -> LabelFacts:
 @for_each("code", language_codes())
 @for_each("name", ["patient", LONG, HOSTILE], ids=["plain", "long", "x"])
 def test_a_label_reads_well_everywhere(code: str, name: str) -> None:
-    """No scroll to the side, nothing cut, no markup of names, in any language."""
     language = few().label(code).language
     label = Label(full_facts(name), f"{name}.csv", "unknown", language)
     sight = look_at(label.html)
@@ -49,7 +48,6 @@ def test_a_label_reads_well_everywhere(code: str, name: str) -> None:
 @pytest.mark.slow
 @for_each("release", RELEASES.values(), ids=RELEASES)
 def test_the_label_of_every_release_reads_well(release: Any) -> None:
-    """Wide ones, empty ones, those with names of every kind."""
     assert look_at(release.label().html).problems == ()
 
 

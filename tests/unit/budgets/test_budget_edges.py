@@ -19,12 +19,10 @@ class Own:
     """A budget that is written in a class of its own."""
 
     def __repr__(self) -> str:
-        """Show it."""
         return "all of it"
 
 
 def test_a_budget_of_no_fields_is_written_as_it_shows_itself() -> None:
-    """Somebody's own budget need not be a dataclass."""
     assert budget_text(Own()) == "all of it"
 
 
@@ -35,7 +33,6 @@ def test_only_epsilon_and_delta_are_counted_by_rho() -> None:
 
 
 def test_a_reserve_needs_a_way_of_counting() -> None:
-    """What is counted as it was asked keeps nothing back."""
     with pytest.raises(InvalidParameter, match="reserve is only for"):
         Limit.of(BUDGET, reserve="1e-7")
 

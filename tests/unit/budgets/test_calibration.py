@@ -17,7 +17,6 @@ from tests.batches import for_each
 
 
 def gaussian(scale: float) -> Loss:
-    """Return the loss of Gaussian noise."""
     return GaussianDP(1 / Fraction(scale))
 
 
@@ -48,7 +47,6 @@ def sampled(scale: float) -> Loss:
 def test_the_scale_found_is_admitted_and_hardly_more_than_needed(
     loss_at: Callable[[float], Loss], target: Budget
 ) -> None:
-    """The target admits the scale returned, and refuses one a tolerance below."""
     if target == GaussianDP("0.3") and loss_at is laplace_often:
         target = PureDP(2)
     scale = calibrate(loss_at, target=target, tolerance="1e-5")
@@ -105,7 +103,6 @@ def test_a_bad_start_only_costs_time(start: str) -> None:
 
 
 def test_hopeless_targets_are_refused() -> None:
-    """Where every scale or none is within the target, the refusal says so."""
     with pytest.raises(InvalidParameter, match="no scale"):
         calibrate(lambda _: GaussianDP(1), target=Advantage("0.1"))
     with pytest.raises(InvalidParameter, match="every scale"):
@@ -114,19 +111,16 @@ def test_hopeless_targets_are_refused() -> None:
 
 @for_each("tolerance", [0, -1, 1, 2, math.nan, "1e-300"])
 def test_senseless_tolerances_are_refused(tolerance: object) -> None:
-    """A tolerance lies between rounding and one."""
     with pytest.raises(InvalidParameter, match="tolerance"):
         calibrate(gaussian, target=Advantage("0.1"), tolerance=tolerance)
 
 
 def test_a_function_that_returns_no_loss_is_refused() -> None:
-    """An epsilon is not a loss."""
     with pytest.raises(InvalidParameter, match="loss_at"):
         calibrate(lambda scale: 1 / scale, target=Advantage("0.1"))  # type: ignore[arg-type,return-value]
 
 
 def test_senseless_risks_are_refused() -> None:
-    """Rates outside [0, 1], and a tpr that guessing attains, are refused by name."""
     with pytest.raises(InvalidParameter, match="most"):
         Advantage(1.5)
     with pytest.raises(InvalidParameter, match="fpr"):
@@ -137,7 +131,6 @@ def test_senseless_risks_are_refused() -> None:
 
 @for_each("target", [3, None, "0.1", 0.1])
 def test_what_is_no_target_is_refused_by_name(target: Any) -> None:
-    """A number says neither which loss nor which risk is meant."""
     with pytest.raises(InvalidParameter, match=r"^target .*Advantage"):
         calibrate(lambda scale: GaussianDP(1 / Fraction(scale)), target=target)
 

@@ -73,7 +73,6 @@ def filter_of(name: str) -> AbstractFilter:
 
 @pytest.fixture(scope="module")
 def limit(request: pytest.FixtureRequest) -> AbstractFilter:
-    """Return the filter that a test asks for by name."""
     return filter_of(request.param)
 
 
@@ -90,7 +89,6 @@ def accepted(limit: AbstractFilter, losses: list[Loss]) -> tuple[int, Charge]:
 
 
 def test_every_filter_is_a_case() -> None:
-    """A new filter meets the adversary and the laws."""
     assert {filter_of(name).rule for name in LIMITS} == set(FILTERS)
 
 
@@ -180,7 +178,6 @@ def test_two_rounds_do_not_refute_ours(limit: AbstractFilter) -> None:
 def test_sums_do_not_depend_on_the_order(
     limit: AbstractFilter, order: list[Loss]
 ) -> None:
-    """Charges of any order add up to the same, as long as all are accepted."""
     prices = []
     for loss in order:
         try:
@@ -201,7 +198,6 @@ def test_sums_do_not_depend_on_the_order(
 def test_what_is_refused_stays_refused(
     limit: AbstractFilter, picks: list[Loss], more: st.DataObject
 ) -> None:
-    """After any further charges a refused release is refused, and free ones are not."""
     _, spent = accepted(limit, picks)
     assert limit.holds(spent)
     loss = more.draw(st.sampled_from(LOSSES))
@@ -231,13 +227,11 @@ def test_a_price_is_at_least_the_loss(limit: AbstractFilter, loss: Loss) -> None
 
 @each_limit
 def test_a_filter_is_written_and_read(limit: AbstractFilter) -> None:
-    """Its rule and its limits, as text, make an equal filter."""
     assert read_filter(limit.rule, written_limits(limit)) == limit
 
 
 @each_limit
 def test_what_is_left_can_be_spent(limit: AbstractFilter) -> None:
-    """What is left after a release is accepted, and then no more than nothing is."""
     small = PureDP("0.05")
     _, spent = limit.accept(limit.zero, limit.charge_for(small, small))
     left = limit.remainder(spent)
@@ -301,7 +295,6 @@ def test_few_large_pure_releases_fit_where_either_is_counted() -> None:
 def test_splits_match_the_table(
     epsilon: Any, delta: str, part: str, rho: float, mu: float
 ) -> None:
-    """The rho and the mu of a split agree with an independent computation."""
     budget = ApproxDP(epsilon, delta)
     reserve = Fraction(delta) * Fraction(part)
     split = concentrated_filter(budget, reserve)
@@ -360,14 +353,12 @@ def test_a_rounded_charge_is_not_less() -> None:
     ids=repr,
 )
 def test_a_budget_that_limits_nothing_or_everything_is_refused(budget: Any) -> None:
-    """No filter is made of it, and the argument is named."""
     with pytest.raises(InvalidParameter, match="budget"):
         filter_for(budget)
 
 
 @for_each("reserve", ["1e-6", "1e-5", "2", "-1e-7"])
 def test_a_reserve_leaves_room(reserve: str) -> None:
-    """A reserve of all of delta, or more, or less than nothing is refused."""
     with pytest.raises(InvalidParameter, match="reserve"):
         concentrated_filter(ApproxDP(1, "1e-6"), reserve=reserve)
 
@@ -384,7 +375,6 @@ def test_a_reserve_leaves_room(reserve: str) -> None:
 def test_what_cannot_be_counted_is_refused(
     limit: AbstractFilter, asked: Loss, loss: Loss
 ) -> None:
-    """A release of another kind than the limit is refused, and nothing charged."""
     with pytest.raises(InvalidParameter, match="same kind as the limit"):
         limit.charge_for(asked, loss)
 

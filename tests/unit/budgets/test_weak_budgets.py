@@ -31,7 +31,6 @@ STRONG: Final = (
 
 
 def opened(budget: Any) -> list[warnings.WarningMessage]:
-    """Return what a session with a budget warns of."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         sd.Session(TABLES, budget, engine="memory")
@@ -40,7 +39,6 @@ def opened(budget: Any) -> list[warnings.WarningMessage]:
 
 @for_each(("budget", "odds"), WEAK, ids=lambda one: str(one)[:30])
 def test_a_weak_budget_is_told_in_odds(budget: Any, odds: str) -> None:
-    """Once, in the line that opens the session, of a kind that can be filtered."""
     (told,) = opened(budget)
     assert told.category is WeakBudget
     assert odds in str(told.message)
@@ -49,13 +47,11 @@ def test_a_weak_budget_is_told_in_odds(budget: Any, odds: str) -> None:
 
 @for_each("budget", STRONG, ids=str)
 def test_other_budgets_are_not(budget: Any) -> None:
-    """Also at the very ends: epsilon 10, delta 1e-3."""
     assert not opened(budget)
 
 
 @for_each("verb", ["release", "release_all"])
 def test_a_release_is_told_the_same(verb: str) -> None:
-    """In the line that releases, also where the session's own budget was no loss."""
     limit = sd.Limit.of(sd.Advantage("0.9"), "gaussian")
     session = sd.Session(TABLES, limit, engine="memory")
     asked: Any = sd.table("visits").agg(n=sd.count())

@@ -61,7 +61,6 @@ def exactly(given: list[tuple[Grid, int]]) -> tuple[int, Wide, float]:
 
 
 def tails(start: int, masses: Wide, infinity: float, places: Places) -> Wide:
-    """Return the masses at and above places."""
     above = np.append(np.cumsum(masses[::-1].astype(np.longdouble))[::-1], 0.0)
     return above[np.clip(places - start, 0, len(masses))] + infinity
 
@@ -105,7 +104,6 @@ def test_certain_breaches_stay_certain() -> None:
 
 
 def test_few_laws_are_given_as_they_are() -> None:
-    """Where the laws fill no block, nothing is summed: the answers are the same."""
     given = list(grids(1, 50))
     assert list(sum_blocks(given)) == given
 

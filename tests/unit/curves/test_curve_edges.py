@@ -46,7 +46,6 @@ THIRD = Fraction(1, 3)
     ],
 )
 def test_the_law_of_no_change_has_no_loss(laws: Laws) -> None:
-    """All mass of both worlds lies at a loss of 0."""
     (law,) = laws
     p, q = law.masses(np.array([-1e-9, 1e-9]))
     assert p.tolist() == q.tolist() == [0.0, 1.0, 0.0]
@@ -61,7 +60,6 @@ def test_the_law_of_no_change_has_no_loss(laws: Laws) -> None:
     ],
 )
 def test_the_law_of_no_noise_lies_at_infinity(laws: Laws) -> None:
-    """Every outcome tells the worlds apart."""
     (law,) = laws
     p, q = law.masses(np.array([-np.inf, 0.0, np.inf]))
     assert p.tolist() == [0.0, 0.0, 1.0, 0.0]
@@ -69,20 +67,17 @@ def test_the_law_of_no_noise_lies_at_infinity(laws: Laws) -> None:
 
 
 def test_a_law_without_finite_losses_spans_nothing() -> None:
-    """All of its mass is at infinity."""
     assert NOTHING.span == (0.0, 0.0)
     p, _ = NOTHING.masses(np.array([0.0, np.inf]))
     assert p.tolist() == [0.0, 1.0, 0.0]
 
 
 def test_a_moved_law_holds_the_table_of_its_base() -> None:
-    """What is counted against the memory of a composition is not lost by moving."""
     (base,) = category_laws(Fraction(1), 4)
     assert MovedLaw(base, 0.1, 0.0).table_size == base.table_size == 9
 
 
 def test_a_sample_of_everybody_is_the_law_itself() -> None:
-    """At rate 1 every cell keeps its masses, bit for bit."""
     base, edges = GaussianLaw(1.5), np.linspace(-9, 9, 50)
     for whole, sampled in zip(
         base.masses(edges), SampledLaw(base, 1.0).masses(edges), strict=True
@@ -91,7 +86,6 @@ def test_a_sample_of_everybody_is_the_law_itself() -> None:
 
 
 def test_a_certain_breach_has_no_epsilon() -> None:
-    """No epsilon serves any delta below 1."""
     curve = BreachCurve(ResponseCurve(Fraction(1)), 1.0)
     assert curve.epsilon_at(np.array([0.0, 0.5, 0.999])).tolist() == [math.inf] * 3
 
@@ -126,7 +120,6 @@ def test_bounds_of_arrays_are_below_what_was_written() -> None:
 
 @for_each("rates", [np.array(["a"]), np.array([1j])])
 def test_arrays_that_are_no_real_numbers_are_refused(rates: Any) -> None:
-    """By the name of the argument."""
     with pytest.raises(InvalidParameter, match="alpha must hold real numbers"):
         sd.GaussianDP(1).tpr_at(rates)
     with pytest.raises(InvalidParameter, match="pmf_Y must hold real numbers"):
@@ -134,13 +127,11 @@ def test_arrays_that_are_no_real_numbers_are_refused(rates: Any) -> None:
 
 
 def test_only_loss_variables_have_their_rates() -> None:
-    """A loss answers for itself."""
     with pytest.raises(InvalidParameter, match=r"Build sd\.PLRVs"):
         get_beta(sd.PureDP(1), 0.5)  # type: ignore[call-overload]
 
 
 def test_a_start_below_all_bounds_is_all_there_is() -> None:
-    """Where delta begins below the rest, the rest says nothing more."""
     profile = Profile(np.array([0.0, 1.0, 2.0]), np.array([0.5, 0.4, 0.35]))
     alone = profile.with_start(0.3)
     assert alone.epsilon.tolist() == [0.0]
@@ -148,14 +139,12 @@ def test_a_start_below_all_bounds_is_all_there_is() -> None:
 
 
 def test_an_end_before_all_bounds_is_all_there_is() -> None:
-    """From epsilon 0 on, delta is at most the lesser of the two."""
     profile = Profile(np.array([0.0, 1.0]), np.array([0.5, 0.4]))
     for last, delta in ((0.45, 0.45), (0.6, 0.5)):
         assert profile.with_end(0.0, last).delta.tolist() == [delta]
 
 
 def test_the_least_may_be_the_first() -> None:
-    """What holds everywhere holds at the low end."""
     assert find_least(lambda x: x >= 0, 0.0, 5.0) == 0
 
 

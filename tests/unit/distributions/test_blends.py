@@ -29,7 +29,6 @@ F = Fraction
 
 
 def column(*sizes: float) -> NDArray[np.float64]:
-    """Return one case of scales."""
     return np.array(sizes)[:, None]
 
 
@@ -57,7 +56,6 @@ def parts(sizes: list[float]) -> list[tuple[Fraction, arb]]:
 @for_each("sizes", SIZES, ids=str)
 @for_each("alpha", [0.9, 0.5, 0.05, 1e-3, 1e-9])
 def test_laplace_reach_inverts_the_tail(sizes: list[float], alpha: float) -> None:
-    """The tail at the reach is alpha, by partial fractions with 300 digits of two."""
     found = float(LaplaceBlend().reach(column(*sizes), alpha)[0])
     with precision(600):
         tail = sum(
@@ -95,7 +93,6 @@ def test_reach_is_a_norm(blend: AbstractBlend, alpha: float) -> None:
 
 
 def test_certainty_is_endless_unless_there_is_no_noise() -> None:
-    """At alpha 0 any noise may go anywhere."""
     for blend in (LaplaceBlend(), GaussianBlend()):
         assert blend.reach(column(1, 0), 0.0).tolist() == [np.inf]
         assert blend.reach(column(0, 0), 0.0).tolist() == [0]

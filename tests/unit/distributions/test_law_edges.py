@@ -14,13 +14,11 @@ from tests.batches import for_each
 @for_each("guess", [0, 4, 5, 6, 100, 10**9])
 @for_each("least", [0, 1, 5])
 def test_the_least_is_found_from_any_guess(guess: int, least: int) -> None:
-    """Below it, at it and far above it."""
     assert _least(lambda k: k >= least, guess) == least
 
 
 @for_each("whole", [0, 1, 2, 9, 10, 80, 81, 82, 10**6])
 def test_the_floor_of_roots_is_exact(whole: int) -> None:
-    """Of roots of squares and of roots of roots."""
     root = sqrt(Fraction(whole))
     assert floor_exact(root) ** 2 <= whole < (floor_exact(root) + 1) ** 2
     fourth = sqrt(root)
@@ -29,7 +27,6 @@ def test_the_floor_of_roots_is_exact(whole: int) -> None:
 
 @for_each("variance", [Fraction(1, 3), Fraction(7, 2), Fraction(40)])
 def test_masses_of_a_discrete_gaussian_are_all_there_is(variance: Fraction) -> None:
-    """They sum to 1, and those beyond a point are its tail."""
     law = DiscreteGaussianLaw(variance)
     total = sum((law.mass(k) for k in range(-60, 61)), law.mass(0) * 0)
     assert abs(float(total.mid()) - 1) < 1e-12
@@ -40,7 +37,6 @@ def test_masses_of_a_discrete_gaussian_are_all_there_is(variance: Fraction) -> N
 
 
 def test_a_point_of_a_sum_of_laplace_noises_has_no_mass() -> None:
-    """At least x and above x are the same chance."""
     law = LaplaceSumLaw(3, Fraction(2))
     for x in (Fraction(0), Fraction(5), Fraction(-1, 3)):
         above, least = law.chance_above(x), law.at_least(x)

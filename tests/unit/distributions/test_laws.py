@@ -76,7 +76,6 @@ def test_a_missing_term_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @for_each("law", LATTICE, ids=repr)
 def test_points_belong_to_the_closed_tail_only(law: AbstractLatticeLaw) -> None:
-    """P[Z >= x] exceeds P[Z > x] at lattice points and equals it between them."""
     unit = law.unit
     for k in (-2, 0, 1, 3):
         at, between = k * unit, (k + F(1, 2)) * unit
@@ -113,7 +112,6 @@ def test_continuous_quantiles_are_tight_from_above(
 
 @for_each("law", [*LATTICE, *CONTINUOUS], ids=repr)
 def test_laws_are_symmetric(law: AbstractLaw) -> None:
-    """P[Z <= -x] = P[Z >= x], and the median is 0."""
     for x in (F(0), F(1, 2), F(5), F(77, 3)):
         assert law.at_most(-x).overlaps(law.at_least(x))
     assert law.quantile(F(1, 2)) == 0
@@ -168,7 +166,6 @@ def test_continuous_deviations_are_rounded_up(law: AbstractLaw) -> None:
 
 
 def test_known_deviations() -> None:
-    """Closed forms round up; no noise has none; narrow noise has very little."""
     laplace = F(ContinuousLaplaceLaw(F(1)).deviation)
     assert laplace**2 > 2 > (laplace - F(2) ** -52) ** 2
     assert ContinuousGaussianLaw(F(9)).deviation == 3.0
@@ -179,7 +176,6 @@ def test_known_deviations() -> None:
 
 
 def test_known_values() -> None:
-    """Textbook figures: the normal's 97.5 % point, and the geometric's tail."""
     assert float(ContinuousGaussianLaw(F(1)).quantile(F("0.975"))) == pytest.approx(
         1.959963984540054, rel=1e-15
     )

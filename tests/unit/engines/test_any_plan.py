@@ -51,7 +51,6 @@ def _tables() -> st.SearchStrategy[pa.Table]:
 
 
 def _twice(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return two rows, of which one has a value."""
     return [{"x": row["x"]}, {"x": str(row["x"])}]
 
 
@@ -100,7 +99,6 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 def test_engines_agree_on_any_plan(
     rows: pa.Table, other: pa.Table, steps: list[Step], by: tuple[str, ...]
 ) -> None:
-    """Whatever is asked of whatever rows, DuckDB answers as the memory engine does."""
     answers = []
     for engine in (MEMORY, DUCKDB):
         first = Source("rows", engine.open("rows", rows, {}))
@@ -114,7 +112,6 @@ def test_engines_agree_on_any_plan(
 
 
 def _columns(table: pa.Table, names: tuple[str, ...]) -> list[list[Any]]:
-    """Return the values of some columns."""
     return [table.column(name).to_pylist() for name in names]
 
 
@@ -128,7 +125,6 @@ def _columns(table: pa.Table, names: tuple[str, ...]) -> list[list[Any]]:
 def test_engines_agree_on_memberships(
     rows: pa.Table, gone: pa.Table, per: tuple[str, ...], groups: tuple[str, ...]
 ) -> None:
-    """What is left of whatever groups, missing ones too, is counted alike, in parts."""
     listed, answers, sizes = gone.select(list(groups)), [], 0
     for engine in (MEMORY, DUCKDB, IN_PARTS):
         left = plans.rows_without(

@@ -96,7 +96,6 @@ def test_damaged_files_fail_when_opened(tmp_path: Path) -> None:
 
 
 def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
-    """A file that is written again with the same columns is read as it is now."""
     path = tmp_path / "t.parquet"
     pq.write_table(ROWS, path)
     engine = duckdb_engine()
@@ -106,7 +105,6 @@ def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
 
 
 def test_unknown_tables_are_named() -> None:
-    """A table that was not opened is refused by its name."""
     engine = duckdb_engine()
     for asked in (
         lambda: engine.multiplicity("t", ()),
@@ -118,7 +116,6 @@ def test_unknown_tables_are_named() -> None:
 
 
 def test_settings_are_locked(tmp_path: Path) -> None:
-    """The database opens its sources only, and its settings cannot be changed."""
     path = tmp_path / "t.parquet"
     other = tmp_path / "other.parquet"
     pq.write_table(ROWS, path)
@@ -147,7 +144,6 @@ def test_settings_are_locked(tmp_path: Path) -> None:
 
 
 def test_every_connection_has_our_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also the one that is made after a failure, wherever the machine stands."""
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -201,7 +197,6 @@ def test_short_memory_is_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_memory_that_never_suffices_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When parts do not help either, the failure is the one of all failures."""
     engine = duckdb_engine()
     rows = Source("t", engine.open("t", ROWS, {}))
 
@@ -240,7 +235,6 @@ def test_interruptions_pass() -> None:
 def test_progress_is_percent(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line says how far a long query is on stderr, and nothing of the rows."""
     monkeypatch.setattr("sordino.numbers.progress.PATIENCE", 0.0)
     monkeypatch.setattr("sordino.numbers.progress.is_watched", lambda: True)
     engine = duckdb_engine(progress=True)
@@ -260,7 +254,6 @@ def test_progress_is_percent(
 
 
 def test_statement_is_readable() -> None:
-    """The statement shows the bound values and the steps, but neither names nor key."""
     engine = duckdb_engine(salt=123456789)
     rows = Source("t", engine.open("t", ROWS, {}))
     mapped = plans.call_rows(
@@ -277,7 +270,6 @@ def test_statement_is_readable() -> None:
 
 
 def test_sources_of_duckdb_are_left_alone() -> None:
-    """The user's connection keeps its settings, tables and unfinished results."""
     user = duckdb.connect()
     user.execute("CREATE TABLE t AS SELECT range AS id FROM range(10000)")
     settings = user.sql("FROM duckdb_settings() ORDER BY name").fetchall()
@@ -299,7 +291,6 @@ def test_sources_of_duckdb_are_left_alone() -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_long_lists_are_searched_by_halves() -> None:
-    """For any type and any number of values, an entry is found as in memory."""
     held: dict[str, list[Any]] = {
         "i": [None, 0, 1, -7, 2**53, 2**53 + 1, -(2**63), 2**63 - 1],
         "x": [None, 0.0, -0.0, 0.5, math.nan, math.inf, -math.inf, 2.0**53],

@@ -12,7 +12,6 @@ class Liar(dict[str, int]):  # noqa: FURB189 a mapping, and no more
 
     @property
     def __class__(self) -> Any:
-        """Fail."""
         raise ValueError
 
     @__class__.setter
@@ -27,7 +26,6 @@ def _odd(row: Any) -> Any:
 @for_each("engine", ["duckdb", "memory"])
 @for_each("flat", [True, False])
 def test_an_object_that_lies_about_its_class(engine: EngineName, *, flat: bool) -> None:
-    """One row whose value cannot be looked at is missing, and changes no other."""
     rows = {"id": list(range(10))}
     table = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns={"id": "i64"})
     session = sd.Session({"t": table}, sd.PureDP(1), engine=engine)

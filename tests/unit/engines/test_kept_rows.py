@@ -78,7 +78,6 @@ def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
 @for_each("bound", BOUNDS)
 @for_each("name", _engines())
 def test_other_ids_do_not_matter(bound: str, name: str) -> None:
-    """Without all other ids, the rows kept of an id are the ones kept before."""
     engine = _engines()[name]
     before = _kept(engine, VISITS, bound)
     ids = VISITS["id"].to_numpy(zero_copy_only=False)
@@ -103,7 +102,6 @@ def test_bounds_hold() -> None:
 
 
 def test_another_key_keeps_other_rows() -> None:
-    """The order is secret: engines of their own keys keep different rows."""
     first, second = duckdb_engine(), duckdb_engine()
     assert _kept(first, VISITS, "rows") != _kept(second, VISITS, "rows")
     assert _kept(first, VISITS, "rows") == _kept(first, VISITS, "rows")

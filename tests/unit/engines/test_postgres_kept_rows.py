@@ -29,7 +29,6 @@ def filled(server: Cluster, name: str) -> tuple[str, str]:
 
 
 def session_of(source: Any) -> sd.Session:
-    """Return a session of one private table."""
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
     return sd.Session({"t": table}, budget=BUDGET, engine="postgres")
 
@@ -106,7 +105,6 @@ def test_rows_that_cannot_be_settled_answer_all_the_same(
 
 
 def test_kept_rows_are_of_their_moment() -> None:
-    """What comes later is in no answer until they are forgotten."""
     server = cluster()
     session = session_of(filled(server, "snapshot"))
     engine: Any = session._desk.engine
@@ -149,7 +147,6 @@ def test_without_the_right_rows_are_bounded_anew() -> None:
 
 
 def test_behind_a_pool_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pool shares its connections: others would see the rows."""
     server = cluster()
     source = filled(server, "pooled")
     known = Server(server.address())
@@ -179,7 +176,6 @@ def test_a_lost_connection_loses_what_was_kept() -> None:
 
 
 def test_what_a_lost_connection_kept_can_be_forgotten() -> None:
-    """It is gone already."""
     server = cluster()
     session = session_of(filled(server, "lost"))
     asked(session, "ward")
@@ -189,7 +185,6 @@ def test_what_a_lost_connection_kept_can_be_forgotten() -> None:
 
 
 def test_a_question_over_kept_rows_is_the_same() -> None:
-    """In the server as anywhere: what is kept decides, not how it is kept."""
     server = cluster()
     source = filled(server, "alike")
     engine = postgres_engine(server.address())

@@ -95,7 +95,6 @@ def opened(name: str, vouched_by: str | None = None) -> sd.Session:
 
 
 def doubts(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return why each view is doubted, "" if it is not."""
     server = cluster()
     server.run(*MADE)
     server.run(*(f"CREATE VIEW judged.v{n} AS {text}" for n, text in enumerate(texts)))
@@ -131,7 +130,6 @@ def test_somebody_can_answer_for_a_view() -> None:
 
 
 def test_a_view_that_changes_its_mind_is_refused_before_the_charge() -> None:
-    """A view that is replaced by one of the same columns, also one below it."""
     cluster().run(*MADE, "CREATE VIEW judged.upper_one AS TABLE judged.some")
     with opened("upper_one") as session:
         assert session.price(COUNT, sd.PureDP("0.1")).errors

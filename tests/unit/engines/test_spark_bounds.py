@@ -45,7 +45,6 @@ def unevenness() -> float:
 
 
 def test_each_row_is_as_likely_as_another() -> None:
-    """False alarms: one in a million salts, and this salt is none of them."""
     assert unevenness() < MOST
 
 

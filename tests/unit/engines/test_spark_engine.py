@@ -44,7 +44,6 @@ def engines() -> dict[str, tuple[Any, dict[str, Source]]]:
 
 
 def answered(name: str, case: Case) -> Any:
-    """Return what an engine answers, as what must be equal for all."""
     engine, tables = engines()[name]
     question = case.asked(tables)
     return comparable_answer(question, engine.answer(question))
@@ -52,7 +51,6 @@ def answered(name: str, case: Case) -> Any:
 
 @for_each("case", CASES, ids=[case.name for case in CASES])
 def test_spark_agrees(case: Case) -> None:
-    """Each kind of node, bound and total, with the rows that Spark's digests keep."""
     assert answered("spark", case) == answered("memory", case)
 
 
@@ -116,7 +114,6 @@ def alike(one: Any, other: Any) -> bool:
 @for_each("ansi", ["true", "false"])
 @for_each("types", KINDS, ids="-".join)
 def test_extreme_values_agree_on_spark(types: tuple[str, ...], ansi: str) -> None:
-    """At the edges of each type Spark gives what Python gives, ANSI on or off."""
     session = session_beside(users_session())
     session.conf.set("spark.sql.ansi.enabled", ansi)
     for forms in written(types):
@@ -128,7 +125,6 @@ def test_extreme_values_agree_on_spark(types: tuple[str, ...], ansi: str) -> Non
 
 
 def test_the_zone_of_a_session_changes_no_operation() -> None:
-    """No form of a date goes through a zone, where hours are left out or come twice."""
     session = session_beside(users_session())
     session.conf.set("spark.sql.session.timeZone", "America/New_York")
     dated = [types for types in KINDS if {"date", "time"} & set(types)]
@@ -139,7 +135,6 @@ def test_the_zone_of_a_session_changes_no_operation() -> None:
 
 
 def test_what_spark_cannot_say_it_refuses() -> None:
-    """An operation without a form is refused by name."""
     engine = engine_beside()
     tables = open_each(engine, TABLES)
     for made in (col("ward").matches("a*"), col("ward").normalize()):

@@ -39,12 +39,10 @@ def rewrite_longer(folder: Path) -> None:
 
 
 def remove_file(folder: Path) -> None:
-    """Remove a file."""
     (folder / "0.parquet").unlink()
 
 
 def add_file(folder: Path) -> None:
-    """Write one more file."""
     pq.write_table(pa.table({"x": range(1000)}), folder / "more.parquet")
 
 

@@ -27,19 +27,16 @@ def test_no_argument_is_torn_apart() -> None:
 
 
 def test_a_function_keeps_its_name() -> None:
-    """Another function would come out of each by the table of sqlglot."""
     entry = TEMPLATES.entry("ifnull(strlen(a), len(a))")
     assert written(entry, exp.column("x")) == "IFNULL(STRLEN(x), LEN(x))"
 
 
 def test_values_are_bound_in_definitions_too() -> None:
-    """Only those that a text asks for are bound."""
     entry = TEMPLATES.entry("held(a)", most=lambda _: 7, unused=lambda _: 1 // 0)
     assert written(entry, exp.column("x")) == "LEAST(x, $p7)"
 
 
 def test_each_tree_is_a_new_one() -> None:
-    """A tree has one parent: an entry that gave one twice would tear a statement."""
     entry = TEMPLATES.entry("a + 1", "a + 1::DOUBLE")
     assert written(entry, exp.column("x")) == written(entry, exp.column("x"))
     assert written(entry, exp.column("x"), kind="f64") == "x + CAST(1 AS DOUBLE)"

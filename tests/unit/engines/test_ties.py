@@ -40,7 +40,6 @@ def few_digests(
 
 
 def levels() -> exp.Expression:
-    """Return the number of digests."""
     return exp.cast(exp.Literal.number(LEVELS), "DOUBLE")
 
 
@@ -57,7 +56,6 @@ def same_digests(given: list[tuple[int, ...]], kinds: tuple[str, ...]) -> list[i
 def test_ties(
     per: tuple[str, ...], limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where most digests tie, exactly the first rows by all columns are kept."""
     monkeypatch.setattr(DuckDBDialect, "digest", few_digests)
     answers = []
     for engine in (duckdb_engine(threads=2), MemoryEngine(order=same_digests)):

@@ -56,7 +56,6 @@ def test_doubles_are_nearest(
     ],
 )
 def test_edges(value: float | None, expected: int | None) -> None:
-    """Infinities are at the ends, NaN and missing are missing, halves go up."""
     assert steps(col("x"), -9, 9, 0).value({"x": value}) == expected
 
 
@@ -72,13 +71,11 @@ def test_edges(value: float | None, expected: int | None) -> None:
     ],
 )
 def test_bad_lattices_are_refused(arguments: tuple[int, int, int], name: str) -> None:
-    """Bounds that would not be exact are refused by name."""
     with pytest.raises(InvalidParameter, match=name):
         steps(col("x"), *arguments)
 
 
 def test_facts() -> None:
-    """A column without NaN loses nothing; one with NaN does; texts are refused."""
     made = steps(col("x"), 0, 1, 0)
     for kind, nan in (("i64", False), ("f64", False), ("f64", True)):
         facts = made.column(Schema.of([("x", Column(kind, nullable=False, nan=nan))]))

@@ -24,14 +24,12 @@ def by_backtracking(text: str, pattern: str) -> bool:
 
 @given(LETTERS, LETTERS)
 def test_a_pattern_is_a_regular_expression(text: str, pattern: str) -> None:
-    """For any text and pattern: % is any text, _ any letter, all else itself."""
     found = col("x").like(pattern).value({"x": text})
     assert found == by_backtracking(text, pattern)
 
 
 @given(st.text("ab%_!", max_size=9))
 def test_what_is_escaped_means_itself(text: str) -> None:
-    """A text is like its own letters, each escaped where it needs to be."""
     escaped = re.sub(r"([%_!])", r"!\1", text)
     exact = col("x").like(escaped, escape="!")
     assert exact.value({"x": text})
@@ -39,7 +37,6 @@ def test_what_is_escaped_means_itself(text: str) -> None:
 
 
 def test_a_pattern_is_read_back_as_it_is_shown() -> None:
-    """What repr shows makes the same expression."""
     for pattern, escape in (("a%_", None), ("a!%!!\\", "!"), ("\\", None)):
         asked = col("x").like(pattern, escape)
         again = eval(repr(asked), {"col": col})  # noqa: S307 our own text
@@ -56,12 +53,10 @@ def test_many_wildcards_take_no_longer_than_both_lengths() -> None:
     [(5, None), ("a" * 1001, None), ("a", "ab"), ("a", 5), ("a!", "!"), ("!a", "!")],
 )
 def test_what_is_no_pattern_is_refused(pattern: Any, escape: Any) -> None:
-    """Each refusal says what to do."""
     with pytest.raises(InvalidParameter, match=r"Shorten|Try|Escape"):
         col("x").like(pattern, escape)
 
 
 def test_only_texts_have_patterns() -> None:
-    """A number is refused with the remedy."""
     with pytest.raises(InvalidQuery, match="cast"):
         col("x").like("1%").column(Schema.of([("x", Column("i64"))]))

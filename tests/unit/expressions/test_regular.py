@@ -19,7 +19,6 @@ _TIMES: Final = ("", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}")
 
 
 def drawn(dice: random.Random, depth: int) -> str:
-    """Return a pattern."""
     if depth <= 0 or dice.random() < 0.3:
         return dice.choice(_ATOMS)
     parts = [drawn(dice, depth - 1) for _ in range(dice.randint(1, 3))]
@@ -30,7 +29,6 @@ def drawn(dice: random.Random, depth: int) -> str:
 
 @for_each("seed", range(150))
 def test_a_pattern_means_what_python_says(seed: int) -> None:
-    """For any drawn pattern and text: the answer of Python's own expressions."""
     dice = random.Random(seed)
     pattern = drawn(dice, 3)
     theirs = re.compile(pattern, re.DOTALL | re.ASCII)
@@ -56,12 +54,10 @@ def test_no_pattern_takes_long() -> None:
     ],
 )
 def test_what_has_no_one_meaning_is_refused(pattern: Any) -> None:
-    """Each refusal is ours, and says what to write."""
     with pytest.raises(InvalidParameter):
         col("x").matches(pattern)
 
 
 def test_only_texts_match() -> None:
-    """A number is refused with the remedy."""
     with pytest.raises(InvalidQuery, match="cast"):
         col("x").matches("a").column(Schema.of([("x", Column("i64"))]))

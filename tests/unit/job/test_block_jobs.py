@@ -23,7 +23,6 @@ FIRST = date(2026, 1, 1)
 
 
 def job_of(folder: Path, text: str) -> Job:
-    """Return the job of a text."""
     path = folder / "clinic.toml"
     path.write_text(text, encoding="utf-8")
     return read_job(path)
@@ -53,7 +52,6 @@ READS: dict[str, tuple[str, ...]] = {
 
 @for_each("said", READS)
 def test_what_a_period_reads_follows_from_its_name(said: str, tmp_path: Path) -> None:
-    """Its own blocks, every one so far, or the last few."""
     text = JOB.replace('schedule = "monthly"', f'schedule = "monthly"\n{said}')
     reading = job_of(tmp_path, text).releases["wards"].reading
     assert reading is not None
@@ -189,7 +187,6 @@ REFUSED: dict[str, tuple[str, str, str]] = {
 def test_what_cannot_be_meant_is_refused_at_its_place(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By name, with what to do;."""
     old, new, match = REFUSED[what]
     assert old in JOB
     monkeypatch.chdir(tmp_path)

@@ -96,7 +96,6 @@ COLUMNS: dict[str, tuple[Any, str]] = {
 
 @for_each("case", COLUMNS)
 def test_senseless_columns_are_refused_by_name(case: str) -> None:
-    """A column is refused the same way in a dict and in a table, by its name."""
     values, message = COLUMNS[case]
     for make in (KeySet.from_dict, KeySet.from_table):
         with pytest.raises(InvalidParameter, match=rf"^column 'x' .*{message}"):
@@ -198,7 +197,6 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
 
 @for_each("case", CALLS)
 def test_senseless_calls_are_refused(case: str) -> None:
-    """Each names the argument, shows what was given and says what to do next."""
     call, message = CALLS[case]
     with pytest.raises(InvalidParameter, match=message) as caught:
         call()
@@ -218,13 +216,11 @@ def test_senseless_calls_are_refused(case: str) -> None:
     ],
 )
 def test_unknown_columns_are_told_the_known_ones(call: Callable[[], Any]) -> None:
-    """A wrong name is answered by the nearest right one."""
     with pytest.raises(UnknownName, match=r"there is no column 'aa?'\. Did you mean"):
         call()
 
 
 def test_conditions_must_be_true_or_false() -> None:
-    """A condition of another type is refused with its type."""
     with pytest.raises(InvalidParameter, match="true or false, not i64"):
         A.filter(Number())
 
@@ -237,7 +233,6 @@ def test_conditions_must_be_true_or_false() -> None:
 def test_keys_of_another_type_than_the_table_are_refused(
     there: str, remedy: str
 ) -> None:
-    """The message names the column and both types."""
     with pytest.raises(
         InvalidQuery, match=rf"i64 in the column 'a', .* {re.escape(there)}\. {remedy}"
     ):

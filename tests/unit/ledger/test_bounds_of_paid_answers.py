@@ -32,7 +32,6 @@ def test_the_first_finite_guarantee_is_taken(known: Any, bound: sd.Loss) -> None
 
 
 def test_a_ledger_is_not_copied() -> None:
-    """It shows itself, and refuses to be pickled."""
     with sd.Ledger.in_memory(sd.PureDP(1)) as ledger:
         assert repr(ledger).startswith("Ledger(")
         with pytest.raises(SessionMoved, match="copied or pickled"):

@@ -19,7 +19,6 @@ HALF = ApproxDP("0.5", "1e-7")
 
 
 def of(budget: Any, name: str = "dataset", key: str | None = None) -> Claim:
-    """Return a claim of a budget."""
     return Claim(request="count", asked=budget, loss=budget, budget=name, key=key)
 
 
@@ -32,7 +31,6 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def test_a_closed_budget_is_charged_nothing_more(ledger: Ledger) -> None:
-    """For any way to it; its answers stay, others go on, and it is closed once."""
     tenth = ApproxDP("0.1", 0)
     ledger.store(ledger.reserve(of(tenth, "ana", "kept")), b"42")
     waiting = ledger.reserve(of(tenth, "ana", "waiting"))
@@ -144,7 +142,6 @@ def test_every_way_of_counting_can_be_lowered() -> None:
 
 @pytest.mark.parametrize("name", ["nobody", 1, None, "", "\ud800"])
 def test_unknown_budgets_are_refused(ledger: Ledger, name: Any) -> None:
-    """In words, and nothing is written."""
     before = ledger.records()
     for ask in (
         lambda: ledger.close_budget(name),
@@ -180,7 +177,6 @@ def test_an_analyst_sees_the_own_requests_in_full(ledger: Ledger) -> None:
 
 
 def test_names_of_who_and_why_are_text(ledger: Ledger) -> None:
-    """Whatever is told is text."""
     for told in ({"who": 1}, {"why": None}, {"who": "\ud800"}):
         given: Any = told
         with pytest.raises(InvalidParameter, match="must be text"):

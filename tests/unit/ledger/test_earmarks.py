@@ -24,7 +24,6 @@ LIMIT = PureDP(1)
 
 
 def of(epsilon: Any, earmark: str | None = None, name: str = "dataset") -> Claim:
-    """Return a claim of an epsilon."""
     asked = PureDP(epsilon)
     return Claim(request="count", asked=asked, loss=asked, budget=name, earmark=earmark)
 
@@ -61,7 +60,6 @@ def test_what_is_set_aside_cannot_be_spent_otherwise(path: Path) -> None:
 
 
 def test_what_is_freed_is_there_again(path: Path) -> None:
-    """What is left of it; and its name is used up."""
     with Ledger.at(path) as ledger:
         ledger.earmark("report", PureDP("0.6"))
         ledger.reserve(of("0.2", "report"))
@@ -142,7 +140,6 @@ def test_no_more_than_a_hundred_are_open() -> None:
     ids=repr,
 )
 def test_what_cannot_be_set_aside_is_refused(path: Path, bad: dict[str, Any]) -> None:
-    """In words, before anything is written."""
     given: dict[str, Any] = {"name": "report", "amount": PureDP("0.1")} | bad
     with Ledger.at(path) as ledger:
         before = ledger.records()
@@ -331,6 +328,5 @@ FORGERIES = {
 
 @pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
 def test_a_history_that_cannot_be_is_refused(path: Path, forgery: Any) -> None:
-    """Hashes made anew do not help."""
     with pytest.raises(LedgerDamaged):
         forge_and_verify(marked(path), forgery)

@@ -61,7 +61,6 @@ def test_ten_tenths_are_one(ledger: Ledger) -> None:
 
 
 def test_a_key_gives_the_same_answer_at_no_cost(ledger: Ledger) -> None:
-    """The stored bytes come back, and nothing more is charged."""
     ticket = ledger.reserve(claim())
     assert ticket.answer is None
     assert ledger.store(ticket, b"17") == b"17"
@@ -71,7 +70,6 @@ def test_a_key_gives_the_same_answer_at_no_cost(ledger: Ledger) -> None:
 
 
 def test_a_key_belongs_to_one_request(ledger: Ledger) -> None:
-    """Another request, or another budget, under the same key is refused for nothing."""
     ledger.allot("ann", LIMIT)
     ledger.store(ledger.reserve(claim()), b"17")
     for other in (claim(request="sum"), claim(budget="ann")):
@@ -136,7 +134,6 @@ def test_named_budgets_lie_under_the_dataset(ledger: Ledger) -> None:
 
 
 def test_names_are_known_and_keep_their_limit(ledger: Ledger) -> None:
-    """An unknown name is refused for nothing, and a limit is not changed."""
     ledger.allot("ann", PureDP("0.2"))
     with pytest.raises(UnknownName, match="'ann'"):
         ledger.reserve(claim(budget="anne"))
@@ -193,7 +190,6 @@ def test_what_if_charges_nothing(ledger: Ledger) -> None:
     ids=lambda fields: repr(fields)[:30],
 )
 def test_bad_claims_are_refused(fields: dict[str, Any]) -> None:
-    """A key, a name or a text that cannot be kept is refused by its name."""
     with pytest.raises(InvalidParameter, match=next(iter(fields))):
         replace(claim(), **fields)
 
@@ -204,7 +200,6 @@ def test_bad_claims_are_refused(fields: dict[str, Any]) -> None:
     answer=st.binary(max_size=100),
 )
 def test_any_text_and_any_answer_is_kept(key: str, text: str, answer: bytes) -> None:
-    """What goes in comes out, whatever it is written with."""
     with Ledger.in_memory(LIMIT) as ledger:
         wanted = claim(key, request=text, who=text, why=text, plan=text)
         ledger.store(ledger.reserve(wanted), answer)
@@ -236,7 +231,6 @@ def test_answers_are_bytes_and_tickets_are_ours(ledger: Ledger) -> None:
     "move", [copy.copy, copy.deepcopy, pickle.dumps], ids=lambda one: one.__name__
 )
 def test_a_handle_is_not_copied(ledger: Ledger, move: Any) -> None:
-    """A copy or a pickle would spend the budget again."""
     with pytest.raises(SessionMoved, match="a ledger cannot be copied"):
         move(ledger)
 
@@ -251,7 +245,6 @@ def test_a_claim_that_is_too_long_to_be_recorded(ledger: Ledger) -> None:
 
 
 def test_a_closed_handle_refuses(ledger: Ledger) -> None:
-    """Closing twice is harmless, and nothing is charged afterwards."""
     ledger.close()
     ledger.close()
     with pytest.raises(LedgerUnavailable, match="is closed"):
@@ -259,7 +252,6 @@ def test_a_closed_handle_refuses(ledger: Ledger) -> None:
 
 
 def test_threads_share_a_handle_and_never_overspend(ledger: Ledger) -> None:
-    """Eight threads that ask for forty tenths of 1 get ten."""
     granted: list[int] = []
 
     def ask() -> None:
@@ -308,7 +300,6 @@ def test_a_file_lasts_and_is_readable(tmp_path: Path) -> None:
 
 
 def test_memory_says_that_it_ends(caplog: pytest.LogCaptureFixture) -> None:
-    """A ledger in memory says so, once, and is not durable."""
     from sordino.ledger import opening  # noqa: PLC0415 to forget what was said
 
     opening._say_once.cache_clear()
@@ -321,7 +312,6 @@ def test_memory_says_that_it_ends(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_fork_refuses(ledger: Ledger) -> None:
-    """A child that uses its parent's handle is refused, and the parent goes on."""
     ticket = ledger.reserve(claim())
     child = os.fork()
     if child == 0:

@@ -42,7 +42,6 @@ class Lying:
     """A disk that once tells another byte, or fewer bytes, than it has."""
 
     def __init__(self, at: int, lie: Callable[[bytes], bytes]) -> None:
-        """Choose the read that lies."""
         self.at, self.count, self._lie = at, 0, lie
         self.world = World(disk=Disk(read=self._read, sync=lambda _: None))
 
@@ -205,7 +204,6 @@ def test_a_record_is_no_worse_for_the_stack_it_is_read_on() -> None:
 
 
 def _frames() -> Iterator[FrameType]:
-    """Yield the frames that are on the stack."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         yield frame

@@ -22,13 +22,11 @@ LIMIT = PureDP("0.1")
 
 
 def claim(*blocks: str, **more: Any) -> Claim:
-    """Return a claim of some blocks."""
     loss = PureDP("0.04")
     return Claim(request="n", asked=loss, loss=loss, blocks=blocks, **more)
 
 
 def left(ledger: Ledger) -> dict[str, Loss]:
-    """Return what is left of each block."""
     return {block.name: block.remaining for block in ledger.blocks()}
 
 
@@ -37,7 +35,6 @@ History: TypeAlias = list[tuple[str, dict[str, Any]]]
 
 @pytest.fixture(name="path")
 def path_of_a_ledger(tmp_path: Path) -> Path:
-    """Return a closed ledger with blocks and charges."""
     path = tmp_path / "a.ledger"
     world = World(clock=Standing(2026, 4, 1))
     with Ledger.at(path, LIMIT, create=True, blocks=MONTHS, world=world) as ledger:
@@ -112,7 +109,6 @@ FORGERIES: dict[str, Callable[[History], object]] = {
 
 
 def test_a_history_that_was_not_changed_is_whole(path: Path) -> None:
-    """The forger of these tests makes a ledger that is whole."""
     forge(path, lambda _: None)
     with Ledger.at(path) as ledger:
         assert ledger.verify().releases == 2
@@ -136,7 +132,6 @@ def verify(path: Path) -> None:
 
 
 def test_a_flipped_bit_is_found(path: Path) -> None:
-    """In any byte of any record."""
     whole = path.read_bytes()
     begins = whole.index(b'{"number":1,')
     for at in range(begins, len(whole), 23):
@@ -158,7 +153,6 @@ def test_a_version_without_blocks_refuses_the_ledger(
 
 
 def test_backups_and_witnesses_have_the_blocks(tmp_path: Path) -> None:
-    """What was charged to a block after a backup counts when it is restored."""
     path, witness = tmp_path / "a.ledger", tmp_path / "a.witness"
     clock = Standing(2026, 3, 1)
     terms: Any = {"witness": witness, "world": World(clock=clock)}
@@ -189,7 +183,6 @@ POINTS = [
 def test_whoever_dies_on_the_way_leaves_a_whole_ledger(
     tmp_path: Path, point: str
 ) -> None:
-    """Who comes next opens what is due, and charges once."""
     path = tmp_path / "a.ledger"
     Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
     assert run(charge_blocks, path, "k", 1, point, (2026, 3, 1)) == -signal.SIGKILL
@@ -201,7 +194,6 @@ def test_whoever_dies_on_the_way_leaves_a_whole_ledger(
 
 @pytest.mark.slow
 def test_two_processes_open_each_block_once(tmp_path: Path) -> None:
-    """Their days may differ by months; no block is charged beyond its limit."""
     path = tmp_path / "a.ledger"
     Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
     days = [(2026, 3, 1), (2026, 8, 1), (2025, 1, 1), (2026, 8, 1)]

@@ -31,7 +31,6 @@ LIMIT = PureDP("0.1")
 
 
 def claim(*blocks: str, epsilon: str = "0.04", **more: Any) -> Claim:
-    """Return a claim of some blocks."""
     loss = PureDP(epsilon)
     return Claim(request="n", asked=loss, loss=loss, blocks=blocks, **more)
 
@@ -39,7 +38,6 @@ def claim(*blocks: str, epsilon: str = "0.04", **more: Any) -> Claim:
 def opened(
     limit: Any = LIMIT, *, day: Any = (2026, 5, 1), blocks: Blocks = MONTHS
 ) -> tuple[Ledger, Standing]:
-    """Return a ledger in memory whose blocks are open, and its clock."""
     clock = Standing(*day)
     ledger = Ledger.in_memory(limit, blocks=blocks, world=World(clock=clock))
     ledger.open_blocks(blocks.names)
@@ -47,7 +45,6 @@ def opened(
 
 
 def left(ledger: Ledger) -> dict[str, Loss]:
-    """Return what is left of each block."""
     return {block.name: block.remaining for block in ledger.blocks()}
 
 
@@ -81,7 +78,6 @@ def test_a_clock_that_is_far_ahead_opens_blocks_early_or_none() -> None:
 
 
 def test_names_open_when_they_are_named() -> None:
-    """Each once, whoever names them; numbers are named by their digits."""
     ledger, _ = opened(blocks=Blocks(names=["pilot", 7]))
     assert ledger.open_blocks(("7", "new"), whole=True) == ("pilot", "7", WHOLE, "new")
     assert ledger.open_blocks() == ("pilot", "7", WHOLE, "new")
@@ -90,7 +86,6 @@ def test_names_open_when_they_are_named() -> None:
 
 @for_each("name", [WHOLE, "", 1.5, "a\nb", "x" * 201, "\ud800", None])
 def test_what_is_no_name_opens_nothing(name: Any) -> None:
-    """Nothing is written that could not be read again; periods have no other names."""
     ledger, _ = opened(blocks=Blocks(names=["pilot"]))
     with pytest.raises(InvalidParameter):
         ledger.open_blocks((name,))
@@ -102,7 +97,6 @@ def test_what_is_no_name_opens_nothing(name: Any) -> None:
 
 
 def test_a_release_is_charged_to_all_of_its_blocks_or_to_none() -> None:
-    """The refusal says which blocks lack, and what they have left."""
     ledger, _ = opened()
     ledger.reserve(claim("2026-01", "2026-02", epsilon="0.07"))
     with pytest.raises(BudgetExceeded, match=r"epsilon=0\.03\) of 2026-02"):
@@ -168,7 +162,6 @@ def test_of_many_blocks_that_lack_some_are_named() -> None:
 def test_other_blocks_than_those_that_are_open_are_refused(
     blocks: Any, refusal: type[Exception]
 ) -> None:
-    """Nothing is charged."""
     ledger, _ = opened()
     with pytest.raises(refusal):
         ledger.reserve(Claim(request="n", asked=LIMIT, loss=LIMIT, blocks=blocks))
@@ -176,7 +169,6 @@ def test_other_blocks_than_those_that_are_open_are_refused(
 
 
 def test_a_ledger_without_blocks_charges_none() -> None:
-    """And it opens none."""
     ledger = Ledger.in_memory(LIMIT)
     assert (ledger.division, ledger.blocks()) == (None, ())
     with pytest.raises(InvalidParameter, match="has no blocks"):
@@ -189,7 +181,6 @@ def test_a_ledger_without_blocks_charges_none() -> None:
 
 
 def test_the_blocks_of_a_ledger_never_change(tmp_path: Path) -> None:
-    """Other blocks are refused when it is opened, the same ones and none are not."""
     path = tmp_path / "a.ledger"
     Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
     for blocks in (MONTHS, None):
@@ -294,7 +285,6 @@ def test_a_lost_answer_is_not_computed_of_other_blocks() -> None:
 
 
 def drawn_history(dice: Dice, limit: Any, whole: bool) -> Ledger:  # noqa: FBT001 drawn
-    """Return a ledger with drawn charges of drawn blocks."""
     ledger, _ = opened(limit, day=(2026, dice.between(2, 8), 1))
     names = list(ledger.open_blocks(whole=whole))
     for turn in range(dice.below(7)):
@@ -318,7 +308,6 @@ def total_of(ledger: Ledger, person: frozenset[str]) -> Charge:
 
 
 def greatest(zero: Charge, totals: list[Charge]) -> Charge:
-    """Return the greatest amount of each coordinate."""
     amounts = zip(*(total.amounts for total in (zero, *totals)), strict=True)
     return Charge(zero.coordinates, tuple(max(each) for each in amounts))
 
@@ -356,7 +345,6 @@ def test_what_people_lose_is_what_all_people_lose(seed: int) -> None:
 
 
 def test_exposure_refuses_what_is_no_window() -> None:
-    """The argument is named."""
     ledger, _ = opened()
     with pytest.raises(InvalidParameter, match="window"):
         ledger.exposure(0)

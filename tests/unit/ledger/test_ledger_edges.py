@@ -58,7 +58,6 @@ def test_a_store_without_records_is_damaged() -> None:
 
 
 def test_a_charge_to_an_unknown_budget_is_damage() -> None:
-    """A charge names budgets that were limited before it."""
     with Ledger.in_memory(LIMIT) as ledger:
         ledger.reserve(claim("k"))
 
@@ -74,12 +73,10 @@ def test_a_charge_to_an_unknown_budget_is_damage() -> None:
     "value", [{"stated": "x", "limits": {"nothing": "1/2"}}, {"stated": "x"}, 5, None]
 )
 def test_what_is_no_limit_is_none(value: Any) -> None:
-    """A limit names coordinates that a filter has."""
     assert not is_limit(value)
 
 
 def test_a_ledger_stays_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not used after a fork, nor copied, nor pickled."""
     with Ledger.in_memory(LIMIT) as ledger:
         for act in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(SessionMoved, match="copied or pickled"):
@@ -92,7 +89,6 @@ def test_a_ledger_stays_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_ledger_shows_itself_in_a_notebook() -> None:
-    """Each budget with what is left, and the last releases; none is left of nothing."""
     with Ledger.in_memory(LIMIT, about="patients") as ledger:
         ledger.store(ledger.reserve(claim("monday")), b"42")
         page = ledger._repr_html_()
@@ -102,7 +98,6 @@ def test_a_ledger_shows_itself_in_a_notebook() -> None:
 
 
 def test_a_child_of_a_fork_lets_go_of_files(tmp_path: Path) -> None:
-    """Its descriptor is closed, once; the lock is the parent's, and stays."""
     path = tmp_path / "file"
     path.write_bytes(b"")
     kept, lent = LockedFile(path, World()), LockedFile(path, World())
@@ -118,7 +113,6 @@ def test_a_child_of_a_fork_lets_go_of_files(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_gone_was_moved(tmp_path: Path) -> None:
-    """Nothing lies under its path any more."""
     path = tmp_path / "file"
     path.write_bytes(b"")
     file = LockedFile(path, World())
@@ -130,7 +124,6 @@ def test_a_file_that_is_gone_was_moved(tmp_path: Path) -> None:
 
 
 def test_a_file_that_ends_early_has_no_more_lines() -> None:
-    """What was cut off while it is read is not waited for."""
     short = b"one\ntwo\nth"
     read: Callable[[int, int], bytes] = lambda size, at: short[at : at + size]  # noqa: E731
     assert [line for _, line in _lines(read, 0, 100)] == [b"one", b"two"]
@@ -158,7 +151,6 @@ def test_a_file_that_changes_while_it_is_open_is_damaged(tmp_path: Path) -> None
 
 
 def test_a_store_is_read_within_a_transaction(tmp_path: Path) -> None:
-    """Before the first there are no lines, which is no damage, and no mark."""
     in_a_file(tmp_path).close()
     store = FileStore(tmp_path / "ledger", World())
     with pytest.raises(LedgerUnavailable, match="was not read to its end"):
@@ -206,7 +198,6 @@ def copied(folder: Path) -> tuple[Path, Path]:
 
 
 def test_a_copy_on_a_broken_disk_is_not_restored(tmp_path: Path) -> None:
-    """Nothing is made of what cannot be read."""
     source, witness = copied(tmp_path)
 
     def broken(*_: Any) -> bytes:
@@ -232,18 +223,14 @@ def test_a_name_that_is_taken_meanwhile_is_refused(
 def test_a_journal_that_stays_open_stops_a_migration(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where SQLite keeps a log beside the file, not all of it is in the file."""
-
     class Logging:
         """A connection that does not leave its mode."""
 
         def execute(self, statement: str) -> "Logging":
-            """Take any statement."""
             del statement
             return self
 
         def fetchone(self) -> tuple[str]:
-            """Answer with the mode."""
             return ("wal",)
 
     path = tmp_path / "file"

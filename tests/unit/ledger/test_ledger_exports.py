@@ -97,7 +97,6 @@ def test_an_entry_has_the_form_of_the_registry() -> None:
 
 
 def test_what_nobody_answered_is_refused_or_marked() -> None:
-    """Needed fields are asked for by name; a draft marks them."""
     with Ledger.in_memory(LIMIT) as ledger:
         with pytest.raises(InvalidParameter, match="basic/name, basic/data_curators"):
             registry_yaml(ledger, {})
@@ -119,7 +118,6 @@ def test_what_nobody_answered_is_refused_or_marked() -> None:
     ],
 )
 def test_unfit_answers_are_refused(name: str, value: Any) -> None:
-    """A field that is not the registry's, or text that it cannot hold, is refused."""
     with Ledger.in_memory(LIMIT) as ledger, pytest.raises(InvalidParameter):
         registry_yaml(ledger, {**ANSWERS, name: value})
 
@@ -141,7 +139,6 @@ def test_a_number_is_not_below(value: Fraction) -> None:
 
 
 def test_an_entry_is_a_file(tmp_path: Path) -> None:
-    """It is plain text that any editor opens."""
     with Ledger.in_memory(LIMIT) as ledger:
         path = tmp_path / "entry.yaml"
         path.write_text(registry_yaml(ledger, ANSWERS), "utf-8")

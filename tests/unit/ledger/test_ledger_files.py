@@ -73,13 +73,11 @@ def other_program(path: Path) -> None:
 
 
 def newer(path: Path) -> None:
-    """Make a ledger of a later format."""
     Ledger.at(path, LIMIT, create=True).close()
     changed(path, (b'"format":2,"begins', b'"format":3,"begins'))
 
 
 def witness_of_another(path: Path) -> None:
-    """Make a witness, which is no ledger."""
     other = path.with_name("other")
     Ledger.at(other, LIMIT, create=True, witness=path).close()
     other.unlink()
@@ -106,7 +104,6 @@ def test_what_is_no_ledger_is_refused(
     problem: str,
     create: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
-    """A path to something else is refused, and what is there stays as it is."""
     path = tmp_path / "a"
     REFUSED[problem][0](path)
     before = path.read_bytes() if path.is_file() else b""
@@ -118,7 +115,6 @@ def test_what_is_no_ledger_is_refused(
 
 @for_each("path", [None, 7, "", "a\0b", b"\xff\0"])
 def test_what_is_no_path_is_refused(path: Any) -> None:
-    """A path that is none, or leads to a folder, is refused by its name."""
     with pytest.raises(InvalidParameter, match="ledger"):
         Ledger.at(path, LIMIT, create=True)
 
@@ -136,7 +132,6 @@ def test_a_missing_file_is_no_new_budget(tmp_path: Path) -> None:
 
 
 def test_a_name_that_is_taken_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
-    """Of two processes that make one ledger, the later opens what the first made."""
     path = tmp_path / "a"
 
     def meanwhile(point: str) -> None:
@@ -153,7 +148,6 @@ def test_a_name_that_is_taken_meanwhile_is_not_taken_over(tmp_path: Path) -> Non
 def test_a_place_that_is_read_only_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file without the right to write is refused; for a new one, its folder is."""
     for closed, name in ((path, path), (path.parent, path.with_name("new"))):
         monkeypatch.setattr(
             os, "access", lambda place, _, closed=closed: place != closed
@@ -163,7 +157,6 @@ def test_a_place_that_is_read_only_is_refused(
 
 
 def test_a_second_opening_means_the_same(path: Path) -> None:
-    """Another limit, another counting or other data is refused; the same is not."""
     tight = Limit.of(ApproxDP(1, "1e-6"), "concentrated")
     for other in (PureDP(2), ApproxDP(1, 0), ApproxDP(1, "1e-6"), tight):
         with pytest.raises(InvalidParameter, match="limit"):
@@ -176,7 +169,6 @@ def test_a_second_opening_means_the_same(path: Path) -> None:
 
 
 def test_a_link_leads_to_the_same_ledger(path: Path) -> None:
-    """A symbolic link and a relative path are the same file."""
     link = path.with_name("link")
     link.symlink_to(path)
     with Ledger.at(link) as first, Ledger.at(str(path)) as second:
@@ -223,7 +215,6 @@ LATE = {
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_changed_ledger_is_refused(path: Path, cheat: str) -> None:
-    """What was changed behind its back is found, answers when they are looked at."""
     with Ledger.at(path) as ledger:
         ledger.verify()
     CHEATS[cheat](path)
@@ -238,7 +229,6 @@ def test_a_changed_ledger_is_refused(path: Path, cheat: str) -> None:
 
 
 def seen(path: Path) -> tuple[Any, ...]:
-    """Return all that a ledger tells, verified."""
     with Ledger.at(path) as ledger:
         ledger.verify()
         answers = [ledger.reserve(claim(key)).answer for key in "ab"]
@@ -266,7 +256,6 @@ def test_a_flipped_byte_is_found_or_harmless(path: Path, part: int) -> None:
 
 @pytest.mark.parametrize("pages", [0, 0.1, 0.5, 0.9])
 def test_a_cut_file_is_refused(path: Path, pages: float) -> None:
-    """A file that lost its end is refused."""
     whole = path.read_bytes()
     path.write_bytes(whole[: int(pages * len(whole))])
     with pytest.raises(SordinoError), Ledger.at(path) as ledger:

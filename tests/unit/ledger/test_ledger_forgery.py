@@ -99,7 +99,6 @@ def answer_longer(history: History) -> None:
 
 
 def lease_answered(history: History) -> None:
-    """Lease a charge that was answered."""
     history.append((
         "leased",
         {"charge": 3, "fence": 2, "when": history[0][1]["when"], "who": ""},
@@ -131,7 +130,6 @@ FORGERIES = [
 
 
 def test_a_chain_without_its_beginning_is_refused(path: Path) -> None:
-    """The first record follows nothing."""
     forged(path, lambda _: None, start="0" * 64)
     with pytest.raises(LedgerDamaged, match="follow"):
         Ledger.at(path)
@@ -155,7 +153,6 @@ def path_of_a_ledger(tmp_path: Path) -> Path:
 
 
 def test_a_forgery_that_changes_nothing_passes(path: Path) -> None:
-    """The forger of these tests makes a ledger that is whole."""
     with Ledger.at(path) as ledger:
         before = ledger.verify()
     forged(path, lambda _: None)
@@ -167,6 +164,5 @@ def test_a_forgery_that_changes_nothing_passes(path: Path) -> None:
 def test_a_history_that_cannot_be_is_refused(
     path: Path, forgery: Callable[[History], object]
 ) -> None:
-    """Sums, limits, leases and answers are followed from the beginning."""
     with pytest.raises(LedgerDamaged):
         forge_and_verify(path, forgery)

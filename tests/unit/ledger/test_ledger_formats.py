@@ -154,7 +154,6 @@ def test_one_that_version_0_1_has_open_is_refused_in_words(tmp_path: Path) -> No
 
 
 def test_version_0_1_takes_a_migrated_one_for_no_database(tmp_path: Path) -> None:
-    """An older program refuses what it cannot read."""
     path = brought(tmp_path, "ledger-format-1.ledger")
     Ledger.at(path).close()
     with (
@@ -216,7 +215,6 @@ def test_a_broken_one_is_not_migrated(tmp_path: Path, how: str) -> None:
 
 
 def test_another_sqlite_file_is_no_ledger(tmp_path: Path) -> None:
-    """Other numbers in its header, other programs: refused, and not touched."""
     path = brought(tmp_path, "ledger-format-1.ledger")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 7")
@@ -227,7 +225,6 @@ def test_another_sqlite_file_is_no_ledger(tmp_path: Path) -> None:
 
 
 def test_format_2_opens_and_goes_on(tmp_path: Path) -> None:
-    """Everything is there: budgets, answers, a lease, what a restoration left."""
     path = brought(tmp_path, "ledger-format-2.ledger", "ledger-format-2.witness")
     witness = tmp_path / "ledger-format-2.witness"
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -201,7 +201,6 @@ WHOLE: dict[str, Change] = {
 def test_what_has_its_form_does_no_harm(
     tmp_path: Path, history: list[tuple[Record, bytes]], name: str, act: str
 ) -> None:
-    """A record that may be one is worked with, or refused by its type, later."""
     path = forged(tmp_path / "f", history, WHOLE[name])
     try:
         with Ledger.at(path) as ledger:
@@ -224,7 +223,6 @@ def test_what_only_the_sums_show_is_found_by_verifying(
 
 @pytest.mark.slow
 def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
-    """What is longer than any line is no line: inside the mark, the file is damaged."""
     path = tmp_path / "a"
     Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
@@ -259,7 +257,6 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     ],
 )
 def test_a_hostile_header_is_no_ledger(tmp_path: Path, header: bytes) -> None:
-    """A first line that is none of ours is refused, and the file stays as it is."""
     path = tmp_path / "a"
     Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
@@ -281,7 +278,6 @@ def test_a_hostile_header_is_no_ledger(tmp_path: Path, header: bytes) -> None:
     ],
 )
 def test_a_hostile_mark_is_refused(tmp_path: Path, mark: dict[str, Any]) -> None:
-    """A mark that names nothing of the file, with its sum made anew."""
     path = tmp_path / "a"
     Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
@@ -293,7 +289,6 @@ def test_a_hostile_mark_is_refused(tmp_path: Path, mark: dict[str, Any]) -> None
 
 @for_each("begins", [8192, 10**12, 4097, 2**62])
 def test_lines_that_begin_elsewhere_are_refused(tmp_path: Path, begins: int) -> None:
-    """A header that leads beside the marks, or behind the end."""
     path = tmp_path / "a"
     Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
@@ -303,7 +298,6 @@ def test_lines_that_begin_elsewhere_are_refused(tmp_path: Path, begins: int) -> 
 
 
 def test_devices_and_other_things_are_no_ledgers(tmp_path: Path) -> None:
-    """A device, a folder, a broken link, a loop: refused by name, and never read."""
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
     (tmp_path / "device").symlink_to("/dev/zero")

@@ -39,7 +39,6 @@ class Interruption:
     """A KeyboardInterrupt at the k-th place where Python looks for signals."""
 
     def __init__(self, at: int) -> None:
-        """Choose the place."""
         self.at = at
         self.count = 0
         self._last: dict[FrameType, str] = {}
@@ -61,7 +60,6 @@ class Interruption:
 
     @contextmanager
     def armed(self) -> Generator[None]:
-        """Interrupt what is done meanwhile."""
         before = sys.gettrace()
         sys.settrace(self.trace)
         try:
@@ -182,7 +180,6 @@ def test_alarms_at_random(tmp_path: Path, tries: int) -> None:
 
 
 def _stop(*_: object) -> None:
-    """Do as Ctrl-C does."""
     raise KeyboardInterrupt
 
 

@@ -129,7 +129,6 @@ def test_any_history_agrees_with_a_simple_model(
 
 
 def test_of_two_tickets_of_a_charge_one_begins(tmp_path: Path) -> None:
-    """Who takes the second attempt first: the other one, or nobody, gets through."""
     with Ledger.at(tmp_path / "a", LIMIT, create=True) as ledger:
         first, second = ledger.reserve(claim("k")), ledger.reserve(claim("k"))
         with pytest.raises(AnswerLost):

@@ -54,13 +54,11 @@ def path_of_a_ledger(request: pytest.FixtureRequest, folder: Path) -> Path:
 
 
 def witness_of(path: Path) -> Path | None:
-    """Return the witness of a ledger, if it has one."""
     witness = path.with_name("w")
     return witness if witness.exists() else None
 
 
 def test_what_is_read_is_what_stands_there(path: Path) -> None:
-    """Everything that can be asked is answered as by who may write; nothing changes."""
     witness = witness_of(path)
     before = path.read_bytes()
     with Ledger.read(path, witness=witness, world=NO_WRITING) as ledger:
@@ -99,7 +97,6 @@ def _is_refused(ledger: Ledger, act: Callable[[Ledger], object]) -> bool:
 
 
 def test_readers_share_and_follow(folder: Path) -> None:
-    """Two readers hold the file at once; a writer waits for them, and they see it."""
     path = folder / "a"
     charging = Ledger.at(path, LIMIT, create=True, world=World(patience=0.05))
     first, second = Ledger.read(path), Ledger.read(path)

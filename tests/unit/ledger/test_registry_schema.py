@@ -66,7 +66,6 @@ def problems(text: str) -> list[str]:
 
 
 def entry_of(limit: Any, answers: dict[str, Any], about: str = "") -> str:
-    """Return the entry of a ledger with one release."""
     with Ledger.in_memory(Limit.of(limit), about=about) as ledger:
         ledger.reserve(claim())
         return registry_yaml(ledger, answers, draft=not answers)
@@ -75,13 +74,11 @@ def entry_of(limit: Any, answers: dict[str, Any], about: str = "") -> str:
 @for_each("limit", LIMITS, ids=repr)
 @for_each("answers", [ANSWERS, {}], ids=["answered", "draft"])
 def test_an_entry_passes_the_registrys_schema(limit: Any, answers: Any) -> None:
-    """Of every kind of limit, answered or a draft."""
     assert problems(entry_of(limit, answers)) == []
 
 
 @given(name=NAMES, curators=st.lists(NAMES, min_size=1, max_size=3))
 def test_any_names_pass_it(name: str, curators: list[str]) -> None:
-    """Names with quotes, colons, letters of any script: the slug is theirs."""
     named = {**ANSWERS, "basic/name": name, "basic/data_curators": curators}
     text = entry_of(PureDP(1), named)
     assert problems(text) == []
@@ -95,7 +92,6 @@ def test_whatever_a_ledger_is_about_passes_it(about: str) -> None:
 
 
 def test_a_field_that_is_missing_is_noticed() -> None:
-    """The schema refuses an entry without its authors, or with a name of ours."""
     text = entry_of(PureDP(1), ANSWERS)
     without = re.sub(r"    registry_authors:\n.*\n", "", text)
     assert problems(without) == ["'registry_authors' is a required property"]

@@ -31,7 +31,6 @@ ADDED = [
 
 @for_each(("loss", "sums"), ADDED)
 def test_what_adds_up_is_named(loss: Loss, sums: dict[str, Fraction]) -> None:
-    """Parameters that add up are those of the filter that counts them."""
     assert loss.sums == sums
 
 
@@ -44,7 +43,6 @@ def test_a_budget_is_divided_into_parts_that_add_up(loss: Loss) -> None:
 
 @for_each("parts", [0, -1, "sqrt(2)", math.nan, True])
 def test_a_budget_has_a_positive_number_of_parts(parts: object) -> None:
-    """The refusal names the argument."""
     with pytest.raises(InvalidParameter, match="parts"):
         sd.PureDP(1) / parts  # type: ignore[operator]  # that is the test
 
@@ -111,7 +109,6 @@ def test_what_is_searched_for_is_the_most(budget: Budget) -> None:
     [sd.PureDP(0), sd.PureDP(math.inf), sd.ApproxDP(math.inf, "0.1"), sd.GaussianDP(0)],
 )
 def test_nothing_is_bought_with_nothing_or_everything(budget: Loss) -> None:
-    """A budget without protection, or without a loss, buys no noise."""
     with pytest.raises(InvalidParameter, match="budget"):
         budget.allowance("laplace")
 
@@ -147,7 +144,6 @@ def test_a_loss_comes_apart_into_what_is_composed(
 
 
 def test_kinds_with_a_closed_sum_fold() -> None:
-    """Gaussians add by squares and zCDP by rho, whatever stands beside them."""
     both = sd.GaussianDP(3) + sd.ZCDP(1) + sd.PureDP(1) + sd.GaussianDP(4) + sd.ZCDP(2)
     assert both == sd.GaussianDP(5) + sd.ZCDP(3) + sd.PureDP(1)
     assert sd.GaussianDP(math.inf) + sd.GaussianDP(1) == sd.GaussianDP(math.inf)

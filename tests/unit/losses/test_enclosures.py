@@ -63,8 +63,6 @@ def pure(epsilon: str, reserve: str = "0") -> Form:
 
 
 def laplace(epsilon: str) -> Form:
-    """Return Laplace noise."""
-
     def delta(e: mpf) -> mpf:
         return max(mpf(0), 1 - exp((e - mpf(epsilon)) / 2))
 
@@ -80,8 +78,6 @@ def laplace(epsilon: str) -> Form:
 
 
 def bounded(epsilon: str) -> Form:
-    """Return the bounded range."""
-
     def delta(e: mpf) -> mpf:
         size = mpf(epsilon)
         return max(mpf(0), 1 - exp((min(e, size) - size) / 2)) ** 2 / (1 - exp(-size))
@@ -186,7 +182,6 @@ def test_rates_are_on_the_attackers_side(form: Form) -> None:
 
 @for_each("mu", ["0.01", "1", "9"])
 def test_gaussian_rates_meet_every_tangent(mu: str) -> None:
-    """At the alpha whose best test has threshold z the rate is Phi(mu - z)."""
     loss = sd.GaussianDP(mu)
     with mp.workdps(DIGITS):
         for z in (-9, -2, -0.5, 0, 0.25, 1, 3, 7, 20, 37):
@@ -204,7 +199,6 @@ def test_gaussian_rates_meet_every_tangent(mu: str) -> None:
 @sampled(5)
 @every_form
 def test_epsilon_serves_its_delta(form: Form) -> None:
-    """The epsilon returned has the delta asked, by the truth; infinite if none has."""
     deltas = [rate for rate in RATES if 0 < rate < 0.999]
     with mp.workdps(DIGITS):
         for delta, epsilon in zip(
@@ -234,7 +228,6 @@ def test_epsilon_serves_its_delta(form: Form) -> None:
     ids=repr,
 )
 def test_the_headline_is_met_exactly(loss: Any) -> None:
-    """At a loss's own delta its own epsilon serves, and at its epsilon its delta."""
     known = loss.guarantees
     epsilon, delta = up(known.epsilon), up(known.delta)
     assert loss.epsilon_at(known.delta) <= epsilon

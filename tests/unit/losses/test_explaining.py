@@ -25,7 +25,6 @@ def numbers(text: str) -> list[float]:
 
 @for_each("epsilon", EPSILONS)
 def test_a_pure_loss_says_what_an_attacker_can_do(epsilon: str) -> None:
-    """Finding at two rates, guessing at even odds, and a belief of one tenth."""
     gain = mp.exp(real(epsilon))
     least = mp.exp(-real(epsilon))
     said = numbers(sd.PureDP(epsilon).explain())

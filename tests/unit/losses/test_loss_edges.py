@@ -23,24 +23,20 @@ MILLIONTH = Fraction(1, 10**6)
 
 
 def test_a_sample_of_nobody_reveals_nothing() -> None:
-    """At rate 0 no row is ever read."""
     assert sd.PureDP(3).subsampled(0) == sd.PureDP(0)
 
 
 def test_an_unbounded_range_has_no_rho() -> None:
-    """Nor any finite epsilon."""
     assert BoundedRangeLoss(float("inf")).rho is INFINITE
 
 
 def test_approximate_zcdp_without_delta_is_one_piece() -> None:
-    """And none where its rho is 0 as well."""
     plain = sd.ApproxZCDP("1/2", 0)
     assert plain.pieces() == ({plain: 1}, {})
     assert sd.ApproxZCDP(0, 0).pieces() == ({}, {})
 
 
 def test_a_composition_states_its_parameters() -> None:
-    """Those of its guarantees: sums of what its parts have."""
     assert compose([sd.PureDP(1), sd.GaussianDP(1)]).delta == 0
     loss = compose([sd.PureDP(1), sd.GaussianDP(1), sd.ApproxDP("1/2", MILLIONTH)])
     assert loss.delta == loss.guarantees.delta == MILLIONTH
@@ -72,7 +68,6 @@ def test_integers_that_cannot_change_cost_nothing() -> None:
 
 
 def test_what_returns_no_losses_is_refused() -> None:
-    """By the name of the argument."""
     with pytest.raises(InvalidParameter, match="noise must return losses"):
         threshold_loss(lambda _: 1, key_delta="1e-6", keys=2)  # type: ignore[arg-type,return-value]
     with pytest.raises(InvalidParameter, match="weight must sum to 1"):
@@ -80,7 +75,6 @@ def test_what_returns_no_losses_is_refused() -> None:
 
 
 def test_a_loss_shows_its_sentences_and_its_curve() -> None:
-    """On a page of a notebook."""
     page = sd.PureDP(1)._repr_html_()
     assert "PureDP(epsilon=1)" in page
     assert "<svg" in page
@@ -97,7 +91,6 @@ def test_curves_follow_the_ground() -> None:
 
 
 def test_a_picture_shows_itself() -> None:
-    """As the axes, and as the figure that they stand in: a PNG and its size."""
     axes: Any = sd.GaussianDP(1).curve().plot()
     for shown in (axes, axes.figure):
         png, size = shown._repr_png_()
@@ -108,7 +101,6 @@ def test_a_picture_shows_itself() -> None:
 
 
 def test_a_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is not installed, the extra is named that brings it."""
     monkeypatch.setitem(sys.modules, "sordino.office.pictures.figures", None)
     with pytest.raises(MissingDependency, match="plots"):
         sd.PureDP(1).curve().plot()

@@ -107,7 +107,6 @@ def test_a_discretised_gaussian_matches_its_closed_form() -> None:
 
 
 def test_all_mass_at_infinity_means_no_privacy() -> None:
-    """Where P and Q share no outcome the curve is 0 everywhere."""
     nothing_shared = PLRVs(0, [], 1.0, 0, [], 1.0, False)
     assert get_beta(nothing_shared, [0, 0.3, 1]).tolist() == [0, 0, 0]
 
@@ -171,7 +170,6 @@ def test_senseless_alphas_are_refused_by_name(alpha: Any) -> None:
     ],
 )
 def test_senseless_fields_are_refused_by_name(field: str, value: object) -> None:
-    """Every field is checked at the door, and the refusal says which it was."""
     fields: dict[str, object] = {
         "y0": 0,
         "pmf_Y": [0.5, 0.5],
@@ -186,7 +184,6 @@ def test_senseless_fields_are_refused_by_name(field: str, value: object) -> None
 
 
 def test_a_curve_is_drawn_and_saved(tmp_path: Path) -> None:
-    """The picture is written as PNG and as SVG, and any other ending is refused."""
     curve = (PureDP("0.5") + GaussianDP("0.5")).curve()
     for name in ("curve.png", "curve.svg"):
         axes = curve.plot(tmp_path / name)

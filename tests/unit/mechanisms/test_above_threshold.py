@@ -139,7 +139,6 @@ def test_several_rows_share_epsilon() -> None:
 
 
 def floats_of(beyond: Counts, left: int, scale: float) -> NDArray[np.float64]:
-    """Return the chances at any scale, in doubles."""
     ratio = math.exp(-1 / scale)
     return np.array(law_of(beyond, left, ratio, ratio))
 

@@ -25,6 +25,5 @@ def test_what_lies_outside_is_refused(
 
 
 def test_scores_by_name_are_refused() -> None:
-    """The message says what to give."""
     with pytest.raises(InvalidData, match="must not be a dict: give a list"):
         sd.Exponential(1)({"a": [1]})  # type: ignore[arg-type]

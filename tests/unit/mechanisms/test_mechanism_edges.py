@@ -36,19 +36,16 @@ APART = Change(1, Fraction(1), Fraction(1))
     ids=["pandas", "polars"],
 )
 def test_a_missing_number_is_refused(series: Any) -> None:
-    """Noise has no number to be added to."""
     with pytest.raises(InvalidData, match="Fill or drop them first"):
         sd.Laplace(1)(series)
 
 
 def test_scores_that_are_no_list_are_refused() -> None:
-    """By the name of the argument, with an example."""
     with pytest.raises(InvalidData, match=r"scores_by_group must be a list.*not a int"):
         sd.Exponential(1).choose(5)
 
 
 def test_absent_keys_are_drawn_by_a_function() -> None:
-    """A list of keys is none."""
     absent = AbsentKeys(
         LaplaceNoise(Fraction(1)), Fraction(10), None, NumberDomain("f64")
     )
@@ -80,7 +77,6 @@ def test_a_fit_that_no_variance_meets_is_refused() -> None:
 
 @for_each("loss", [sd.PureDP(INFINITE), sd.ZCDP(0)])
 def test_a_fit_by_rho_needs_one(loss: sd.Loss) -> None:
-    """None at all buys no noise, and 0 none of a finite scale."""
     with pytest.raises(InvalidParameter, match="must bound epsilon or rho"):
         _by_rho(loss, APART)
 
@@ -99,7 +95,6 @@ class Vague:
         return ball(Fraction(1, 3)) + wide
 
     def chance_above(self, x: Fraction) -> arb:
-        """Return the same."""
         return self.at_least(x)
 
 
@@ -112,7 +107,6 @@ def test_a_vague_chance_is_asked_again(digits: int) -> None:
 
 
 def test_integers_that_change_are_counted_by_their_norm() -> None:
-    """Each changes by 1 or more."""
     assert _count(INFINITE, Fraction(11, 2), "l1") == 5
     assert _count(INFINITE, sqrt(Fraction(7)), "l2") == 7
     assert _count(3, Fraction(11, 2), "l1") == 3
@@ -120,7 +114,6 @@ def test_integers_that_change_are_counted_by_their_norm() -> None:
 
 
 def test_a_choice_is_of_an_integer() -> None:
-    """The index of a candidate, a category or a bin."""
     assert ChoiceDomain("bins", 3).is_integer
 
 

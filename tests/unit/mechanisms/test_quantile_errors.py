@@ -51,7 +51,6 @@ def off(
 
 
 def ages(many: int) -> Numbers:
-    """Return whole years."""
     return np.random.default_rng(2).integers(0, 95, many)
 
 

@@ -27,7 +27,6 @@ from tests.batches import for_each
     ],
 )
 def test_senseless_probabilities_are_refused(wrong: Any) -> None:
-    """Probabilities ascend strictly, within 0 and 1, in few digits."""
     with pytest.raises(InvalidParameter, match="probabilities"):
         Quantiles(wrong, 1)
 
@@ -48,14 +47,12 @@ def test_senseless_probabilities_are_refused(wrong: Any) -> None:
 def test_bins_outside_the_grid_are_refused(
     positions: Any, counts: Any, size: int
 ) -> None:
-    """What cannot be counts in bins is refused without being shown."""
     with pytest.raises(InvalidData):
         Quantiles(["0.5"], 1).release(positions, counts, size, Bits())
 
 
 @for_each("parts", [0, -1, 1.5, True, None])
 def test_senseless_parts_are_refused(parts: Any) -> None:
-    """A bin has at least one part; of too many as many as fit are taken."""
     with pytest.raises(InvalidParameter, match="parts"):
         Quantiles(["0.5"], 1, parts=parts)
     assert Quantiles(["1/3"], 1, parts=1 << 30).parts == (1 << 24) // 3

@@ -35,7 +35,6 @@ def test_a_question_about_very_many_groups_has_a_price() -> None:
     ("epsilon", "delta"), [("1e-4", "1e-6"), ("0.001", "1e-50"), ("0.01", "1e-300")]
 )
 def test_small_losses_are_met(epsilon: str, delta: str, dtype: Any) -> None:
-    """However small epsilon and delta are, some order of the noise reaches them."""
     loss = sd.ApproxDP(epsilon, delta)
     fitted = sd.GaussianThreshold.for_loss(loss, (1, 1, 1), dtype=dtype)
     assert loss.admits(fitted.map((1, 1, 1)))
@@ -45,7 +44,6 @@ def test_small_losses_are_met(epsilon: str, delta: str, dtype: Any) -> None:
 @for_each("loss", [sd.ApproxDP("1e-300", "1e-6"), sd.ApproxDP(0, "1e-6")])
 @for_each("dtype", ["f64", "i64"])
 def test_what_cannot_be_met_is_refused(loss: Any, dtype: Any) -> None:
-    """Beyond what doubles search the refusal names the loss, and nothing hangs."""
     with pytest.raises(InvalidParameter, match=r"^(loss|delta|dtype) "):
         sd.GaussianThreshold.for_loss(loss, (3, 2, 1), dtype=dtype)
 

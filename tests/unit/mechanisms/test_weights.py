@@ -22,7 +22,6 @@ every_grid = for_each("grid", GRIDS.values(), ids=GRIDS)
 @every_grid
 @given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) -> None:
-    """For any bins: weights are at least the least one, and add up to the total."""
     bins = np.array([int(share * (grid.size - 1)) for share in shares], np.int64)
     each = grid.weight_before(bins + 1) - grid.weight_before(bins)
     assert (each >= grid.least).all()
@@ -33,7 +32,6 @@ def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) 
 @every_grid
 @given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_a_place_is_held_by_one_bin(grid: AbstractWeights, shares: list[float]) -> None:
-    """For any place: the bin begins at or before it and ends after it."""
     places = np.array([int(share * (grid.total - 1)) for share in shares], np.int64)
     bins = grid.bins_of(places)
     assert ((bins >= 0) & (bins < grid.size)).all()
@@ -52,6 +50,5 @@ def test_round_numbers_weigh_more() -> None:
 
 
 def test_few_bins_weigh_the_same() -> None:
-    """What is a small set of integers has even weights."""
     assert weights(0, 0, 121) == EvenWeights(121)
     assert isinstance(weights(0, -33, 1 << 40), RoundWeights)

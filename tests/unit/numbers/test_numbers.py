@@ -73,7 +73,6 @@ ROOTS = st.one_of(SIZES.map(sqrt), SIZES.map(lambda size: sqrt(sqrt(size))))
     ],
 )
 def test_reads_exactly(given_value: object, meaning: Fraction) -> None:
-    """What the user wrote is what is held."""
     value = exact(scale=given_value)
     assert isinstance(value, Fraction)
     assert value == meaning
@@ -130,7 +129,6 @@ BAD = {
 @for_each("bad", BAD.values(), ids=BAD)
 @for_each("read", [exact, positive, probability])
 def test_refuses_by_name(read: Callable[..., Exact], bad: object) -> None:
-    """What is no finite number is refused, with the argument's name and a remedy."""
     with pytest.raises(InvalidParameter, match=r"(?s)^scale .*, got .*\.$") as refusal:
         read(scale=bad)
     assert refusal.value.name == "scale"
@@ -154,7 +152,6 @@ def test_a_distance_may_be_infinite_but_not_negative() -> None:
 
 
 def test_a_probability_is_a_rational_in_the_unit_interval() -> None:
-    """Both ends are allowed, nothing beyond (B029)."""
     assert [probability(delta=0), probability(delta="1")] == [0, 1]
     for bad in (2, -1, "1.0000001"):
         with pytest.raises(InvalidParameter, match="delta must lie between 0 and 1"):
@@ -165,7 +162,6 @@ def test_a_probability_is_a_rational_in_the_unit_interval() -> None:
 
 @given(st.fractions())
 def test_text_says_what_it_says(value: Fraction) -> None:
-    """A fraction written out is read back; so is a square root."""
     assert exact(scale=str(value)) == value
     if value > 0:
         root = sqrt(value)
@@ -183,7 +179,6 @@ def test_up_is_the_least_double_not_below(value: Fraction) -> None:
 
 @given(ROOTS, st.integers(-400, 400))
 def test_a_root_is_rounded_like_a_rational(root: Exact, power: int) -> None:
-    """The same law, the comparison made between exact powers."""
     value = root * Fraction(2) ** power
     assert math.nextafter(up(value), 0.0) < value <= up(value)
     assert down(value) <= value < math.nextafter(down(value), math.inf)
@@ -191,7 +186,6 @@ def test_a_root_is_rounded_like_a_rational(root: Exact, power: int) -> None:
 
 @given(st.floats(allow_nan=False))
 def test_a_double_is_rounded_to_itself(value: float) -> None:
-    """What is a double already does not move."""
     assert up(value) == down(value) == value
     if math.isfinite(value):
         assert up(Fraction(value)) == down(Fraction(value)) == value
@@ -199,7 +193,6 @@ def test_a_double_is_rounded_to_itself(value: float) -> None:
 
 @given(SIZES, st.integers(-3000, 3000), st.integers(20, 80))
 def test_a_ball_is_rounded_outwards(size: Fraction, power: int, bits: int) -> None:
-    """Outward rounding of an enclosure encloses it, however far beyond the doubles."""
     value = size / 3 * Fraction(2) ** power
     with ctx.workprec(bits):
         enclosure = ball(value)
@@ -208,7 +201,6 @@ def test_a_ball_is_rounded_outwards(size: Fraction, power: int, bits: int) -> No
 
 
 def test_a_ball_that_says_nothing_is_rounded_to_infinity() -> None:
-    """An unbounded ball, and balls beyond every double."""
     assert (down(arb("nan")), up(arb("nan"))) == (-math.inf, math.inf)
     largest = np.finfo(float).max
     assert (down(arb(2) ** 10**6), up(arb(2) ** 10**6)) == (largest, math.inf)
@@ -219,7 +211,6 @@ def test_a_ball_that_says_nothing_is_rounded_to_infinity() -> None:
 def test_roots_multiply_divide_and_compare_as_their_squares(
     one: Fraction, other: Fraction
 ) -> None:
-    """Arithmetic and order of roots are those of the radicands."""
     root, second = sqrt(one), sqrt(other)
     assert root * second == sqrt(one * other)
     assert root / second == sqrt(one / other)
@@ -235,7 +226,6 @@ def test_roots_multiply_divide_and_compare_as_their_squares(
 
 
 def test_a_root_is_a_frozen_value() -> None:
-    """It pickles, hashes, shows itself and refuses to change or to meet a NaN."""
     root = exact(scale="sqrt(2)")
     assert pickle.loads(pickle.dumps(root)) == root
     assert repr(sqrt(root)) == "sqrt(sqrt(2))"
@@ -283,7 +273,6 @@ def test_a_sum_of_unlike_roots_is_rounded_up(
 
 
 def test_a_sum_takes_floats_as_they_are_written() -> None:
-    """A finite float is not lost (B027), and NaN is no term (B028)."""
     assert total(*[0.1] * 10) == 1
     assert total() == 0
     with pytest.raises(ValueError, match="nan"):
@@ -292,7 +281,6 @@ def test_a_sum_takes_floats_as_they_are_written() -> None:
 
 @given(st.one_of(SIZES, ROOTS), st.integers(-2000, 2000))
 def test_floor_log2_brackets(size: Exact, power: int) -> None:
-    """2**e <= value < 2**(e+1)."""
     value = size * Fraction(2) ** power
     exponent = floor_log2(value)
     assert Fraction(2) ** exponent <= value < Fraction(2) ** (exponent + 1)
@@ -300,7 +288,6 @@ def test_floor_log2_brackets(size: Exact, power: int) -> None:
 
 @given(st.fractions(Fraction(1, 10**9), 10**9), st.integers(-1100, 1050))
 def test_a_root_as_a_float_is_rounded_up(value: Fraction, exponent: int) -> None:
-    """float() of a root is the least double above it, also beyond every double."""
     root = sqrt(sqrt(value * Fraction(4) ** exponent))
     if isinstance(root, Radical):
         assert float(root) == up(root)

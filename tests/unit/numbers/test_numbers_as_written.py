@@ -71,7 +71,6 @@ def test_ten_tenths_are_one(one: sd.Loss, whole: sd.Loss) -> None:
 
 
 def test_percentiles_are_a_list_of_quantiles() -> None:
-    """Floats made by division name the hundredths."""
     asked = sd.quantiles("x", [i / 100 for i in range(1, 100)], 0, 100)
     assert asked.probabilities == tuple(Fraction(i, 100) for i in range(1, 100))
     assert asked.columns("x")[6] == "x_0.07"
@@ -97,7 +96,6 @@ def test_a_float_is_written_as_it_is_read(value: float) -> None:
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9))
 def test_rounding_up_to_a_decimal(value: Fraction) -> None:
-    """The decimal is never below, and the double before its double is."""
     found = rounded_up(value)
     assert value <= found
     assert shortest(float(np.nextafter(float(found), 0))) < value

@@ -122,7 +122,6 @@ BUDGETS: Final = (
 
 @refusals(*BUDGETS)
 def test_senseless_budgets_are_refused(case: Refused) -> None:
-    """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)
 
 
@@ -216,18 +215,15 @@ OPENINGS: Final[dict[str, tuple[Callable[[], Any], tuple[str, ...]]]] = {
 
 
 def protecting(unit: Any) -> sd.PrivateTable:
-    """Return a table that protects a unit."""
     return sd.PrivateTable({"id": [PRIVATE], "cost": [4711.0]}, protects=unit)
 
 
 def opened(tables: Any) -> sd.Session:
-    """Return a session over tables."""
     return sd.Session(tables, BUDGET)
 
 
 @for_each("name", OPENINGS)
 def test_senseless_sessions_are_refused(name: str) -> None:
-    """Typed, naming the argument, with a remedy, and silent about private cells."""
     call, words = OPENINGS[name]
     with pytest.raises(SordinoError) as caught:
         call()
@@ -247,7 +243,6 @@ def test_sessions_do_not_leave_their_process(leave: Callable[[Any], Any]) -> Non
 
 
 def test_sessions_do_not_work_in_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In another process neither prices nor releases nor views are to be had."""
     held = session()
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(os, "getpid", lambda: -1)
@@ -256,7 +251,6 @@ def test_sessions_do_not_work_in_a_fork(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def refuse_strangers(held: sd.Session) -> None:
-    """Check that a session refuses to work."""
     for call in (
         lambda: held.price(COUNT, BUDGET),
         lambda: held.release(COUNT, BUDGET),
@@ -269,14 +263,12 @@ def refuse_strangers(held: sd.Session) -> None:
 
 @for_each("shown", [repr, str, lambda one: repr(vars(one))])
 def test_sessions_show_no_cell(shown: Callable[[Any], str]) -> None:
-    """What a session says of itself and its prices holds no private text."""
     held = session()
     texts = [shown(held), shown(held.price(COUNT, BUDGET))]
     assert not any(PRIVATE in text for text in texts)
 
 
 def test_a_repeated_key_costs_nothing_and_belongs_to_one_question() -> None:
-    """The same request has its answer again; another request is refused."""
     held = session()
     first = held.release(COUNT, BUDGET, key="2026-11")
     spent = repr(held.spent)

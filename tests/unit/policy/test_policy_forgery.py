@@ -20,7 +20,6 @@ from tests.unit.policy.test_policy_files import LENIENT, STRICT
 
 
 def uses() -> tuple[Usage, ...]:
-    """Say what a claim uses."""
     return (Usage(tables=frozenset({"visits"})),)
 
 
@@ -97,7 +96,6 @@ def say_no_text(history: History) -> None:
 
 
 def _adopted(policy: Any) -> dict[str, Any]:
-    """Return the fields that a policy has in a record."""
     names = ("text", "officer", "signature", "sha256")
     return {name: getattr(policy, name) for name in names}
 

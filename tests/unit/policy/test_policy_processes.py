@@ -21,7 +21,6 @@ TRIES: Final = 6
 
 
 def uses() -> tuple[Usage, ...]:
-    """Say what a claim uses."""
     return (Usage(tables=frozenset({"visits"})),)
 
 
@@ -60,7 +59,6 @@ def test_processes_share_a_year(tmp_path: Path) -> None:
 
 @for_each("twin", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
 def test_refusals_survive_being_pickled(twin: type) -> None:
-    """Their text, and what they name."""
     refusal = twin(PolicyRefusal("release.epsilon = 1", "it costs 2", "Ask for less."))
     assert refusal.rule == "release.epsilon = 1"
     assert str(refusal).endswith("Ask for less. Nothing was charged.")

@@ -55,7 +55,6 @@ def test_the_heights_are_those_of_all_points_of_small_order() -> None:
 
 
 def test_keys_that_are_drawn_are_believed() -> None:
-    """None of them is small: what they sign is signed, and nothing trivial is."""
     for text in TEXTS[:50]:
         key = Ed25519PrivateKey.generate()
         assert is_signed(public_of(key), sign(key, text), text)

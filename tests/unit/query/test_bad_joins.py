@@ -300,5 +300,4 @@ JOINS: Final = (
 @sampled(14)
 @refusals(*ROWS_MADE, *JOINS)
 def test_senseless_joins_are_refused(case: Refused) -> None:
-    """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

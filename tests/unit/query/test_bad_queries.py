@@ -298,5 +298,4 @@ ASKING: Final = (
 
 @refusals(*ASKING)
 def test_senseless_questions_are_refused(case: Refused) -> None:
-    """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -378,5 +378,4 @@ STEPS: Final = (
 @sampled(17)
 @refusals(*STEPS)
 def test_senseless_steps_are_refused(case: Refused) -> None:
-    """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -367,5 +367,4 @@ VALUES: Final = (
 @sampled(7)
 @refusals(*BOUNDS, *VALUES)
 def test_senseless_bounds_and_aggregations_are_refused(case: Refused) -> None:
-    """Typed, with a remedy, free of charge, and silent about private cells."""
     assert_refused(case)

@@ -40,14 +40,12 @@ def catalog(**more: Any) -> Catalog:
 
 
 def rows_of(query: Query) -> list[dict[str, Any]]:
-    """Return the exact rows of a query."""
     opened = catalog()
     assert isinstance(opened.engine, MemoryEngine)
     return opened.engine.rows(query.resolve(opened).node)
 
 
 def test_what_each_row_comes_to() -> None:
-    """Exact totals of the rows of each id; nobody is made of rows without an id."""
     query = sd.table("visits").per_id(
         n=sd.count(),
         wards=sd.count_distinct("ward"),
@@ -99,7 +97,6 @@ def test_what_each_row_comes_to() -> None:
 
 
 def test_a_row_for_each_id_and_group() -> None:
-    """A missing group is a group, and what is not grouped by is gone."""
     query = sd.table("visits").per_id("ward", n=sd.count())
     found = sorted(map(str, rows_of(query)))
     assert found == sorted(
@@ -121,7 +118,6 @@ def test_no_questions_leave_ids_and_groups() -> None:
 
 
 def test_names_of_totals_are_their_own() -> None:
-    """A mean takes two totals, whatever the other columns are called."""
     asked = {"m": sd.mean("days", 0, 10), "m'": sd.mean("cost", 0, 1)}
     query = sd.table("visits").with_columns(**{"m''": sd.col("ward")})
     found = rows_of(query.per_id("m''", **asked))
@@ -132,7 +128,6 @@ def test_names_of_totals_are_their_own() -> None:
 
 
 def test_a_mean_is_the_nearest_double() -> None:
-    """Of integers a mean is their exact sum over their number, rounded once."""
     held = [1, 2, 4, 7, 9, 9]
     table = sd.PrivateTable(
         {"p": [1] * len(held), "x": held}, protects=sd.AddRowsWithID("p")
@@ -189,7 +184,6 @@ def test_bounds_by_group() -> None:
 
 
 def test_known_bounds_stand_in() -> None:
-    """A question without bounds is the question with those that are known."""
     session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
     people = (
         sd
@@ -243,7 +237,6 @@ def test_one_id_moves_one_row() -> None:
 
 
 def test_clamped_ids_are_counted() -> None:
-    """A coverage tells how many ids have a value outside of the bounds inside."""
     session = sd.Session({"visits": TABLE}, sd.PureDP(10**9), engine="memory")
     people = sd.table("visits").per_id(n=sd.sum("days", 0, 10))
     asked = people.agg(coverage=True, n=sd.sum("n", 0, 12))
@@ -327,7 +320,6 @@ def asked_of(ask: Any) -> Any:
 
 @for_each("name", REFUSED)
 def test_refused(name: str) -> None:
-    """Each refusal says what is wrong, before anything is charged."""
     ask, said = REFUSED[name]
     session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
     with pytest.raises(SordinoError, match=said):
@@ -338,7 +330,6 @@ def test_refused(name: str) -> None:
     "unit", [sd.AddOneRow(), sd.AddMaxRows(3), sd.AddMaxRowsInMaxGroups("ward", 2, 3)]
 )
 def test_rows_have_no_ids(unit: Any) -> None:
-    """Where rows are protected there is nobody to make a row for."""
     table = sd.PrivateTable(ROWS, protects=unit)
     query = sd.table("rows").per_id("ward", n=sd.count())
     with pytest.raises(sd.errors.InvalidQuery, match="this table protects rows"):

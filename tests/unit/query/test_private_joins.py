@@ -20,7 +20,6 @@ TRIES: Final = 64
 
 
 def with_row(side: Side, key: str, value: int) -> Side:
-    """Return a table with one more row."""
     name = list(side)[1]
     return {"key": [*side["key"], key], name: [*side[name], value]}
 

@@ -11,7 +11,6 @@ WARDS = {"ward": ["A", "A", "B", "B"], "nurse": ["x", "y", "x", "z"]}
 
 
 def twice(row: Any) -> Any:
-    """Return two rows of one."""
     del row
     return [{"half": 0}, {"half": 1}]
 
@@ -24,7 +23,6 @@ STEPS: dict[str, Any] = {
 
 
 def session(protects: Any, engine: Engine = "memory") -> sd.Session:
-    """Return a session over a few rows."""
     columns = {"tags": sd.Column("list[i64]")}
     visits = sd.PrivateTable(ROWS, protects=protects, columns=columns)
     tables = {"visits": visits, "wards": sd.PublicTable(WARDS)}
@@ -32,7 +30,6 @@ def session(protects: Any, engine: Engine = "memory") -> sd.Session:
 
 
 def change(protects: Any, query: Any) -> sd.Sensitivity:
-    """Return the sensitivity of the counts of groups."""
     price = session(protects).price(query.agg(n=sd.count()), sd.ApproxDP(1, "1e-6"))
     found = price.sensitivity["n"]
     assert isinstance(found, sd.Sensitivity)

@@ -142,7 +142,6 @@ AS_PYTHON: Final = {
 
 @for_each("text", AS_PYTHON)
 def test_a_text_is_the_python_that_it_prints(clinic: sd.Session, text: str) -> None:
-    """The request prints as Python, which makes the same request again."""
     found = clinic.sql(text)
     assert isinstance(found, sd.Request)
     assert repr(found) == AS_PYTHON[text]
@@ -241,7 +240,6 @@ REFUSED: Final = {
 
 
 def test_a_release_has_the_confidence_that_is_asked_for(clinic: sd.Session) -> None:
-    """Of one grouping and of several."""
     limits, budget = [sd.MaxRowsPerID(1)], sd.ApproxDP("0.1", "1e-7")
     for groups in ("ward", "ROLLUP(ward)"):
         text = f"SELECT ward, COUNT(*) AS n FROM visits GROUP BY {groups}"  # noqa: S608
@@ -252,7 +250,6 @@ def test_a_release_has_the_confidence_that_is_asked_for(clinic: sd.Session) -> N
 
 @for_each("marked", REFUSED)
 def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
-    """What is not asked is refused by a typed error that says where and why."""
     text = marked.replace("[", "").replace("]", "")
     left = clinic.remaining
     with pytest.raises(InvalidSQL, match=REFUSED[marked]) as refused:
@@ -327,7 +324,6 @@ def test_a_refusal_names_its_place(clinic: sd.Session, marked: str) -> None:
 def test_bad_texts_are_refused_by_our_own_errors(
     clinic: sd.Session, text: str, dialect: Any
 ) -> None:
-    """Whatever is written: an error of ours, short enough to be read, or a request."""
     assert told(clinic, text, dialect) < 900
 
 
@@ -358,13 +354,11 @@ def test_a_comment_that_spark_continues_is_refused(clinic: sd.Session) -> None:
 def test_what_is_said_beside_a_text_is_checked(
     clinic: sd.Session, given: dict[str, Any]
 ) -> None:
-    """Nothing that is given is left out in silence."""
     with pytest.raises(sd.errors.SordinoError):
         clinic.sql("SELECT COUNT(*) AS n FROM visits", **given)
 
 
 def test_bounds_limits_and_keys_are_used(clinic: sd.Session) -> None:
-    """What is said beside the text stands in the request."""
     request = clinic.sql(
         "SELECT ward, AVG(days) AS d FROM visits GROUP BY ward",
         bounds={"days": (0, 30)},

@@ -30,7 +30,6 @@ def test_metadata_keep_the_rules(release: Release, tmp_path: Path) -> None:
 
 
 def test_every_type_of_key_is_described(tmp_path: Path) -> None:
-    """Dates, moments, truths, numbers and odd titles are written as they are told."""
     file = tmp_path / "out.csv"
     made(KEYS, {"n": ([1.5, float("inf")], 2.0)}).to_csv(file)
     assert list(broken_rules(file)) == []
@@ -66,7 +65,6 @@ def test_the_rules_can_be_broken(change: dict[str, Any], tmp_path: Path) -> None
 
 
 def test_different_titles_have_different_names() -> None:
-    """Whatever is no letter or digit is coded."""
     titles = [
         "n",
         "n sd",

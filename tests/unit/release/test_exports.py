@@ -27,13 +27,11 @@ FORMATS = ["to_csv", "to_parquet"]
 
 
 def write(release: Release, how: str, path: Any) -> None:
-    """Write a release in one of the formats."""
     {"to_csv": release.to_csv, "to_parquet": release.to_parquet}[how](path)
 
 
 @each_release
 def test_parquet_holds_everything(release: Release, tmp_path: Path) -> None:
-    """Values and errors are read back exactly, with loss and plan beside them."""
     release.to_parquet(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet")
     wanted = side_by_side(release.table, release.errors, len(release.keys))
@@ -49,7 +47,6 @@ def test_parquet_holds_everything(release: Release, tmp_path: Path) -> None:
 
 @each_release
 def test_csv_holds_values_and_errors(release: Release, tmp_path: Path) -> None:
-    """Every number is read back exactly; missing is not the same as empty."""
     release.to_csv(str(tmp_path / "out.csv"))
     wanted = side_by_side(release.table, release.errors, len(release.keys))
     read = csv.read_csv(
@@ -67,7 +64,6 @@ def test_csv_holds_values_and_errors(release: Release, tmp_path: Path) -> None:
 
 @for_each("how", FORMATS)
 def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
-    """The old file goes when the new one is complete; no link to it is followed."""
     old, link = tmp_path / "old", tmp_path / "link"
     old.write_text("old", encoding="utf-8")
     (tmp_path / "same").hardlink_to(old)
@@ -97,8 +93,6 @@ def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
 def test_a_failure_leaves_the_old_file(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the disk is full half way, the old file stays and nothing is left over."""
-
     def full(_table: object, target: str) -> None:
         Path(target).write_text("half", encoding="utf-8")
         raise OSError(28, "No space left on device")
@@ -131,7 +125,6 @@ def test_a_failure_leaves_the_old_file(
 def test_bad_paths_are_refused(
     how: str, path: Any, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each refusal names the path; nothing is written."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidParameter, match=problem):
         write(few(), how, path)
@@ -140,7 +133,6 @@ def test_bad_paths_are_refused(
 
 @each_release
 def test_frames_hold_the_table(release: Release) -> None:
-    """Frames of pandas and Polars have the columns asked for."""
     wide = side_by_side(release.table, release.errors, len(release.keys))
     for errors, wanted in ((False, release.table), (True, wide)):
         frame = release.to_pandas(errors=errors)
@@ -175,7 +167,6 @@ def test_integers_stay_integers() -> None:
 def test_absent_packages_are_named(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A package that is not installed is named, with the command that installs it."""
     few().plot()  # so that all that draws is there, and is put back afterwards
     for name, module in list(sys.modules.items()):
         is_drawing = name.startswith(f"{pictures.__name__}.")

@@ -123,6 +123,5 @@ WRONG: Final[dict[str, tuple[Callable[[], Any], str]]] = {
 
 @for_each(("ask", "message"), WRONG.values(), ids=WRONG)
 def test_what_cannot_be_asked_is_refused(ask: Callable[[], Any], message: str) -> None:
-    """By public facts, with a typed error that names what is wrong."""
     with pytest.raises(SordinoError, match=message):
         ask()

@@ -53,7 +53,6 @@ def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
 @sampled(4, 10)
 @each_shape
 def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> None:
-    """Their texts and shapes are those of the pictures that somebody has seen."""
     name = next(name for name, each in PICTURED.items() if each is shape)
     assert structure(drawn(shape().plot())) == json.loads(VECTORS.read_text())[name]
 
@@ -80,7 +79,6 @@ def bands(figure: Any) -> list[tuple[float, float]]:
 
 
 def test_bands_are_the_intervals() -> None:
-    """Each goes from low to high, with a tick at its number; one without is a ring."""
     release = few()
     figure = release.plot("n", sort="key")
     low, high = (release.errors[f"n {end}"].to_pylist() for end in ("low", "high"))
@@ -142,7 +140,6 @@ def test_dates_are_a_line_with_a_ribbon() -> None:
 
 
 def test_lines_of_facets_have_one_scale() -> None:
-    """Three wards over the same days can be compared."""
     axes = PICTURED["facets"]().plot().axes
     assert len({each.get_ylim() for each in axes}) == 1
     assert len(axes) == 3
@@ -163,7 +160,6 @@ def test_two_keys_are_cells() -> None:
 
 
 def test_groupings_have_a_picture_each() -> None:
-    """Keys that a set of columns does not have are not called missing."""
     told = [text for text, _ in seen_texts(drawn(PICTURED["stacked"]().plot()))]
     headings = ["all", "ward", "ward, age"]
     assert [text for text in told if text in headings] == headings
@@ -172,7 +168,6 @@ def test_groupings_have_a_picture_each() -> None:
 
 @for_each("form", ["bands", "line", "cells"])
 def test_a_form_can_be_asked_for(form: str) -> None:
-    """Bands always, a line of one key, a map of two."""
     release = crossed() if form == "cells" else weeks()
     figure = drawn(release.plot(form=form))
     assert overlaps(figure) == []
@@ -186,7 +181,6 @@ def test_a_form_can_be_asked_for(form: str) -> None:
     ids=["bands", "line", "cells", "stacked", "empty"],
 )
 def test_panels_go_where_the_user_says(release: Release) -> None:
-    """Given axes are filled in every form, the price in each title."""
     figure = Figure(figsize=(12, 6), layout="constrained")
     axes = np.ravel(figure.subplots(1, len(release.names)))
     assert release.plot(ax=axes) is figure
@@ -198,7 +192,6 @@ def test_panels_go_where_the_user_says(release: Release) -> None:
 
 
 def test_given_axes_say_what_they_leave_out() -> None:
-    """The first thirty have a row, and how many there are stands below."""
     figure = Figure(figsize=(6, 9))
     RELEASES["many"].plot("n", ax=figure.subplots())
     assert "the first 30 of 1,000 groups" in str(structure(drawn(figure)))
@@ -237,7 +230,6 @@ def test_habits_of_users_do_not_cross_pictures() -> None:
 
 
 def write_pictures() -> None:
-    """Write every picture, and what it is made of."""
     folder = Path("build/pictures")
     folder.mkdir(parents=True, exist_ok=True)
     known = {}

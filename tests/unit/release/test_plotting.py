@@ -15,7 +15,6 @@ from tests.releases import RELEASES, few, made
 
 
 def streets(figure: Any) -> list[str]:
-    """Return the names of the rows."""
     texts = structure(drawn(figure))["texts"]
     return [text for text in texts if text.startswith("street")]
 
@@ -67,13 +66,11 @@ def test_the_first_few_stay_in_their_order() -> None:
 def test_bad_wishes_are_refused(
     names: tuple[Any, ...], options: dict[str, Any], problem: str
 ) -> None:
-    """Each refusal names the argument."""
     with pytest.raises((InvalidParameter, UnknownName), match=problem):
         few().plot(*names, **options)
 
 
 def test_forms_that_do_not_fit_are_refused() -> None:
-    """A line of two keys, and a map of more cells than can be read."""
     with pytest.raises(InvalidParameter, match="form is a line, and there are 2 keys"):
         crossed().plot(form="line")
     keys = {"a": list(range(50)), "b": list(range(50))}
@@ -91,7 +88,6 @@ def made_of(keys: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_only_numbers_are_drawn() -> None:
-    """Words are left out when nothing is named, and refused when they are."""
     table = few().table.append_column("word", pa.array(["a", "b", None]))
     errors = few().errors
     for part in ("sd", "low", "high"):

@@ -15,7 +15,6 @@ from tests.batches import for_each
 
 @for_each("count", [0, 1, 255, 256, 1000, 100_000])
 def test_words_are_new_writable_and_of_the_right_number(count: int) -> None:
-    """Every length around the two sources gives that many words, never twice."""
     bits = Bits()
     first, second = bits.words(count), bits.words(count)
     assert first.shape == second.shape == (count,)
@@ -34,7 +33,6 @@ def test_bits_are_balanced() -> None:
 
 
 def test_a_stream_cannot_be_copied() -> None:
-    """Pickling or copying a stream is refused: a copy would repeat noise."""
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="draw fresh ones"):
             attempt(Bits())

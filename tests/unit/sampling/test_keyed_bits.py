@@ -13,7 +13,6 @@ from tests.statistics import FALSE_ALARM
 
 
 def test_the_same_secret_and_content_have_the_same_bits() -> None:
-    """However they are asked for, the stream is one; another of either is another."""
     first, again = (KeyedBits(b"secret", b"content") for _ in range(2))
     together = first.words(5)
     assert together.tolist() == [again.word(8) for _ in range(5)]
@@ -32,7 +31,6 @@ def test_known_words() -> None:
 
 
 def test_words_are_new_and_writable() -> None:
-    """A sampler writes into what it was given."""
     words = KeyedBits(b"s", b"c").words(3)
     words += np.uint64(1)
     assert words.dtype == np.uint64
@@ -54,7 +52,6 @@ def test_words_are_uniform() -> None:
 
 
 def test_secrets_are_fresh() -> None:
-    """Each has 64 bytes of the operating system."""
     secrets = {fresh_secret() for _ in range(100)}
     assert len(secrets) == 100
     assert {len(secret) for secret in secrets} == {64}
@@ -62,7 +59,6 @@ def test_secrets_are_fresh() -> None:
 
 @for_each("move", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_stream_is_never_copied(move: object) -> None:
-    """Two copies that went on would draw the same for different numbers."""
     assert callable(move)
     with pytest.raises(TypeError, match="cannot be pickled"):
         move(KeyedBits(b"s", b"c"))

@@ -26,13 +26,11 @@ pytestmark = pytest.mark.slow
 
 
 def laplace_integers(scale: Fraction, count: int) -> NDArray[np.int64]:
-    """Draw integer Laplace noise."""
     zeros = np.zeros(count, np.int64)
     return integer_sampler(LaplaceShape(scale)).add(zeros, Bits())
 
 
 def gaussian_integers(scale: Fraction, count: int) -> NDArray[np.int64]:
-    """Draw integer Gaussian noise."""
     zeros = np.zeros(count, np.int64)
     return integer_sampler(GaussianShape(scale**2)).add(zeros, Bits())
 
@@ -57,7 +55,6 @@ def laplace_agrees(draws: NDArray[np.int64], scale: Fraction) -> bool:
 
 
 def gaussian_agrees(draws: NDArray[np.int64], scale: Fraction) -> bool:
-    """Test draws against the discrete Gaussian law."""
     return integers_follow(draws, gaussian_mass(float(scale)), int(5 * scale) + 3)
 
 
@@ -110,7 +107,6 @@ def test_noise_on_a_grid(grid: int) -> None:
 
 
 def test_scalars_follow_the_same_law() -> None:
-    """A single draw has the law of the vectorised ones."""
     laplace, gaussian = LaplaceShape(F(7, 2)), GaussianShape(F(49, 4))
     for family, agrees in ((laplace, laplace_agrees), (gaussian, gaussian_agrees)):
         sampler, bits = integer_sampler(family), Bits()
@@ -144,7 +140,6 @@ def test_forced_fallback_leaves_the_law_unchanged(
 def test_draws_beyond_the_table_have_the_right_law(
     monkeypatch: pytest.MonkeyPatch, scale: Fraction
 ) -> None:
-    """With the table cut off near the middle, the tails are drawn exactly."""
     monkeypatch.setattr(
         LaplaceShape, "reach", lambda self: int(1.5 * float(self.scale)) + 1
     )

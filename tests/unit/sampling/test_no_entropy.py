@@ -17,7 +17,6 @@ from tests.batches import for_each
 def test_no_entropy_is_told_as_such(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    """Nothing is drawn; what was charged is answered once there are bits again."""
     table = sd.PrivateTable({"n": [1, 2]}, protects=sd.AddOneRow())
     query, tenth = sd.table("t").agg(n=sd.count()), sd.PureDP("0.1")
 

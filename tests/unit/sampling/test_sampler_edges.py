@@ -94,7 +94,6 @@ def test_a_sum_on_a_level_is_drawn_until_a_side_is_sure(*, upward: bool) -> None
 
 @for_each("target", [F32, F64])
 def test_without_noise_values_are_compared_themselves(target: object) -> None:
-    """Upwards and downwards, and a level between two doubles."""
     nearest = Nearest(target)  # type: ignore[arg-type]
     values = np.array([-1.0, 0.3, 0.5])
     for level, up, down in (

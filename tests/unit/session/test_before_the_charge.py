@@ -78,7 +78,6 @@ def _folder(path: Path) -> None:
 def test_a_file_that_is_another(
     change: Callable[[Path], object], engine: EngineName, tmp_path: Path
 ) -> None:
-    """A file that is gone, or has other columns, is refused, and its table named."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     opened = session(path, engine=engine)
@@ -184,7 +183,6 @@ def test_rehearsals_read_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A rehearsal runs the whole plan and calls no function, on no row of anybody."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     name: EngineName = "duckdb" if engine is duckdb_engine else "memory"
@@ -224,7 +222,6 @@ def test_what_is_rehearsed_is_what_runs(tmp_path: Path) -> None:
 def test_an_answer_that_is_there_needs_no_engine(
     engine: EngineName, tmp_path: Path
 ) -> None:
-    """A repeated request is answered though its file is gone."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     opened = session(path, engine=engine)
@@ -282,7 +279,6 @@ def _doubled(opened: sd.Session, turn: int) -> None:
 
 
 def test_long_plans_by_views() -> None:
-    """Views count with their steps, also where each doubles the last one."""
     opened = session()
     opened.view("v0", VISITS)
     refusals: list[str] = []
@@ -303,7 +299,6 @@ def test_deep_expressions(count: int) -> None:
 
 @for_each("engine", NAMES)
 def test_from_deep_within_a_program(engine: EngineName) -> None:
-    """Where Python has no room for calls, that is said, and nothing is charged."""
     opened = session(engine=engine)
     query = _filtered(MOST_NODES // 2)
 

@@ -29,7 +29,6 @@ VALUES: Final[dict[str, Any]] = {
 
 @for_each("name", VALUES)
 def test_what_is_offered_is_in_the_reference(name: str) -> None:
-    """Internals begin with an underscore or are hidden."""
     offered = [one for one in dir(VALUES[name]) if not one.startswith("_")]
     assert [one for one in offered if not re.search(rf"\b{one}\b", REFERENCE)] == []
     assert offered

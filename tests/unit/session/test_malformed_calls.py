@@ -52,7 +52,6 @@ def fault(name: str, call: Callable[[], object]) -> str | None:
 
 
 def foreign(calls: Calls, count: int) -> list[str]:
-    """Make so many calls, and return what no call may do."""
     opened, found = calls.session, []
     answer = opened._desk.engine.answer
     reads: list[object] = []
@@ -86,7 +85,6 @@ def test_malformed_calls(seed: int, engine: EngineName) -> None:
 @pytest.mark.slow
 @for_each("engine", ["duckdb", "memory"])
 def test_many_malformed_calls(engine: EngineName) -> None:
-    """The same, for longer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert foreign(Calls(session(engine), 7), 15_000) == []
@@ -118,7 +116,6 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     "weights", [pd.NA, np.array([1, 2]), np.array(1), [1], "n", 0, False, {"n": pd.NA}]
 )
 def test_odd_weights(weights: Any) -> None:
-    """What are no weights are told so; nothing is asked whether it is true."""
     with pytest.raises(InvalidParameter, match="weights"):
         TABLE.agg(n=COUNT, weights=weights)
 
@@ -152,7 +149,6 @@ def test_a_name_that_no_request_could_say_is_refused_at_once() -> None:
 @for_each("where", NAMED)
 @for_each("name", [LONG, "\ud800", "two\nlines", "\u202eback"])
 def test_odd_names_in_messages(where: str, name: str) -> None:
-    """A name is cut, and escaped where a terminal could not show it."""
     with pytest.raises(SordinoError) as caught:
         NAMED[where](name)
     told = str(caught.value)

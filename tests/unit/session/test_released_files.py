@@ -40,7 +40,6 @@ class Spread(AbstractSpread):
     secrets: list[bytes] = []  # noqa: RUF012 of a double
 
     def __init__(self, exact: pa.Table) -> None:
-        """Hold them."""
         self.exact = exact
 
     def write(self, task: PartTask, secret: bytes, folder: str) -> FilesAnswer:
@@ -57,7 +56,6 @@ class Spread(AbstractSpread):
         return FilesAnswer(files_in(Path(folder)), exactness)
 
     def close(self) -> None:
-        """Count."""
         Spread.closed += 1
 
 
@@ -82,14 +80,12 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(folder: Path) -> dict[str, list[Any]]:
-    """Return the rows of all files."""
     columns: dict[str, list[Any]] = pq.read_table(folder).to_pydict()
     return columns
 
 
 @pytest.mark.parametrize("request_", [KNOWN, UNKNOWN], ids=["known", "unknown"])
 def test_a_release_is_files(request_: Any, tmp_path: Path) -> None:
-    """Charged as a release is, with its columns; the totals are let go of."""
     opened = session(tmp_path / "l", LIMIT)
     files = opened.release_files(request_, TENTH, tmp_path / "out")
     usual = opened.release(request_, TENTH)
@@ -109,7 +105,6 @@ def test_a_release_is_files(request_: Any, tmp_path: Path) -> None:
 
 
 def test_a_key_has_its_files(tmp_path: Path) -> None:
-    """Asked again it costs nothing, wherever the files were moved as they are."""
     opened = session(tmp_path / "l", LIMIT)
     first = opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     assert opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k").files == (
@@ -137,7 +132,6 @@ def test_a_key_has_its_files(tmp_path: Path) -> None:
 def test_files_that_are_others_are_refused(
     change: Callable[[Path], object], tmp_path: Path
 ) -> None:
-    """The ledger keeps digests: what has others is not what was released."""
     opened = session(tmp_path / "l", LIMIT)
     opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     change(tmp_path / "out")
@@ -184,7 +178,6 @@ def test_what_failed_before_noise_is_computed_once_more(
 
 
 def test_a_key_belongs_to_one_kind_of_answer(tmp_path: Path) -> None:
-    """Files are another request than a table, and are not read as one."""
     opened = session(tmp_path / "l", LIMIT)
     opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     with pytest.raises(InvalidQuery, match="belongs to another request"):
@@ -198,7 +191,6 @@ def test_a_key_belongs_to_one_kind_of_answer(tmp_path: Path) -> None:
 
 @for_each("folder", ["", " ", "a\0b", 3, None, b"bytes"])
 def test_what_is_no_folder_is_refused(folder: Any, tmp_path: Path) -> None:
-    """Before anything is charged."""
     opened = session(tmp_path / "l", LIMIT)
     with pytest.raises(InvalidParameter, match="folder must be a path"):
         opened.release_files(KNOWN, TENTH, folder)
@@ -206,7 +198,6 @@ def test_what_is_no_folder_is_refused(folder: Any, tmp_path: Path) -> None:
 
 
 def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
-    """A folder that is there, a budget that is spent, what needs all groups."""
     opened = session(tmp_path / "l", LIMIT)
     with pytest.raises(InvalidParameter, match="is there already"):
         opened.release_files(KNOWN, TENTH, tmp_path)
@@ -222,7 +213,6 @@ def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
 def test_engines_without_workers_refuse(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They say who has some, and what to ask instead."""
     monkeypatch.undo()
     opened = session(None, LIMIT, engine=engine)
     with pytest.raises(InvalidQuery, match=r"only Spark has workers.*to_parquet"):

@@ -25,7 +25,6 @@ Asked = tuple[dict[str, Any], Any]
 
 
 def opened(ledger: Path, public: Any = None, **more: Any) -> sd.Session:
-    """Return a session of a ledger."""
     rows = more.pop("rows", ROWS)
     tables: dict[str, Any] = {
         "t": sd.PrivateTable(rows, protects=sd.AddRowsWithID("patient"))

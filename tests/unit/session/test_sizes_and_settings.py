@@ -42,7 +42,6 @@ def many(count: int) -> Any:
 
 @pytest.mark.slow
 def test_answers_that_are_too_large() -> None:
-    """The number of groups is public: what cannot be kept is refused, not charged."""
     opened = session()
     assert opened.price(many(10_000_000), BUDGET)._purchase.plan.question.by == (
         "a",
@@ -61,7 +60,6 @@ def test_answers_that_are_too_large() -> None:
 
 @pytest.mark.slow
 def test_many_totals() -> None:
-    """What an engine would plan for too long is refused by its public number."""
     opened = session()
     wide: dict[str, Any] = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(5000)}
     for count in (501, 5000):

@@ -41,7 +41,6 @@ def test_a_column_is_what_its_cells_are(name: str) -> None:
 
 
 def test_zeros_have_no_sign() -> None:
-    """Minus zero becomes zero, in doubles, in floats and in decimals."""
     for array in (
         pa.array([-0.0]),
         pa.array([-0.0], pa.float32()),
@@ -63,7 +62,6 @@ def test_every_decimal_is_the_nearest_double() -> None:
 
 
 def test_a_database_reads_what_is_handed_over() -> None:
-    """Batches come as a scanner, which takes no filter; rows of no columns count."""
     batches = [pa.record_batch({"x": pa.array([2**63, 5], pa.uint64())})] * 3
     connection = duckdb.connect()
     connection.register("t", value_batches(batches, [("x", pa.uint64())]))
@@ -74,7 +72,6 @@ def test_a_database_reads_what_is_handed_over() -> None:
 
 
 def test_long_texts_are_missing_alone() -> None:
-    """A text of more than 1 MiB is missing, and its neighbours are not."""
     texts = pa.array(["a", "x" * (1 << 20), "x" * ((1 << 20) + 1), "é" * (1 << 19)])
     lengths = [one and len(one) for one in column_of(texts).to_pylist()]
     assert lengths == [1, 1 << 20, None, 1 << 19]
@@ -82,7 +79,6 @@ def test_long_texts_are_missing_alone() -> None:
 
 
 def test_bits_under_missing_values_mean_nothing() -> None:
-    """What lies under a missing value is not looked at."""
     there = pa.array([False, True]).buffers()[1]
     far = pa.py_buffer(np.array([2**63 - 1, 0]).tobytes())
     moments = pa.Array.from_buffers(pa.timestamp("s"), 2, [there, far])

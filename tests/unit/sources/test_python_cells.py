@@ -79,7 +79,6 @@ READ = [
 
 @for_each(("cell", "kind", "expected"), READ, ids=repr)
 def test_a_cell_is_read_by_its_type(cell: Any, kind: str, expected: Any) -> None:
-    """Each as the table in the module says; what is not there is missing."""
     assert cell_of(cell, kind) == expected
     assert column_of_cells([cell], kind).to_pylist() == [expected]
 
