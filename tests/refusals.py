@@ -1,14 +1,18 @@
 """What every refusal must be: typed, helpful, free of charge, and silent about data."""
 
+import math
+import tomllib
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
 from typing import Any, Final, final
 
 import pytest
 
 import sordino as sd
-from sordino.errors import SordinoError, show
+from sordino import errors
+from sordino.errors import show
 from sordino.query.builder import Query
 from tests.batches import Batched, for_each
 
@@ -91,21 +95,25 @@ def session(**given: Any) -> sd.Session:
 class Refused:
     """A call that is refused: how, and words that its message must hold.
 
-    What it returns, if it is not refused itself, is priced.
+    What it returns, if it is not refused itself, is priced in the session `s`.
     """
 
-    name: str
-    call: Callable[[sd.Session], Any]
-    kind: type[SordinoError]
+    call: str
+    kind: str
     words: tuple[str, ...]
+
+    def price(self, s: sd.Session) -> object:
+        names = globals() | {"s": s, "math": math, "Fraction": Fraction}
+        return s.price(eval(self.call, names), BUDGET)  # noqa: S307 a table of ours
 
 
 def assert_refused(case: Refused) -> None:
     held = session()
     before = repr(held.spent), repr(held.remaining)
-    with pytest.raises(case.kind) as caught:
-        held.price(case.call(held), BUDGET)
-    assert type(caught.value) is case.kind
+    kind = vars(errors)[case.kind]
+    with pytest.raises(kind) as caught:
+        case.price(held)
+    assert type(caught.value) is kind
     assert (repr(held.spent), repr(held.remaining)) == before
     assert not held.history()
     assert_silent(caught.value)
@@ -127,6 +135,16 @@ def assert_silent(error: BaseException) -> None:
             assert_silent(one)
 
 
-def refusals(*cases: Refused) -> Batched:
-    """Ask a test all cases, as one."""
-    return for_each("case", cases, ids=[one.name for one in cases])
+def refusals() -> Batched:
+    """Ask a test all calls of tests/refused, as one.
+
+    A line there is what is wrong, how it is called, and what the message must say,
+    under the error that it is.
+    """
+    cases = {
+        f"{path.stem}: {name}": Refused(call, kind, tuple(words))
+        for path in sorted(Path(__file__).with_name("refused").glob("*.toml"))
+        for kind, rows in tomllib.loads(path.read_text("utf-8")).items()
+        for name, (call, *words) in rows.items()
+    }
+    return for_each("case", cases.values(), ids=cases)

@@ -1,4 +1,4 @@
-"""Budgets that make no sense, and sessions that are no sessions."""
+"""Sessions that are no sessions, and those that leave their process."""
 
 # Wrong types are what these tests are about.
 # mypy: disable-error-code="arg-type,dict-item,list-item"
@@ -15,8 +15,6 @@ import pytest
 
 import sordino as sd
 from sordino.errors import (
-    BudgetExceeded,
-    InvalidParameter,
     InvalidQuery,
     SessionMoved,
     SordinoError,
@@ -31,99 +29,9 @@ from tests.refusals import (
     SUM,
     WARDS,
     N,
-    Refused,
-    assert_refused,
     assert_silent,
-    refusals,
     session,
 )
-
-BUDGETS: Final = (
-    Refused(
-        "a number for a budget",
-        lambda s: s.release(COUNT, 1),
-        InvalidParameter,
-        ("budget", "sd.ApproxDP"),
-    ),
-    Refused(
-        "no budget",
-        lambda s: s.release(COUNT, NONE),
-        InvalidParameter,
-        ("budget", "None"),
-    ),
-    Refused(
-        "a budget of nothing",
-        lambda s: s.release(COUNT, sd.PureDP(0)),
-        InvalidParameter,
-        ("budget", "positive"),
-    ),
-    Refused(
-        "an infinite budget",
-        lambda s: s.release(COUNT, sd.PureDP(math.inf)),
-        InvalidParameter,
-        ("budget", "finite"),
-    ),
-    Refused(
-        "a budget of NaN",
-        lambda s: s.release(COUNT, sd.PureDP(math.nan)),
-        InvalidParameter,
-        ("epsilon", "NaN"),
-    ),
-    Refused(
-        "a negative budget",
-        lambda s: s.release(COUNT, sd.PureDP(-1)),
-        InvalidParameter,
-        ("epsilon", "-1"),
-    ),
-    Refused(
-        "a risk of nothing",
-        lambda s: s.release(COUNT, sd.Advantage(0)),
-        InvalidParameter,
-        ("budget",),
-    ),
-    Refused(
-        "a budget of another kind",
-        lambda s: s.release(COUNT, sd.ZCDP(1)),
-        InvalidParameter,
-        ("budget", "ZCDP"),
-    ),
-    Refused(
-        "a risk in a session of epsilon",
-        lambda s: s.release(COUNT, sd.Advantage("0.1")),
-        InvalidParameter,
-        ("budget", "Advantage"),
-    ),
-    Refused(
-        "more than there is",
-        lambda s: s.release(COUNT, sd.PureDP(11)),
-        BudgetExceeded,
-        ("11", "10", "nothing was charged"),
-    ),
-    Refused(
-        "more delta than there is",
-        lambda s: s.release(COUNT, sd.ApproxDP(1, "0.5")),
-        BudgetExceeded,
-        ("nothing was charged",),
-    ),
-    Refused(
-        "a release named by a number",
-        lambda s: s.release(COUNT, BUDGET, key=5),
-        InvalidParameter,
-        ("key", "5"),
-    ),
-    Refused(
-        "a release named by a list",
-        lambda s: s.release(COUNT, BUDGET, key=[1]),
-        InvalidParameter,
-        ("key", "[1]"),
-    ),
-)
-
-
-@refusals(*BUDGETS)
-def test_senseless_budgets_are_refused(case: Refused) -> None:
-    assert_refused(case)
-
 
 TABLE: Final = sd.PublicTable({"a": [1]})
 TWICE: Final = pa.Table.from_arrays([pa.array([1])] * 2, names=["a", "a"])
