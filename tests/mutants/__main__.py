@@ -5,8 +5,8 @@
     python -m tests.mutants --planted
 
 The tree is copied and never written to. It ends with 1 if an error survives that is
-planted for ever (`planted.py`), or more changes of a room than its budget allows
-(`rooms.py`); survivors that change no number are explained in `explained.py`.
+planted for ever (`errors/`), or more changes of a room than its budget allows
+(there too); survivors that change no number are explained in `explained.py`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class Tally:
         source = (copy.place / error.file).read_text()
         if source.count(error.before) != 1:
             self.missed += 1
-            _say("MOVED", error.file, error.says, "plant it anew in planted.py")
+            _say(
+                "MOVED", error.file, error.says, "plant it anew in tests/mutants/errors"
+            )
             return
         changed = source.replace(error.before, error.after)
         found = copy.tried(error.file, changed, self.room.tests, self.limit)
