@@ -1,7 +1,8 @@
-"""Patterns with wildcards mean what they say, for any text, in any time."""
+"""Patterns of texts mean the same everywhere, and none takes long."""
 
+import random
 import re
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
@@ -60,3 +61,55 @@ def test_what_is_no_pattern_is_refused(pattern: Any, escape: Any) -> None:
 def test_only_texts_have_patterns() -> None:
     with pytest.raises(InvalidQuery, match="cast"):
         col("x").like("1%").column(Schema.of([("x", Column("i64"))]))
+
+
+_ATOMS: Final = (
+    *("a", "b", ".", "[ab]", "[^a]", "é"),
+    *(r"\d", r"\W", r"\.", r"[\]x-]", r"[a-c\s]"),
+)
+_TIMES: Final = ("", "", "", "*", "+", "?", "{2}", "{0,2}", "{1,}")
+
+
+def drawn(dice: random.Random, depth: int) -> str:
+    if depth <= 0 or dice.random() < 0.3:
+        return dice.choice(_ATOMS)
+    parts = [drawn(dice, depth - 1) for _ in range(dice.randint(1, 3))]
+    if dice.random() < 0.3:
+        return f"({'|'.join(parts)}){dice.choice(_TIMES)}"
+    return "".join(f"({one}){dice.choice(_TIMES)}" for one in parts)
+
+
+@for_each("seed", range(150))
+def test_a_pattern_means_what_python_says(seed: int) -> None:
+    dice = random.Random(seed)
+    pattern = drawn(dice, 3)
+    theirs = re.compile(pattern, re.DOTALL | re.ASCII)
+    ours = col("x").matches(pattern)
+    for _ in range(40):
+        text = "".join(dice.choice("ab.1é]x c") for _ in range(dice.randint(0, 5)))
+        found = ours.value({"x": text})
+        assert found == (theirs.fullmatch(text) is not None), (pattern, text)
+
+
+def test_no_pattern_takes_long() -> None:
+    """A pattern at which going back would take a lifetime."""
+    assert col("x").matches("(a|a?)*(a*)*b").value({"x": "a" * 2000}) is False
+
+
+@for_each(
+    "pattern",
+    [
+        *("(", ")", "a)", "[", "[]", "[^]", "a**", "a*?", "*", "?a", "{2}", "a{"),
+        *("a{x}", "a{2,1}", "a{101}", "a{,3}", "^a", "a$", "(?=a)", "(?i)a"),
+        *("(?P<n>a)", "(?<!a)", r"\1", r"\b", r"\p{L}", "\\", r"\A", "[b-a]"),
+        *("[[:alpha:]]", "]", "}", "[a", "((a{100}){100}){100}", "a" * 1001, 5, None),
+    ],
+)
+def test_what_has_no_one_meaning_is_refused(pattern: Any) -> None:
+    with pytest.raises(InvalidParameter):
+        col("x").matches(pattern)
+
+
+def test_only_texts_match() -> None:
+    with pytest.raises(InvalidQuery, match="cast"):
+        col("x").matches("a").column(Schema.of([("x", Column("i64"))]))

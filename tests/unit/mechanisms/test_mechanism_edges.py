@@ -1,4 +1,4 @@
-"""Mechanisms at their edges: changes without bound, chances that need more digits."""
+"""Mechanisms at their edges: what is refused, and searches that end."""
 
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ from flint import arb, ctx
 import sordino as sd
 from sordino.errors import InvalidData, InvalidParameter
 from sordino.noise.above_threshold import AboveThreshold
+from sordino.noise.bin_counts import BinCounts
 from sordino.noise.key_rounds import _Search, fit_key_rounds
 from sordino.noise.laplace import ContinuousLaplaceLaw, LaplaceNoise
 from sordino.noise.numbers import ChoiceDomain, NumberDomain
@@ -23,7 +24,7 @@ from sordino.noise.threshold.laplace import LaplaceSumThreshold
 from sordino.noise.threshold.maps import _number_words
 from sordino.noise.threshold.mechanism import AbsentKeys, Change, _count, floor_to
 from sordino.numbers import INFINITE, ball, sqrt
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.planned_bits import PlannedBits
 
 ENDLESS = float("inf")
@@ -175,3 +176,82 @@ def test_a_truth_next_to_a_half_is_known_by_more_digits() -> None:
     """Half and a little: the first digits of its enclosure disagree."""
     response = sd.RandomizedResponse("1e-45", categories=2)
     assert response._level == 2**63
+
+
+@for_each(
+    ("owner", "where", "rows", "told"),
+    [
+        (0, 0, 2**61, r"2\*\*61 or more"),
+        (1, 0, 1, "a group lies outside"),
+        (0, 2, 1, "a position lies outside"),
+    ],
+)
+def test_what_lies_outside_is_refused(
+    owner: int, where: int, rows: int, told: str
+) -> None:
+    """Of one group with two bins, before anything is drawn."""
+    with pytest.raises(InvalidData, match=told):
+        BinCounts.of([owner], [where], [rows], groups=1, size=2)
+
+
+def test_scores_by_name_are_refused() -> None:
+    with pytest.raises(InvalidData, match="must not be a dict: give a list"):
+        sd.Exponential(1)({"a": [1]})  # type: ignore[arg-type]
+
+
+@for_each("l0", [1, 999_999, 10**6, 10**9, 10**12])
+def test_as_many_keys_as_one_likes(l0: int) -> None:
+    """All new keys but one leave 1 / l0 of delta: a search that keeps less is met."""
+    loss = sd.ApproxDP(1, "1e-6")
+    fitted = sd.GaussianThreshold.for_loss(loss, (l0, f"sqrt({l0})", 1))
+    assert loss.admits(fitted.map((l0, f"sqrt({l0})", 1)))
+    least = float(sd.Gaussian.for_loss(loss, f"sqrt({l0})").scale)
+    assert least * (1 - 1e-6) <= float(fitted.scale) < 1.1 * least
+
+
+def test_a_question_about_very_many_groups_has_a_price() -> None:
+    """The same search behind the price of a question."""
+    people = sd.PrivateTable({"g": ["a"], "id": [1]}, protects=sd.AddRowsWithID("id"))
+    session = sd.Session(tables={"t": people}, budget=sd.ApproxDP(1, "1e-6"))
+    limits = sd.MaxGroupsPerID("g", 10**6), sd.MaxRowsPerGroupPerID("g", 1)
+    asked = sd.table("t").enforce(*limits).group_by("g").agg(n=sd.count())
+    price = session.price(asked, sd.ApproxDP(1, "1e-6"))
+    assert sd.ApproxDP(1, "1e-6").admits(price.loss)
+
+
+@sampled(1)
+@for_each("dtype", ["f64", "i64"])
+@for_each(
+    ("epsilon", "delta"), [("1e-4", "1e-6"), ("0.001", "1e-50"), ("0.01", "1e-300")]
+)
+def test_small_losses_are_met(epsilon: str, delta: str, dtype: Any) -> None:
+    loss = sd.ApproxDP(epsilon, delta)
+    fitted = sd.GaussianThreshold.for_loss(loss, (1, 1, 1), dtype=dtype)
+    assert loss.admits(fitted.map((1, 1, 1)))
+
+
+@sampled(1)
+@for_each("loss", [sd.ApproxDP("1e-300", "1e-6"), sd.ApproxDP(0, "1e-6")])
+@for_each("dtype", ["f64", "i64"])
+def test_what_cannot_be_met_is_refused(loss: Any, dtype: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"^(loss|delta|dtype) "):
+        sd.GaussianThreshold.for_loss(loss, (3, 2, 1), dtype=dtype)
+
+
+@sampled(1, 3)
+@for_each(
+    "bounds",
+    [(1, 1, 1), (1, 3, 3), (3, "sqrt(3)", 1), (2, 2, 2), (30, "sqrt(30)", 1)],
+)
+@for_each(("epsilon", "delta"), [(1, "1e-6"), (4, "1e-3")])
+@pytest.mark.slow
+def test_integers_need_hardly_more_noise_than_floats(
+    bounds: Any, epsilon: int, delta: str
+) -> None:
+    """Where the map of integers is exact the fit follows it: no 7 % for want of it."""
+    loss = sd.ApproxDP(epsilon, delta)
+    whole = sd.GaussianThreshold.for_loss(loss, bounds, dtype="i64")
+    real = sd.GaussianThreshold.for_loss(loss, bounds)
+    assert loss.admits(whole.map(bounds))
+    exact = whole.is_exact(whole.change(bounds))
+    assert float(whole.scale) < float(real.scale) * (1.02 if exact else 1.12)

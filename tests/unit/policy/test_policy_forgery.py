@@ -1,19 +1,25 @@
-"""Ledgers whose chain was made anew: what their policies cannot have said is found."""
+"""A policy that was forged is found out in every process, by keys of large order."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sordino as sd
-from sordino.errors import InvalidPolicy, LedgerDamaged
+from sordino.errors import InvalidPolicy, LedgerDamaged, PolicyRefusal
 from sordino.ledger.file_format import hash_bytes
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Log
+from sordino.ledger.policy_file import Policy, is_signed, public_of, sign
 from sordino.ledger.policy_rules import Usage
+from sordino.ledger.record_kinds import Claim
+from sordino.losses.loss import PureDP
 from tests.batches import for_each
-from tests.ledgers import claim
+from tests.ledgers import FRESH, claim
 from tests.policies import STRANGER, policy_of
 from tests.unit.ledger.test_ledger_forgery import History, forged
 from tests.unit.policy.test_policy_files import LENIENT, STRICT
@@ -149,3 +155,104 @@ def test_a_rule_of_a_later_version_is_not_forgotten() -> None:
     with pytest.raises(InvalidPolicy, match="the file has no 'weather'"):
         ledger.reserve(claim("a", usages=uses))
     assert ledger.spent() == sd.PureDP(0)
+
+
+YEARLY: Final = 'serial = 1\n[year]\nepsilon = 2\ndelta = "1e-6"\n'
+TRIES: Final = 6
+
+
+def charge_all(path: Path, refusals: Path) -> None:
+    """Charge a quarter as often as there is time for, and count what is refused."""
+    quarter = PureDP("1/4")
+    claim = Claim(request="r", asked=quarter, loss=quarter, usages=uses)
+    ledger, refused = Ledger.at(path), 0
+    for _ in range(TRIES):
+        try:
+            ledger.reserve(claim)
+        except PolicyRefusal:
+            refused += 1
+    with refusals.open("a", encoding="ascii") as file:
+        file.write("refused\n" * refused)
+
+
+@pytest.mark.slow
+def test_processes_share_a_year(tmp_path: Path) -> None:
+    """For any order of three processes: as many are charged as the year allows."""
+    path, refusals = tmp_path / "a.ledger", tmp_path / "refusals"
+    with Ledger.at(path, PureDP(100), create=True) as ledger:
+        ledger.obey(policy_of(YEARLY))
+    several = [
+        FRESH.Process(target=charge_all, args=(path, refusals)) for _ in range(3)
+    ]
+    for each in several:
+        each.start()
+    for each in several:
+        each.join(120)
+    assert [each.exitcode for each in several] == [0, 0, 0]
+    with Ledger.at(path) as ledger:
+        assert ledger.verify().releases == 8
+    assert refusals.read_text().count("refused") == 3 * TRIES - 8
+
+
+@for_each("twin", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_refusals_survive_being_pickled(twin: type) -> None:
+    refusal = twin(PolicyRefusal("release.epsilon = 1", "it costs 2", "Ask for less."))
+    assert refusal.rule == "release.epsilon = 1"
+    assert str(refusal).endswith("Ask for less. Nothing was charged.")
+    wrong = twin(InvalidPolicy("policy.toml", "is not signed", "Ask its officer."))
+    assert wrong.place == "policy.toml"
+    assert str(wrong) == "policy.toml is not signed. Ask its officer."
+
+
+PRIME: Final = 2**255 - 19
+OF_ORDER_8: Final = int.from_bytes(
+    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"),
+    "little",
+)
+"""One of two; a test below shows that eight times its point is nothing."""
+HEIGHTS: Final = (0, 1, PRIME - 1, OF_ORDER_8, PRIME - OF_ORDER_8)
+WRITTEN: Final = (*HEIGHTS, PRIME, PRIME + 1)
+"""Each way in which 255 bits say one of them."""
+TRIVIAL: Final = (bytes([1]) + bytes(63)).hex()
+"""The signature of the neutral element and the number 0."""
+TEXTS: Final = tuple(f"serial = {number}\n".encode() for number in range(1, 101))
+
+
+def small_keys() -> list[bytes]:
+    """Return all encodings of points of small order, with both signs of x."""
+    return [
+        (y + (sign_bit << 255)).to_bytes(32, "little")
+        for y in WRITTEN
+        for sign_bit in (0, 1)
+    ]
+
+
+def height_of_double(y: int) -> int:
+    """Return y of twice a point, by the curve -x^2 + y^2 = 1 + d x^2 y^2."""
+    d = -121665 * pow(121666, -1, PRIME)
+    x_square = (y * y - 1) * pow(d * y * y + 1, -1, PRIME)
+    return (y * y + x_square) * pow(1 - d * x_square * y * y, -1, PRIME) % PRIME
+
+
+@for_each("public", small_keys(), ids=bytes.hex)
+def test_nobody_signs_by_a_key_of_small_order(public: bytes) -> None:
+    """For any of 100 texts: about one in eight would be signed, were it believed."""
+    assert not any(is_signed(public.hex(), TRIVIAL, text) for text in TEXTS)
+    assert not Policy(TEXTS[0].decode(), public.hex(), TRIVIAL).is_signed
+
+
+def test_the_heights_are_those_of_all_points_of_small_order() -> None:
+    """Eight times each point is (0, 1); two have no x but 0, so that they are eight."""
+    assert len(set(HEIGHTS)) == 5
+    for height in HEIGHTS:
+        y = height
+        for _ in range(3):
+            y = height_of_double(y)
+        assert y == 1
+
+
+def test_keys_that_are_drawn_are_believed() -> None:
+    for text in TEXTS[:50]:
+        key = Ed25519PrivateKey.generate()
+        assert is_signed(public_of(key), sign(key, text), text)
+        assert not is_signed(public_of(key), TRIVIAL, text)

@@ -1,6 +1,8 @@
-"""Operations mean the same whatever holds the rows, at the values at their edges."""
+"""Operations mean the same by every door, and are read back as they are shown."""
 
-from typing import Any
+import datetime as dt
+import math
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -11,7 +13,7 @@ from sordino.engines.conformance.plans import comparable_answer
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
-from sordino.expressions.language import col
+from sordino.expressions.language import Expression, col, lit, when
 from sordino.expressions.schema import arrow_type
 from sordino.session.tables import open_catalog
 from tests.batches import for_each, sampled
@@ -51,3 +53,26 @@ def test_each_operation_and_each_door_has_its_part() -> None:
     pairs = across(FORMS)
     assert {str(form) for form, _ in pairs} == set(map(str, FORMS))
     assert {door for _, door in pairs} == set(DOORS)
+
+
+NAMES: Final[dict[str, Any]] = {
+    "col": col,
+    "lit": lit,
+    "when": when,
+    "datetime": dt,
+    "nan": math.nan,
+    "inf": math.inf,
+}
+INTERNAL: Final = ("steps", "height", "portion", "read ", "bin")
+"""Operations that no user writes; ranges show their edges, not their names."""
+PUBLIC: Final = [form for form in FORMS if not form.name.startswith(INTERNAL)]
+
+
+def printed(form: Form) -> Expression:
+    made: Expression = eval(repr(form.on_columns()), dict(NAMES))  # noqa: S307 our text
+    return made
+
+
+@for_each("form", PUBLIC, ids=str)
+def test_an_expression_is_read_back_as_it_is_shown(form: Form) -> None:
+    assert printed(form).same(form.on_columns())
