@@ -23,6 +23,9 @@ from tests.effort import PROFILE
 Batched = Callable[[Callable[..., object]], Callable[..., None]]
 """What makes one test of a test and its cases."""
 
+Way = Callable[[Any], Any]
+"""What is asked of a session."""
+
 _Row = tuple[tuple[Any, ...], str | None]
 """The values of a case, and its name."""
 
@@ -49,6 +52,15 @@ def calls_of(
 
     rows = table_of(name).items()
     return {key: (call_of(text), *more) for key, (text, *more) in rows}
+
+
+def ways_of(rows: Mapping[str, str], names: Mapping[str, Any]) -> dict[str, Way]:
+    """Return what the calls of a table do with a session `s`."""
+
+    def way_of(text: str) -> Way:
+        return lambda s: eval(f"({text})", {**names, "s": s})  # noqa: S307 ours
+
+    return {key: way_of(text) for key, text in rows.items()}
 
 
 class CasesDiffer(AssertionError):

@@ -18,7 +18,7 @@ from sordino.ledger.record_kinds import Claim
 from sordino.office.job.job import read_job
 from sordino.office.job.running import open_to_release
 from sordino.session.session import Session
-from tests.batches import for_each, sampled
+from tests.batches import for_each, sampled, table_of, ways_of
 from tests.jobs import fill_folder
 from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of, signed
 
@@ -47,50 +47,7 @@ def set_aside(session: Session) -> Any:
     return session.release(COUNT, QUARTER, earmark="plan")
 
 
-DOORS: Final[dict[str, Callable[[Session], Any]]] = {
-    "release": lambda s: s.release(COUNT, QUARTER),
-    "release with a key": lambda s: s.release(COUNT, QUARTER, key="k"),
-    "release of keys": lambda s: s.release(
-        BOUNDED.enforce(sd.MaxGroupsPerID("ward", 1)).group_by("ward").keys(), HALF
-    ),
-    "release of the first": lambda s: s.release(
-        BOUNDED.group_by(WARDS).top(1, by=sd.count()), QUARTER
-    ),
-    "release of figures over time": lambda s: s.release(
-        BOUNDED.cumulative("ward", ["A", "B"], n=sd.count()), QUARTER
-    ),
-    "release of each person": lambda s: s.release(
-        sd.table("visits").per_id(n=sd.count()).agg(p=sd.count()), QUARTER
-    ),
-    "release of margins": lambda s: s.release(
-        BOUNDED.marginals(WARDS, order=1), QUARTER
-    ),
-    "release of lists": lambda s: s.release(
-        sd
-        .table("visits")
-        .flat_map("codes", max_rows=2)
-        .enforce(sd.MaxRowsPerID(2))
-        .agg(n=sd.count()),
-        QUARTER,
-    ),
-    "release of set aside": set_aside,
-    "release_all": lambda s: s.release_all({"a": COUNT, "b": COUNT}, QUARTER),
-    "sql": lambda s: s.sql(
-        "SELECT COUNT(*) AS n FROM visits", QUARTER, limits=sd.MaxRowsPerID(1)
-    ),
-    "sql of sets": lambda s: s.sql(
-        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((ward), ())",
-        QUARTER,
-        limits=sd.MaxRowsPerID(1),
-        keys=WARDS,
-    ),
-    "suggest": lambda s: s.suggest(
-        sd.table("visits").agg(n=sd.count()), HALF, limits={"rows": [1, 2]}
-    ),
-    "partition": lambda s: s.partition("visits by people", "ward", ["A", "B"], QUARTER),
-    "a part": part_of,
-    "view": in_view,
-}
+DOORS: Final = ways_of(table_of("refused/doors"), globals())
 """Everything that charges, through a session."""
 FAR: Final[dict[str, Callable[[Session], Any]]] = {
     "release_files": lambda s: s.release_files(
