@@ -5,7 +5,6 @@ import tomllib
 import traceback
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Final, final
 
 import pytest
@@ -14,7 +13,7 @@ import sordino as sd
 from sordino import errors
 from sordino.errors import show
 from sordino.query.builder import Query
-from tests.batches import Batched, for_each
+from tests.batches import TESTS, Batched, for_each
 
 PRIVATE: Final = "Ursula-4711"
 """A private text; a private number is made of it."""
@@ -136,14 +135,14 @@ def assert_silent(error: BaseException) -> None:
 
 
 def refusals() -> Batched:
-    """Ask a test all calls of tests/refused, as one.
+    """Ask a test all calls of tests/refused/calls, as one.
 
     A line there is what is wrong, how it is called, and what the message must say,
     under the error that it is.
     """
     cases = {
         f"{path.stem}: {name}": Refused(call, kind, tuple(words))
-        for path in sorted(Path(__file__).with_name("refused").glob("*.toml"))
+        for path in sorted((TESTS / "refused" / "calls").glob("*.toml"))
         for kind, rows in tomllib.loads(path.read_text("utf-8")).items()
         for name, (call, *words) in rows.items()
     }

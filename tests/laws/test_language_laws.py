@@ -108,7 +108,6 @@ FOREIGN: Final = {"beside.to_write"}
 
 
 def blemishes(code: str, text: str) -> list[str]:
-    """Return what readers of a language would stumble over."""
     return [says for pattern, says in WRONG[code] if re.search(pattern, text)]
 
 

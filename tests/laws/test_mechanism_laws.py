@@ -30,7 +30,6 @@ distances = st.fractions(0, 1000)
 
 
 def headline(loss: Any) -> Any:
-    """Return the parameter that tells losses of one mechanism apart."""
     return loss.epsilon if hasattr(loss, "epsilon") else loss.rho
 
 

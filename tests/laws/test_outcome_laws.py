@@ -38,7 +38,6 @@ _ORDER: Final = in_duckdb_order(SALT)
 
 
 def engines() -> dict[str, AbstractEngine]:
-    """Return new engines that keep the same rows."""
     return {
         "memory": MemoryEngine(order=_ORDER),
         "duckdb": duckdb_engine(salt=SALT, threads=1),
@@ -244,7 +243,6 @@ def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
 
 
 def extreme_row(place: int) -> Row:
-    """Return an extreme row of an id of its own, its text not too long."""
     row = {**STRANGER, "id": f"q{place}", **list(EXTREMES.values())[place]}
     return {**row, "g": row["g"] and row["g"][:1000]}
 

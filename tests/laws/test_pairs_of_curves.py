@@ -47,12 +47,10 @@ class Form(NamedTuple):
 
     @property
     def ways(self) -> Curves:
-        """Return delta of all worlds of both directions."""
         return [world.delta for world in (*self.removing, *self.adding)]
 
     @property
     def most(self) -> Curves:
-        """Return delta of the worlds that the loss must not exceed."""
         return [world.delta for world in self.above or ()] or self.ways
 
     def beside(self, other: Form) -> Form:
@@ -72,12 +70,10 @@ class Form(NamedTuple):
 
 
 def _products(first: Ways, second: Ways) -> Ways:
-    """Return each world of the first beside each of the second."""
     return [one.beside(other) for one in first for other in second]
 
 
 def alike(loss: Loss, worlds: Worlds) -> Form:
-    """Return a loss whose second direction is the first with the worlds exchanged."""
     return Form(loss, [worlds], [worlds.swapped()])
 
 
@@ -102,7 +98,6 @@ def concentrated() -> Form:
 
 
 def rounds() -> Form:
-    """Return keys of one's own, seen with a chance, and others that are told."""
     cases = (("0.02", "0.5"), ("0.01", "0.7"))
     loss = RoundsLoss(tuple((Fraction(x), sd.GaussianDP(mu)) for x, mu in cases))
     ways = oracles.rounds(*cases)
@@ -110,7 +105,6 @@ def rounds() -> Form:
 
 
 def of_a_sample() -> Form:
-    """Return a response on a Poisson sample: its directions differ."""
     removing, adding = oracles.sampled(oracles.response("1.1"), "0.3")
     return Form(sd.PureDP("1.1").subsampled("0.3"), [removing], [adding])
 
@@ -165,7 +159,6 @@ WITNESSED: Final = 0.15
 
 
 def pair_of(first: str, second: str) -> Form:
-    """Return two forms composed."""
     return FORMS[first]().beside(FORMS[second]())
 
 

@@ -47,7 +47,6 @@ ALLOWED: Final = ways_of(WAYS["allowed"], globals())
 
 
 def of_some(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a number for rows of one ward, in Python."""
     return {"z": row["days"] if row["ward"] == "A" else None}
 
 

@@ -38,12 +38,10 @@ def counted(query: Any, keys: Any) -> Any:
 
 
 def decade(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what is made of an age, in Python."""
     return {"tens": row["age"] // 10}
 
 
 def view_of(session: Session) -> Any:
-    """Name a column anew in a view, and again outside of it."""
     session.view("renamed", VISITS.rename({"age": "a"}))
     return counted(sd.table("renamed").rename({"a": "tens"}), TENS)
 
@@ -61,7 +59,6 @@ ALLOWED: Final = ways_of(WAYS["allowed"], NAMES)
 
 
 def priced(ask: Callable[[Session], Any]) -> None:
-    """Price a request under the rules."""
     session = clinic(ledger_under(RULES))
     session.price(ask(session), HALF)
 

@@ -40,7 +40,6 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def told(*words: str) -> Any:
-    """Return what a command says as JSON."""
     code, out, err = ran(*words, "--json")
     assert code == 0, err
     return json.loads(out)
@@ -191,7 +190,6 @@ VISITS: Final = sd.table("visits")
 
 
 def count(rows: Any) -> sd.Request:
-    """Return how many rows there are, one an id."""
     request: sd.Request = rows.enforce(ONE).agg(n=sd.count())
     return request
 
@@ -251,7 +249,6 @@ def test_a_refresh_brings_no_budget_for_old_rows(tmp_path: Path, clock: Clock) -
 
 
 def newest_block(catalog: Any, rows: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the cover that a naive refresh believes in."""
     del catalog, rows
     return names[-1:]
 

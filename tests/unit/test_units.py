@@ -49,7 +49,6 @@ def session(
 
 
 def row(request: sd.Request, rows: Any, unit: Any, engine: str = "duckdb") -> Any:
-    """Return the rounded answers of the only row."""
     release = session(rows, unit, engine=engine).release(request, sd.PureDP(10**8))
     (told,) = release.table.to_pylist()
     return {name: round(number, 2) for name, number in told.items()}

@@ -47,14 +47,12 @@ def ledger() -> sd.Ledger:
 
 
 def batch() -> Any:
-    """Return the prices of several requests."""
     visits = sd.table("visits").enforce(sd.MaxRowsPerID(2))
     asked = {"wards": QUERY, EVIL: visits.agg(n=sd.count())}
     return spent_session().price_all(asked, PLENTY)
 
 
 def margins() -> Any:
-    """Return a session over tables that belong together."""
     table = sd.PrivateTable(asked_margins.ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": table}, sd.ApproxDP(3, "1e-5"))
 

@@ -21,12 +21,10 @@ def gaussian(scale: float) -> Loss:
 
 
 def laplace_often(scale: float) -> Loss:
-    """Return the loss of fifty releases with Laplace noise."""
     return LaplaceLoss(1 / Fraction(scale)) * 50
 
 
 def sampled(scale: float) -> Loss:
-    """Return the loss of a hundred sampled releases."""
     return GaussianDP(1 / Fraction(scale)).subsampled("0.05") * 100
 
 

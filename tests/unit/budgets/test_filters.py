@@ -67,7 +67,6 @@ each_limit = pytest.mark.parametrize("limit", LIMITS, indirect=True)
 
 @cache
 def filter_of(name: str) -> AbstractFilter:
-    """Return a filter by its name: some take half a second to find."""
     return LIMITS[name]()
 
 

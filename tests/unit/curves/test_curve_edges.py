@@ -152,7 +152,6 @@ class _Looser:
     """A curve that is within a target for single points, and never for many."""
 
     def delta_at(self, epsilon: Any) -> Any:
-        """Return less for a point that is asked alone."""
         return np.full_like(epsilon, 0.0 if len(epsilon) == 1 else 1.0)
 
 

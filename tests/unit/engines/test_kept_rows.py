@@ -121,7 +121,6 @@ FALSE_ALARM = 1e-9
 
 
 def _unevenness(counts: list[int]) -> float:
-    """Return the chi-square statistic of equally likely categories."""
     expected = sum(counts) / CATEGORIES
     return sum((one - expected) ** 2 / expected for one in counts)
 
@@ -199,7 +198,6 @@ def rows() -> pa.Table:
 def few_digests(
     self: DuckDBDialect, values: Sequence[exp.Expression]
 ) -> exp.Expression:
-    """Return a digest that knows of a row only what its third column is."""
     del self  # (id, ward, days, number among rows alike)
     level = exp.Coalesce(this=values[-2].copy(), expressions=[exp.Literal.number(0)])
     return exp.cast(exp.Mod(this=exp.Paren(this=level), expression=levels()), "BIGINT")
@@ -210,7 +208,6 @@ def levels() -> exp.Expression:
 
 
 def same_digests(given: list[tuple[int, ...]], kinds: tuple[str, ...]) -> list[int]:
-    """Return the digests of rows, as DuckDB computes them above."""
     del kinds
     found = (np.fmod(row[-2] or 0, LEVELS) for row in given)
     return [int(np.rint(one)) for one in found]
@@ -250,7 +247,6 @@ def kept(engine: Any) -> list[Any]:
 
 
 def kept_with(key_hash: str) -> list[Any]:
-    """Return what DuckDB keeps where groups have some hash."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(DuckDBDialect, "key_hash", key_hash)
         return kept(duckdb_engine(salt=SALT))

@@ -36,7 +36,6 @@ def session_of(source: Any) -> sd.Session:
 
 
 def asked(session: sd.Session, column: str) -> int:
-    """Return how many groups a question over bounded rows has: noise aside, all."""
     keys = sd.KeySet.from_dict({column: ["a"] if column == "ward" else [1]})
     release = session.release(ROWS.group_by(keys).agg(n=sd.count()), COUNT)
     return int(release.table.num_rows)

@@ -293,7 +293,6 @@ def test_bins_mean_what_their_labels_say(right: bool, include_ends: bool) -> Non
 
 
 def _admits(label: str, value: float) -> bool:
-    """Tell whether a range in brackets has a value."""
     low, high = map(float, label[1:-1].split(", "))
     above = value >= low if label[0] == "[" else value > low
     return above and (value <= high if label[-1] == "]" else value < high)

@@ -17,7 +17,6 @@ LETTERS = st.text("ab%_\\", max_size=9)
 
 
 def by_backtracking(text: str, pattern: str) -> bool:
-    """Return what Python's own regular expressions find."""
     wild = {"%": ".*", "_": "."}
     meant = "".join(wild.get(letter, re.escape(letter)) for letter in pattern)
     return re.fullmatch(meant, text, re.DOTALL) is not None

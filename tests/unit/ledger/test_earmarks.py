@@ -30,7 +30,6 @@ def of(epsilon: Any, earmark: str | None = None, name: str = "dataset") -> Claim
 
 @pytest.fixture(name="path")
 def path_of_a_ledger(tmp_path: Path) -> Path:
-    """Return where a ledger was made, with a budget for Ana."""
     path = tmp_path / "a.ledger"
     with Ledger.at(path, LIMIT, create=True) as made:
         made.allot("ana", PureDP("0.5"))
@@ -290,12 +289,10 @@ def marked(path: Path) -> Path:
 
 
 def number(history: History, kind: str) -> dict[str, Any]:
-    """Return the body of the first record of a kind."""
     return next(fields for one, fields in history if one == kind)
 
 
 def charge_closed(history: History) -> None:
-    """Close the dataset before its last release."""
     place = next(place for place, (kind, _) in enumerate(history) if kind == "charged")
     history.insert(place, ("closed", number(history, "closed") | {"budget": "dataset"}))
 

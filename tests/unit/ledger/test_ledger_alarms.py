@@ -59,7 +59,6 @@ LIES: dict[str, Callable[[bytes], bytes]] = {
 
 
 def of_session(path: Path, ledger: Ledger | None = None) -> sd.Session:
-    """Return a session that keeps its budget in a file."""
     table = sd.PrivateTable({"patient": [*range(9)]}, protects=sd.AddOneRow())
     return sd.Session(tables={"visits": table}, ledger=ledger or path, engine="memory")
 
@@ -158,7 +157,6 @@ def test_what_is_damaged_is_called_so_by_both_looks(folder: Path) -> None:
 
 
 def _nested(depth: int, ask: Callable[[], object]) -> object:
-    """Ask from so many calls further down."""
     return _nested(depth - 1, ask) if depth else ask()
 
 

@@ -71,7 +71,6 @@ def put(number: int, *where: Any, value: Any) -> Callable[[History], object]:
 
 
 def again(number: int) -> Callable[[History], object]:
-    """Return the change that has a record twice."""
     return lambda history: history.append(history[number - 1])
 
 

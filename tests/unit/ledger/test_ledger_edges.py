@@ -40,7 +40,6 @@ LIMIT = sd.PureDP(10)
 
 
 def log_of(*records: Record) -> Log:
-    """Return the log of a store in memory that holds some records."""
     store = MemoryStore(World().reached)
     for record in records:
         store.append(record)

@@ -48,7 +48,6 @@ def changed(path: Path, *changes: tuple[bytes, bytes]) -> None:
 
 
 def lines_of(path: Path) -> list[bytes]:
-    """Return the lines of a ledger: header, two marks, records and answers."""
     return path.read_bytes().splitlines(keepends=True)
 
 
@@ -66,7 +65,6 @@ def without(path: Path, *dropped: int) -> None:
 
 
 def other_program(path: Path) -> None:
-    """Make another program's file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE notes (text TEXT)")
         connection.commit()

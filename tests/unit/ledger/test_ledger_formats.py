@@ -40,14 +40,12 @@ HUNDREDTH = PureDP("0.01")
 
 
 def claimed(key: str, budget: str = "dataset", loss: ApproxDP = TENTH) -> Claim:
-    """Return the claim that a golden file was made with."""
     return Claim(
         request=f"request {key}", asked=loss, loss=loss, key=key, budget=budget
     )
 
 
 def brought(folder: Path, *names: str) -> Path:
-    """Return the first of some golden files, copied to where it may be changed."""
     for name in names:
         shutil.copy(VECTORS / name, folder)
     return folder / names[0]
@@ -182,7 +180,6 @@ def altered(*statements: str) -> Callable[[Path], None]:
 
 
 def cut(path: Path) -> None:
-    """Lose the second half of the pages."""
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
 

@@ -66,12 +66,10 @@ def put(number: int, *where: str, value: Any) -> Change:
 
 
 def instead(number: int, text: str) -> Change:
-    """Return how to put a text in the place of a body."""
     return lambda own, body: text if own == number else body
 
 
 def without(number: int, name: str) -> Change:
-    """Return how to leave a field out."""
 
     def change(own: int, body: Body) -> Body:
         return {n: v for n, v in body.items() if own != number or n != name}

@@ -31,7 +31,6 @@ WRITING: dict[str, Callable[[Ledger], object]] = {
 
 
 def _refused(*_: Any) -> Any:
-    """Fail: whoever looks does not do this."""
     raise AssertionError
 
 

@@ -124,7 +124,6 @@ every_form = for_each("form", FORMS.values(), ids=FORMS)
 
 
 def readings(value: float) -> tuple[mpf, mpf]:
-    """Return a double, and its shortest decimal."""
     return mpf(value), mpf(repr(value))
 
 

@@ -114,13 +114,11 @@ EPSILONS = ["1/10", "1/2", "1", "2", "3"]
 
 
 def two_digits_up(value: Any) -> float:
-    """Return the least number of two digits that is not below a value."""
     unit = mpf(10) ** (mp.floor(mp.log10(value)) - 1)
     return float(mp.ceil(value / unit * (1 - mpf("1e-12"))) * unit)
 
 
 def numbers(text: str) -> list[float]:
-    """Return what follows "at most" in each sentence."""
     return [float(found) for found in re.findall(r"at most ([0-9.e+-]*[0-9])", text)]
 
 

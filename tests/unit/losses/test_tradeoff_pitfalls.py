@@ -52,7 +52,6 @@ every_loose_row = for_each("row", LOSSES)
 
 
 def greatest_gain(loss: Loss) -> float:
-    """Return the greatest true minus false positive rate that a curve shows."""
     tpr, beta = loss.tpr_at(ALPHAS), loss.beta_at(ALPHAS)
     return float(max((tpr - ALPHAS).max(), (1 - ALPHAS - beta).max()))
 

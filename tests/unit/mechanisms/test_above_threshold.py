@@ -26,7 +26,6 @@ HALF = F(1, 2)
 
 
 def tail(least: int, ratio: Any) -> Any:
-    """Return P[Z >= least] of two-sided geometric noise."""
     if least > 0:
         return ratio**least / (1 + ratio)
     return 1 - ratio ** (1 - least) / (1 + ratio)
@@ -52,7 +51,6 @@ def law_of(
 
 
 def tables(length: int, most: int) -> Iterator[Counts]:
-    """Return all counts of rows beyond each bin: descending, none beyond the last."""
     for counts in itertools.product(range(most + 1), repeat=length - 1):
         if list(counts) == sorted(counts, reverse=True):
             yield (*counts, 0)
@@ -92,7 +90,6 @@ BEFORE, AFTER = (1,) * STEPS + (1, 0), (2,) * STEPS + (1, 0)
 
 
 def loss_of_stopping(steps: float) -> float:
-    """Return the loss of stopping after many steps, in units of epsilon."""
     p, q = (law_of(table, 0, 0.5, steps)[STEPS] for table in (BEFORE, AFTER))
     return rounded(abs(math.log(p / q)))
 

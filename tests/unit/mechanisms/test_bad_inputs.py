@@ -26,7 +26,6 @@ FLOAT_KINDS = [
 
 
 def named(value: Any) -> str:
-    """Name a case the same way in every process."""
     return f"{type(value).__name__}-{str(value)[:24]}".split(" object")[0]
 
 

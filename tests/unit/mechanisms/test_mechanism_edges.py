@@ -86,11 +86,9 @@ class Vague:
     """A law whose chances are known only at a high precision."""
 
     def __init__(self, digits: int) -> None:
-        """Say how many digits it takes."""
         self.digits = digits
 
     def at_least(self, x: Fraction) -> arb:
-        """Return a third, wide until there are digits enough."""
         del x
         wide = arb(0, 2.0 ** (-20 if ctx.prec < self.digits else -ctx.prec))
         return ball(Fraction(1, 3)) + wide

@@ -22,7 +22,6 @@ MANY = 300_000
 
 
 def law(epsilon: float, categories: int, value: int) -> np.ndarray[Any, Any]:
-    """Return the stated chances of each answer."""
     weights = np.ones(categories)
     weights[value] = math.exp(epsilon)
     return weights
@@ -68,7 +67,6 @@ def test_equal_digits_are_settled_exactly() -> None:
         """Answers the words, then digits just below or above those of the truth."""
 
         def __init__(self, more: int) -> None:
-            """Take the digits that follow the level."""
             self.more = more
 
         def words(self, count: int) -> Any:

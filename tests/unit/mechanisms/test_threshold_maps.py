@@ -58,7 +58,6 @@ def truth(text: str) -> Fraction:
 
 
 def exactly(value: Any) -> Fraction:
-    """Return a rational, a root rounded up."""
     return value if isinstance(value, Fraction) else Fraction(up(value))
 
 
@@ -151,7 +150,6 @@ def test_monotone_in_distance(
 
 
 def parameter(headline: Any) -> Any:
-    """Return the epsilon or the rho of a headline."""
     known = headline.guarantees
     return known.rho if isinstance(known.epsilon, float) else known.epsilon
 

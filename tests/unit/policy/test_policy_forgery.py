@@ -30,49 +30,40 @@ def uses() -> tuple[Usage, ...]:
 
 
 def swap_text(history: History) -> None:
-    """Put a text there that nobody signed, with its own hash."""
     fields = history[2][1]
     fields["text"] = fields["text"].replace("0.2", "9.9")
     fields["sha256"] = hash_bytes(fields["text"].encode())
 
 
 def swap_hash(history: History) -> None:
-    """Let the hash be that of another text."""
     history[2][1]["sha256"] = "00" * 32
 
 
 def swap_officer(history: History) -> None:
-    """Let another key have signed the second policy."""
     history[4][1].update(_adopted(policy_of(LENIENT, STRANGER)))
 
 
 def go_back(history: History) -> None:
-    """Adopt the first policy again."""
     history[4][1].update(_adopted(policy_of(STRICT)) | {"serial": 2})
 
 
 def say_later(history: History) -> None:
-    """Let the officer have signed what no version understands."""
     history[4][1].update(_adopted(policy_of("serial = 3\n[weather]\n")))
 
 
 def say_more(history: History) -> None:
-    """Let a policy have another serial than its text says."""
     history[4][1]["serial"] = 9
 
 
 def forget_digest(history: History) -> None:
-    """Let a charge have obeyed nothing."""
     del history[3][1]["policy"]
 
 
 def name_other(history: History) -> None:
-    """Let a charge have obeyed another policy."""
     history[3][1]["policy"]["sha256"] = policy_of(LENIENT).sha256
 
 
 def count_less(history: History) -> None:
-    """Let the sum after a charge be less."""
     history[3][1]["policy"]["sum"]["epsilon"] = "1/100"
 
 
@@ -82,7 +73,6 @@ def count_endless(history: History) -> None:
 
 
 def date_back(history: History) -> None:
-    """Let a charge have counted years ago."""
     history[3][1]["policy"]["day"] = "2001-01-01"
 
 
@@ -92,12 +82,10 @@ def forget_adoption(history: History) -> None:
 
 
 def forget_before(history: History) -> None:
-    """Let something have been charged before."""
     history[2][1]["before"]["epsilon"] = "1/2"
 
 
 def say_no_text(history: History) -> None:
-    """Let the text of a policy be none that can be encoded."""
     history[2][1]["text"] = "\ud800"
 
 

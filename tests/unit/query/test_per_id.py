@@ -35,7 +35,6 @@ TABLE: Final = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("p"))
 
 
 def catalog(**more: Any) -> Catalog:
-    """Return a catalog of the table, and others, opened in plain Python."""
     return open_catalog(MemoryEngine(), {"visits": TABLE, **more})
 
 
@@ -267,7 +266,6 @@ REFUSED: Final = calls_of("refused/per_id", globals(), q=sd.table("visits"))
 
 
 def asked_of(ask: Any) -> Any:
-    """Return a request of a query, or the request that there is."""
     asked = ask()
     return asked.agg(k=sd.count()) if isinstance(asked, Query) else asked
 

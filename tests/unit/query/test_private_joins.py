@@ -39,7 +39,6 @@ def priced(
 
 
 def counted(left: Side, right: Side) -> Counter[tuple[Any, ...]]:
-    """Return how often each pair stands in the join of two rows a key on each side."""
     found, catalog = priced(left, right, sd.DropExcess(2), sd.DropExcess(2))
     answer = catalog.engine.answer(found._purchase.plan.question)
     *keys, counts = (column.to_pylist() for column in answer.columns)
@@ -47,7 +46,6 @@ def counted(left: Side, right: Side) -> Counter[tuple[Any, ...]]:
 
 
 def moved(left: Side, right: Side) -> int:
-    """Return how many pairs enter or leave when the tables change to these."""
     before, after = counted(LEFT, RIGHT), counted(left, right)
     return ((before - after) + (after - before)).total()
 

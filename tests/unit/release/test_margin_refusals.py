@@ -12,7 +12,6 @@ from tests.batches import calls_of, for_each
 
 
 def marginals(**more: Any) -> object:
-    """Price margins with other arguments."""
     usual: dict[str, Any] = {"keyset": KEYS, "order": 2, "hierarchies": NESTED}
     return opened().price(VISITS.marginals(**usual | more), BUDGET)
 

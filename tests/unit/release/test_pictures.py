@@ -69,7 +69,6 @@ def test_overlapping_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bands(figure: Any) -> list[tuple[float, float]]:
-    """Return the bands of the first panel, from low to high."""
     return [
         (shape.get_x(), shape.get_x() + shape.get_width())
         for shape in figure.axes[0].patches
@@ -309,7 +308,6 @@ def test_forms_that_do_not_fit_are_refused() -> None:
 
 
 def made_of(keys: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables of a release of some keys."""
     size = len(next(iter(keys.values())))
     ends = {f"n {part}": [1.0] * size for part in ("sd", "low", "high")}
     table = pa.table({**keys, "n": [1] * size})

@@ -28,12 +28,10 @@ class Scripted(PlannedBits):
     """Bits whose first single words are given."""
 
     def __init__(self, *first: int) -> None:
-        """Take the words, in their order."""
         super().__init__()
         self._first = list(first)
 
     def word(self, size: int) -> int:
-        """Return the next word that was given, then those of a stream."""
         return self._first.pop(0) if self._first else super().word(size)
 
 

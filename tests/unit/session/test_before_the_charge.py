@@ -35,7 +35,6 @@ NAMES: list[EngineName] = ["duckdb", "memory"]
 
 
 def session(source: Any = ROWS, **more: Any) -> sd.Session:
-    """Return a session of visits, each row protected."""
     table = sd.PrivateTable(source, protects=sd.AddOneRow())
     return sd.Session({"visits": table}, sd.ApproxDP(9, "1e-5"), **more)
 
@@ -320,7 +319,6 @@ def test_from_deep_within_a_program(engine: EngineName) -> None:
 
 
 def len_of_stack() -> int:
-    """Return how deep the caller stands."""
     frame, depth = sys._getframe(), 0
     while frame.f_back is not None:
         frame, depth = frame.f_back, depth + 1

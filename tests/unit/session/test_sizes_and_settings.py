@@ -27,13 +27,11 @@ BUDGET = sd.PureDP(1)
 
 
 def session(rows: Any = ROWS, **more: Any) -> sd.Session:
-    """Return a session of a table, each row protected."""
     table = sd.PrivateTable(rows, protects=sd.AddOneRow())
     return sd.Session({"t": table}, sd.PureDP(1000), **more)
 
 
 def many(count: int) -> Any:
-    """Return a question of so many groups, given by three short lists."""
     sides = {"a": range(1000), "b": range(1000), "c": range(count // 10**6)}
     keys = sd.KeySet.from_dict(sides)
     rows = TABLE.with_columns(b=sd.col("a"), c=sd.col("a"))
