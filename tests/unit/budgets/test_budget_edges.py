@@ -28,12 +28,6 @@ def test_a_budget_of_no_fields_is_written_as_it_shows_itself() -> None:
     assert budget_text(Own()) == "all of it"
 
 
-def test_only_epsilon_and_delta_are_counted_by_rho() -> None:
-    """Of any other budget nothing would be turned into epsilon."""
-    with pytest.raises(InvalidParameter, match=r"must be an \(epsilon, delta\) budget"):
-        concentrated_filter(sd.PureDP(1))
-
-
 def test_a_reserve_needs_a_way_of_counting() -> None:
     with pytest.raises(InvalidParameter, match="reserve is only for"):
         Limit.of(BUDGET, reserve="1e-7")

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -100,37 +99,10 @@ def test_a_bad_start_only_costs_time(start: str) -> None:
         )
 
 
-def test_hopeless_targets_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match="no scale"):
-        calibrate(lambda _: GaussianDP(1), target=Advantage("0.1"))
-    with pytest.raises(InvalidParameter, match="every scale"):
-        calibrate(lambda _: PureDP(0), target=Advantage("0.1"))
-
-
 @for_each("tolerance", [0, -1, 1, 2, math.nan, "1e-300"])
 def test_senseless_tolerances_are_refused(tolerance: object) -> None:
     with pytest.raises(InvalidParameter, match="tolerance"):
         calibrate(gaussian, target=Advantage("0.1"), tolerance=tolerance)
-
-
-def test_a_function_that_returns_no_loss_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="loss_at"):
-        calibrate(lambda scale: 1 / scale, target=Advantage("0.1"))  # type: ignore[arg-type,return-value]
-
-
-def test_senseless_risks_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match="most"):
-        Advantage(1.5)
-    with pytest.raises(InvalidParameter, match="fpr"):
-        ErrorRates(fpr=-0.1, tpr=0.5)
-    with pytest.raises(InvalidParameter, match="tpr"):
-        ErrorRates(fpr="0.1", tpr="0.05")
-
-
-@for_each("target", [3, None, "0.1", 0.1])
-def test_what_is_no_target_is_refused_by_name(target: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"^target .*Advantage"):
-        calibrate(lambda scale: GaussianDP(1 / Fraction(scale)), target=target)
 
 
 def test_a_search_leaves_no_coarse_grid_behind() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import sordino as sd
-from sordino.errors import InvalidParameter
 from sordino.losses.curves import transform
 from sordino.losses.curves.combined import BreachCurve
 from sordino.losses.curves.composition import Convolution
@@ -22,7 +21,6 @@ from sordino.losses.curves.laws import (
     SampledLaw,
 )
 from sordino.losses.curves.points import find_crossing, find_least, read
-from sordino.losses.curves.tradeoff import PLRVs, get_beta
 from sordino.losses.thresholded import RoundsCurve
 from sordino.noise.exponential import RangeCurve
 from sordino.noise.gaussian import discrete_gaussian_laws
@@ -116,19 +114,6 @@ def test_bounds_of_arrays_are_below_what_was_written() -> None:
     (alone,) = read(-1, most=1.0, alpha=THIRD).lower_values.tolist()
     assert Fraction(alone) < THIRD
     assert Fraction(math.nextafter(alone, 1.0)) <= THIRD
-
-
-@for_each("rates", [np.array(["a"]), np.array([1j])])
-def test_arrays_that_are_no_real_numbers_are_refused(rates: Any) -> None:
-    with pytest.raises(InvalidParameter, match="alpha must hold real numbers"):
-        sd.GaussianDP(1).tpr_at(rates)
-    with pytest.raises(InvalidParameter, match="pmf_Y must hold real numbers"):
-        PLRVs(0, rates, 0.0, 0, np.ones(1), 0.0, is_symmetric=False)
-
-
-def test_only_loss_variables_have_their_rates() -> None:
-    with pytest.raises(InvalidParameter, match=r"Build sd\.PLRVs"):
-        get_beta(sd.PureDP(1), 0.5)  # type: ignore[call-overload]
 
 
 def test_a_start_below_all_bounds_is_all_there_is() -> None:

@@ -2,15 +2,12 @@
 
 import random
 import re
-from typing import Any, Final
+from typing import Final
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.language import col
-from sordino.expressions.schema import Column, Schema
 from tests.batches import for_each
 
 LETTERS = st.text("ab%_\\", max_size=9)
@@ -48,20 +45,6 @@ def test_many_wildcards_take_no_longer_than_both_lengths() -> None:
     assert col("x").like("%a" * 300 + "b").value({"x": "a" * 3000}) is False
 
 
-@for_each(
-    ("pattern", "escape"),
-    [(5, None), ("a" * 1001, None), ("a", "ab"), ("a", 5), ("a!", "!"), ("!a", "!")],
-)
-def test_what_is_no_pattern_is_refused(pattern: Any, escape: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"Shorten|Try|Escape"):
-        col("x").like(pattern, escape)
-
-
-def test_only_texts_have_patterns() -> None:
-    with pytest.raises(InvalidQuery, match="cast"):
-        col("x").like("1%").column(Schema.of([("x", Column("i64"))]))
-
-
 _ATOMS: Final = (
     *("a", "b", ".", "[ab]", "[^a]", "é"),
     *(r"\d", r"\W", r"\.", r"[\]x-]", r"[a-c\s]"),
@@ -93,22 +76,3 @@ def test_a_pattern_means_what_python_says(seed: int) -> None:
 def test_no_pattern_takes_long() -> None:
     """A pattern at which going back would take a lifetime."""
     assert col("x").matches("(a|a?)*(a*)*b").value({"x": "a" * 2000}) is False
-
-
-@for_each(
-    "pattern",
-    [
-        *("(", ")", "a)", "[", "[]", "[^]", "a**", "a*?", "*", "?a", "{2}", "a{"),
-        *("a{x}", "a{2,1}", "a{101}", "a{,3}", "^a", "a$", "(?=a)", "(?i)a"),
-        *("(?P<n>a)", "(?<!a)", r"\1", r"\b", r"\p{L}", "\\", r"\A", "[b-a]"),
-        *("[[:alpha:]]", "]", "}", "[a", "((a{100}){100}){100}", "a" * 1001, 5, None),
-    ],
-)
-def test_what_has_no_one_meaning_is_refused(pattern: Any) -> None:
-    with pytest.raises(InvalidParameter):
-        col("x").matches(pattern)
-
-
-def test_only_texts_match() -> None:
-    with pytest.raises(InvalidQuery, match="cast"):
-        col("x").matches("a").column(Schema.of([("x", Column("i64"))]))

@@ -11,9 +11,8 @@ import mpmath
 import pytest
 
 import sordino as sd
-from sordino.errors import InvalidParameter, MissingDependency
+from sordino.errors import MissingDependency
 from sordino.losses.loss import compose
-from sordino.losses.thresholded import mixture, threshold_loss
 from sordino.noise.exponential import BoundedRangeLoss
 from sordino.noise.gaussian import discrete_gaussian_vector
 from sordino.noise.laplace import geometric_vector, laplace_vector
@@ -69,13 +68,6 @@ def test_integers_that_cannot_change_cost_nothing() -> None:
     apart = Sensitivity(l0=1, linf=sqrt(Fraction(1, 2)))
     assert geometric_vector(apart, 3) == sd.PureDP(0)
     assert discrete_gaussian_vector(apart, 3) == sd.ZCDP(0)
-
-
-def test_what_returns_no_losses_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="noise must return losses"):
-        threshold_loss(lambda _: 1, key_delta="1e-6", keys=2)  # type: ignore[arg-type,return-value]
-    with pytest.raises(InvalidParameter, match="weight must sum to 1"):
-        mixture([("1/2", sd.PureDP(0)), ("1/4", sd.PureDP(1))])
 
 
 def test_a_loss_shows_its_sentences_and_its_curve() -> None:

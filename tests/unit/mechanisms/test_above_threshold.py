@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sordino.errors import InvalidData, InvalidParameter
+from sordino.errors import InvalidParameter
 from sordino.noise import above_threshold
 from sordino.noise.above_threshold import AboveThreshold
 from sordino.noise.bin_counts import BinCounts
@@ -213,14 +213,6 @@ def test_bounds_are_found_for_every_group(monkeypatch: pytest.MonkeyPatch) -> No
 def test_boundless_noise_is_no_hindrance(epsilon: str) -> None:
     """Levels beyond 64 digits are compared exactly; the answer stays on the grid."""
     assert 0 <= AboveThreshold(epsilon).find([4], [100], 9, Bits()) < 9
-
-
-def test_what_cannot_be_walked_is_refused() -> None:
-    """A grid of more than a million steps, or what is no bin of it."""
-    with pytest.raises(InvalidParameter, match="size"):
-        AboveThreshold(1).find([1], [1], 1 << 21, Bits())
-    with pytest.raises(InvalidData):
-        AboveThreshold(1).find([9], [1], 9, Bits())
 
 
 POPULATIONS: dict[str, Callable[[Any], NDArray[np.float64]]] = {

@@ -3,17 +3,13 @@
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from flint import arb, ctx
 
 import sordino as sd
-from sordino.errors import InvalidData, InvalidParameter
+from sordino.errors import InvalidParameter
 from sordino.noise.above_threshold import AboveThreshold
-from sordino.noise.bin_counts import BinCounts
-from sordino.noise.key_rounds import _Search, fit_key_rounds
+from sordino.noise.key_rounds import _Search
 from sordino.noise.laplace import ContinuousLaplaceLaw, LaplaceNoise
 from sordino.noise.numbers import ChoiceDomain, NumberDomain
 from sordino.noise.sensitivity import Sensitivity
@@ -21,7 +17,6 @@ from sordino.noise.threshold import mechanism as appearance
 from sordino.noise.threshold.fitting import _next
 from sordino.noise.threshold.gaussian import _admitted_fit, _by_rho
 from sordino.noise.threshold.laplace import LaplaceSumThreshold
-from sordino.noise.threshold.maps import _number_words
 from sordino.noise.threshold.mechanism import AbsentKeys, Change, _count, floor_to
 from sordino.numbers import INFINITE, ball, sqrt
 from tests.batches import for_each, sampled
@@ -29,21 +24,6 @@ from tests.planned_bits import PlannedBits
 
 ENDLESS = float("inf")
 APART = Change(1, Fraction(1), Fraction(1))
-
-
-@for_each(
-    "series",
-    [pd.Series([1.0, None]), pl.Series("x", [1.0, None])],
-    ids=["pandas", "polars"],
-)
-def test_a_missing_number_is_refused(series: Any) -> None:
-    with pytest.raises(InvalidData, match="Fill or drop them first"):
-        sd.Laplace(1)(series)
-
-
-def test_scores_that_are_no_list_are_refused() -> None:
-    with pytest.raises(InvalidData, match=r"scores_by_group must be a list.*not a int"):
-        sd.Exponential(1).choose(5)
 
 
 def test_absent_keys_are_drawn_by_a_function() -> None:
@@ -116,28 +96,9 @@ def test_a_choice_is_of_an_integer() -> None:
     assert ChoiceDomain("bins", 3).is_integer
 
 
-@for_each(
-    ("budget", "keys"),
-    [(("1e-300", "1e-300"), 5), (("1e-20", "1e-30"), 100)],
-    ids=["not within doubles", "no thresholds"],
-)
-def test_a_budget_without_rounds_of_keys_is_refused(
-    budget: tuple[Any, Any], keys: int
-) -> None:
-    """Where no scale and no thresholds are found within what doubles hold."""
-    with pytest.raises(InvalidParameter, match="groups whose keys are unknown"):
-        fit_key_rounds(sd.ApproxDP(*budget), keys)
-
-
 def test_a_delta_of_all_bounds_no_noise() -> None:
     """Where delta is 1 no scale is the largest, and none is found."""
     assert _Search(1.0, 1.0, 5, 0.0, 2).best() is None
-
-
-def test_columns_of_no_keys_have_no_words() -> None:
-    """Of doubles no order of words is that of the numbers."""
-    with pytest.raises(InvalidData, match="float64"):
-        _number_words(np.array([1.5]))
 
 
 def test_the_next_level_is_on_the_grid() -> None:
@@ -176,27 +137,6 @@ def test_a_truth_next_to_a_half_is_known_by_more_digits() -> None:
     assert response._level == 2**63
 
 
-@for_each(
-    ("owner", "where", "rows", "told"),
-    [
-        (0, 0, 2**61, r"2\*\*61 or more"),
-        (1, 0, 1, "a group lies outside"),
-        (0, 2, 1, "a position lies outside"),
-    ],
-)
-def test_what_lies_outside_is_refused(
-    owner: int, where: int, rows: int, told: str
-) -> None:
-    """Of one group with two bins, before anything is drawn."""
-    with pytest.raises(InvalidData, match=told):
-        BinCounts.of([owner], [where], [rows], groups=1, size=2)
-
-
-def test_scores_by_name_are_refused() -> None:
-    with pytest.raises(InvalidData, match="must not be a dict: give a list"):
-        sd.Exponential(1)({"a": [1]})  # type: ignore[arg-type]
-
-
 @for_each("l0", [1, 999_999, 10**6, 10**9, 10**12])
 def test_as_many_keys_as_one_likes(l0: int) -> None:
     """All new keys but one leave 1 / l0 of delta: a search that keeps less is met."""
@@ -226,14 +166,6 @@ def test_small_losses_are_met(epsilon: str, delta: str, dtype: Any) -> None:
     loss = sd.ApproxDP(epsilon, delta)
     fitted = sd.GaussianThreshold.for_loss(loss, (1, 1, 1), dtype=dtype)
     assert loss.admits(fitted.map((1, 1, 1)))
-
-
-@sampled(1)
-@for_each("loss", [sd.ApproxDP("1e-300", "1e-6"), sd.ApproxDP(0, "1e-6")])
-@for_each("dtype", ["f64", "i64"])
-def test_what_cannot_be_met_is_refused(loss: Any, dtype: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"^(loss|delta|dtype) "):
-        sd.GaussianThreshold.for_loss(loss, (3, 2, 1), dtype=dtype)
 
 
 @sampled(1, 3)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sordino.errors import InvalidData, InvalidParameter
+from sordino.errors import InvalidParameter
 from sordino.noise.bin_counts import (
     AbstractWeights,
     BinCounts,
@@ -131,47 +131,6 @@ def test_a_thousand_groups_are_fast() -> None:
             Quantiles(asked, 1).release_groups(bins, Bits())
             spent.append(time.process_time() - start)
         assert min(spent) < 1
-
-
-@for_each(
-    "wrong",
-    [
-        [],
-        (),
-        "0.5",
-        0.5,
-        None,
-        ["0.5", "0.5"],
-        ["0.6", "0.5"],
-        [2],
-        [-1],
-        [True],
-        [0.1234567],
-    ],
-)
-def test_senseless_probabilities_are_refused(wrong: Any) -> None:
-    with pytest.raises(InvalidParameter, match="probabilities"):
-        Quantiles(wrong, 1)
-
-
-@for_each(
-    ("positions", "counts", "size"),
-    [
-        ([0, 0], [1, 1], 3),
-        ([3], [1], 3),
-        ([-1], [1], 3),
-        ([0], [-1], 3),
-        ([0], [1, 2], 3),
-        ([0.5], [1], 3),
-        ([0], [1 << 38], 3),
-        ([[0]], [[1]], 3),
-    ],
-)
-def test_bins_outside_the_grid_are_refused(
-    positions: Any, counts: Any, size: int
-) -> None:
-    with pytest.raises(InvalidData):
-        Quantiles(["0.5"], 1).release(positions, counts, size, Bits())
 
 
 @for_each("parts", [0, -1, 1.5, True, None])

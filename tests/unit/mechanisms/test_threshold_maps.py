@@ -186,66 +186,6 @@ def test_threshold_within_reach() -> None:
     assert deltas == pytest.approx([math.exp(-1) / 2, 0.5, 1 - math.exp(-1) / 2])
 
 
-@for_each(
-    ("distance", "named"),
-    [
-        ((1, 1), "d_in"),
-        ((1, 1, 1, 1), "d_in"),
-        (1, "d_in"),
-        ("111", "d_in"),
-        (None, "d_in"),
-        ((1.5, 1, 1), "l0"),
-        ((True, 1, 1), "l0"),
-        ((-1, 1, 1), "l0"),
-        ((1, float("nan"), 1), "l1"),
-        ((1, -1, 1), "l1"),
-        ((1, True, 1), "l1"),
-        ((1, 1, float("nan")), "linf"),
-        ((1, 1, "one"), "linf"),
-    ],
-)
-def test_bad_distances(distance: Any, named: str) -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=f"^{named} "):
-        sd.LaplaceThreshold(1, 10).map(distance)
-
-
-@for_each("bad", [float("nan"), float("inf"), True, 0, -1, None, "x"])
-def test_bad_scales(bad: Any) -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^scale "):
-        sd.LaplaceThreshold(bad, 10)
-
-
-@for_each(
-    ("bad", "dtype"),
-    [
-        (float("nan"), "f64"),
-        (float("inf"), "f64"),
-        (True, "f64"),
-        (0, "f64"),
-        (0, "i64"),
-        (-0.0, "f32"),
-        ("sqrt(2)", "f64"),
-        (1.5, "i64"),
-        (200, "i8"),
-        (-1, "u8"),
-        (2**64, "u64"),
-        ("4e38", "f32"),
-    ],
-)
-def test_bad_thresholds(bad: Any, dtype: str) -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^threshold "):
-        sd.LaplaceThreshold(1, bad, dtype=dtype)
-
-
-def test_bad_options() -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^dtype "):
-        sd.LaplaceThreshold(1, 10, dtype="f16")
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^granularity "):
-        sd.LaplaceThreshold(1, 10, dtype="i32", granularity=-3)
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^variance "):
-        sd.GaussianThreshold(threshold=10)
-
-
 def test_no_noise() -> None:
     for mechanism in (
         sd.LaplaceThreshold.no_noise("1/2"),
