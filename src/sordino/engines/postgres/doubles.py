@@ -259,7 +259,6 @@ def _shortened(digits: Sql) -> Sql:
 
 
 def _scientific(digits: Sql, power: Sql) -> Sql:
-    """Return the text of 0.digits * 10^(power + 1)."""
     exponent = as_type(plus(power.copy(), whole(1)), "TEXT")
     parts = (letters("0."), digits.copy(), letters("e"), exponent)
     joined = parts[0]

@@ -190,7 +190,6 @@ def _cut(name: str) -> Entry:
 
 
 def _negate(to: Written) -> Sql:
-    """Return 0 - x."""
     if to.real:
         return templates.minus(templates.double(0), to[0])
     return narrow(templates.minus(templates.whole(0), numeric(to[0])))
@@ -212,7 +211,6 @@ def _abs(to: Written) -> Sql:
 
 
 def _round_down(to: Written) -> Sql:
-    """Return a multiple of a step; the least i64 have none below."""
     step = to.options["step"]
     if isinstance(step, float) or to.real:
         wide = to.bind(float(step), "f64")
@@ -332,7 +330,6 @@ def _between(number: Sql, exponent: int) -> Sql:
 
 
 def _portion(to: Written) -> Sql:
-    """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
     low, place = to.options["low"], to.options["place"]
     whole = templates.bigint(to.options["high"] - low)
     fine = templates.bigint(1 << to.options["finer"])
@@ -408,7 +405,6 @@ def calendar_day(year: Sql, month: Sql, day: Sql) -> Sql:
 
 
 def _leaps(year: Sql) -> Sql:
-    """Return whether a year has 366 days."""
     by_4, by_100, by_400 = (
         templates.is_equal(
             templates.infix(exp.Mod, year.copy(), templates.whole(n)),
@@ -427,14 +423,12 @@ def _part(name: str) -> Entry:
 
 
 def _weekday(to: Written) -> Sql:
-    """Return the day of the week, Monday as 0."""
     return templates.minus(
         as_bigint(part_of_moment("isodow", to[0])), templates.bigint(1)
     )
 
 
 def _truncate(to: Written) -> Sql:
-    """Return the start of a period, of the type it was."""
     unit = templates.letters(to.options["unit"])
     start = templates.function("date_trunc", unit, midnight(to[0]))
     return templates.as_type(start, "DATE") if to.types[0] == "date" else start
@@ -457,7 +451,6 @@ def _floored(number: Sql, size: int, shift: int) -> Sql:
 
 
 def _days_between(to: Written) -> Sql:
-    """Return days, or whole days of a duration."""
     if to.types[0] == "date":
         return as_bigint(templates.in_parentheses(templates.minus(to[1], to[0])))
     return _floored(_elapsed(to), _DAY, _DAYS)
@@ -468,8 +461,6 @@ def _seconds_between(to: Written) -> Sql:
 
 
 def _add_days(to: Written) -> Sql:
-    """Return another day, of the years 1 to 9999."""
-
     def later(moment: Sql, days: Sql) -> Sql:
         day = templates.as_type(moment.copy(), "DATE")
         reached = templates.plus(templates.minus(day, first_day()), days.copy())
@@ -495,8 +486,6 @@ def interval(*parts: int | Sql) -> Sql:
 
 
 def _add_seconds(to: Written) -> Sql:
-    """Return another moment, of the years 1 to 9999."""
-
     def later(moment: Sql, seconds: Sql) -> Sql:
         far = templates.bigint(dates.WHOLE_SECONDS)
         near = is_between(
@@ -520,7 +509,6 @@ def _add_seconds(to: Written) -> Sql:
 
 
 def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
-    """Return how many changes are not after a time."""
     passed = templates.as_type(
         templates.function("floor", part_of_moment("epoch", time)), "BIGINT"
     )
@@ -567,7 +555,6 @@ def _parts_of(cell: Sql, pattern: str) -> Sql:
 
 
 def _cell_part(parts: Sql, place: int) -> Sql:
-    """Return a group by its place, from 1 on."""
     listed = exp.Paren(this=parts.copy())
     return exp.Bracket(this=listed, expressions=[templates.whole(place)], offset=1)
 
@@ -647,7 +634,6 @@ def _day(parts: Sql, layout: Layout) -> Sql:
 
 
 def _told(parts: Sql, layout: Layout, name: str) -> Sql:
-    """Return a part as text, empty where it is not there."""
     if name not in layout.parts:
         return templates.letters("")
     part = _cell_part(parts, layout.parts.index(name) + 1)
@@ -655,7 +641,6 @@ def _told(parts: Sql, layout: Layout, name: str) -> Sql:
 
 
 def _number(text: Sql) -> Sql:
-    """Return a few digits as an integer, no digits as 0."""
     return templates.as_type(
         templates.infix(exp.DPipe, templates.letters("0"), text), "BIGINT"
     )
@@ -727,7 +712,6 @@ def within_years(moment_: Sql) -> Sql:
 
 
 def _read_integer(to: Written, spelling: Spelling) -> Sql:
-    """Return digits before the point, of which only zeros may follow."""
     return integer_in(to[0], f"(?:[{spelling.decimal}]0*)?")
 
 
@@ -782,7 +766,6 @@ def _translated(old: str, new: str) -> Entry:
 
 
 def _slice(to: Written) -> Sql:
-    """Return a part: `right` counts from the end, and takes all of a shorter text."""
     start = max(-_FARTHEST, min(_FARTHEST, to.options["start"]))
     length_asked = to.options["length"]
     length = None if length_asked is None else min(_FARTHEST, length_asked)
@@ -801,7 +784,6 @@ def _slice(to: Written) -> Sql:
 
 
 def _size(cell: Sql) -> Sql:
-    """Return the number of bytes in UTF-8."""
     return as_bigint(templates.function("octet_length", cell))
 
 
@@ -813,7 +795,6 @@ def _made_if_short(size: Sql, written: Sql) -> Sql:
 
 
 def _concat(to: Written) -> Sql:
-    """Return texts one after the other."""
     size, joined = _size(to[0]), to[0]
     for other in to.each()[1:]:
         size = templates.plus(size, _size(other))
@@ -822,7 +803,6 @@ def _concat(to: Written) -> Sql:
 
 
 def _strip(to: Written) -> Sql:
-    """Return a text without blanks or other letters around it."""
     letters_asked = to.options.get("letters")
     taken = (
         templates.letters(text.BLANKS)
@@ -833,8 +813,6 @@ def _strip(to: Written) -> Sql:
 
 
 def _replace(to: Written) -> Sql:
-    """Return a text with replacements, counted before any is made."""
-
     def replaced(cell: Sql) -> Sql:
         without = templates.function(
             "replace", cell.copy(), to[1], templates.letters("")
@@ -856,8 +834,6 @@ def _replace(to: Written) -> Sql:
 
 
 def _normalize(to: Written) -> Sql:
-    """Return a text composed, if all its characters are settled."""
-
     def composed(cell: Sql) -> Sql:
         normal = templates.function(
             "pg_catalog.normalize", cell.copy(), templates.letters("NFC")
@@ -919,7 +895,6 @@ def _like(to: Written) -> Sql:
 
 
 def _find(to: Written) -> Sql:
-    """Return a place from 0, or -1."""
     return templates.minus(
         as_bigint(templates.function("strpos", to[0], to[1])), templates.bigint(1)
     )
@@ -972,7 +947,6 @@ def _plain(kind: str) -> Entry:
 
 
 def _truncated(to: Written) -> Sql:
-    """Return a double without its fraction, if that fits."""
     return narrow_double(templates.function("trunc", to[0]))
 
 
@@ -1039,13 +1013,10 @@ def _of_double(test: Callable[[Sql], Sql]) -> Entry:
 
 
 def _fill_nan(to: Written) -> Sql:
-    """Return x, or the other value for NaN."""
     return templates.case([(doubles.equals_nan(to[0]), to[1])], to[0])
 
 
 def _replace_infinity(to: Written) -> Sql:
-    """Return x, or what stands for an infinity."""
-
     def replaced(double: Sql) -> Sql:
         sign = templates.case(
             [(templates.is_less(double.copy(), templates.double(0)), to[1])], to[2]

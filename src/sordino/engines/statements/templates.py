@@ -152,7 +152,6 @@ def sql_type(kind: str, dialect: str = "") -> exp.DataType:
 
 @cache
 def _parse(kind: str, dialect: str) -> exp.DataType:
-    """Return a SQL type; to parse its name takes longer than to copy it."""
     return exp.DataType.build(kind, dialect=dialect)
 
 
@@ -251,7 +250,6 @@ class Templates:
         return written
 
     def _compile(self, text: str) -> tuple[_Make, set[str]]:
-        """Compile a text to a builder of its tree, and the names that it binds."""
         tree = _parse_template(text, self.dialect)
         names = self._bound_names(tree)
         arguments: dict[str, _Make] = {}
@@ -349,7 +347,6 @@ def _bind(to: Written, value: Bound) -> Sql:
 
 @cache
 def _parse_template(text: str, dialect: str) -> Sql:
-    """Return the tree of an expression, in which no function is translated."""
     grammar = Grammar.get_or_raise(dialect)
     [tree] = _parser(dialect)(dialect=grammar).parse(grammar.tokenize(text), text)
     if not isinstance(tree, exp.Expression):
