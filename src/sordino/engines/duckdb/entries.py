@@ -1,27 +1,13 @@
 """Every operation as DuckDB's SQL.
 
-How DuckDB writes operations on numbers.
-
 Integers are added and multiplied as HUGEINT, where no two of them can overflow, and
-come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
+come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Doubles are ordered as ours: NaN
+equals itself and is greater than all.
 
-How DuckDB writes operations on texts, and casts.
-
-A cast of a text is tried only on what fits our grammar: the engine's own is wider.
-
-How DuckDB reads the cells of text files.
-
-Its own casts of texts are wider than our rules: a cell is held to a pattern before one
-is tried. Of a time its cast would drop the distance from UTC and cut the fraction.
-
-How DuckDB writes operations on dates and times.
-
+DuckDB's own casts of texts are wider than our rules: a text is held to a pattern before
+one is tried. Of a time its cast would drop the distance from UTC and cut the fraction.
 Its dates reach far beyond the years 1 to 9999: nothing overflows before it is held to
-them.
-
-How DuckDB writes choices between values, beside what all databases write alike.
-
-DuckDB orders doubles as we do: NaN equals itself and is greater than all.
+them. Nothing here can raise.
 
 Kernel: totals.
 """

@@ -1,30 +1,17 @@
 r"""Every operation as Spark's SQL.
 
-How Spark writes operations on numbers.
-
 Integers are added and multiplied by functions that give NULL where 64 bits do not
-suffice, whether ANSI is on or off; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
+suffice, whether ANSI is on or off; `+ 0.0` turns -0.0 into 0.0. Doubles are ordered as
+ours: NaN equals itself and is greater than all. Nothing here can raise.
 
-How Spark writes operations on texts, and casts.
-
-A cast of a text is tried only on what fits our grammar: Spark's own is wider. Java's
-regular expressions go back over a text, and into depth where a group is repeated: only
-those are written that do neither. `\z` is the very end, which `$` is not.
-
-How Spark writes operations on dates and times.
+Spark's casts are wider than our rules: a text is held to a pattern before one is tried,
+and the parts of a cell are found by the same pattern. Java's regular expressions go
+back over a text, and into depth where a group is repeated: only those are written that
+do neither. `\z` is the very end, which `$` is not.
 
 Times are TIMESTAMP_NTZ, and nothing here goes through the zone of a session:
 `date_trunc`, `date_format` and `timestampdiff` would, and are an hour off where a clock
 was put forward. Dates are moved by few enough days that no day overflows.
-
-How Spark reads the cells of text files, and texts in a format.
-
-A cell is held to a pattern before anything is made of it, and its parts are found by
-the same pattern.
-
-How Spark writes choices between values, beside what all databases write alike.
-
-Spark orders doubles as we do: NaN equals itself and is greater than all.
 """
 
 import math
