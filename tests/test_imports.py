@@ -87,7 +87,6 @@ def read_nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_of_office(node: ast.AST) -> bool:
-    """Tell whether something is imported from the office."""
     home = node.module if isinstance(node, ast.ImportFrom) else None
     return (home or "").startswith("sordino.office")
 

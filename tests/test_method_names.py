@@ -41,7 +41,6 @@ def bare_methods() -> dict[str, set[str]]:
 
 
 def _room(path: Path) -> str:
-    """Return the folder of a file, or its own name where it lies in none."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 

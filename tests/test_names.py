@@ -61,7 +61,6 @@ class Definition(NamedTuple):
 
 @cache
 def syntax(path: Path) -> ast.Module:
-    """Return what a file says, read once for all tests of names."""
     return ast.parse(path.read_text("utf-8"))
 
 
@@ -78,7 +77,6 @@ def definitions() -> Iterator[Definition]:
 
 @cache
 def public_names() -> tuple[Definition, ...]:
-    """Return each public name once, however many signatures (`overload`) it has."""
     named = (name for name in definitions() if not name.name.startswith("_"))
     return tuple(dict.fromkeys(named))
 
@@ -97,7 +95,6 @@ def repeated() -> set[Definition]:
 
 
 def is_bare(name: str) -> bool:
-    """Tell whether a name is one participle or one preposition, and nothing else."""
     participle = re.fullmatch(r"[a-z]{2,}(ed|ing)", name) is not None
     return name in PREPOSITIONS | IRREGULAR or (
         participle and name not in NOT_PARTICIPLES

@@ -122,14 +122,12 @@ def test_every_meaning_is_of_an_aggregation() -> None:
 
 
 def descendants(kind: Any) -> Iterator[Any]:
-    """Yield the classes below a class."""
     for below in kind.__subclasses__():
         yield below
         yield from descendants(below)
 
 
 def is_whole(kind: Any) -> bool:
-    """Tell whether a class can have values."""
     return not inspect.isabstract(kind)
 
 

@@ -294,13 +294,11 @@ def _totals_are_marks(patch: Patch) -> None:
 
 
 def _or_intersects(patch: Patch) -> None:
-    """Take of an `or` what both sides admit."""
     patch.setattr(blocks_read, "AND", OR)
     patch.setattr(blocks_read, "OR", AND)
 
 
 def _wrong_end(patch: Patch) -> None:
-    """Admit by `<` the blocks that it turns away."""
     patch.setitem(PASSES, LESS, lambda low, _, values: low >= values[0])
 
 

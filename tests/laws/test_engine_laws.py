@@ -31,7 +31,6 @@ _ORDER: Final = in_duckdb_order(SALT)
 
 
 def engines(dice: Dice) -> dict[str, AbstractEngine]:
-    """Return engines that keep the same rows."""
     return {
         "memory": MemoryEngine(order=_ORDER),
         "duckdb": duckdb_engine(salt=SALT, threads=dice.one((1, 8))),

@@ -73,7 +73,6 @@ def excess(first: Scores, second: Scores, top: TopKeys, **more: Any) -> float:
 
 @cache
 def curve(top: TopKeys) -> list[tuple[float, float]]:
-    """Return some points of the curve that is charged."""
     whole = float(top.epsilon) * top.scores.most
     points = [round(part * whole, 9) for part in (0, 0.2, 0.5, 0.9, 1.001)]
     return [(point, float(top.loss.delta_at(str(point)))) for point in points]
@@ -104,7 +103,6 @@ UNKNOWN: Final[list[Asked]] = [
 
 @cache
 def fitted(case: Asked) -> TopKeys:
-    """Return the keys that a budget tells, fitted when a test asks for them."""
     return fit_top_keys(*case)
 
 

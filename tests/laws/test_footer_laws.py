@@ -124,7 +124,6 @@ class Way:
 
 
 def _by_duckdb(path: Path) -> pa.Table:
-    """Return all columns of a file, by a reader that is asked for nothing else."""
     connection = duckdb.connect(config={"enable_optimizer": "false"})
     return connection.read_parquet(str(path)).to_arrow_table()
 
@@ -138,7 +137,6 @@ def _relation(path: Path) -> Any:
 
 
 def _relation_rows(path: Path) -> pa.Table:
-    """Return its rows, of values that lie in memory."""
     held = _by_duckdb(path)
     connection = duckdb.connect(config={"enable_optimizer": "false"})
     connection.register("held", held)
@@ -194,7 +192,6 @@ def answers(
 
 
 def marked(table: pa.Table) -> bytes:
-    """Return all values of a table, to tell it from others."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as stream:
         stream.write_table(table.combine_chunks().replace_schema_metadata(None))
@@ -292,7 +289,6 @@ def test_no_footer_of_a_file_of_millions_is_believed(tmp_path: Path) -> None:
 
 
 def large_questions(rows: AbstractNode) -> Iterator[Question]:
-    """Yield a few questions of many rows: all, far ones, groups, one row per id."""
     yield question_of(rows)
     yield question_of(plans.filter_rows(rows, _I >= 10**6))
     yield question_of(rows, "i")

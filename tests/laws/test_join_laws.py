@@ -82,7 +82,6 @@ def counts(bounds: Any, by: Any, *, present: bool) -> Counter[Any]:
 
 
 def moves(bounds: Any, by: Any) -> Counter[Any]:
-    """Return by how much the person moves each group."""
     here, gone = (counts(bounds, by, present=present) for present in (True, False))
     here.subtract(gone)
     return Counter({group: number for group, number in here.items() if number})

@@ -52,7 +52,6 @@ ENGINES: Final[dict[str, Any]] = {
 
 
 def bounded_anew(engine: AbstractEngine, question: Question) -> pa.Table:
-    """Return the answer of an engine that leaves bounds in plans, and keeps nothing."""
     with pytest.MonkeyPatch.context() as patch:
         for room in (cached_rows, memory):
             patch.setattr(room, "with_kept_rows", lambda rows, _: rows)

@@ -42,7 +42,6 @@ class Tables:
 
     @property
     def own(self) -> int:
-        """Return how many keys nobody else has."""
         return sum(weight == 0 for weight in self.others)
 
     def law(self, *, present: bool) -> dict[tuple[int, ...], float]:
@@ -76,7 +75,6 @@ def stick(
 
 
 def truth(tables: Tables, epsilon: float) -> float:
-    """Return the delta at epsilon of two tables, in the worse direction."""
     with_id, without = tables.law(present=True), tables.law(present=False)
     return max(stick(with_id, without, epsilon), stick(without, with_id, epsilon))
 
@@ -138,7 +136,6 @@ def broken(
 
 
 def priced(tables: Tables, epsilon: float) -> float:
-    """Return what the code says, over all cases."""
     return float(tables.rounds.loss().delta_at(epsilon))
 
 

@@ -43,13 +43,11 @@ IN_PART: Final = BOUNDED.group_by("ward", YEARS)
 
 
 def session(engine: Any = "memory") -> sd.Session:
-    """Return a session over two large wards and two of one patient."""
     private = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("id"), columns=FACTS)
     return sd.Session({"visits": private}, sd.ApproxDP(10**8, "0.999"), engine=engine)
 
 
 def bought(request: Request, budget: Any = BUDGET) -> Purchase:
-    """Return what a budget buys, from public facts."""
     return session().price(request, budget)._purchase
 
 

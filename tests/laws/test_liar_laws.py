@@ -57,7 +57,6 @@ class Kind:
 
     @property
     def values(self) -> list[Any]:
-        """Return a far value among every ten near ones, and some that are missing."""
         cycle = [*self.near * 2, None]
         listed = [cycle[place % len(cycle)] for place in range(ROWS)]
         return [self.far if place % 10 == 0 else x for place, x in enumerate(listed)]
@@ -95,18 +94,15 @@ KINDS: Final = {
 
 
 def by_pyarrow(table: pa.Table, path: Path) -> None:
-    """Write small row groups, with a page index."""
     pq.write_table(table, path, row_group_size=GROUP, write_page_index=True)
 
 
 def by_polars(table: pa.Table, path: Path) -> None:
-    """Write small row groups, with all statistics."""
     frame = pl.DataFrame(pl.from_arrow(table))
     frame.write_parquet(path, row_group_size=GROUP, statistics="full")
 
 
 def by_duckdb(table: pa.Table, path: Path) -> None:
-    """Write the smallest row groups that it has, with Bloom filters."""
     connection = duckdb.connect()
     connection.register("held", table)
     connection.sql("FROM held").write_parquet(str(path), row_group_size=2048)
@@ -205,7 +201,6 @@ def answers(engine: AbstractEngine, kind: Kind, source: Any) -> list[Any]:
 
 @cache
 def right(name: str, honest: str = "") -> list[Any]:
-    """Return the answers of the engine that says what is meant."""
     kind = KINDS[name]
     table = rows(kind, NAN_ROWS if honest else None)
     return answers(MemoryEngine(order=in_duckdb_order(SALT)), kind, table)

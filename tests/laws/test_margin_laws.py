@@ -190,7 +190,6 @@ Patch = pytest.MonkeyPatch
 
 
 def _half_the_noise(patch: Patch) -> None:
-    """Contrasts are taken to be smaller than they are."""
     squares = Halving.squares.fget  # type: ignore[attr-defined]
     patch.setattr(Halving, "squares", property(lambda cuts: squares(cuts) // 2))
 
@@ -242,7 +241,6 @@ def test_a_broken_rule_is_caught(
 
 
 def crossed(order: int = 3) -> crossing.Crossing:
-    """Return a crossing with a hierarchy, an odd column and one of a single value."""
     keys = NESTED * sd.KeySet.from_dict({"m": range(7), "x": ["only"], "y": [0, 1]})
     columns = (("g", "h"), ("m",), ("x",), ("y",))
     return crossing.Crossing(tuple(Tree.of(keys, each) for each in columns), order)

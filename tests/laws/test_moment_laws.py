@@ -45,7 +45,6 @@ def portions(k: int, width: int, finer: int) -> Portions:
 
 
 def rounded_portions(k: int, width: int, finer: int) -> Portions:
-    """Return integers with the square rounded to the nearest: the first plant."""
     square = math.floor(Fraction(k * k << finer, width) + HALF)
     first = 2 * ((k << finer) - square)
     return (width << finer) - first - square, first, square
@@ -189,7 +188,6 @@ REACH: Final = 16
 
 
 def mass(k: int) -> Fraction:
-    """Return the mass of two-sided geometric noise."""
     return (1 - Q) / (1 + Q) * Q ** abs(k)
 
 
@@ -216,7 +214,6 @@ def apart(one: Any, other: Any, ratio: Fraction) -> Fraction:
 
 
 def tail(level: int) -> Fraction:
-    """Return P[X + Y >= level] of two such noises."""
     if level < 1:
         return 1 - tail(1 - level)
     rest = level + (1 + Q**2) / (1 - Q**2) + Q / (1 - Q)
@@ -273,7 +270,6 @@ def test_the_tail_of_a_sum_of_laplace_noises_is_that_of_its_times() -> None:
 
 
 def mean_logarithm(table: Any, weights: Any, shares: Any, power: int) -> float:
-    """Return the weighted sum of logarithms of the variances of answers."""
     variances = (table / np.asarray(shares, float) ** power).sum(axis=1)
     return float(np.asarray(weights, float) @ np.log(variances))
 
@@ -318,7 +314,6 @@ def test_centred_counts_cost_what_lemma_6_says() -> None:
 
 
 def known_groups(groups: int, most: int, each: int) -> Setting:
-    """Return rows of ids in at most `most` of known groups, each with `each` rows."""
     schema = Schema.of([("g", Column("i64")), ("id", Column("i64"))])
     by = frozenset([schema["g"].version])
     bounded = Contribution().with_groups(by, most).with_group_rows(by, each)

@@ -94,7 +94,6 @@ KINDS: Final = pa.schema([
 
 
 def rows_of_people() -> pa.Table:
-    """Return these rows, the first of them some more times."""
     rows = pa.table(stays(ROWS), schema=KINDS)
     return pa.concat_tables([rows, *[rows.slice(2, 1)] * 5])
 
@@ -295,7 +294,6 @@ def operations(tree: Any) -> Iterator[str]:
 
 
 def unheld(forms: Sequence[Form]) -> set[str]:
-    """Return the operations of public verbs that none of some forms has."""
     known = {name for form in forms for name in operations(_tree(form.on_columns()))}
     made = (one for calls in CELLS.values() for one in calls.values())
     return {name for one in made for name in operations(_tree(one))} - known

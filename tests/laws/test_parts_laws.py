@@ -122,7 +122,6 @@ Patch = pytest.MonkeyPatch
 
 
 def _paid_once(patch: Patch) -> None:
-    """Charge one part, wherever a unit's rows may lie."""
     patch.setattr(tables, "_charge", lambda *_: (Fraction(1), None))
 
 

@@ -68,7 +68,6 @@ def always_in_portions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def differ(shape: str, seed: int, kinds: int, per: tuple[str, ...], limit: int) -> bool:
-    """Tell whether portions are other rows than the definition says."""
     rows = drawn_rows(shape, seed, kinds)
     expected = kept(MemoryEngine(order=in_duckdb_order(SALT)), rows, per, limit)
     return kept(duckdb_engine(salt=SALT, threads=2), rows, per, limit) != expected

@@ -45,7 +45,6 @@ def plain_door(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def engine_of_server() -> SQLEngine:
-    """Return an engine of a key that is always the same."""
     return postgres_engine(cluster().address(), salt=SALT)
 
 
@@ -61,7 +60,6 @@ def told_by_server(dice: Dice) -> Iterator[tuple[Any, Any]]:
 
 
 def disagreements(dice: Dice) -> list[str]:
-    """Return where the server says another thing."""
     return [f"{told}\n{meant}" for told, meant in told_by_server(dice) if told != meant]
 
 

@@ -154,7 +154,6 @@ def _one_group_more(patch: Patch) -> None:
 
 
 def _same_versions(patch: Patch) -> None:
-    """Take the columns of the other side of a join for those of this side."""
     patch.setattr(Column, "renew", lambda self: self)
 
 

@@ -53,7 +53,6 @@ PRIVATE: Final = {
 
 
 def public_verbs(kind: type) -> set[str]:
-    """Return the public methods of a class that are asked with."""
     found = {name for name in vars(kind) if not name.startswith("_")}
     return found - PRIVATE
 

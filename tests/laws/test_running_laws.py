@@ -17,7 +17,6 @@ SIZES: Final = (2, 3, 5, 8)
 
 
 def length_squared(factors: Factorisation, moved: list[int]) -> Fraction:
-    """Return how far forms move with numbers of blocks of periods, squared."""
     blocks = np.array(moved, dtype=object).reshape(-1, factors.periods)
     forms = blocks @ factors.matrix.T.astype(object)
     return Fraction(int((forms * forms).sum()), 4**STEPS)

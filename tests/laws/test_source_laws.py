@@ -93,7 +93,6 @@ def test_doors_agree(name: str, engine: str) -> None:
 
 
 def arrow_table(form: Form) -> Callable[[Sequence[Any]], pa.Table]:
-    """Return what makes an Arrow table of (place, cell) pairs."""
     return lambda cells: pa.table({
         "i": [one[0] for one in cells],
         "x": form.make([one[1] for one in cells]),

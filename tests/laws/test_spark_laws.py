@@ -55,7 +55,6 @@ def told_by_spark(dice: Dice) -> Iterator[tuple[Any, Any]]:
 
 
 def disagreements(dice: Dice) -> list[str]:
-    """Return where Spark says another thing."""
     return [f"{told}\n{meant}" for told, meant in told_by_spark(dice) if told != meant]
 
 

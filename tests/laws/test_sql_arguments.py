@@ -115,7 +115,6 @@ def places(text: str) -> Iterator[tuple[int, str]]:
 
 
 def changed(text: str, at: int, name: str, change: Callable[[Any], Any]) -> Reading:
-    """Return the tree of a text with one argument of one node changed."""
     tree = reading(text)
     node = list(tree.root.walk())[at]
     node.set(name, change(node.args.get(name)))

@@ -48,7 +48,6 @@ def opened(table: Any, engine: Any = "memory", unit: Any = ROWS) -> sd.Session:
 
 
 def as_read(value: Any) -> Any:
-    """Return a value of DuckDB as a release has it."""
     if hasattr(value, "as_tuple"):
         return float(value)
     return value

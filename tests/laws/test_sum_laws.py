@@ -84,7 +84,6 @@ def few_and_missing() -> dict[str, Any]:
 
 
 def evenly() -> dict[str, Any]:
-    """Return many rows, each at the upper end: the other end is far from full."""
     return {"g": np.zeros(9_000, int), "x": np.full(9_000, FARTHEST - 2.0)}
 
 
@@ -113,7 +112,6 @@ def test_a_neighbour_moves_a_total_by_its_steps() -> None:
 
 @st.composite
 def lattices(draw: st.DrawFn) -> tuple[int, int, int, int]:
-    """Draw the ends of a lattice, its exponent and its origin."""
     counts = st.integers(-FARTHEST, FARTHEST) | st.sampled_from([0, 1, -1, FARTHEST])
     low, high = sorted((draw(counts), draw(counts)))
     exponents = st.sampled_from([0, 0, -17, 3, 40, STEEPEST, -STEEPEST])

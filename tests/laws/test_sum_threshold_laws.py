@@ -63,13 +63,11 @@ def test_a_fitted_mechanism_is_within_its_loss_and_not_far(build: Build) -> None
 
 
 def shown(mechanism: LaplaceSumThreshold, sums: float) -> int:
-    """Return how many of many keys show whose numbers add up to a sum."""
     held = [np.full(KEYS, sums / mechanism.numbers)] * mechanism.numbers
     return len(mechanism(held).rows)
 
 
 def off(mechanism: LaplaceSumThreshold, found: int, sums: Any) -> bool:
-    """Tell whether keys show more or less often than the law of the noise says."""
     law = LaplaceSumLaw(mechanism.numbers, mechanism.scale)
     chance = float(law.at_least(mechanism.threshold - Fraction(sums)).mid())
     return bool(stats.binomtest(found, KEYS, min(chance, 1.0)).pvalue < ALARM)

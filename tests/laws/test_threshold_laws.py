@@ -183,7 +183,6 @@ KEYS = 150_000
 
 
 def passing(mechanism: Any, value: int) -> Any:
-    """Return the noisy values of the keys that pass, all of them of one value."""
     values = np.full(KEYS, value, mechanism.values.numpy)
     return mechanism((np.arange(KEYS), values))[1].astype(float)
 

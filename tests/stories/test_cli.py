@@ -16,7 +16,7 @@ import pytest
 import sordino as sd
 from sordino.office.cli.ledgers import LEDGER_COMMANDS
 from sordino.office.cli.main import COMMANDS, Command, command_parser, main
-from tests.batches import for_each
+from tests.batches import for_each, table_of
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 ROOT = Path(__file__).parent.parent.parent
@@ -244,69 +244,7 @@ def test_a_ledger_is_copied_restored_and_closed(
     assert "set aside" in capsys.readouterr().out
 
 
-REFUSED: dict[str, tuple[str, str]] = {
-    "a missing ledger": ("show gone.ledger", "PATH must be a file, got 'gone.ledger'"),
-    "a folder": ("verify .", "PATH must be a file"),
-    "no budget": ("allot clinic.ledger bob", "the budget must be given"),
-    "a risk set aside": (
-        "earmark clinic.ledger x --advantage 0.1",
-        "amount must be a loss",
-    ),
-    "a limit that is raised": (
-        "lower clinic.ledger ana --epsilon 1 --delta 0",
-        "not above it",
-    ),
-    "another file": ("verify clinic.toml", "must be a ledger of Sordino"),
-    "a missing witness": (
-        "show clinic.ledger --witness gone",
-        "witness must exist",
-    ),
-    "a key that nobody used": (
-        "answer clinic.ledger monday",
-        "there is no key 'monday'",
-    ),
-    "a file that is there": (
-        "answer clinic.ledger 2026-11 --csv .",
-        "path is a folder",
-    ),
-    "a copy that is there": (
-        "backup clinic.ledger clinic.toml",
-        "path must not exist yet",
-    ),
-    "nothing to restore": (
-        "restore a.ledger --copy gone --witness wards.seen",
-        "copy",
-    ),
-    "a place that is taken": (
-        "restore clinic.ledger --copy wards.backup --witness wards.seen",
-        "path must not exist yet",
-    ),
-    "no witness": ("restore wards.ledger --copy wards.backup", "witness must be given"),
-    "a budget that is none": (
-        "close clinic.ledger nobody",
-        "there is no budget 'nobody'",
-    ),
-    "a key that is none": (
-        "close clinic.ledger ana --signer clinic.toml",
-        "--signer must be a PEM file",
-    ),
-    "facts that are missing": (
-        "export clinic.ledger --format yaml",
-        "must have basic/name",
-    ),
-    "missing answers": (
-        "export clinic.ledger --format yaml --answers gone.toml",
-        "must be a TOML file",
-    ),
-    "answers that are none": (
-        "export clinic.ledger --format yaml --answers clinic.ledger",
-        "must be a TOML file",
-    ),
-    "a field that is none": (
-        "export clinic.ledger --format yaml --answers other.toml",
-        "answers must name fields of the registry, got 'basic/nome'",
-    ),
-}
+REFUSED = table_of("refused/ledger_commands")
 
 
 @pytest.mark.parametrize("refused", REFUSED)

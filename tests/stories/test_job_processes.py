@@ -108,7 +108,6 @@ def test_an_interrupted_release_leaves_the_ledger_sound(folder: Path) -> None:
 
 
 def _leases() -> int:
-    """Return how many retries the ledger has given."""
     with sd.Ledger.at("clinic.ledger") as ledger:
         return sum(record.kind == "leased" for record in ledger.records())
 

@@ -17,7 +17,6 @@ LEDGER = ("--ledger", "clinic.ledger")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a job that has published a file of each kind."""
     monkeypatch.chdir(tmp_path)
     fill_folder(tmp_path)
     logged("wards", "--on", "2026-11-03")

@@ -61,7 +61,6 @@ def kinds(outputs: Any) -> set[str]:
 
 
 def told(outputs: Any, name: str) -> str:
-    """Return what a cell writes to a stream."""
     return "".join(one.text for one in outputs if one.get("name") == name)
 
 
@@ -143,7 +142,6 @@ def test_guides_run_in_a_kernel() -> None:
 
 
 def _examples(page: Path) -> list[doctest.Example]:
-    """Return the examples of a page, after a word that forgets the last page's."""
     parser = doctest.DocTestParser()
     forget = doctest.Example("%reset -f", "")
     return [forget, *parser.get_examples(page.read_text(encoding="utf-8"))]

@@ -50,7 +50,6 @@ def session(engine: Engine, budget: sd.Loss) -> sd.Session:
 
 
 def asked(question: Any, groups: Any) -> Any:
-    """Return a question about some groups."""
     rows = sd.table("visits").enforce(sd.MaxRowsPerID(2))
     if groups is None:
         return rows.agg(answer=question)

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.slow
 
 
 def weak_ledger() -> Ledger:
-    """Return a ledger that promises next to nothing, and has published nothing."""
     return Ledger.in_memory(sd.PureDP(40))
 
 

@@ -65,7 +65,6 @@ def test_sql_and_python_are_one_request(library: sd.Session, story: str) -> None
 
 
 def lines_of_sql(text: str) -> int:
-    """Return the lines of a text that begins one with each clause."""
     return len(re.findall(r"SELECT|FROM|WHERE|GROUP BY|HAVING|ORDER BY|LIMIT", text))
 
 
@@ -75,7 +74,6 @@ _VERBS: Final = (
 
 
 def lines_of_python(request: sd.Request) -> int:
-    """Return the lines of a request with each verb of a query on one."""
     return len(re.findall(rf"[)]\.({_VERBS})\(", repr(request)))
 
 

@@ -14,7 +14,6 @@ from tests.unit.test_units import ALL, PAGES, VIEWS, T, numbered, session
 
 
 def seen(row: Any) -> dict[str, int]:
-    """Read the column that people add to."""
     return {"v": row["views"]}
 
 

@@ -9,20 +9,17 @@ from tests.batches import CasesDiffer, for_each
 
 @for_each("number", [1, 2, 3, 4])
 def odd(number: int) -> None:
-    """A law that does not hold for two of its cases."""
     assert number % 2, "even"
 
 
 @for_each("left", ["a", "b"])
 @for_each("right", ["a", "b"])
 def alike(left: str, right: str) -> None:
-    """A law of two arguments."""
     assert left == right
 
 
 @for_each("text", ["", "x"], ids=["nothing", "something"])
 def skipping(text: str) -> None:
-    """A law that skips a case."""
     if not text:
         pytest.skip("nothing to ask")
 

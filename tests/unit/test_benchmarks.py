@@ -21,7 +21,6 @@ class Clock:
     now = 0.0
 
     def work(self, seconds: float) -> Action:
-        """Return a stand-in that takes so long."""
 
         def act() -> None:
             self.now += seconds
@@ -38,7 +37,6 @@ def clock_of_the_frame(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def absent() -> Action:
-    """Stand for a peer that is not installed."""
     raise ImportError
 
 

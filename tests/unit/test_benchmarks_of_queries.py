@@ -18,7 +18,6 @@ ENOUGH = 60_000
 
 @pytest.fixture(name="small")
 def small_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have rows measured once, of few rows each."""
     monkeypatch.setattr("benchmarks.frame.SAMPLE_SECONDS", 0.0)
     monkeypatch.setattr(queries, "SMALL", SIZE)
     monkeypatch.setattr(utility, "RELEASES", 2)

@@ -33,7 +33,6 @@ SOME: Final = st.none() | st.integers(1, 4)
 
 
 def counts(by: Versions) -> Any:
-    """Return the row counts of the groups of some columns, for each unit."""
     axes = tuple(axis for axis, columns in ((1, WARD), (2, YEAR)) if not columns <= by)
     return UNIT.sum(axis=axes).reshape(len(UNIT), -1)
 
@@ -218,7 +217,6 @@ def test_more_bounds_never_move_more(
 
 
 def exceeds(one: Any, other: Any) -> bool:
-    """Tell whether one change is larger than another in some norm."""
     return any(
         getattr(one, norm) > getattr(other, norm) for norm in ("l0", "l1", "l2", "linf")
     )

@@ -1,6 +1,5 @@
 """Rows that take the place of others, and numbers that people add to."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
@@ -9,15 +8,13 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.errors import (
     EngineUnavailable,
     InvalidParameter,
-    InvalidQuery,
-    SordinoError,
-    UnknownName,
 )
 from sordino.numbers import sqrt
-from tests.batches import for_each, sampled
+from tests.batches import calls_of, for_each, sampled
 from tests.effort import by_night
 from tests.postgres_server import stored_table
 
@@ -52,7 +49,6 @@ def session(
 
 
 def row(request: sd.Request, rows: Any, unit: Any, engine: str = "duckdb") -> Any:
-    """Return the rounded answers of the only row."""
     release = session(rows, unit, engine=engine).release(request, sd.PureDP(10**8))
     (told,) = release.table.to_pylist()
     return {name: round(number, 2) for name, number in told.items()}
@@ -225,38 +221,13 @@ def test_totals_that_protect_nothing_are_refused(most: Any) -> None:
         sd.AddMaxTotal("views", most)
 
 
-WRONG: Final[dict[str, tuple[Callable[[], Any], type[SordinoError], str]]] = {
-    "floats": (
-        lambda: session(STAFF, sd.AddMaxTotal("odd", 3)),
-        InvalidQuery,
-        "must hold whole numbers",
-    ),
-    "no such column": (
-        lambda: session(STAFF, sd.AddMaxTotal("views", 3)),
-        UnknownName,
-        "no column 'views'",
-    ),
-    "limits of ids": (
-        lambda: session(STAFF, sd.ChangeOneRow()).price(
-            T.enforce(sd.MaxRowsPerID(1)).agg(n=sd.count()), ALL
-        ),
-        InvalidQuery,
-        "protects rows",
-    ),
-    "rows of a person": (
-        lambda: session(VIEWS, sd.AddMaxTotal("views", 3)).price(
-            T.per_id(n=sd.count()).agg(n=sd.sum("n")), ALL
-        ),
-        InvalidQuery,
-        "protects rows",
-    ),
-}
+WRONG: Final = calls_of("refused/units", globals())
 
 
 @for_each("name", WRONG)
 def test_what_makes_no_sense_is_refused(name: str) -> None:
     work, kind, match = WRONG[name]
-    with pytest.raises(kind, match=match):
+    with pytest.raises(vars(errors)[kind], match=match):
         work()
 
 

@@ -43,7 +43,6 @@ shifts = st.floats(-1, 1)
 
 
 def sums(*values: Any, noise: Noise = REAL, shown: Shown | None = None) -> Sums:
-    """Return noisy numbers with one noise."""
     arrays = tuple(np.atleast_1d(np.asarray(value, float)) for value in values)
     return Sums(arrays, (noise,) * len(arrays), shown)
 

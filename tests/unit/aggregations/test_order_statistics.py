@@ -1,7 +1,7 @@
 """Quantiles, extremes and bounds of a column: types, bounds, errors, bad input."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.aggregations.candidates import candidates, roundest, shortest_decimals
 from sordino.aggregations.quantile import stretches
-from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
-from tests.batches import for_each, sampled
+from sordino.errors import SordinoError
+from tests.batches import calls_of, for_each, sampled
 
 MUCH: Final = sd.PureDP(10**9)
 """A price at which hardly any noise is left."""
@@ -227,59 +228,13 @@ def test_the_half_width_in_ranks_holds() -> None:
     assert half / 20 < np.abs(ranks - 450).max() <= half < 120
 
 
-REFUSED: Final[Mapping[str, tuple[Callable[[], Any], type, str]]] = {
-    "a date and a number": (
-        lambda: sd.median("x", DAY, 3),
-        InvalidParameter,
-        "the same type as low",
-    ),
-    "a number and a date": (
-        lambda: sd.max("x", 3, DAY),
-        InvalidParameter,
-        "the same type as low",
-    ),
-    "a date and a time": (
-        lambda: sd.median("x", DAY, NOON),
-        InvalidParameter,
-        "the same type as low",
-    ),
-    "dates that descend": (
-        lambda: sd.median("x", LATE, DAY),
-        InvalidParameter,
-        "before high",
-    ),
-    "dates for integers": (
-        lambda: candidates(DAY, LATE, "i64"),
-        InvalidQuery,
-        "Give numbers",
-    ),
-    "numbers for dates": (
-        lambda: candidates(0, 1, "date"),
-        InvalidQuery,
-        "Give dates",
-    ),
-    "integers that are none": (
-        lambda: candidates(2**64, 2**65, "i64"),
-        InvalidQuery,
-        "64 bits",
-    ),
-    "a number for missing dates": (
-        lambda: told([DAY], sd.median("x", DAY, LATE, nulls=3)),
-        InvalidParameter,
-        "drop",
-    ),
-    "a text": (
-        lambda: told(["a"], sd.median("x", 0, 1, nulls="drop")),
-        InvalidQuery,
-        "Cast it",
-    ),
-}
+REFUSED: Final = calls_of("refused/choices", globals())
 
 
 @for_each("name", REFUSED)
 def test_senseless_bounds_are_refused(name: str) -> None:
     act, kind, words = REFUSED[name]
-    with pytest.raises(kind, match=words) as caught:
+    with pytest.raises(vars(errors)[kind], match=words) as caught:
         act()
     assert isinstance(caught.value, SordinoError)
 

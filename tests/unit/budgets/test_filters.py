@@ -67,7 +67,6 @@ each_limit = pytest.mark.parametrize("limit", LIMITS, indirect=True)
 
 @cache
 def filter_of(name: str) -> AbstractFilter:
-    """Return a filter by its name: some take half a second to find."""
     return LIMITS[name]()
 
 
@@ -328,55 +327,6 @@ def test_a_rounded_charge_is_not_less() -> None:
     (fitted,) = charge.shorten(spent).amounts
     assert 0 < fitted - Fraction(1, 7) < Fraction(1, GRID)
     assert charge.shorten(Charge(("epsilon",), (Fraction(1, 3),))) == charge
-
-
-@for_each(
-    "budget",
-    [
-        PureDP(0),
-        PureDP(float("inf")),
-        PureDP("sqrt(2)"),
-        ApproxDP(1, 1),
-        ApproxDP(0, 0),
-        ApproxDP(float("inf"), "1e-6"),
-        ZCDP(0),
-        ApproxZCDP(float("inf"), "1e-6"),
-        GaussianDP(0),
-        GaussianDP(float("inf")),
-        GaussianDP(0) + ApproxDP(0, "1e-6"),
-        PureDP(1) + GaussianDP(1),
-        ZCDP(1) + ApproxDP(0, "1e-6") + PureDP(1),
-        Advantage(0),
-        1,
-        None,
-    ],
-    ids=repr,
-)
-def test_a_budget_that_limits_nothing_or_everything_is_refused(budget: Any) -> None:
-    with pytest.raises(InvalidParameter, match="budget"):
-        filter_for(budget)
-
-
-@for_each("reserve", ["1e-6", "1e-5", "2", "-1e-7"])
-def test_a_reserve_leaves_room(reserve: str) -> None:
-    with pytest.raises(InvalidParameter, match="reserve"):
-        concentrated_filter(ApproxDP(1, "1e-6"), reserve=reserve)
-
-
-@for_each(
-    ("limit", "asked", "loss"),
-    [
-        (filter_for(PureDP(1)), ApproxDP(1, "1e-6"), GaussianDP("0.1")),
-        (filter_for(ZCDP(1)), ApproxDP(1, "1e-6"), ApproxDP(1, "1e-6")),
-        (filter_for(GaussianDP(1)), ZCDP("0.1"), ZCDP("0.1")),
-        (filter_for(ApproxDP(1, "1e-6")), GaussianDP("0.1"), GaussianDP("0.1")),
-    ],
-)
-def test_what_cannot_be_counted_is_refused(
-    limit: AbstractFilter, asked: Loss, loss: Loss
-) -> None:
-    with pytest.raises(InvalidParameter, match="same kind as the limit"):
-        limit.charge_for(asked, loss)
 
 
 @each_limit

@@ -35,7 +35,6 @@ DISTINCT = 40_000
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a few laws fill several blocks."""
     monkeypatch.setattr(composition, "_MANY", 0)
     monkeypatch.setattr(composition, "_BLOCK", 1 << 13)
 

@@ -61,7 +61,6 @@ def test_a_composition_bounds_the_exact_enumeration() -> None:
 
 
 def composed_delta(law: AbstractLossLaw, times: int) -> Floats:
-    """Return delta of repeated sampling at a few epsilons."""
     return Convolution(((law, times),), 1e-3).profile(0.0).delta_at(EPSILONS)
 
 

@@ -24,7 +24,6 @@ positives = st.floats(1e-300, 1e300)
 
 
 def read(text: str) -> Fraction:
-    """Return the number that a text shows."""
     return F(text.replace(",", ""))
 
 

@@ -55,7 +55,6 @@ def _twice(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _joined(rows: AbstractNode, other: AbstractNode, on: Any, outer: Any) -> Any:
-    """Return a join with a table whose other columns have names of their own."""
     names = {name: f"{name}{len(rows.schema.names)}" for name in VALUES}
     names = {known: new for known, new in names.items() if known not in on}
     return plans.join_rows(rows, plans.rename_columns(other, names), on, outer=outer)

@@ -61,7 +61,6 @@ def whole(table: pa.Table) -> pa.Table:
 
 
 def answered(engine: AbstractEngine, case: Case, tables: Sources) -> Any:
-    """Return what an engine answers, as what must be equal for all."""
     question = case.asked(tables)
     return comparable_answer(question, engine.answer(question))
 
@@ -146,7 +145,6 @@ def test_a_dialect_is_complete_or_not_there(facts: dict[str, Any], told: str) ->
 
 @pytest.fixture
 def sqlite_door(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have sessions find the engine by its name."""
     place = "tests.sqlite_engine.engine:sqlite_of_settings"
     monkeypatch.setitem(doors.DOORS, "sqlite", Door(place))
 

@@ -1,4 +1,4 @@
-"""What is particular about DuckDB: its settings, its failures, its interruptions."""
+"""What the DuckDB engine does beside answering: failures, memory and settings."""
 
 import gc
 import math
@@ -20,6 +20,7 @@ import sordino as sd
 from sordino.aggregations.measurement import Total
 from sordino.engines.conformance import plans
 from sordino.engines.conformance.plans import question_of
+from sordino.engines.doors import EngineName
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
@@ -322,3 +323,57 @@ def test_long_lists_are_searched_by_halves() -> None:
         release = session.release(request, sd.PureDP(10**8))
         answers.append({name: release[name].to_pylist() for name in found})
     assert answers[0] == answers[1]
+
+
+MUCH = "CREATE TABLE much AS SELECT hash(n), hash(n + 1) FROM range(4000000) r(n)"
+
+
+def test_what_is_spilled_cannot_be_encrypted_without_an_extension(
+    tmp_path: Path,
+) -> None:
+    """When this fails, DuckDB can, and decision 165 is to be taken anew."""
+    settings: Any = {
+        "temp_directory": str(tmp_path),
+        "memory_limit": "20MB",
+        "threads": 1,
+        "temp_file_encryption": "true",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    with (
+        duckdb.connect(config=settings) as connection,
+        pytest.raises(duckdb.Error, match="crypto module"),
+    ):
+        connection.execute(MUCH)
+
+
+class Liar(dict[str, int]):  # noqa: FURB189 a mapping, and no more
+    """A mapping that fails when it is asked what it is."""
+
+    @property
+    def __class__(self) -> Any:
+        raise ValueError
+
+    @__class__.setter
+    def __class__(self, _: Any) -> None:
+        """Stay."""
+
+
+def _odd(row: Any) -> Any:
+    return Liar(z=1) if row["id"] == 5 else {"z": 1}
+
+
+@for_each("engine", ["duckdb", "memory"])
+@for_each("flat", [True, False])
+def test_an_object_that_lies_about_its_class(engine: EngineName, *, flat: bool) -> None:
+    rows = {"id": list(range(10))}
+    table = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns={"id": "i64"})
+    session = sd.Session({"t": table}, sd.PureDP(1), engine=engine)
+    query: Any = sd.table("t")
+    if flat:
+        query = query.flat_map(lambda row: [_odd(row)], {"z": "i64"}, max_rows=1)
+    else:
+        query = query.with_columns(sd.udf(_odd, {"z": "i64"}))
+    price = session.price(query.agg(z=sd.sum("z", 0, 1, nulls=0)), sd.PureDP(1))
+    exact = session._desk.engine.answer(price._purchase.plan.question)
+    assert exact["total 0"].to_pylist()[0] in {9, 10}

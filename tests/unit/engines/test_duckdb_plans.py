@@ -28,7 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 
 @pytest.fixture
 def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every optimiser run, as a version might that ignores the switch."""
     monkeypatch.setitem(connection._SETTINGS, "enable_optimizer", "true")
 
 

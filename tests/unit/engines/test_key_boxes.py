@@ -44,7 +44,6 @@ def misplaced(sides: tuple[Side, ...], keys: pa.Table) -> list[int]:
 
 
 def groups_within(sides: tuple[Side, ...]) -> int:
-    """Return how many groups lie between all ends."""
     count = 1
     for side in sides:
         count *= side.greatest - side.least + 1

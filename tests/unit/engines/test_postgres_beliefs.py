@@ -154,7 +154,6 @@ def rows_of(name: str) -> pa.Table:
 def catalog_of(
     engine: AbstractEngine, source: Callable[[str], Any], names: Iterable[str]
 ) -> Catalog:
-    """Return a catalogue of the tables that are asked about."""
     tables = {
         name: sd.PrivateTable(source(name), protects=sd.AddOneRow()) for name in names
     }

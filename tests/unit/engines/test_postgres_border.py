@@ -34,7 +34,6 @@ def make(server: Cluster, name: str, columns: str, *rows: str) -> tuple[str, str
 
 
 def values_read(engine: AbstractEngine, source: Any, name: str) -> list[Any]:
-    """Return the different values of a column, as an engine groups by them."""
     schema = engine.open("t", source, {})
     told = engine.answer(question_of(Source("t", schema), name))
     return sorted(told.column(name).to_pylist(), key=repr)

@@ -27,7 +27,7 @@ from sordino.query.nodes import Question, Source
 from tests.batches import for_each, sampled
 from tests.doors import DOORS
 from tests.duckdb_order import SALT
-from tests.laws.test_expression_doors import held
+from tests.laws.test_expression_laws import held
 from tests.postgres_server import cluster, stored_table
 
 BUDGET: Final = sd.PureDP(1)

@@ -45,7 +45,6 @@ def table_named(server: Cluster, name: str, *further: str) -> tuple[str, str]:
 
 
 def quiet(failure: BaseException) -> bool:
-    """Tell whether a failure carries no other, and no cell or password."""
     bare = failure.__cause__ is None and failure.__context__ is None
     return bare and SECRET not in f"{failure!r}{failure}"
 

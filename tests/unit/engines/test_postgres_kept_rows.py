@@ -1,12 +1,14 @@
-"""Rows that a server keeps: in a temporary table of one connection, or not at all."""
+"""Which rows a server keeps, where they lie, and when they go."""
 
+from collections.abc import Sequence
 from itertools import starmap
 from typing import Any, Final
 
 import pytest
 
 import sordino as sd
-from sordino.engines.conformance.plans import bound_rows, whole_question
+from sordino.engines.conformance.plans import bound_rows, question_of, whole_question
+from sordino.engines.postgres.dialect import PostgresDialect
 from sordino.engines.postgres.server import Server, ServerRefusal
 from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import Source
@@ -34,7 +36,6 @@ def session_of(source: Any) -> sd.Session:
 
 
 def asked(session: sd.Session, column: str) -> int:
-    """Return how many groups a question over bounded rows has: noise aside, all."""
     keys = sd.KeySet.from_dict({column: ["a"] if column == "ward" else [1]})
     release = session.release(ROWS.group_by(keys).agg(n=sd.count()), COUNT)
     return int(release.table.num_rows)
@@ -195,3 +196,47 @@ def test_a_question_over_kept_rows_is_the_same() -> None:
     engine.forget()
     assert engine.answer(question).sort_by("ward") == first
     engine.close()
+
+
+IDS: Final = 20_000
+SIDES: Final = 6
+MOST: Final = 35.9
+"""Chi-square with 5 degrees of freedom is above this once in a million runs."""
+
+
+def unevenness() -> float:
+    """Return the chi-square of keeping one of six rows of each of many ids.
+
+    All ids have the same six rows, so nothing but the hash decides.
+    """
+    server = cluster()
+    server.run(
+        "DROP TABLE IF EXISTS dice CASCADE",
+        "CREATE TABLE dice AS SELECT id::bigint, side::bigint"  # noqa: S608 ours
+        f" FROM generate_series(1, {IDS}) AS id, generate_series(1, {SIDES}) AS side",
+    )
+    engine = postgres_engine(server.address())
+    rows = Source("t", engine.open("t", (server.address(), "dice"), {}))
+    question = question_of(bound_rows(rows, ("id",), 1), "side")
+    answer: Any = engine.answer(question)
+    engine.close()
+    (counts,) = [answer[name].to_pylist() for name in answer.column_names[1:2]]
+    assert sum(counts) == IDS
+    expected = IDS / SIDES
+    return float(sum((count - expected) ** 2 for count in counts)) / expected
+
+
+def test_each_row_is_as_likely_as_another() -> None:
+    """False alarms: one in a million runs."""
+    assert unevenness() < MOST
+
+
+def test_a_hash_that_is_not_mixed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inner hash alone prefers some rows by far."""
+    mixed = PostgresDialect.digest
+
+    def inner_alone(self: PostgresDialect, values: Sequence[Any]) -> Any:
+        return mixed(self, values).expressions[0]
+
+    monkeypatch.setattr(PostgresDialect, "digest", inner_alone)
+    assert unevenness() > MOST

@@ -74,7 +74,6 @@ def listed(server: Cluster, kind: str, *values: str) -> tuple[str, str]:
 
 
 def entries(engine: AbstractEngine, source: tuple[str, str]) -> list[tuple[Any, ...]]:
-    """Return the entries of a column x, with the person and how often there is one."""
     node = Source("t", engine.open("t", source, {}))
     question = question_of(explode_rows(node, "x"), "id", "x")
     told = [tuple(row.values()) for row in engine.answer(question).to_pylist()]

@@ -88,7 +88,6 @@ BY_MANY: Final = (
 
 
 def opened(name: str, vouched_by: str | None = None) -> sd.Session:
-    """Return a session over a table or view of the schema."""
     source = (cluster().address(), f"judged.{name}")
     table = sd.PrivateTable(source, protects=sd.AddOneRow(), vouched_by=vouched_by)
     return sd.Session({"t": table}, budget=sd.PureDP(1))

@@ -28,7 +28,6 @@ CONNECTION = duckdb.connect()
 
 
 def schema_result(form: Form) -> str:
-    """Return the type of what a form makes."""
     facts = ((f"x{at}", Column(kind)) for at, kind in enumerate(form.types))
     return form.on_columns().column(Schema.of(facts)).type
 
@@ -128,7 +127,6 @@ def test_a_foreign_expression_is_refused() -> None:
 
         @property
         def words(self) -> Words:
-            """Return nothing that anybody asks for."""
             return None
 
         def value(self, row: Any) -> Value:

@@ -47,7 +47,6 @@ CONNECTION = duckdb.connect()
 
 
 def values(kind: str) -> st.SearchStrategy[Any]:
-    """Return values of a type: missing, extreme or any."""
     return st.one_of(st.none(), st.sampled_from(EXTREMES[kind]), VALUES[kind])
 
 
@@ -91,7 +90,6 @@ def check(
     rows: list[dict[str, Any]],
     dialect: AbstractDialect = DUCKDB,
 ) -> None:
-    """Compare the answers for some rows with their meaning."""
     found = answers(expression, schema_of(form), rows, dialect)
     for row, answer in zip(rows, found, strict=True):
         meant = expression.value(row)
@@ -118,7 +116,6 @@ def test_extreme_values_agree(form: Form) -> None:
 
 
 def named(name: str, *further: Sql) -> Entry:
-    """Return the entry that an engine's own function would be."""
     return lambda to: function(name, *to.each(), *further)
 
 
@@ -169,7 +166,6 @@ def test_naive_entries_are_noticed(
 
 @st.composite
 def _arguments(draw: st.DrawFn, form: Form) -> list[Expression]:
-    """Return columns, or literals in their place."""
     return [
         col(f"x{at}") if draw(st.booleans()) else lit(draw(values(kind)), kind)
         for at, kind in enumerate(form.types)

@@ -37,7 +37,6 @@ SALT: Final = 0x9E3779B97F4A7C15
 
 @cache
 def engines() -> dict[str, tuple[Any, dict[str, Source]]]:
-    """Return Spark and its meaning, with the tables of the cases."""
     spark = engine_beside(salt=SALT)
     made = {"spark": spark, "memory": MemoryEngine(order=order_of(spark))}
     return {name: (one, dict(open_each(one, TABLES))) for name, one in made.items()}
@@ -71,14 +70,12 @@ WRITTEN: Final = 12
 
 
 def written(types: tuple[str, ...]) -> Iterator[list[Form]]:
-    """Yield the operations of some types that Spark has, a few at a time."""
     held = [form for form in FORMS if form.types == types and not absent(form)]
     for start in range(0, len(held), WRITTEN):
         yield held[start : start + WRITTEN]
 
 
 def absent(form: Form) -> bool:
-    """Tell whether Spark refuses an operation."""
     return any(name in str(form) for name in SPARK.absent)
 
 

@@ -19,7 +19,6 @@ from tests.batches import for_each
 
 
 def java_that_says(folder: Path, told: str) -> None:
-    """Put a Java into a folder that only tells its version."""
     (folder / "bin").mkdir()
     java = folder / "bin" / "java"
     java.write_text(f"#!/bin/sh\necho '{told}' >&2\n")
@@ -94,7 +93,6 @@ class FrameOfSpark:
     __module__ = "pyspark.sql.classic.dataframe"
 
     def __repr__(self) -> str:
-        """Show the same in every process: tests are named by it."""
         return "a frame"
 
 

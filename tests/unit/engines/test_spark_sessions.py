@@ -90,7 +90,6 @@ def test_every_type_of_a_frame_has_its_meaning() -> None:
 
 
 def of_path(folder: Path) -> Any:
-    """Return files that Spark reads by itself."""
     return str(folder / "*.parquet")
 
 

@@ -39,7 +39,6 @@ pytestmark = pytest.mark.usefixtures("_none_waits")
 
 
 def opened(source: Any = ROWS, **settings: Any) -> sd.Session:
-    """Return a session over the rows, ids protected."""
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
     limit = sd.Limit.of(sd.ApproxDP(10**9, "0.5"))
     return sd.Session({"t": table}, limit, **settings)

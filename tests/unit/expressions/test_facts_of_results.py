@@ -23,7 +23,6 @@ def schema(form: Form, *, nullable: bool, nan: bool) -> Schema:
 
 
 def is_nan(value: Any) -> bool:
-    """Tell whether a value is NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 

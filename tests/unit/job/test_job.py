@@ -10,7 +10,7 @@ import sordino as sd
 from sordino.errors import InvalidJob
 from sordino.office.job.job import Job, find_job, read_job, undecided_places
 from sordino.office.job.questions import check_period
-from tests.batches import for_each
+from tests.batches import for_each, table_of
 
 GOOD = """
 schema = 1
@@ -141,69 +141,7 @@ def test_a_table_of_a_server_is_its_address_and_its_name(
     assert tables["visits"].source == ("postgresql://reader@host/base", "public.visits")
 
 
-REFUSED: dict[str, tuple[str, str, str]] = {
-    "a name that is near": (
-        "schedule",
-        "shedule",
-        r"releases.wards has no 'shedule'. Did you mean 'schedule'",
-    ),
-    "a table that is near": ("[ledger]", "[legder]", "the file has no 'legder'"),
-    "a schedule": ("monthly", "fortnightly", "must be once, daily, weekly, monthly"),
-    "a unit": ('{ id = "patient" }', '"patient"', "tables.visits.protects is no unit"),
-    "half a unit": ('{ id = "patient" }', "{ groups = 2 }", "too much or too little"),
-    "a limit of zero": (
-        "{ max_rows_per_id = 3 }",
-        "{ max_rows_per_id = 0 }",
-        "least 1",
-    ),
-    "a limit with another name": ("max_rows_per_id", "max_rows", "has no 'max_rows'"),
-    "no budget": ("budget = { epsilon = 0.1 }", "budget = {}", "is no budget"),
-    "a budget of two kinds": (
-        "{ epsilon = 0.1 }",
-        "{ epsilon = 0.1, mu = 1 }",
-        "releases.wards.budget is no budget",
-    ),
-    "a negative epsilon": ("{ epsilon = 0.1 }", "{ epsilon = -0.1 }", "is refused"),
-    "infinity": ("{ epsilon = 0.1 }", "{ epsilon = nan }", "is refused"),
-    "two questions": (
-        "schedule =",
-        'query = "q.py:f"\nschedule =',
-        "must have one question, sql or query",
-    ),
-    "a program that is none": (
-        'sql = "SELECT COUNT(*) AS n FROM visits"\nlimits = { max_rows_per_id = 3 }',
-        'query = "os.system"',
-        "must be FILE.py:FUNCTION",
-    ),
-    "a program that is not there": (
-        'sql = "SELECT COUNT(*) AS n FROM visits"\nlimits = { max_rows_per_id = 3 }',
-        'query = "gone.py:f"',
-        "names 'gone.py', which cannot be read",
-    ),
-    "what is to be decided": ('{ id = "patient" }', '"?"', "is still to be decided"),
-    "another version": ("schema = 1", "schema = 2", "schema must be 1"),
-    "no toml": ("schema = 1", "schema = = 1", "is not TOML: .*line 2"),
-    "no tables": (
-        '[tables.visits]\nsource = "visits.parquet"\nprotects = { id = "patient" }',
-        "",
-        "tables has no visits",
-    ),
-    "a name for no file": ("[releases.wards]", '[releases."../x"]', "must be named by"),
-    "an output": ("schedule =", 'out = ["xlsx"]\nschedule =', "must be a list of parq"),
-    "files without workers": (
-        "schedule =",
-        'files = "published"\nschedule =',
-        r"releases.wards.files is for workers, which Spark alone has",
-    ),
-    "files beside an output": (
-        "schedule =",
-        'files = "published"\nout = ["csv"]\nschedule =',
-        "files stands beside out",
-    ),
-    "files nowhere": ("schedule =", 'files = " "\nschedule =', "must be a folder"),
-    "bounds": ("schedule =", "bounds = { days = 3 }\nschedule =", "must be two values"),
-    "a truth": ("limit =", "create = 1\nlimit =", "must be true or false, got 1"),
-}
+REFUSED = table_of("refused/jobs")
 
 
 @for_each(

@@ -37,7 +37,6 @@ class Counting(AbstractExpression):
 
     @property
     def words(self) -> Words:
-        """Return nothing that anybody asks for."""
         return None
 
     def value(self, row: Mapping[str, Any]) -> bool | None:
@@ -46,7 +45,6 @@ class Counting(AbstractExpression):
 
 
 def listings(keys: AbstractKeys) -> int:
-    """Return how many sets of a tree have been listed, written ones left out."""
     here = "table" in vars(keys) and not isinstance(keys, ListedKeys)
     return here + sum(map(listings, keys.inputs))
 

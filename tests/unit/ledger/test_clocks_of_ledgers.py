@@ -144,7 +144,6 @@ def test_what_is_no_day_is_refused(tmp_path: Path) -> None:
 
 
 def _outcome(act: Callable[[], Any]) -> Any:
-    """Return what an act returns, or the argument that is refused."""
     try:
         return act()
     except InvalidParameter as refusal:

@@ -62,7 +62,6 @@ def faults(
 
 
 def report(what: str, tried: int, wrong: Counter[str]) -> None:
-    """Print the counts, and insist on zeros."""
     shown = ", ".join(f"{name} {count}" for name, count in wrong.items())
     print(f"\n{what}: {tried} tried; {shown}")  # noqa: T201 the counts are the result
     assert tried > 0

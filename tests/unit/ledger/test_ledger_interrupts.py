@@ -69,14 +69,12 @@ class Interruption:
 
 
 def everything(ledger: Ledger, key: str | None) -> None:
-    """Look, charge, answer, and look, as a session does."""
     assert not ledger.obeys
     ledger.store(ledger.reserve(claim(key)), b"42")
     ledger.spent()
 
 
 def places(path: Path, witness: Path | None) -> int:
-    """Return at how many places a charge and its answer may be interrupted."""
     counting = Interruption(0)
     with Ledger.at(path, witness=witness, world=IMPATIENT) as ledger, counting.armed():
         everything(ledger, "model")

@@ -98,7 +98,6 @@ class Model:
                 self.ledger.store(ticket, data)
 
     def reopen(self, key: str | None, data: bytes) -> None:
-        """Open the file anew."""
         del key, data
         self.ledger.close()
         self.ledger = Ledger.at(self.path, LIMIT)

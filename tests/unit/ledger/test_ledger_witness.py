@@ -37,7 +37,6 @@ def ledger_and_witness(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def charged(path: Path, witness: Path | None, *keys: str | None) -> None:
-    """Charge and answer a tenth for each key."""
     with Ledger.at(path, witness=witness) as ledger:
         for key in keys:
             ledger.store(ledger.reserve(claim(key)), str(key).encode())

@@ -22,7 +22,6 @@ ROUNDING = 1e-12
 
 
 def delta_of(p: Law, q: Law, epsilon: float) -> float:
-    """Return sup over events of P - exp(epsilon) Q."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
 
 
@@ -33,7 +32,6 @@ def two_outcomes(epsilon: float, most: float) -> tuple[Law, Law]:
 
 
 def chosen(scores: Law, rate: float) -> Law:
-    """Return the chances of the exponential mechanism."""
     weights = np.exp(rate * (scores - scores.max()))
     law: Law = weights / weights.sum()
     return law

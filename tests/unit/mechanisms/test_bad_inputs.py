@@ -26,7 +26,6 @@ FLOAT_KINDS = [
 
 
 def named(value: Any) -> str:
-    """Name a case the same way in every process."""
     return f"{type(value).__name__}-{str(value)[:24]}".split(" object")[0]
 
 
@@ -121,13 +120,6 @@ def test_integers_outside_the_dtype_in_arrays() -> None:
     assert sd.Geometric(1, dtype="i8")(np.zeros(2, np.int64)).dtype == np.int8
 
 
-@for_each("value", [2**53 + 1, [2**53 + 1], np.array([2**53 + 1]), 10**400])
-def test_integers_no_double_equals_are_refused_by_float_mechanisms(value: Any) -> None:
-    """They would be rounded before the noise, which changes their distance."""
-    with pytest.raises(InvalidData, match="too long for a float"):
-        sd.Laplace(1)(value)
-
-
 def test_integers_that_doubles_equal_are_taken() -> None:
     assert isinstance(sd.Laplace(1)(3), float)
     assert sd.Laplace(1)(2**70) == 2.0**70
@@ -157,17 +149,6 @@ def test_infinite_distances_cost_everything() -> None:
         assert (loss.epsilon if hasattr(loss, "epsilon") else loss.rho) == float("inf")
 
 
-@for_each(
-    ("options", "name"),
-    [({"dtype": "f16"}, "dtype"), ({"dtype": "i64"}, "dtype"), ({"dtype": 3}, "dtype"),
-     ({"granularity": 0.5}, "granularity"), ({"granularity": True}, "granularity"),
-     ({"granularity": -1075}, "granularity"), ({"granularity": 971}, "granularity")],
-)  # fmt: skip
-def test_senseless_options_are_refused_by_name(options: Any, name: str) -> None:
-    with pytest.raises(InvalidParameter, match=rf"^{name} must be"):
-        sd.Laplace(1, **options)
-
-
 @for_each("build", [sd.Gaussian, sd.DiscreteGaussian])
 def test_variance_and_scale_are_one_or_the_other(build: Any) -> None:
     for given in ({}, {"variance": 1, "scale": 1}):
@@ -176,40 +157,10 @@ def test_variance_and_scale_are_one_or_the_other(build: Any) -> None:
     assert build(variance=4) == build(scale=2)
 
 
-@for_each("p", [-0.1, 1.1, float("nan"), "x", True, None])
-def test_probabilities_outside_the_unit_interval_are_refused(p: Any) -> None:
-    with pytest.raises(InvalidParameter, match=r"^p "):
-        sd.Laplace(1).inverse_cdf(p)
-    with pytest.raises(InvalidParameter, match=r"^confidence "):
-        sd.Geometric(1).error(p)
-
-
 def test_quantiles_of_noise_end_at_infinity() -> None:
     for mechanism in (sd.Laplace(1), sd.Geometric(1)):
         assert mechanism.inverse_cdf(0) == -math.inf
         assert mechanism.inverse_cdf(1) == mechanism.error(1) == math.inf
-
-
-@for_each(
-    ("mechanism", "loss"),
-    [
-        (sd.LaplaceThreshold, sd.ApproxDP(1, 1)),
-        (sd.GaussianThreshold, sd.ApproxZCDP(1, 1)),
-    ],
-)
-def test_a_delta_of_one_is_refused(mechanism: Any, loss: sd.Loss) -> None:
-    """Every threshold meets it, so none is the least."""
-    with pytest.raises(InvalidParameter, match="loss has delta 1, which protects"):
-        mechanism.for_loss(loss, (1, 1, 1))
-
-
-def test_losses_that_no_scale_can_meet_are_refused() -> None:
-    with pytest.raises(InvalidParameter, match=r"loss cannot be met.*Laplace"):
-        sd.Gaussian.for_loss(sd.PureDP(1), 1)
-    with pytest.raises(InvalidParameter, match="d_in must be positive"):
-        sd.Laplace.for_loss(sd.PureDP(1), 0)
-    with pytest.raises(InvalidParameter, match="loss must be a loss"):
-        sd.Laplace.for_loss(1, 1)  # type: ignore[arg-type]
 
 
 @for_each("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)

@@ -18,7 +18,6 @@ MECHANISM = sd.LaplaceThreshold("1e-9", 10)
 
 
 def table(keys: list[str], values: list[float], kind: Any) -> pa.Table:
-    """Return an Arrow table with keys of one type."""
     return pa.table({"k": pa.array(keys).cast(kind), "n": values})
 
 

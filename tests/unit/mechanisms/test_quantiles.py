@@ -33,7 +33,6 @@ class Script:
     """Stands for `choose`: takes planned candidates, and tells how likely each was."""
 
     def __init__(self, plan: list[int]) -> None:
-        """Take the planned candidates, one for each draw."""
         self.plan = plan
         self.drawn = 0
         self.log_chance = 0.0
@@ -62,12 +61,10 @@ class Listed(AbstractWeights):
     least = 1
 
     def __init__(self, weights: tuple[int, ...]) -> None:
-        """Add them up."""
         self.size = len(weights)
         self.sums = np.append(0, np.cumsum(weights))
 
     def weight_before(self, bins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sum of the first ones."""
         found: NDArray[np.int64] = self.sums[bins]
         return found
 
@@ -97,14 +94,12 @@ def law_of(
 
 
 def tables(size: int, most: int) -> Iterator[Table]:
-    """Return all tables of few rows in few bins."""
     for table in itertools.product(range(most + 1), repeat=size):
         if sum(table) <= most:
             yield table
 
 
 def neighbours(table: Table) -> Iterator[Table]:
-    """Return the tables of one row more."""
     for place in range(len(table)):
         yield (*table[:place], table[place] + 1, *table[place + 1 :])
 

@@ -58,7 +58,6 @@ def truth(text: str) -> Fraction:
 
 
 def exactly(value: Any) -> Fraction:
-    """Return a rational, a root rounded up."""
     return value if isinstance(value, Fraction) else Fraction(up(value))
 
 
@@ -151,7 +150,6 @@ def test_monotone_in_distance(
 
 
 def parameter(headline: Any) -> Any:
-    """Return the epsilon or the rho of a headline."""
     known = headline.guarantees
     return known.rho if isinstance(known.epsilon, float) else known.epsilon
 
@@ -186,66 +184,6 @@ def test_redundant_sensitivities() -> None:
 def test_threshold_within_reach() -> None:
     deltas = [float(sd.LaplaceThreshold(1, 2).map((1, s, s)).delta) for s in (1, 2, 3)]
     assert deltas == pytest.approx([math.exp(-1) / 2, 0.5, 1 - math.exp(-1) / 2])
-
-
-@for_each(
-    ("distance", "named"),
-    [
-        ((1, 1), "d_in"),
-        ((1, 1, 1, 1), "d_in"),
-        (1, "d_in"),
-        ("111", "d_in"),
-        (None, "d_in"),
-        ((1.5, 1, 1), "l0"),
-        ((True, 1, 1), "l0"),
-        ((-1, 1, 1), "l0"),
-        ((1, float("nan"), 1), "l1"),
-        ((1, -1, 1), "l1"),
-        ((1, True, 1), "l1"),
-        ((1, 1, float("nan")), "linf"),
-        ((1, 1, "one"), "linf"),
-    ],
-)
-def test_bad_distances(distance: Any, named: str) -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=f"^{named} "):
-        sd.LaplaceThreshold(1, 10).map(distance)
-
-
-@for_each("bad", [float("nan"), float("inf"), True, 0, -1, None, "x"])
-def test_bad_scales(bad: Any) -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^scale "):
-        sd.LaplaceThreshold(bad, 10)
-
-
-@for_each(
-    ("bad", "dtype"),
-    [
-        (float("nan"), "f64"),
-        (float("inf"), "f64"),
-        (True, "f64"),
-        (0, "f64"),
-        (0, "i64"),
-        (-0.0, "f32"),
-        ("sqrt(2)", "f64"),
-        (1.5, "i64"),
-        (200, "i8"),
-        (-1, "u8"),
-        (2**64, "u64"),
-        ("4e38", "f32"),
-    ],
-)
-def test_bad_thresholds(bad: Any, dtype: str) -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^threshold "):
-        sd.LaplaceThreshold(1, bad, dtype=dtype)
-
-
-def test_bad_options() -> None:
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^dtype "):
-        sd.LaplaceThreshold(1, 10, dtype="f16")
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^granularity "):
-        sd.LaplaceThreshold(1, 10, dtype="i32", granularity=-3)
-    with pytest.raises(sd.errors.InvalidParameter, match=r"^variance "):
-        sd.GaussianThreshold(threshold=10)
 
 
 def test_no_noise() -> None:

@@ -81,7 +81,6 @@ def test_quantiles(build: Callable[[Any], Any], row: dict[str, Any]) -> None:
 
 
 def plain_rows() -> list[Any]:
-    """Return the rows of plain mechanisms that the reference accepts."""
     data = json.loads((VECTORS / "plain_noise_maps.json").read_text())
     return [pytest.param(row, id=row["id"]) for row in data["rows"] if row["ok"]]
 

@@ -16,7 +16,6 @@ class Shell:
     """What IPython offers to an extension, and no more."""
 
     def __init__(self, **names: Any) -> None:
-        """Begin with some variables."""
         self.user_ns: dict[str, Any] = {"_hidden": 1, **names}
         self.magics: dict[str, Any] = {}
 

@@ -43,7 +43,6 @@ def points() -> Doubles:
 
 
 def farthest(found: Doubles, exact: Callable[[float], arb], x: Doubles) -> float:
-    """Return the greatest relative error."""
     return max(
         abs(float((arb(value) / exact(point) - 1).mid()))
         for value, point in zip(found.tolist(), x.tolist(), strict=True)

@@ -35,7 +35,6 @@ class Hearing(HTMLParser):
     """Hears the attributes and the texts of a page."""
 
     def __init__(self) -> None:
-        """Begin with nothing heard."""
         super().__init__()
         self.titles: list[str | None] = []
         self.texts: list[str] = []

@@ -49,13 +49,11 @@ BUDGETS: Final[dict[str, Budget]] = {
 
 
 def session(budget: Any = WHOLE) -> sd.Session:
-    """Return a session over rows of two wards."""
     table = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": table}, budget, engine="memory")
 
 
 def named(names: list[str]) -> dict[str, Any]:
-    """Return requests, the same one several times under several names."""
     return {f"{place} {name}": REQUESTS[name] for place, name in enumerate(names)}
 
 

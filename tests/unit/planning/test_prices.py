@@ -42,7 +42,6 @@ def session() -> sd.Session:
 def priced(
     asked: dict[str, Any], budget: Budget, by: Any = KEYS, **given: Any
 ) -> Price:
-    """Return the price of some questions for each ward."""
     bounds = sd.MaxGroupsPerID("ward", 4), sd.MaxRowsPerGroupPerID("ward", 2)
     query = sd.table("visits").enforce(*bounds).group_by(by)
     return session().price(query.agg(**asked, **given), budget)

@@ -20,7 +20,6 @@ TABLES: Final = {
 
 
 def opened(budget: Any = BUDGET) -> sd.Session:
-    """Return a session over three rows."""
     rows = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": rows}, budget, engine="memory")
 

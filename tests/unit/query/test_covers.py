@@ -49,7 +49,6 @@ def layouts(ids: str | None) -> dict[str, BlockLayout]:
 
 
 def table(name: str = "t") -> AbstractNode:
-    """Return the rows of a table, of open blocks."""
     source = Source(name, SCHEMA)
     return source if name == "w" else Filter(source, GATE, SCHEMA)
 
@@ -59,7 +58,6 @@ def only(rows: AbstractNode, block: str = "a") -> Filter:
 
 
 def narrow(rows: AbstractNode, ids: str | None = "p") -> frozenset[str]:
-    """Return the blocks that are read where a filter on one block stands above."""
     return blocks_read([only(rows)], layouts(ids))
 
 

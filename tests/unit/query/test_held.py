@@ -85,7 +85,6 @@ VALUES: Final[tuple[Any, ...]] = (
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two functions have the same words."""
     words = function_words(one), function_words(other)
     assert not any(isinstance(word, InvalidQuery) for word in words)
     return canonical_text(words[0]) == canonical_text(words[1])
@@ -129,7 +128,6 @@ def test_a_set_has_no_order_and_a_dict_has() -> None:
 
 
 def body(function: Any) -> Any:
-    """Return the outermost verb of what a function computes."""
     made: Any = code_words(function, repr)[1]["body"]
     return made[0]
 
@@ -240,7 +238,6 @@ class Model:
 
 
 def deep() -> Any:
-    """Return lists within lists."""
     made: list[Any] = []
     for _ in range(5000):
         made = [made]
@@ -276,7 +273,6 @@ def test_what_cannot_be_read_needs_a_version(state: Any) -> None:
 
 
 def session() -> sd.Session:
-    """Return a session over one small table."""
     table = sd.PrivateTable({"x": [1, 2]}, protects=sd.AddOneRow())
     return sd.Session({"t": table}, sd.PureDP(1), engine="memory")
 

@@ -14,7 +14,7 @@ from sordino.errors import SordinoError
 from sordino.query.builder import Query
 from sordino.query.steps import Relation
 from sordino.session.tables import Catalog, open_catalog
-from tests.batches import for_each
+from tests.batches import calls_of, for_each
 from tests.dice import rolled
 from tests.drawn_queries import PER_ID, drawn
 from tests.worlds import world
@@ -35,7 +35,6 @@ TABLE: Final = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("p"))
 
 
 def catalog(**more: Any) -> Catalog:
-    """Return a catalog of the table, and others, opened in plain Python."""
     return open_catalog(MemoryEngine(), {"visits": TABLE, **more})
 
 
@@ -263,58 +262,11 @@ def test_parts_of_people() -> None:
     assert [one.dtype for (one,) in noise] == ["i64", "i64"]
 
 
-REFUSED: Final[dict[str, tuple[Any, str]]] = {
-    "no question": (lambda q: q.per_id(n=3), "must be an aggregation"),
-    "a name twice": (lambda q: q.per_id("ward", "ward"), "contains a name twice"),
-    "no such column": (lambda q: q.per_id("wart"), "Did you mean 'ward'"),
-    "fractions": (lambda q: q.per_id("cost"), "cannot group by 'cost'"),
-    "a list": (lambda q: q.per_id("codes"), "cannot group by 'codes'"),
-    "the ids again": (lambda q: q.per_id(p=sd.count()), "must name each column once"),
-    "a group again": (lambda q: q.per_id("ward", ward=sd.count()), "name each column"),
-    "sum of doubles": (lambda q: q.per_id(n=sd.sum("cost")), "adds up floats"),
-    "mean of doubles": (lambda q: q.per_id(n=sd.mean("cost")), "adds up floats"),
-    "median": (
-        lambda q: q.per_id(n=sd.median("days", 0, 1)),
-        "median cannot be computed",
-    ),
-    "variance": (
-        lambda q: q.per_id(n=sd.variance("days", 0, 1)),
-        "cannot be computed from",
-    ),
-    "ids of an id": (lambda q: q.per_id(n=sd.count_ids()), "cannot be computed from"),
-    "a histogram": (
-        lambda q: q.per_id(n=sd.histogram("days", [0, 1])),
-        "cannot be computed",
-    ),
-    "text": (lambda q: q.per_id(n=sd.max("ward")), "has type text"),
-    "bounds of truths": (lambda q: q.per_id(n=sd.max("ill", 0, 1)), "a bool has no"),
-    "bounds of dates": (
-        lambda q: q.per_id(n=sd.max("born", 0, 1)),
-        "cannot have a bound such as",
-    ),
-    "dates of numbers": (
-        lambda q: q.per_id(n=sd.max("days", DAY, LATER)),
-        "cannot have a bound such as",
-    ),
-    "half of the bounds": (
-        lambda q: q.per_id(n=sd.sum("days", 0)),
-        "high must be given",
-    ),
-    "gone": (lambda q: q.per_id(n=sd.count()).filter(sd.col("days") > 1), "no column"),
-    "unbounded": (
-        lambda q: q.per_id(n=sd.count()).agg(n=sd.sum("n")),
-        "nothing bounds the values",
-    ),
-    "groups without limit": (
-        lambda q: q.per_id("ward").agg(n=sd.count()),
-        "nothing bounds how many rows",
-    ),
-}
+REFUSED: Final = calls_of("refused/per_id", globals(), q=sd.table("visits"))
 
 
 def asked_of(ask: Any) -> Any:
-    """Return a request of a query, or the request that there is."""
-    asked = ask(sd.table("visits"))
+    asked = ask()
     return asked.agg(k=sd.count()) if isinstance(asked, Query) else asked
 
 

@@ -28,7 +28,6 @@ def session() -> sd.Session:
 
 
 def request_of() -> sd.Request:
-    """Return a question about each ward."""
     asked = sd.table("v").group_by(KEYS)
     return asked.agg(n=sd.count(), x=sd.sum("x", 0, 10))
 

@@ -1,4 +1,4 @@
-"""Calls that make no sense, each a line of a table in tests/refused."""
+"""Calls that make no sense, each a line of a table in tests/refused/calls."""
 
 from tests.batches import sampled
 from tests.refusals import Refused, assert_refused, refusals

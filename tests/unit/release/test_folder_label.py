@@ -64,7 +64,6 @@ def edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]
 
 
 def parts(value: Any) -> Callable[[Path], object]:
-    """Return what states other files."""
     return edit(lambda document: document.update({"schema:hasPart": value}))
 
 

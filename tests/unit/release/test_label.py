@@ -37,7 +37,6 @@ each_language = for_each("language", language_codes())
 
 
 def session(ledger: Any = None) -> sd.Session:
-    """Return a session over a few visits."""
     visits = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("patient"))
     limit = sd.ApproxDP(1, "1e-6")
     return sd.Session({"visits": visits}, limit, ledger=ledger, engine="memory")

@@ -28,7 +28,6 @@ FACTS_OF_FEW: Final = few().label().facts.fields
 
 
 def as_read(facts: Any) -> Any:
-    """Return facts as JSON gives them back."""
     return json.loads(json.dumps(facts))
 
 
@@ -49,7 +48,6 @@ def with_facts(stated: Any) -> bytes:
 
 
 def changed(**facts: Any) -> dict[str, Any]:
-    """Return the facts of a release, some of them others."""
     return {**as_read(FACTS_OF_FEW), **facts}
 
 
@@ -99,14 +97,12 @@ def test_what_is_no_label_is_refused(stated: Any, tmp_path: Path) -> None:
 
 
 def spoil(change: Callable[[Path], object], tmp_path: Path) -> None:
-    """Write a CSV file with its label, change them, and read the label."""
     few().to_csv(tmp_path / "out.csv")
     change(tmp_path)
     label_of_file(tmp_path / "out.csv")
 
 
 def make_folder(at: Path) -> None:
-    """Put a folder in the place of the file."""
     (at / "out.csv").unlink()
     (at / "out.csv").mkdir()
 

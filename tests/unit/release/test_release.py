@@ -28,7 +28,6 @@ class Reader(HTMLParser):
     """Reads a page, and refuses tags that do not close."""
 
     def __init__(self) -> None:
-        """Begin with nothing open."""
         HTMLParser.__init__(self)
         self.open: list[str] = []
         self.tags: set[str] = set()
@@ -47,7 +46,6 @@ class Reader(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note what a cell shows."""
         if self.open and self.open[-1] in ("td", "th"):
             self.rows[-1][-1] += data
 

@@ -22,7 +22,6 @@ SETS: Final = VISITS.group_by_sets(("ward", "year"), "ward", ()).agg(**ASKED)
 
 
 def session() -> sd.Session:
-    """Return a session over visits, each of them protected."""
     private = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": private}, sd.ApproxDP(10**7, "0.9"))
 

@@ -40,7 +40,6 @@ def bought(session: sd.Session, most: int = 4) -> Purchase:
 
 
 def passing(purchase: Purchase, place: int, weight: float) -> float:
-    """Return the chance that a sum of weights passes a round."""
     assert purchase.rounds is not None
     one = purchase.rounds.mechanisms[place]
     return float(ndtr((weight - float(one.threshold)) / float(one.scale)))

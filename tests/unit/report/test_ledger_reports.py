@@ -35,7 +35,6 @@ def words_of_report(ledger: Ledger) -> str:
 
 
 def state_of(ledger: Ledger, name: str) -> str:
-    """Return how a line of what is not promised stands."""
     lines = list_omissions(ledger_story(ledger, "Clinic"))
     return next(line.state for line in lines if line.name == name)
 

@@ -43,7 +43,6 @@ def exponent(shape: Any, distance: Any) -> Any:
 
 
 def rational(value: Any) -> Any:
-    """Return a fraction as a number of the independent library."""
     return mp.mpf(value.numerator) / value.denominator
 
 

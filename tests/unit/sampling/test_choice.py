@@ -46,7 +46,6 @@ def sloping(seed: int) -> Runs:
 
 
 def truth(gap: int, size: int, rate: Exact, unit: float) -> arb:
-    """Return the true weight of a run."""
     exponent = ball(rate * F(gap)) if gap else arb(0)
     return size * (-exponent).exp() * arb(unit)
 

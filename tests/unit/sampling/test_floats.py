@@ -128,7 +128,6 @@ def test_extreme_scales_take_the_exact_path(scale: Fraction) -> None:
 
 
 def low_bits(outputs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the last six significand bits of the outputs in one binade."""
     kept = outputs[(outputs >= 0.125) & (outputs < 0.25)]
     return (kept.view(np.int64) & 63).astype(np.int64)
 

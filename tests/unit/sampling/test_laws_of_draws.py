@@ -36,13 +36,11 @@ def gaussian_integers(scale: Fraction, count: int) -> NDArray[np.int64]:
 
 
 def laplace_mass(scale: float) -> Callable[[Points], Masses]:
-    """Return the two-sided geometric mass function."""
     q = np.exp(-1 / float(scale))
     return lambda k: (1 - q) / (1 + q) * q ** np.abs(k)
 
 
 def gaussian_mass(scale: float) -> Callable[[Points], Masses]:
-    """Return the discrete Gaussian mass function, summed directly."""
     scale = float(scale)
     k = np.arange(-int(12 * scale) - 3, int(12 * scale) + 4)
     total = np.exp(-(k**2) / (2 * scale**2)).sum()
@@ -50,7 +48,6 @@ def gaussian_mass(scale: float) -> Callable[[Points], Masses]:
 
 
 def laplace_agrees(draws: NDArray[np.int64], scale: Fraction) -> bool:
-    """Test draws against the two-sided geometric law."""
     return integers_follow(draws, laplace_mass(float(scale)), int(9 * scale) + 3)
 
 
@@ -119,7 +116,6 @@ def test_scalars_follow_the_same_law() -> None:
 
 @pytest.fixture
 def fresh_tables() -> Iterator[None]:
-    """Build tables anew in a test that changes how they are built."""
     blocks.block_table.cache_clear()
     yield
     blocks.block_table.cache_clear()

@@ -88,7 +88,6 @@ PAIRS: Final[dict[str, Made]] = {
 
 
 def session() -> sd.Session:
-    """Return a session over two tables."""
     table = sd.PrivateTable(
         {"ward": ["A", "B"], "days": [1, 2]}, protects=sd.AddOneRow()
     )
@@ -104,7 +103,6 @@ def together(opened: sd.Session, requests: dict[str, Any], budget: Any) -> str:
 
 
 def hashes() -> list[str]:
-    """Return the fingerprint of every request, alone and together."""
     opened = session()
     requests = {name: made("a") for name, made in PAIRS.items()}
     alone = [fingerprint(opened, request) for request in requests.values()]

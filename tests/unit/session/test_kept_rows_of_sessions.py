@@ -89,7 +89,6 @@ def folder_of(session: sd.Session) -> Path:
 
 
 def spilled(folder: Path) -> int:
-    """Return how many bytes lie in a folder."""
     return sum(one.stat().st_size for one in folder.iterdir())
 
 

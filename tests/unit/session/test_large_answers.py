@@ -42,7 +42,6 @@ LEAST: Final = 2000
 
 
 def session(ledger: Any, budget: Any = None, engine: Any = "memory") -> sd.Session:
-    """Return a session with visits of people to many wards."""
     table = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("person"))
     return sd.Session({"visits": table}, budget, ledger=ledger, engine=engine)
 
@@ -52,7 +51,6 @@ pytestmark = pytest.mark.usefixtures("small")
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have ledgers keep hardly anything of an answer."""
     monkeypatch.setattr(file_format, "LARGEST", LEAST)
 
 
@@ -78,7 +76,6 @@ def refused(ask: Callable[[], object]) -> AnswerTooLarge:
 
 
 def rows(folder: Any) -> str:
-    """Return the keys and the noisy numbers of an answer in a folder."""
     return json.dumps(pq.read_table(folder).select(["ward", "n"]).to_pydict())
 
 

@@ -32,7 +32,6 @@ def session(engine: EngineName) -> sd.Session:
 
 
 def _ours(error: BaseException) -> bool:
-    """Tell whether an error was raised below a call of Sordino, not by the call."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(Path(frame.filename).is_relative_to(PACKAGE) for frame in frames)
 

@@ -18,7 +18,6 @@ TABLE = sd.table("t")
 
 
 def session(rows: Any, unit: Any = None) -> sd.Session:
-    """Return a session with a budget that hides nothing."""
     table = sd.PrivateTable(rows, protects=unit or sd.AddOneRow())
     return sd.Session({"t": table}, sd.GaussianDP(10**6), engine="memory")
 

@@ -56,7 +56,6 @@ def old(tmp_path: Path) -> sd.Ledger:
 
 
 def told(release: Any) -> Any:
-    """Return the numbers of a release, or of several by name."""
     if isinstance(release, Release):
         return [release.table.to_pydict(), release.errors.to_pydict()]
     return {name: told(one) for name, one in release.items()}

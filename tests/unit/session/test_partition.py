@@ -269,7 +269,6 @@ COUNTED: Final = {
 
 @cache
 def limit_of(name: str) -> Limit:
-    """Return a limit by its name: some take half a second to find."""
     return LIMITS[name]()
 
 
@@ -318,7 +317,6 @@ def test_one_charge_covers_what_the_parts_may_ask(
 
 
 def _added(kind: str, shares: list[Fraction]) -> Any:
-    """Return what shares add up to in the terms of a kind of budget."""
     if kind != "mu":
         return sum(shares, Fraction(0))
     square = sum((share**2 for share in shares), Fraction(0))

@@ -25,7 +25,6 @@ COLUMNS: Final[dict[str, list[Any]]] = {
 
 
 def table(**changed: list[Any]) -> pa.Table:
-    """Return the rows, with other values in some columns."""
     return pa.table(COLUMNS | changed)
 
 
@@ -36,7 +35,6 @@ def session(rows: Any, engine: Any = "memory", **declared: Any) -> sd.Session:
 
 
 def fingerprint(rows: Any, engine: Any = "memory", **declared: Any) -> str:
-    """Return the fingerprint of a request that joins a public table."""
     query = sd.table("visits").join_public("wards", on="ward").agg(n=sd.count())
     return said(session(rows, engine, **declared), query, sd.PureDP(1)).fingerprint
 

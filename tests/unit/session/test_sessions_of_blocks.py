@@ -61,7 +61,6 @@ def clinic(
 
 
 def limited() -> Any:
-    """Return the visits, a few of each patient."""
     return sd.table("visits").enforce(sd.MaxRowsPerID(9))
 
 

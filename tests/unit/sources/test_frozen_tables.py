@@ -32,7 +32,6 @@ Door = Callable[[Path], tuple[Any, Callable[[], object]]]
 
 
 def _wards(key: int | None = None) -> pa.Table:
-    """Return public rows, all of one key or each of its own."""
     keys = np.arange(1, MANY + 1) if key is None else np.full(MANY, key)
     return pa.table({"k": keys, "beds": np.arange(MANY)})
 

@@ -308,7 +308,6 @@ def _fails_at_a_row() -> Any:
 
 
 def _hidden(of: str) -> Any:
-    """Return a table that a cursor of its connection does not see."""
     connection = duckdb.connect()
     connection.execute("CREATE TEMP TABLE visits AS SELECT 1 AS x")
     return connection, of

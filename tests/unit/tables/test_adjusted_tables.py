@@ -36,7 +36,6 @@ PLACES: Final = sd.KeySet.from_tuples(
 
 
 def crossing_of(*more: int, order: int = 2) -> Crossing:
-    """Return states and counties beside columns of so many values."""
     columns = {f"c{place}": range(size) for place, size in enumerate(more)}
     keys = PLACES * sd.KeySet.from_dict(columns) if columns else PLACES
     named = (("state", "county"), *((name,) for name in columns))
