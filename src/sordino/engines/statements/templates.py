@@ -262,7 +262,9 @@ class Templates:
 
         @cache
         def compiled() -> _Make:
-            known: dict[str, _Make] = {name: partial(_bound, name) for name in names}
+            known: dict[str, _Make] = {
+                name: partial(_named_tree, name) for name in names
+            }
             return self._maker(_parse_template(text, self.dialect), known)
 
         return lambda *trees: compiled()(
@@ -305,7 +307,7 @@ class Templates:
             case exp.Column() if node.name in known:
                 return known[node.name]
             case exp.Placeholder():
-                return partial(_bound, node.name)
+                return partial(_named_tree, node.name)
             case exp.DataType():
                 return partial(_copy, node)
             case exp.Anonymous() if node.name in self._heads:
@@ -354,7 +356,7 @@ class Templates:
         return make
 
 
-def _bound(name: str, bound: Mapping[str, Sql], _: Written) -> Sql:
+def _named_tree(name: str, bound: Mapping[str, Sql], _: Written) -> Sql:
     tree = bound[name]
     return tree if tree.parent is None else tree.copy()  # a tree has one parent
 
