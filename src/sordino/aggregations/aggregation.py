@@ -136,7 +136,6 @@ class Setting:
 
     @cached_property
     def _rows(self) -> Sensitivity | None:
-        """Return how far row counts move; every measurement needs it."""
         return self.unit_rows if self.spread is None else self._change_of_split_rows()
 
     @cached_property
@@ -156,7 +155,6 @@ class Setting:
     def _change_by(
         self, rule: Callable[[Contribution], Sensitivity | None]
     ) -> Sensitivity | None:
-        """Apply a rule to one unit, or to each of its rows in turn."""
         if self.spread is None:
             return rule(self.contribution)
         row, rows = rule(self.spread.row), self.spread.rows
@@ -210,7 +208,6 @@ class Expected:
     remark: str = ""
 
     def __str__(self) -> str:
-        """Return the error in words."""
         unit = f" {self.unit}" if self.unit else ""
         remark = f"; {self.remark}" if self.remark else ""
         return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}{remark}"

@@ -143,11 +143,9 @@ class AbstractNumbers(AbstractCandidates):
 
     @property
     def weights(self) -> AbstractWeights:
-        """Return the weights of numbers, round ones heavier."""
         return weights(self.grid.low, self.grid.exponent, self.last + 1)
 
     def position(self, values: Expression) -> AbstractExpression:
-        """Return the nearest candidate, halves upwards."""
         return height(values.tree, self.grid)
 
 
@@ -173,7 +171,6 @@ class RealCandidates(AbstractNumbers):
     high: float
 
     def values(self, first: Integers, last: Integers) -> "pa.Array":
-        """Return the shortest decimals, as doubles."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         ends = (
@@ -193,7 +190,6 @@ class WholeCandidates(AbstractNumbers):
     high: int
 
     def values(self, first: Integers, last: Integers) -> "pa.Array":
-        """Return the roundest integers of each range."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         unit = 2**self.grid.exponent
@@ -222,7 +218,6 @@ class DayCandidates(AbstractMoments):
         return (self.high - self.low).days
 
     def position(self, values: Expression) -> AbstractExpression:
-        """Return the day of each value, counted from the first."""
         days = lit(self.low).days_between(values)
         return height(days.tree, Lattice(0, self.last, 0))
 
@@ -247,7 +242,6 @@ class SecondCandidates(AbstractMoments):
         return (self.high - self.low) // timedelta(seconds=1)
 
     def position(self, values: Expression) -> AbstractExpression:
-        """Return the second of each value, counted from the first."""
         seconds = lit(self.low).seconds_between(values)
         return height(seconds.tree, Lattice(0, self.last, 0))
 
@@ -303,14 +297,12 @@ class ClampedMoments(AbstractClamped):
     degree: int = field(default=0, init=False)
 
     def __str__(self) -> str:
-        """Show the values and their bounds."""
         return f"{self.column} to [{self.low}, {self.high}]"
 
     def key(self, setting: Setting) -> Hashable:
         return (self._values(setting).key, self.low, self.high)
 
     def outside(self, setting: Setting) -> AbstractExpression:
-        """Return 1 or 0; missing values lie nowhere."""
         value = self._values(setting).dsl
         beyond = (value < self.low) | (value > self.high)
         return when(beyond).then(1).otherwise(0).tree
@@ -353,7 +345,6 @@ def _floats(low: Any, high: Any) -> RealCandidates:
 
 
 def _integers(low: Any, high: Any) -> WholeCandidates:
-    """Return candidates for integers of 64 bits, bounds moved outwards to integers."""
     least, most = exact_bounds(low, high)
     first, last = max(least.__floor__(), LEAST), min(most.__ceil__(), MOST)
     if first >= last:

@@ -120,7 +120,6 @@ class QuantileChoice(AbstractChoice):
         return self.weights.size
 
     def mechanism(self, share: AbstractShare) -> Quantiles:
-        """Return the choice of quantiles: a level has an 8th of its square in rho."""
         levels = len(self.probabilities).bit_length()
         rate = share.rate(self.change, Fraction(1, 8 * levels))
         return Quantiles(self.probabilities, rate)
@@ -162,7 +161,6 @@ class ExtremeChoice(AbstractChoice):
         return int(self.lasts[-1]) + 1
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
-        """Return the walk, with twice the rows beyond that a bound has."""
         rate = share.rate(self.change, Fraction(1, 2))
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
@@ -196,7 +194,6 @@ class BoundChoice(AbstractChoice):
         return self.bins
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
-        """Return the walk: epsilon-DP costs at most epsilon**2 / 2 in rho."""
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
@@ -240,7 +237,6 @@ class Bounds(AbstractAggregation):
     nulls: Nulls
 
     def __repr__(self) -> str:
-        """Show the call."""
         rule = "" if self.nulls is None else f", nulls={self.nulls!r}"
         return f"bounds({self.column!r}, up_to={self.up_to!r}{rule})"
 
@@ -338,7 +334,6 @@ class BoundEstimator(AbstractEstimator):
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the bounds: those of integers are rounded outwards."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         del confidence

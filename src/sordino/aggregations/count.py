@@ -75,7 +75,6 @@ def match_rows(keys: "pa.Table", rows: "pa.Table") -> NDArray[np.int64]:
 
 
 def _codes(ours: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return one integer for each value of two columns, equal for equal values."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     both = pa.chunked_array([*ours.chunks, *theirs.chunks], ours.type)
@@ -97,7 +96,6 @@ class Histogram(AbstractAggregation):
     bins: Bins
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"histogram({self.column!r}, {list(self.bins.edges)!r})"
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -112,7 +110,6 @@ class Histogram(AbstractAggregation):
         """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the counts with noise: bins split the rows of a group further."""
         col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges
         totals = tuple(
             Total(when(self._lies(place)).then(1).otherwise(lit(0)).tree)
@@ -123,7 +120,6 @@ class Histogram(AbstractAggregation):
         return (SingleEstimator((IntegerMeasurement(key, change, totals),), least=0),)
 
     def _lies(self, place: int) -> Expression:
-        """Return whether a value lies in one of the ranges, by the rule of `Bins`."""
         cell, edges = col(self.column), self.bins.edges
         low, high = edges[place : place + 2]
         above = cell >= low if self.bins.opens(place) else cell > low
@@ -301,7 +297,6 @@ class Count(AbstractAggregation):
     is_of_all: ClassVar[bool] = True
 
     def __repr__(self) -> str:
-        """Show the call."""
         return "count()"
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -316,7 +311,6 @@ class Count(AbstractAggregation):
         """Return None: no values are clamped."""
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the number of rows: 1 or more, for an id without any is not there."""
         most = setting.most_together
         bounds = None if most is None else (min(1, most - 1), most)
         return Summary((Total(literal(1)),), bounds=bounds)
@@ -346,7 +340,6 @@ class CountIds(AbstractAggregation):
     is_of_all: ClassVar[bool] = True
 
     def __repr__(self) -> str:
-        """Show the call."""
         return "count_ids()"
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -407,7 +400,6 @@ class CountDistinct(AbstractAggregation):
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"count_distinct({', '.join(map(repr, self.names))})"
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -422,7 +414,6 @@ class CountDistinct(AbstractAggregation):
         """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the counts with noise: a row moves one of them by at most 1."""
         if self.names == (setting.ids,):
             return ids_estimators(setting)
         self._refuse_lists(setting)
@@ -433,7 +424,6 @@ class CountDistinct(AbstractAggregation):
         return (SingleEstimator((part,), least=least),)
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the number of different values: of no more than there are rows."""
         self._refuse_lists(setting)
         most = setting.most_together
         bounds = None if most is None else (0, most)

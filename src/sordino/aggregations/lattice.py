@@ -246,12 +246,10 @@ class Clamped(AbstractClamped):
     degree: int = 0
 
     def __str__(self) -> str:
-        """Show the values and their bounds."""
         filled = "" if self.nulls in {None, "drop"} else f", missing as {self.nulls}"
         return f"{self.column} to [{show(self.low)}, {show(self.high)}]{filled}"
 
     def key(self, setting: Setting) -> Hashable:
-        """Return the values and the bounds, exactly."""
         values = column_values(setting, self.column, self.nulls)
         return (values.key, self.bounds)
 
@@ -290,7 +288,6 @@ class _Same:
         return isinstance(other, _Same) and self.tree.same(other.tree)
 
     def __hash__(self) -> int:
-        """Return a hash that expressions of the same columns share."""
         return hash(self.tree.names())
 
 
@@ -375,7 +372,6 @@ def _bound(**argument: Any) -> Fraction:
 def _finest_lattice(
     least: Fraction, most: Fraction, extent: Fraction, kind: str, steps: int
 ) -> Lattice:
-    """Return the finest lattice with at most `steps` steps in an extent."""
     furthest = max(abs(least), abs(most))
     exponent = max(floor_log2(extent / steps), floor_log2(furthest / _FURTHEST))
     exponent = max(exponent, 0 if kind == "i64" else _SMALLEST)
@@ -402,7 +398,6 @@ class AbstractBounded(AbstractAggregation):
     high: Any
 
     def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
-        """Return the question with the bounds that its column is known to have."""
         known = aggregated_cell(self.column).column(schema).bounds
         if not self.lacks_bounds or known is None:
             return self

@@ -301,15 +301,12 @@ class LaplaceShare(AbstractShare):
         return LaplaceShare(self.epsilon * factor)
 
     def integers(self, change: Sensitivity) -> Geometric:
-        """Return two-sided geometric noise: l1 / scale is epsilon."""
         return Geometric(finite(change.l1) / self.epsilon)
 
     def reals(self, change: Sensitivity) -> Laplace:
-        """Return Laplace noise: l1 / scale is epsilon."""
         return Laplace(finite(change.l1) / self.epsilon)
 
     def threshold_noise(self, change: Sensitivity, delta: Fraction) -> LaplaceThreshold:
-        """Return geometric noise, and the least threshold whose delta is within."""
         scale = finite(change.l1) / self.epsilon
         probe = LaplaceThreshold(scale, 1, dtype="i64")
         apart = positive_change(probe.change(change), change)
@@ -323,7 +320,6 @@ class LaplaceShare(AbstractShare):
         return compose([*keys, *(mechanism.map(change) for mechanism, change in noise)])
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return epsilon over the rows of a unit: the rates of all rows add up."""
         del curvature
         # l1: one row's rate is paid as often as rows of a unit come
         return self.epsilon / finite(change.l1)
@@ -344,17 +340,14 @@ class AbstractGaussianShare(AbstractShare):
     mu_squared: Exact
 
     def integers(self, change: Sensitivity) -> Gaussian:
-        """Return continuous Gaussian noise: (l2 / sigma)**2 is the share."""
         return self.reals(change)
 
     def reals(self, change: Sensitivity) -> Gaussian:
-        """Return continuous Gaussian noise: (l2 / sigma)**2 is the share."""
         return Gaussian(variance=finite(change.l2) ** 2 / self.mu_squared)
 
     def threshold_noise(
         self, change: Sensitivity, delta: Fraction
     ) -> GaussianThreshold:
-        """Return Gaussian noise, and the least threshold whose delta is within."""
         variance = finite(change.l2) ** 2 / self.mu_squared
         probe = GaussianThreshold(variance=variance, threshold=1)
         apart = positive_change(probe.change(change), change)
@@ -363,7 +356,6 @@ class AbstractGaussianShare(AbstractShare):
     def loss_of(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
-        """Return the loss of Gaussian noise, jointly with a selection if any."""
         if selection is None or presence is None:
             return compose([mechanism.map(change) for mechanism, change in noise])
         return joint_loss(selection, presence, noise)
@@ -402,7 +394,6 @@ class ConcentratedShare(AbstractGaussianShare):
         return ConcentratedShare(self.mu_squared * factor)
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return the root of rho over the squared rows: squares of rates add up."""
         # l2: rho adds up in the squares of what rows cost
         return sqrt(self.mu_squared / 2 / curvature) / finite(change.l2)
 
@@ -489,7 +480,6 @@ class IntegerMeasurement(AbstractPresence):
         return exact
 
     def finish(self, noisy: Numbers) -> Integers:
-        """Return integers, rounding numbers that are none: each by itself."""
         return round_to_integers(noisy)
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
@@ -499,11 +489,9 @@ class IntegerMeasurement(AbstractPresence):
 
     @property
     def whole(self) -> Sensitivity:  # type: ignore[override]
-        """Return the change: each group has one number."""
         return self.change
 
     def selection(self, share: AbstractShare, delta: Fraction) -> Any:
-        """Return noise for counts, and a threshold."""
         return share.threshold_noise(self.change, delta)
 
     def select(
@@ -531,7 +519,6 @@ class LatticeMeasurement(AbstractMeasurement):
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return multiples of the step: totals of at most 2**53 steps are doubles."""
         return np.ldexp(exact.astype(np.float64), self.exponent)
 
     def finish(self, noisy: Numbers) -> Numbers:
@@ -558,7 +545,6 @@ class DividedMeasurement(AbstractPresence):
 
     @property
     def whole(self) -> Sensitivity:  # type: ignore[override]
-        """Return the same norms for fewer numbers: one for each group."""
         change = self.change
         assert change.l0 is not INFINITE  # noqa: S101 measurements bound their change
         # of each group all numbers move together, by one row's size at most
@@ -568,7 +554,6 @@ class DividedMeasurement(AbstractPresence):
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return multiples of the step: totals of at most 2**53 steps are doubles."""
         return np.ldexp(exact.astype(np.float64), self.exponent)
 
     def finish(self, noisy: Numbers) -> Numbers:
@@ -578,7 +563,6 @@ class DividedMeasurement(AbstractPresence):
         return Noise_from_intervals(mechanism)
 
     def selection(self, share: AbstractShare, delta: Fraction) -> LaplaceSumThreshold:
-        """Return Laplace noise for the numbers, and a threshold for their sum."""
         assert isinstance(share, LaplaceShare)  # noqa: S101 so plans are made
         loss = ApproxDP(share.epsilon, delta)
         return LaplaceSumThreshold.for_loss(loss, self.whole, numbers=len(self.totals))
@@ -590,7 +574,6 @@ class DividedMeasurement(AbstractPresence):
         return passing.rows, passing.answers
 
     def level(self, selection: Any) -> Fraction:
-        """Return the threshold, in rows."""
         threshold: Fraction = selection.threshold
         return threshold / self.size
 

@@ -156,7 +156,6 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
 def _divide_column(
     setting: Setting, clamped: Clamped, key: Hashable, *, squared: bool
 ) -> Moments:
-    """Return two numbers, three with squares, and one more for missing values."""
     values = column_values(setting, clamped.column, clamped.nulls)
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
     tall = height(values.expression, grid)

@@ -194,17 +194,14 @@ class Running(AbstractAggregation):
     last: tuple[int, ...]
 
     def __repr__(self) -> str:
-        """Show what is added up."""
         last = f", last={self.last}" if self.last else ""
         return f"cumulative({self.each!r}{last})"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the figure of a period, to date, and of the last few."""
         return (name, f"{name}_to_date", *(f"{name}_last_{few}" for few in self.last))
 
     @property
     def words(self) -> Words:
-        """Return the question, the order of the periods and the last few."""
         order, last = self.periods.words, list(self.last)
         return call("cumulative", of=self.each.words, order=order, last=last)
 
@@ -213,7 +210,6 @@ class Running(AbstractAggregation):
         return self.each.clamp
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
-        """Tell whether the sum of a weighed column is added up."""
         return self.each.adds_up(weighed, schema)
 
     @property
@@ -221,7 +217,6 @@ class Running(AbstractAggregation):
         return self.each.lacks_bounds
 
     def with_known_bounds(self, schema: Schema) -> "Running":
-        """Return the question with the bounds that its column is known to have."""
         return replace(self, each=self.each.with_known_bounds(schema))
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
@@ -281,7 +276,6 @@ class RunningMeasurement(AbstractMeasurement):
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return the forms, block by block, in the order of the periods."""
         ordered = self.periods.in_order(exact.astype(np.int64, copy=False))
         return np.ldexp(self.factors.measure(ordered), self.exponent).reshape(-1)
 
@@ -330,14 +324,12 @@ class RunningEstimator(AbstractEstimator):
 
     @cached_property
     def slopes(self) -> tuple[float, ...]:  # type: ignore[override]
-        """Return by how much the variance of a figure to date grows, on average."""
         _, to_date, *_ = self.forms
         return (float(np.mean(np.sum(to_date**2, axis=1))),)
 
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the figures to date, and that of one period."""
         (mechanism,) = mechanisms
         noise = self.measurements[0].noise(mechanism)
         period, to_date, *_ = (
@@ -364,7 +356,6 @@ class RunningEstimator(AbstractEstimator):
     def _figures(
         self, blocks: Floats, form: Floats, noise: Noise, confidence: Fraction
     ) -> Finished:
-        """Return one kind of figure for all periods of all blocks."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         figures = blocks @ form.T
@@ -382,6 +373,5 @@ class RunningEstimator(AbstractEstimator):
 
     @staticmethod
     def _reach(noise: Noise, form: Floats, confidence: Fraction) -> Floats:
-        """Return how far the noise of each row of a form goes."""
         sums = Sums((), (noise,) * form.shape[1])
         return sums.reach(form.T, float(1 - confidence))

@@ -161,7 +161,6 @@ class Sum(AbstractBounded):
     nulls: Nulls
 
     def __repr__(self) -> str:
-        """Show the call."""
         return call_text("sum", self.column, self.low, self.high, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -176,11 +175,9 @@ class Sum(AbstractBounded):
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
-        """Whether this is the sum of the weighed column, all of it."""
         return self.nulls is None and is_weighed(self.column, weighed, schema)
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the exact sum; of no values it is missing, as SQL says."""
         sums = exact_sum(setting, self, self.nulls)
         ends = sums.ends and ends_of_sum(sums.ends, setting.most_together)
         if sums.complete:

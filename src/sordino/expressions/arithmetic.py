@@ -36,7 +36,6 @@ def fit_64_bits(number: int) -> int | None:
 
 
 def _numbers(symbol: str, *arguments: Argument) -> str:
-    """Return the type in which numbers meet, or refuse what is no number."""
     remedy = _CAST
     if symbol == "+" and all(argument.type == "text" for argument in arguments):
         remedy = "Join texts by .concat(...)."
@@ -47,7 +46,6 @@ def _numbers(symbol: str, *arguments: Argument) -> str:
 
 
 def _sum_facts(symbol: str, *arguments: Argument) -> Column:
-    """Return the facts of a sum or a difference: inf - inf is NaN."""
     kind = _numbers(symbol, *arguments)
     # inf - inf: two infinite values are needed
     nan = tree.any_nan(arguments) or all(map(tree.may_be_infinite, arguments))
@@ -64,7 +62,6 @@ def _subtract_facts(left: Argument, right: Argument) -> Column:
 
 
 def _multiply_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a product: 0 * inf is NaN."""
     kind = _numbers("*", left, right)
     nan = any(
         tree.may_be_infinite(this) and tree.may_be_zero(that)
@@ -76,7 +73,6 @@ def _multiply_facts(left: Argument, right: Argument) -> Column:
 
 
 def _divide_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a quotient: inf / inf is NaN."""
     _numbers("/", left, right)
     both = tree.may_be_infinite(left) and tree.may_be_infinite(right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
@@ -85,7 +81,6 @@ def _divide_facts(left: Argument, right: Argument) -> Column:
 
 
 def _floor_divide_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a quotient rounded down: inf // 2 is NaN, as in Python."""
     kind = _numbers("//", left, right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
     # -2**63 // -1 is 2**63, which does not fit
@@ -96,7 +91,6 @@ def _floor_divide_facts(left: Argument, right: Argument) -> Column:
 
 
 def _modulo_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a remainder: inf % 2 is NaN."""
     kind = _numbers("%", left, right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
     nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
@@ -157,7 +151,6 @@ def _floor_divide(left: Value, right: Value) -> Value:
 
 
 def _modulo(left: Value, right: Value) -> Value:
-    """Return the remainder, with the sign of the divisor."""
     if not right:
         return None
     if isinstance(left, int) and isinstance(right, int):
@@ -166,7 +159,6 @@ def _modulo(left: Value, right: Value) -> Value:
 
 
 def _quotient(left: Value, right: Value) -> Value:
-    """Return the quotient without its fraction."""
     if not right:
         return None
     size = abs(left) // abs(right)  # Python's // rounds down, and SQL cuts towards zero
@@ -174,7 +166,6 @@ def _quotient(left: Value, right: Value) -> Value:
 
 
 def _remainder(left: Value, right: Value) -> Value:
-    """Return the remainder, with the sign of the dividend."""
     if not right:
         return None
     rest = abs(left) % abs(right)
@@ -182,7 +173,6 @@ def _remainder(left: Value, right: Value) -> Value:
 
 
 def _negate(number: Value) -> Value:
-    """Return 0 - one."""
     return fit_64_bits(-number) if isinstance(number, int) else 0.0 - number
 
 
@@ -301,14 +291,12 @@ _NO_INTEGER: Final = "NaN and numbers beyond 64 bits are no integers"
 
 
 def _clip_facts(argument: Argument, low: Argument, high: Argument) -> Column:
-    """Return the facts of a number within bounds; NaN stays NaN."""
     tree.require_types("clip", (argument,), NUMBERS, _NUMBER_CAST)
     kind = tree.joint((argument, low, high))
     return tree.result(kind, (argument,), nan=argument.column.nan)
 
 
 def _abs_facts(argument: Argument) -> Column:
-    """Return the facts of a size: that of -2**63 does not fit."""
     tree.require_types("abs", (argument,), NUMBERS, _NUMBER_CAST)
     lost = TOO_LARGE if argument.type == "i64" else None
     return tree.result(argument.type, (argument,), nan=argument.column.nan, lost=lost)
@@ -327,7 +315,6 @@ def _round_facts(argument: Argument, digits: int) -> Column:
 
 
 def _sqrt_facts(argument: Argument) -> Column:
-    """Return the facts of a root: a negative number has none."""
     tree.require_types("sqrt", (argument,), NUMBERS, _NUMBER_CAST)
     return tree.result("f64", (argument,), nan=argument.column.nan, lost=_NO_ROOT)
 
@@ -360,7 +347,6 @@ def _abs(number: Value) -> Value:
 
 
 def _round_down(number: Value, step: Value) -> Value:
-    """Return the greatest multiple of the step that is not above a number."""
     if isinstance(number, int) and isinstance(step, int):
         # near -2**63 the multiple below would not fit: the least one stands for it
         return max(number - number % step, least_multiple(step))
@@ -386,17 +372,14 @@ def _round(number: Value, digits: int) -> Value:
 
 
 def _sqrt(number: Value) -> Value:
-    """Return the root of a number that is not negative; that of NaN is NaN."""
     return None if number < 0 else math.sqrt(number)
 
 
 def _floor(number: Value) -> Value:
-    """Return the greatest integer that is not above a number."""
     return fit_64_bits(math.floor(number)) if math.isfinite(number) else None
 
 
 def _ceil(number: Value) -> Value:
-    """Return the least integer that is not below a number."""
     return fit_64_bits(math.ceil(number)) if math.isfinite(number) else None
 
 
@@ -495,7 +478,6 @@ def ceil(self: Fluent) -> Fluent:
 
 
 def _number(**argument: Any) -> Literal:
-    """Return a number that is not NaN as a literal."""
     ((name, value),) = argument.items()
     read = literal(value)
     if read.type not in NUMBERS or math.isnan(read.constant):

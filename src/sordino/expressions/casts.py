@@ -144,12 +144,10 @@ class Layout:
 
 
 def _whole(form: str) -> str:
-    """Return a form without its shorter half."""
     return form.replace("0?", "0").replace("]?", "]")
 
 
 def _literal(text: str) -> str:
-    """Return a pattern for a text itself, which Python and RE2 read alike."""
     plain = (
         letter if letter.isalnum() or not letter.isascii() else f"\\{letter}"
         for letter in text
@@ -238,7 +236,6 @@ def _integer(cell: str, spelling: Spelling) -> Value:
 
 
 def _double(cell: str, spelling: Spelling) -> Value:
-    """Return the nearest double, which may be an infinity or NaN."""
     if re.fullmatch(spelling.real, cell) is None:
         return None
     return float(cell.replace(spelling.decimal, ".")) + 0.0
@@ -255,7 +252,6 @@ def _day(cell: str, spelling: Spelling) -> Value:
 
 
 def _moment(cell: str, spelling: Spelling) -> Value:
-    """Return a time in UTC, of the years 1 to 9999."""
     parts = _parts(cell, spelling.time)
     day = None if parts is None else _calendar(parts)
     if parts is None or day is None:
@@ -305,7 +301,6 @@ _READERS: Final[Mapping[str, Callable[[str, Spelling], Value]]] = {
 
 
 def _facts(argument: Argument, to: str, spelling: Spelling) -> Column:
-    """Return the facts of a cell that is read, or refuse a type that has no cells."""
     del spelling
     tree.require_types(
         f"a {to} read from text", (argument,), ("text",), "Declare its type."
@@ -348,7 +343,6 @@ def _of_i64(text: str) -> Value:
 
 
 def _of_f64(text: str) -> Value:
-    """Return the nearest double, which may be an infinity."""
     return float(text) + 0.0
 
 
@@ -395,7 +389,6 @@ def _reader(to: str) -> Callable[[Value], Value]:
 
 
 def _truncated(number: Value) -> Value:
-    """Return a double without its fraction, as an integer that fits."""
     return fit_64_bits(math.trunc(number)) if math.isfinite(number) else None
 
 
@@ -426,7 +419,6 @@ CASTS: Final = tuple(_CASTS)
 
 
 def _cast_facts(argument: Argument, to: str) -> Column:
-    """Return the facts of a cast, or refuse one without a meaning."""
     if argument.type == to and to in PLAIN:
         return tree.result(to, (argument,), nan=argument.column.nan)
     if (argument.type, to) not in _CASTS:
@@ -480,12 +472,10 @@ def _read_facts(argument: Argument, layout: str, to: str) -> Column:
 
 
 def _read(text: Value, layout: str, to: str) -> Value:
-    """Return the date or time of a text, if it is one."""
     return spelled_value(text, to=to, spelling=spelling_of(layout, to))
 
 
 def _write_facts(argument: Argument, layout: str) -> Column:
-    """Return the facts of a text that is written: a date has no clock."""
     tree.require_types("strftime", (argument,), _MOMENTS, _CAST)
     clock = {letter for letter in _PERCENT.findall(layout) if letter in _FORMAT_CLOCK}
     if clock:

@@ -31,8 +31,6 @@ _ORDER: Final = cmp_to_key(order)
 
 
 def _facts(what: str) -> Callable[..., Column]:
-    """Return the facts of one of some values: missing only where all are."""
-
     def known(*arguments: Argument) -> Column:
         return tree.first(tree.alike(what, arguments, _ALIKE), arguments)
 
@@ -104,7 +102,6 @@ def _when_facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
 
 
 def _when_meaning(*values: Value, given: tuple[bool, ...]) -> Value:
-    """Return the value of the first condition that is true, else the last."""
     conditions, results = split_branches(values, given)
     pairs = zip(conditions, results, strict=False)  # the last has no condition
     return next((value for test, value in pairs if test), results[-1])
@@ -118,7 +115,6 @@ def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
 
 
 def _words(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
-    """Return the conditions, each with its value, and the last value."""
     conditions, values = split_branches(arguments, given)
     words: list[Words] = [None if value is None else value.words for value in values]
     tests: list[Words] = [condition.words for condition in conditions]
@@ -221,7 +217,6 @@ def _member_facts(argument: Argument, *values: Argument) -> Column:
 
 
 def _member_meaning(value: Value, *values: Value) -> Value:
-    """Return whether a value equals one of the others; in f64 if one of them is."""
     if any(isinstance(candidate, float) for candidate in values):
         value = float(value)
     return any(order(value, candidate) == 0 for candidate in values)

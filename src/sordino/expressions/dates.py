@@ -50,7 +50,6 @@ def _part(name: str, kinds: tuple[str, ...], of: Callable[[Value], int]) -> Oper
 
 
 def _truncate_facts(argument: Argument, unit: str) -> Column:
-    """Return the facts of the start of a period: days have no hours."""
     tree.require_types(
         f"truncate to {unit}",
         (argument,),
@@ -102,24 +101,20 @@ _STARTS: Final[Mapping[str, Callable[[Value], Value]]] = {
 
 
 def _truncate(moment: Value, unit: str) -> Value:
-    """Return the start of the period; the first day of all is a Monday."""
     if isinstance(moment, datetime):
         moment = moment.replace(**_BELOW.get(unit, _CLOCK))
     return _STARTS[unit](moment) if unit in _STARTS else moment
 
 
 def _days_between(start: Value, end: Value) -> Value:
-    """Return the whole days from one to the other, rounded down."""
     return (end - start).days
 
 
 def _seconds_between(start: Value, end: Value) -> Value:
-    """Return the whole seconds from one to the other, rounded down."""
     return (end - start) // timedelta(seconds=1)
 
 
 def _add_days(moment: Value, days: Value) -> Value:
-    """Return a later or earlier day, the clock unchanged."""
     try:
         return moment + timedelta(days=days)
     except OverflowError:

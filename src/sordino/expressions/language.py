@@ -61,7 +61,6 @@ class Expression(AbstractFluent):
     """NumPy numbers leave operators to us."""
 
     def __init__(self, tree: AbstractTree) -> None:
-        """Wrap a tree."""
         self.tree = tree
 
     def call(
@@ -73,7 +72,6 @@ class Expression(AbstractFluent):
         return self.tree.names()
 
     def column(self, schema: Schema) -> Column:
-        """Return the facts of the result, or refuse types that make no sense."""
         return self.tree.column(schema)
 
     @property
@@ -109,11 +107,9 @@ class Expression(AbstractFluent):
         )
 
     def __eq__(self, other: object) -> "Expression":  # type: ignore[override]
-        """Return whether the values are equal: an expression, no bool."""
         return logic.equal(self, other)
 
     def __ne__(self, other: object) -> "Expression":  # type: ignore[override]
-        """Return whether the values differ: an expression, no bool."""
         return logic.unequal(self, other)
 
     __add__ = arithmetic.add

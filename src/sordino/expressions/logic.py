@@ -45,7 +45,6 @@ def _is_infinite_facts(argument: Argument) -> Column:
 
 
 def _coalesce_facts(*arguments: Argument) -> Column:
-    """Return the facts of the first value: missing only where all are."""
     kind = tree.alike("coalesce", arguments, _ALIKE)
     return tree.first(kind, arguments)
 
@@ -76,12 +75,10 @@ def _first(*values: Value) -> Value:
 
 
 def _fill_nan(number: Value, default: Value) -> Value:
-    """Return a double, or the other for NaN."""
     return default if number is not None and math.isnan(number) else number
 
 
 def _replace_infinity(number: Value, low: Value, high: Value) -> Value:
-    """Return a double, or what stands for an infinity."""
     if not math.isinf(number):
         return number
     return high if number > 0 else low
@@ -176,7 +173,6 @@ def replace_infinity(self: Fluent, low: float, high: float) -> Fluent:
 
 
 def _finite(**argument: Any) -> Literal:
-    """Return a finite number as a literal of f64."""
     ((name, value),) = argument.items()
     read = literal(value)
     if read.type not in ("i64", "f64") or not math.isfinite(read.constant):
@@ -205,14 +201,12 @@ def _not_facts(argument: Argument) -> Column:
 
 
 def _and(left: Value, right: Value) -> Value:
-    """Return False if one is False, else None if one is missing."""
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
 def _or(left: Value, right: Value) -> Value:
-    """Return True if one is True, else None if one is missing."""
     if left is True or right is True:
         return True
     return None if left is None or right is None else False

@@ -143,13 +143,11 @@ class _Reader:
     """A place in a pattern that is read from left to right."""
 
     def __init__(self, pattern: str) -> None:
-        """Begin at the first letter."""
         self.pattern = pattern
         self.place = 0
 
     @property
     def next(self) -> str:
-        """Return the letter that comes next, none at the end."""
         return self.pattern[self.place : self.place + 1]
 
     def take(self, wanted: str = "") -> str:
@@ -161,19 +159,16 @@ class _Reader:
         return letter
 
     def refusal(self, problem: str, remedy: str) -> InvalidParameter:
-        """Return the refusal of what stands here."""
         read = self.pattern[: self.place + 1]
         return InvalidParameter("pattern", read, problem, remedy)
 
     def either(self) -> Node:
-        """Return parts of which one is there."""
         parts = [self.row()]
         while self.take("|"):
             parts.append(self.row())
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def row(self) -> Node:
-        """Return parts that follow each other."""
         parts = list(self._repetitions())
         return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
@@ -188,7 +183,6 @@ class _Reader:
             yield part
 
     def _times(self) -> tuple[int, int | None] | None:
-        """Return how often a part is there, None for once."""
         short = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         if self.next in short and self.next:
             return short[self.take()]
@@ -209,7 +203,6 @@ class _Reader:
         return low, high
 
     def _atom(self) -> Node:
-        """Return a letter, a class or a group."""
         letter = self.take()
         if letter == "(":
             return self._group()
@@ -264,7 +257,6 @@ class _Reader:
         return all_but(runs) if negated else runs
 
     def _member(self) -> Ranges:
-        """Return one letter of a class, or a run of them."""
         low = self._letter()
         if len(low) > 1 or low[0][0] != low[0][1] or self.next != "-":
             return low
@@ -277,7 +269,6 @@ class _Reader:
         return ((low[0][0], high[0][0]),)
 
     def _letter(self) -> Ranges:
-        """Return one letter, or what an escape stands for."""
         letter = self.take()
         return self._escape() if letter == "\\" else ((ord(letter), ord(letter)),)
 
@@ -414,7 +405,6 @@ def re2_pattern(pattern: str) -> str:
 
 
 def _re2(node: Node) -> str:
-    """Return a part of a pattern as RE2 reads it."""
     match node:
         case One():
             return f"[{''.join(starmap(_run, node.ranges))}]"
@@ -437,14 +427,12 @@ def _run(low: int, high: int) -> str:
 
 
 def _facts(argument: Argument, pattern: str) -> Column:
-    """Return the facts of an answer that is there for each text."""
     del pattern
     facts.require_types("matches", (argument,), ("text",), _CAST)
     return facts.result("bool", (argument,))
 
 
 def _meaning(text: Value, pattern: str) -> Value:
-    """Return whether all of a text is as a pattern says."""
     automaton, whole = _compiled(pattern)
     return automaton.matches(whole, text)
 

@@ -112,7 +112,6 @@ def _concat_facts(*arguments: Argument) -> Column:
 
 
 def _replace_facts(argument: Argument, old: Argument, new: Argument) -> Column:
-    """Return the facts of a text that may grow."""
     tree.require_types("replace", (argument,), ("text",), _CAST)
     grows = size(new.constant) > size(old.constant)
     return tree.result("text", (argument,), lost=_TOO_LONG if grows else None)
@@ -137,7 +136,6 @@ def _slice(text: Value, start: int, length: int | None) -> Value:
 
 
 def _find(text: Value, part: Value) -> Value:
-    """Return where one text first has the other within, -1 for nowhere."""
     return text.find(part)
 
 
@@ -146,19 +144,16 @@ def _concat(*values: Value) -> Value:
 
 
 def _strip_facts(argument: Argument, letters: str | None = None) -> Column:
-    """Return the facts of a text that does not grow."""
     del letters
     tree.require_types("strip", (argument,), ("text",), _CAST)
     return tree.result("text", (argument,))
 
 
 def _strip(text: Value, letters: str | None = None) -> Value:
-    """Return a text without some letters around it, or without ASCII blanks."""
     return text.strip(BLANKS if letters is None else letters)
 
 
 def _replace(text: Value, old: Value, new: Value) -> Value:
-    """Return a text with each occurrence replaced, from left to right."""
     growth = size(new) - size(old)
     if growth > 0 and size(text) + text.count(old) * growth > LONGEST:
         return None
@@ -347,14 +342,12 @@ Piece = tuple[str | None, ...]
 
 
 def _facts(argument: Argument, pattern: str) -> Column:
-    """Return the facts of an answer that is there for each text."""
     del pattern
     tree.require_types("like", (argument,), ("text",), _CAST)
     return tree.result("bool", (argument,))
 
 
 def _meaning(text: Value, pattern: str) -> Value:
-    """Return whether a text is all of a pattern."""
     first, *others = read_pieces(pattern)
     if not others:
         return len(text) == len(first) and _fits(text, first, 0)
@@ -372,7 +365,6 @@ def _meaning(text: Value, pattern: str) -> Value:
 
 
 def _place_of(text: str, piece: Piece, start: int, end: int) -> int:
-    """Return where a piece is first found between two places, -1 for nowhere."""
     places = range(start, end - len(piece) + 1)
     return next((place for place in places if _fits(text, piece, place)), -1)
 
@@ -435,7 +427,6 @@ def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
 
 
 def _settled(pattern: str, escape: str | None) -> str:
-    """Return a pattern with our own sign before what means itself."""
     settled, letters = "", iter(pattern)
     for letter in letters:
         meant: Any = next(letters, None) if letter == escape else letter

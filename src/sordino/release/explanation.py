@@ -100,7 +100,6 @@ def _bars(release: ReleaseView) -> str:
 
 
 def _unknown(release: ReleaseView) -> str:
-    """Name the columns without any error bar."""
     silent = [
         name
         for name in release.names
@@ -113,24 +112,20 @@ def _unknown(release: ReleaseView) -> str:
 
 
 def _say_coverage(release: ReleaseView) -> str:
-    """Say what was left out, as far as that was asked for."""
     counts = list(coverage_lines(release.coverage))
     before = ["Left out or changed, of all rows together:"] if counts else []
     return "\n".join([*before, *(f"  {line}" for line in counts)])
 
 
 def _notes(release: ReleaseView) -> str:
-    """Return the notes, one on each line."""
     return "\n".join(f"Note: {note}" for note in release.notes)
 
 
 def _plan(release: ReleaseView) -> str:
-    """Return the plan, indented."""
     return "\n".join(["Plan:", *(f"  {line}" for line in release.plan.splitlines())])
 
 
 def _list_names(names: Iterable[str]) -> str:
-    """Return names of columns, each on one line."""
     return ", ".join(map(format_key, names))
 
 
@@ -204,7 +199,6 @@ def join_exactness(answers: Iterable[Exactness]) -> Exactness:
 
 
 def _reach(name: str, table: "pa.Table", errors: "pa.Table") -> tuple[Reach, int]:
-    """Return how far the intervals of a column reach, and how many are rough."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     column = table[name]
@@ -261,7 +255,6 @@ def _groups(purchase: Purchase) -> Iterator[str]:
 
 
 def _note_ranks(purchase: Purchase) -> Iterator[str]:
-    """Yield how the first few groups were chosen, and how far off ranks may be."""
     for line in rank_lines(purchase):
         yield f"{line[0].upper()}{line[1:]}."
     if purchase.first is not None and purchase.plan.hides_keys:
@@ -269,7 +262,6 @@ def _note_ranks(purchase: Purchase) -> Iterator[str]:
 
 
 def _note_choices(purchase: Purchase) -> Iterator[str]:
-    """Yield how far off the columns are that have no error bars."""
     plan = purchase.plan
     for (name, _), estimator in zip(plan.request.columns, plan.estimators, strict=True):
         if estimator.chooses:
@@ -284,7 +276,6 @@ def _note_choices(purchase: Purchase) -> Iterator[str]:
 
 
 def _note_savings(purchase: Purchase) -> Iterator[str]:
-    """Yield which part of a budget it had, and what planning together saved it."""
     if purchase.share:
         yield f"Of several requests that share a budget it has {purchase.share}."
     if purchase.gain > 1:
@@ -564,7 +555,6 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
 
 
 def _request_of(words: Any, name: str) -> Verb | None:
-    """Return the one request that is meant, as a verb and its arguments."""
     release = as_verb(words)
     if release is None:
         return None
@@ -590,7 +580,6 @@ def _units(calls: list[Verb]) -> Iterator[Protected]:
 
 
 def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
-    """Yield the limits on rows of one person, or of one row."""
     for verb, arguments in calls:
         most = arguments.get("max_rows" if verb == "flat_map" else "limit")
         if type(most) is int and verb in LIMITS:
@@ -598,7 +587,6 @@ def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
 
 
 def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
-    """Yield the bounds of values, those of answers with their names."""
     names: dict[int, str] = {}
     for column in columns if isinstance(columns, list) else ():
         if isinstance(column, list) and len(column) > 1 and as_verb(column[1]):

@@ -92,7 +92,6 @@ def _marks(purchase: MarginsPurchase) -> "pa.Array":
 
 
 def _stack_keys(purchase: MarginsPurchase) -> "dict[str, pa.Array]":
-    """Return the keys of all tables, missing where a table is not divided by them."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     crossing = purchase.request.crossing

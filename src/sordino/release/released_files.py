@@ -96,7 +96,6 @@ class PartNoise:
     purchase: Purchase
 
     def __call__(self, exact: "pa.Table", secret: bytes) -> "pa.Table":
-        """Keys, noisy numbers and error bars, sorted by key."""
         by = len(self.purchase.plan.request.by)
         exact = exact.take(canonical_order(exact.select(range(by)))).combine_chunks()
         totals = [column.to_numpy() for column in exact.columns[by:]]
@@ -241,7 +240,6 @@ class ReleasedFiles:
         """None: rows that were dropped are not counted with files."""
 
     def __len__(self) -> int:
-        """Return the number of rows, in all files together."""
         return self.exactness.groups
 
     def label(self, language: str = "en") -> "Label":
@@ -255,7 +253,6 @@ class ReleasedFiles:
         return shown
 
     def __repr__(self) -> str:
-        """Show where it is, what is in it, and the price."""
         size = sum(file.size for file in self.files)
         columns = ", ".join(map(format_key, (*self.keys, *self.names)))
         return (

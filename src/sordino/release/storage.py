@@ -85,7 +85,6 @@ def _tables_of(answer: Answer) -> "list[pa.Table]":
 
 
 def _write(table: "pa.Table", room: BytesIO) -> None:
-    """Write the length of a table's Arrow stream, and the stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     start = room.tell()
@@ -154,7 +153,6 @@ def _target(path: Any) -> Path:
 
 
 def _problem(target: Path) -> str:
-    """Return why nothing may be written there, from what is there already."""
     if target.is_symlink():
         return LINK
     if target.is_dir():

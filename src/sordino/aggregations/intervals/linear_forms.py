@@ -467,7 +467,6 @@ def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:
 
 
 def _reaches(sums: Sums, form: Form, alpha: float) -> Floats:
-    """Return how far each value may lie from the exact one."""
     reaches = np.full(len(sums.values[0]), np.inf)
     parts = sums.split(form)
     for level in sums.levels(form, alpha):
@@ -489,7 +488,6 @@ def _factor_of_shown(sums: Sums, form: Form) -> float:
 
 
 def _round_inward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the greatest integer of each interval."""
     inner, outer = np.ceil(low), np.floor(high)
     empty = inner > outer
     return np.where(empty, low, inner), np.where(empty, high, outer)

@@ -142,7 +142,6 @@ def _first_crossing(
 
 
 def _form_at(place: Any, whole: Floats, points: Floats, reach: Floats) -> Floats:
-    """Return x whole + reach(x) at one of the points of each group."""
     form: Floats = points.take(place)
     form *= whole
     form += reach.take(place)
@@ -201,17 +200,14 @@ class _Moments:
 
     @property
     def whole(self) -> Floats:
-        """Return the noisy counts."""
         return self.sums.value_of(self.count, self.level.rows)
 
     @property
     def reach_of_count(self) -> Floats:
-        """Return how far the noise of a count goes."""
         return self.sums.reach(self.count, self.level.alpha)
 
     @property
     def sure(self) -> Any:
-        """Tell where the count is surely positive, so that ends rise with sums."""
         return self.whole > self.reach_of_count
 
     @property

@@ -123,7 +123,6 @@ def _newton_step(
     flat = np.where(alive > 0, _FLAT, second.add(np.ones(some.size)))
 
     def weigh(step: Numbers) -> Numbers:
-        """Return how far the sums of the second kind move."""
         moved = np.where(some, step[second.places], 0.0)
         mean = (first.add(moved) / many)[first.places]
         return np.asarray(second.add(np.where(some, moved - mean, 0.0)) + flat * step)
@@ -194,7 +193,6 @@ def whole_down(crossing: Crossing, finest: Levels, cells: Numbers) -> Integers:
 
 
 def _top_down(crossing: Crossing, finest: Levels, cells: Numbers, fit: Fit) -> Numbers:
-    """Return the finest table, made of the tables above it."""
     tables: dict[Levels, Numbers] = {}
     for table in itertools.product(*(range(level + 1) for level in finest)):
         sums = add_up(crossing, finest, cells, table)
@@ -226,7 +224,6 @@ def _groups(crossing: Crossing, above: Levels, sums: Numbers, table: Levels) -> 
 
 
 def _nearest(cells: Numbers, groups: list[Groups]) -> Numbers:
-    """Return the nearest cells that are not negative and have the sums given."""
     if not groups:
         return np.maximum(cells, 0.0)
     if len(groups) == 1:

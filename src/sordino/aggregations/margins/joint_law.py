@@ -50,12 +50,10 @@ def agree(
     """
 
     def weigh(cells: Numbers) -> Numbers:
-        """Return the sums of each table over its variance, spread out."""
         sums = {table: add_up(crossing, finest, cells, table) for table in noisy}
         return spread_all(sums)
 
     def spread_all(tables: Mapping[Levels, Numbers]) -> Numbers:
-        """Each cell's value in every table, weighed by precision and added."""
         return sum(
             (
                 spread_out(crossing, table, cells / variances[table], finest)
@@ -147,7 +145,6 @@ class Basis:
 
     @staticmethod
     def _apply(numbers: Numbers, factors: tuple[Numbers, ...]) -> Numbers:
-        """Return numbers with a matrix applied along each axis."""
         for matrix in reversed(factors):
             size = len(matrix)
             rows = numbers.size // size
@@ -242,7 +239,6 @@ class _Dual:
     measured: Measured
 
     def at(self, angles: Numbers) -> _Point:
-        """Return the law of some angles, the height and the slope there."""
         measured, basis = self.measured, self.measured.basis
         logs = basis.spread(self._tree_levels(angles))
         top = float(logs.max())
@@ -257,11 +253,9 @@ class _Dual:
         return _Point(angles, cells, height, seen - measured.noisy + stiff, seen)
 
     def step(self, point: _Point) -> Numbers:
-        """Return Newton's step."""
         measured, basis = self.measured, self.measured.basis
 
         def weigh(step: Numbers) -> Numbers:
-            """Return how far the slope moves."""
             moved = point.cells * basis.spread(self._tree_levels(step))
             seen = basis.contrasts(moved)[measured.places]
             return np.asarray(
