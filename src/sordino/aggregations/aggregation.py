@@ -150,6 +150,7 @@ class Setting:
 
     def _change_of_ids(self, contribution: Contribution) -> Sensitivity | None:
         groups = contribution.groups_touched(self.versions)
+        # an id counts once in a group, however many rows it has there
         return None if groups is None else Sensitivity(l0=groups, linf=1)
 
     def _change_by(

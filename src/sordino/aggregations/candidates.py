@@ -67,6 +67,7 @@ def shortest_decimals(low: Floats, high: Floats) -> Floats:
         tens = 10.0 ** abs(places)
         scaled = middle * tens if places > 0 else middle / tens
         rounded = np.rint(scaled)
+        # + 0.0: never -0.0
         decimal = (rounded / tens if places > 0 else rounded * tens) + 0.0
         fits = open_ & (low <= decimal) & (decimal < high)
         shortest[fits] = decimal[fits]
@@ -177,6 +178,7 @@ class RealCandidates(AbstractNumbers):
             np.ldexp((steps + self.grid.low).astype(float) + half, self.grid.exponent)
             for steps, half in ((first, -0.5), (last, 0.5))
         )
+        # a short decimal near a bound may lie beyond it
         return pa.array(np.clip(shortest_decimals(*ends), self.low, self.high))
 
 
@@ -346,6 +348,7 @@ def _floats(low: Any, high: Any) -> RealCandidates:
 
 def _integers(low: Any, high: Any) -> WholeCandidates:
     least, most = exact_bounds(low, high)
+    # outward, as far as a column of integers reaches
     first, last = max(least.__floor__(), LEAST), min(most.__ceil__(), MOST)
     if first >= last:
         raise InvalidQuery(

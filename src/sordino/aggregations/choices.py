@@ -93,12 +93,13 @@ class AbstractChoice(ABC):
         """
         *by, place, count = counts.columns
         owner = match_rows(keys, counts.select(range(len(by))))
+        # rows without a value, and of groups that are not released, choose nothing
         counted = place.is_valid().to_numpy() & (owner >= 0)
         bins = BinCounts.of(
             owner[counted],
             place.fill_null(0).to_numpy()[counted],
             count.to_numpy()[counted],
-            groups=keys.num_rows if by else 1,
+            groups=keys.num_rows if by else 1,  # a table without keys is one group
             size=self.size,
         )
         return self.bins_of(mechanism, bins)
@@ -121,6 +122,7 @@ class QuantileChoice(AbstractChoice):
 
     def mechanism(self, share: AbstractShare) -> Quantiles:
         levels = len(self.probabilities).bit_length()
+        # each level costs an 8th of the square of its part of the rate in rho
         rate = share.rate(self.change, Fraction(1, 8 * levels))
         return Quantiles(self.probabilities, rate)
 
@@ -161,6 +163,7 @@ class ExtremeChoice(AbstractChoice):
         return int(self.lasts[-1]) + 1
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
+        # epsilon-DP costs at most epsilon**2 / 2 in rho
         rate = share.rate(self.change, Fraction(1, 2))
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
@@ -194,6 +197,7 @@ class BoundChoice(AbstractChoice):
         return self.bins
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
+        # epsilon-DP costs at most epsilon**2 / 2 in rho
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
@@ -339,7 +343,7 @@ class BoundEstimator(AbstractEstimator):
         del confidence
         high = np.array(self.sizes)[noisy[0].values[0]]
         if self.whole:
-            high = np.ceil(high).astype(np.int64)
+            high = np.ceil(high).astype(np.int64)  # outward: nothing falls out
         bars = unknown_bars(high.size)
         return Finished(pa.array(-high), bars), Finished(pa.array(high), bars)
 

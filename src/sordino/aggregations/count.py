@@ -197,6 +197,7 @@ class CentredMeasurement(AbstractMeasurement):
 
     def less(self, exact: Sequence[Integers], ids: int) -> list[Integers]:
         """Return exact counts less the share of the number of ids, in 2**-6."""
+        # in integers: nothing is rounded before the noise
         return [(counts << _STEP) - self.steps * ids for counts in exact]
 
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
@@ -312,6 +313,7 @@ class Count(AbstractAggregation):
 
     def summary(self, setting: Setting) -> Summary:
         most = setting.most_together
+        # an id without a row is not there, so 1 or more; the ends must differ
         bounds = None if most is None else (min(1, most - 1), most)
         return Summary((Total(literal(1)),), bounds=bounds)
 
@@ -420,7 +422,7 @@ class CountDistinct(AbstractAggregation):
         key = tuple(setting.schema[name].version for name in self.names)
         part = IntegerMeasurement(key, setting.rows(), (Distinct(self.names),))
         complete = not any(setting.schema[name].nullable for name in self.names)
-        least = setting.least_rows if complete else 0
+        least = setting.least_rows if complete else 0  # rows may all lack a value
         return (SingleEstimator((part,), least=least),)
 
     def summary(self, setting: Setting) -> Summary:

@@ -62,7 +62,7 @@ class SingleEstimator(AbstractEstimator):
 
         (numbers,) = noisy
         noise = self.measurements[0].noise(numbers.mechanism)
-        if numbers.cut is None:
+        if numbers.cut is None:  # what showed its group is cut: another law
             bars = [
                 additive(values, noise, confidence, self.least, self.most)
                 for values in numbers.values
@@ -157,7 +157,7 @@ class AbstractFormEstimator(AbstractEstimator):
             noise = measurement.noise(mechanism).times(1 / unit)
             noises += [noise] * len(measurement.totals)
         if self.moments.size is not None:
-            noises.append(noises[0].times(Fraction(0)))
+            noises.append(noises[0].times(Fraction(0)))  # the public number
         return tuple(noises)
 
     def sums(self, noisy: Sequence[Noisy]) -> Sums:
@@ -242,6 +242,7 @@ class MeanEstimator(AbstractFormEstimator):
         start, width, most = _range(moments)
 
         def means_of(sums: Sums) -> tuple[Floats, ...]:
+            # with noise a count may be 0 or less
             part = sums.value_of(first) / np.maximum(sums.value_of(count), 1.0)
             values = np.clip(start + width * np.clip(part, 0.0, 1.0), start, most)
             bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
@@ -301,7 +302,7 @@ class VarianceEstimator(AbstractFormEstimator):
     def _values(self, sums: Sums) -> Floats:
         forms = (self.moments.count, self.moments.first, self.moments.second)
         count, first, second = (sums.value_of(_floats(form)) for form in forms)
-        size = np.maximum(count, 1.0)
+        size = np.maximum(count, 1.0)  # with noise it may be 0 or less
         variances = np.clip(second / size - (first / size) ** 2, 0.0, _QUARTER)
         return np.asarray(variances * size / np.maximum(size - self.freedom, 1.0))
 
@@ -319,8 +320,10 @@ class VarianceEstimator(AbstractFormEstimator):
             return Bars(bars.sd, bars.low, high)
         each = (1 - confidence) * _DIVISOR
         sizes = linear(sums, count, 1 - each, 0.0, whole=True)
+        # the interval of the count took its part of the chance to miss
         bars = spread_bars(sums, count, first, second, confidence + each)
         sure = sizes.low > self.freedom
+        # elsewhere any divisor will do: the whole range follows
         least = np.where(sure, sizes.low, 1.0 + self.freedom)
         with np.errstate(invalid="ignore"):
             less = np.where(

@@ -288,7 +288,7 @@ class _Same:
         return isinstance(other, _Same) and self.tree.same(other.tree)
 
     def __hash__(self) -> int:
-        return hash(self.tree.names())
+        return hash(self.tree.names())  # alike expressions read the same columns
 
 
 def aggregated_cell(column: Any) -> Expression:
@@ -374,10 +374,12 @@ def _finest_lattice(
 ) -> Lattice:
     furthest = max(abs(least), abs(most))
     exponent = max(floor_log2(extent / steps), floor_log2(furthest / _FURTHEST))
+    # integers lie on whole steps
     exponent = max(exponent, 0 if kind == "i64" else _SMALLEST)
     while not _fits(least, most, extent, exponent, steps):
         exponent += 1
     unit = Fraction(2) ** exponent
+    # outward: the sensitivity is priced from these ends
     return Lattice(math.floor(least / unit), math.ceil(most / unit), exponent)
 
 

@@ -170,7 +170,7 @@ def plain_ends(low: Fraction, high: Fraction) -> Ends:
     (0, 7.5)
     """
     return (
-        int(low) if low.denominator == 1 else down(low),
+        int(low) if low.denominator == 1 else down(low),  # outward: no value falls out
         int(high) if high.denominator == 1 else up(high),
     )
 
@@ -196,7 +196,7 @@ class KeptMeasurements:
     def __call__(self, keys: int) -> Loss:
         """Loss if `keys` of the changed keys exist in both databases."""
         if keys == 0:
-            return PureDP(0)
+            return PureDP(0)  # no number is in both databases
         # fewer common keys move less, but never more than all of a change
         squares = (
             mu * min(Fraction(1), share * keys) for mu, share in self.measurements
@@ -217,6 +217,7 @@ def joint_loss(
     rho = sum((mu for mu, _ in kept.measurements), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
     largest = rational_above(finite(presence.linf))
+    # a key with all that a change adds is the likeliest to appear
     chance = any_passes(selection.law, selection.threshold - largest, 1)
     return JointLoss(headline, chance, int(apart.l0), kept)
 
@@ -301,6 +302,7 @@ class LaplaceShare(AbstractShare):
         return LaplaceShare(self.epsilon * factor)
 
     def integers(self, change: Sensitivity) -> Geometric:
+        # l1: the losses of all numbers add up
         return Geometric(finite(change.l1) / self.epsilon)
 
     def reals(self, change: Sensitivity) -> Laplace:
@@ -340,9 +342,10 @@ class AbstractGaussianShare(AbstractShare):
     mu_squared: Exact
 
     def integers(self, change: Sensitivity) -> Gaussian:
-        return self.reals(change)
+        return self.reals(change)  # rounded after the noise, which costs nothing
 
     def reals(self, change: Sensitivity) -> Gaussian:
+        # the share is mu squared, and mu is l2 / sigma
         return Gaussian(variance=finite(change.l2) ** 2 / self.mu_squared)
 
     def threshold_noise(
@@ -519,7 +522,7 @@ class LatticeMeasurement(AbstractMeasurement):
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        return np.ldexp(exact.astype(np.float64), self.exponent)
+        return np.ldexp(exact.astype(np.float64), self.exponent)  # exact up to 2**53
 
     def finish(self, noisy: Numbers) -> Numbers:
         return noisy
@@ -554,7 +557,7 @@ class DividedMeasurement(AbstractPresence):
         return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
-        return np.ldexp(exact.astype(np.float64), self.exponent)
+        return np.ldexp(exact.astype(np.float64), self.exponent)  # exact up to 2**53
 
     def finish(self, noisy: Numbers) -> Numbers:
         return noisy
@@ -598,6 +601,7 @@ def round_to_integers(noisy: Numbers) -> Integers:
         return noisy.astype(np.int64, copy=False)
     # after the noise: rounding what is public costs nothing
     whole = np.floor(noisy.astype(np.float64) + _HALF)
+    # clipped first: a double beyond 64 bits would wrap to the other sign
     return np.clip(whole, -_MOST, _MOST).astype(np.int64)
 
 

@@ -146,7 +146,7 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     """
     key = clamped.key(setting)
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
-    if (key, squared) not in setting.computations:
+    if (key, squared) not in setting.computations:  # shared, so paid for once
         computed = _divide_column(setting, clamped, key, squared=squared)
         setting.computations[key, squared] = computed
     moments: Moments = setting.computations[key, squared]
@@ -214,7 +214,7 @@ def values_measurement(
 ) -> AbstractMeasurement:
     """Return the numbers of values that are not missing."""
     if values.complete:
-        return rows_measurement(setting)
+        return rows_measurement(setting)  # equal numbers are paid for once
     total = (values_total(values.expression, grid),)
     return IntegerMeasurement(("values", values.key), setting.counts(), total)
 

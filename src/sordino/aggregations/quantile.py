@@ -126,7 +126,7 @@ def _ends_of_type(given: Ends, kind: str) -> Ends | None:
         return given
     ends = exact_bounds(*given)
     if kind == "i64":
-        return whole_ends(*ends)
+        return whole_ends(*ends)  # outward: no value within the bounds is moved
     low, high = plain_ends(*ends)
     return float(low), float(high)
 
@@ -134,6 +134,7 @@ def _ends_of_type(given: Ends, kind: str) -> Ends | None:
 def _comparable(setting: Setting, values: ColumnValues) -> Expression:
     if not values.expression.column(setting.schema).nan:
         return values.dsl
+    # engines sort NaN in different places
     return when(values.dsl.is_nan()).then(None).otherwise(values.dsl)
 
 

@@ -93,6 +93,7 @@ class Factorisation:
         sums = (high @ self.matrix.T, low @ self.matrix.T)
         steps = sums[0].astype(object) * (1 << _HALF_WORD) + sums[1]
         most = 2**53
+        # saturates where every exact total does
         numbers = np.clip(steps, -most, most).astype(np.float64)
         return np.asarray(np.ldexp(numbers, -STEPS))
 
@@ -124,6 +125,7 @@ class Factorisation:
         steps = Fraction(self.squares[most])
         if blocks:
             each = (Fraction(self.squares[j], j) for j in range(1, most + 1))
+            # blocks may share the columns out in the dearest way
             steps = columns * max(each)
         moved = min(largest**2 * steps, whole**2 * self.squares[1])
         return moved / 4**STEPS

@@ -121,6 +121,7 @@ def weights_measurement(setting: Setting, size: str) -> IntegerMeasurement:
     for end, weight in several[1:]:
         ladder = ladder.when(col(size) <= end).then(weight)
     total = Total(ladder.otherwise(last).tree)
+    # 1 over the root of k in each of k groups: the squares add up to 1
     change = Sensitivity(l0=people.l0, linf=1, l2=1)
     return IntegerMeasurement(WEIGHTS, change, (total,))
 
@@ -184,6 +185,7 @@ class Sum(AbstractBounded):
             return Summary((sums.total,), value=sums.in_units, bounds=ends)
 
         def of_some(total: Expression, number: Expression) -> Expression:
+            # the sum of no values is missing, as in SQL
             return when(number > 0).then(sums.in_units(total)).otherwise(None)
 
         totals = (sums.total, sums.number)
@@ -237,6 +239,7 @@ def weighed_sum(question: Sum, setting: Setting) -> AbstractMeasurement:
 
 
 def _ends_of_sums(low: Fraction, high: Fraction, rows: int) -> tuple[float, float]:
+    # more rows only add where no value is below 0
     least = down(rows * low) if low >= 0 else -math.inf
     most = up(rows * high) if high <= 0 else math.inf
     return least, most

@@ -118,7 +118,7 @@ class Noise:
         """Return a t with P[|noise| <= t] >= confidence."""
         error = self.mechanism.error(confidence)
         if error == np.inf:
-            return np.inf
+            return np.inf  # no Fraction can hold it
         return up(Fraction(error) * self.unit + self.rounding)
 
     @property
@@ -252,8 +252,9 @@ class Sums:
             return
         chances = np.exp(np.minimum(self._log_showing(alpha * SPENT), 0.0))
         steps = np.searchsorted(-_LEVELS, -chances)
-        left = alpha * (1 - SPENT)
+        left = alpha * (1 - SPENT)  # the bound on the size took the rest
         for step in np.unique(steps) if size else ():
+            # rounded down: too small a chance only widens the interval
             chance = float(_LEVELS[step]) if step < len(_LEVELS) else 0.0
             yield Level(np.flatnonzero(steps == step), left * chance, chance)
 
@@ -274,6 +275,7 @@ class Sums:
     def reach_apart(self, parts: tuple[Any, Any], level: Level) -> Floats:
         """Return the reach of a form of two parts, each within its own."""
         free, bound = parts
+        # free noises are not cut by what is shown: they keep all of the chance
         left = level.alpha / level.chance if level.chance else 0.0
         return self.reach(free, left * _FREE) + self.reach(
             bound, level.alpha * (1 - _FREE)
@@ -302,6 +304,7 @@ class Sums:
             showing = blend.log_tail(self.shown.cut - middle, sizes)
             small = beyond < np.log(alpha) + showing
             low, high = np.where(small, middle, low), np.where(small, high, middle)
+        # the smaller size shows less often, so the interval is no narrower
         return blend.log_tail(self.shown.cut - low, sizes)
 
 
@@ -381,6 +384,7 @@ def _edge(
             middle = near + np.sign(steps) * np.ceil(np.abs(steps) / 2) * step
         kept = holds(middle)
         near, far = np.where(kept, middle, near), np.where(kept, far, middle)
+    # off a lattice the outer of the last two: too wide, never too narrow
     return np.where(reached, outside, near if step else far)
 
 
@@ -404,10 +408,11 @@ def additive(
     noisy = np.asarray(values, np.float64)
     reach = noise.reach(probability(confidence=confidence))
     if noise.rounding and np.isfinite(reach):
-        reach = float(np.floor(reach))
+        reach = float(np.floor(reach))  # integers lie apart by integers
     sizes = np.maximum(np.abs(noisy), reach)
     whole = (np.rint(noisy) == noisy) & float(reach).is_integer()
     with np.errstate(invalid="ignore"):
+        # integers up to 2**53 add up without rounding
         slack = np.where(whole & (2 * sizes <= _WHOLE), 0.0, 2 * np.spacing(sizes))
     slack = np.where(np.isfinite(slack), slack, 0.0)
     low, high = noisy - reach - slack, noisy + reach + slack
@@ -484,10 +489,12 @@ def _factor_of_shown(sums: Sums, form: Form) -> float:
     weights = np.array(sums.shown.weights)
     place = int(np.argmax(np.abs(weights)))
     factor = form[place] / weights[place]
+    # a negative multiple would be cut on its other side
     return float(factor) if factor > 0 and (factor * weights == form).all() else 0.0
 
 
 def _round_inward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     inner, outer = np.ceil(low), np.floor(high)
     empty = inner > outer
+    # without an integer inside, rounded ends would cross
     return np.where(empty, low, inner), np.where(empty, high, outer)

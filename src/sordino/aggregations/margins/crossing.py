@@ -348,7 +348,7 @@ class Crossing:
 
     def refuse_large(self) -> None:
         """Refuse more tables, or larger ones, than can be made; nothing is listed."""
-        tables, parts = [1], [1]
+        tables, parts = [1], [1]  # counted: a list of them could fill the memory
         for tree in self.trees:
             tables = _count_choices(tables, tree.depth, self.order)
             parts = _count_choices(parts, sum(range(2, tree.depth + 2)), self.order)
