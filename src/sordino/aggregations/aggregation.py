@@ -261,9 +261,9 @@ class AbstractAggregation(ABC):
     is_of_all: ClassVar[bool] = False
     """Whether each answer is about all rows of a group, not those with a value."""
 
-    @abstractmethod
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the names of the columns of the answer."""
+        """Return the names of the columns of the answer: the one given, if not more."""
+        return (name,)
 
     @property
     @abstractmethod
@@ -271,9 +271,9 @@ class AbstractAggregation(ABC):
         """Return the question in a form that lasts for ever."""
 
     @property
-    @abstractmethod
     def clamp(self) -> "AbstractClamped | None":
         """Return the bounds that values are clamped to, None without any."""
+        return None
 
     def reads_made(self, computed: Container[str]) -> bool:
         """Whether a question is about an expression, or a column made by one."""

@@ -1,15 +1,10 @@
-"""The public candidates of a choice.
-
-The shortest number of a range, to write a choice between public ends.
-
-Candidates stand for ranges of values. Of each range the number with the fewest digits
-is told, so that a price of 9.99 comes back as 9.99 and not as a sum of powers of two.
-
-The public candidates that a choice is made among, and the values they stand for.
+"""The public candidates that a choice is made among, and the values they stand for.
 
 Candidates are counted from the lower bound: multiples of a power of two for numbers,
 days for dates, seconds for times. A value belongs to the nearest number, or to its day
-or second. Answers have the type of the column, and lie within the bounds.
+or second. Of each range of candidates the number with the fewest digits is released, so
+that a price of 9.99 comes back as 9.99. Answers have the type of the column, and lie
+within the bounds.
 """
 
 import math

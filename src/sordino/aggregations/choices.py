@@ -1,15 +1,10 @@
-"""Measurements that choose; bounds found privately.
+"""Choices among public candidates: quantiles, extremes, bounds to clamp a column to.
 
-Parts of a release that choose among public candidates: quantiles, extremes, bounds.
-
-What a choice may spend is a rate for each row: for any change of r_g rows in group g
-the release costs the sum of rate * r_g in epsilon, and the sum of
-`curvature` * (rate * r_g)**2 in rho (docs/proofs/queries.md, lemma 9).
-
-Bounds to clamp a column to, found privately on a public grid of sizes.
-
-The sizes of the values are counted between powers of 2**(1/4), and a walk from small to
-large stops where few rows are left beyond (docs/proofs/selection.md, section 5).
+A choice may spend a rate for each row: for any change of r_g rows in group g the
+release costs the sum of rate * r_g in epsilon, and the sum of `curvature` * (rate *
+r_g)**2 in rho (docs/proofs/queries.md, lemma 9). Bounds lie on a grid of powers of
+2**(1/4): a walk from small to large stops where few rows are left beyond
+(docs/proofs/selection.md, section 5).
 """
 
 import math
@@ -261,10 +256,6 @@ class Bounds(AbstractAggregation):
             up_to=self.up_to,
             nulls=nulls_words(self.nulls),
         )
-
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         values = column_values(setting, self.column, self.nulls)

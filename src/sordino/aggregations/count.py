@@ -21,10 +21,8 @@ from sordino.aggregations.aggregation import (
     Setting,
 )
 from sordino.aggregations.estimators import KnownCount, LinearEstimator, SingleEstimator
-from sordino.aggregations.intervals import Noise
 from sordino.aggregations.measurement import (
     AbstractMeasurement,
-    AbstractShare,
     AbstractTotal,
     Distinct,
     IntegerMeasurement,
@@ -39,7 +37,6 @@ from sordino.expressions.bins import Bins
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.expressions.literals import literal
 from sordino.expressions.schema import Version
-from sordino.noise.additive import AbstractAdditiveMechanism, AbstractNoiseMechanism
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import arguments, finite, rational_above, sqrt
 from sordino.numbers.canonical import Words, call
@@ -105,10 +102,6 @@ class Histogram(AbstractAggregation):
     def words(self) -> Words:
         return call("histogram", column=self.column, bins=self.bins.words)
 
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
-
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges
         totals = tuple(
@@ -165,17 +158,8 @@ class WholeMeasurement(AbstractMeasurement):
     totals: tuple[AbstractTotal, ...] = field(compare=False)
     change: Sensitivity = field(default=Sensitivity(l0=1, linf=1), init=False)
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
         return exact.astype(np.float64)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        return Noise(mechanism)
 
 
 @final
@@ -200,17 +184,8 @@ class CentredMeasurement(AbstractMeasurement):
         # in integers: nothing is rounded before the noise
         return [(counts << _STEP) - self.steps * ids for counts in exact]
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
         return np.ldexp(exact.astype(np.float64), -_STEP)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        return Noise(mechanism)
 
 
 @final
@@ -300,16 +275,9 @@ class Count(AbstractAggregation):
     def __repr__(self) -> str:
         return "count()"
 
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
-
     @property
     def words(self) -> Words:
         return call("count")
-
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
 
     def summary(self, setting: Setting) -> Summary:
         most = setting.most_together
@@ -344,16 +312,9 @@ class CountIds(AbstractAggregation):
     def __repr__(self) -> str:
         return "count_ids()"
 
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
-
     @property
     def words(self) -> Words:
         return call("count_ids")
-
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         return ids_estimators(setting)
@@ -404,16 +365,9 @@ class CountDistinct(AbstractAggregation):
     def __repr__(self) -> str:
         return f"count_distinct({', '.join(map(repr, self.names))})"
 
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
-
     @property
     def words(self) -> Words:
         return call("count_distinct", columns=list(self.names))
-
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         if self.names == (setting.ids,):

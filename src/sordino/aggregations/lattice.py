@@ -114,11 +114,6 @@ def values_total(expression: AbstractExpression, grid: Lattice) -> Total:
     return Total(height(expression, grid), 0, 1)
 
 
-def position(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
-    """Return k - low for each row, missing where there is no value."""
-    return height(expression, grid)
-
-
 def step(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
     """Return k for each row, missing where there is no value."""
     return lift(steps_of(expression, grid.low, grid.high, grid.exponent))

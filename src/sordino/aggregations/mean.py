@@ -1,6 +1,4 @@
-"""Mean, variance, stdev.
-
-The variance and the standard deviation of a column, clamped to public bounds.
+"""Mean, variance and standard deviation of a column, clamped to public bounds.
 
 By default the squares are divided by the number of values n: it is the variance of
 these values. With `ddof=1` they are divided by n - 1, which estimates that of where the
@@ -46,9 +44,6 @@ class Mean(AbstractBounded):
 
     def __repr__(self) -> str:
         return call_text("mean", self.column, self.low, self.high, nulls=self.nulls)
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:
@@ -120,9 +115,6 @@ class Variance(AbstractBounded):
     def __repr__(self) -> str:
         text = call_text(self.name, self.column, self.low, self.high, nulls=self.nulls)
         return f"{text[:-1]}, ddof={self.ddof})" if self.ddof else text
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:

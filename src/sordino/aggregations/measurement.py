@@ -1,18 +1,6 @@
-"""Exact totals and how far they move; shares of a budget; unknown keys with Gaussian noise.
+"""Measurements: exact totals, how far they move, and the noise that a share buys.
 
-What is exactly known of the rows of one id: the columns of a table per id.
-
-Each is a function of the multiset of these rows, made of exact totals and extremes.
-Within which bounds it lies follows from public limits alone.
-
-The joint price of unknown keys and Gaussian noise (docs/proofs/queries.md, lemma 8).
-
-A key that is new to the release costs the chance that it appears; a key that both
-databases have costs the noise on all its numbers. One unit touches at most l0 keys, so
-when j of them are new only l0 - j are left to tell the databases apart by their noise.
-
-Shares of a budget: what one measurement may spend, and the least noise that it buys.
-
+Aggregations that need the same number share a measurement, which is paid for once.
 Shares of one kind add up: epsilons with Laplace noise, squares of mu or rhos with
 Gaussian noise (docs/proofs/queries.md, lemmas 6 and 9).
 
@@ -20,12 +8,12 @@ Gaussian noise (docs/proofs/queries.md, lemmas 6 and 9).
 >>> half.integers(Sensitivity(l0=3, linf=1))
 Geometric(scale=6, dtype='i64')
 
-The noisy numbers that a release is made of: exact totals and how far they can move.
-
-Two aggregations that need the same number share one part, and it is paid for once.
+With unknown keys and Gaussian noise, a key that is new to the release costs the chance
+that it appears, and a key of both databases the noise on its numbers. One unit touches
+at most l0 keys, so with j new ones only l0 - j are told apart by noise (lemma 8).
 
 Kernel: sensitivity.
-"""  # noqa: E501
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
@@ -426,21 +414,21 @@ class AbstractMeasurement(ABC):
     totals: tuple[AbstractTotal, ...]
     """What the engine is to add up."""
 
-    @abstractmethod
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return the least noise that a share buys."""
+        """Return the least noise that a share buys: that of real numbers."""
+        return share.reals(self.change)
 
     @abstractmethod
     def scale_totals(self, exact: Integers) -> Numbers:
         """Return exact totals in the units of the released numbers."""
 
-    @abstractmethod
     def finish(self, noisy: Numbers) -> Numbers:
         """Return the numbers to release, from noisy totals."""
+        return noisy
 
-    @abstractmethod
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
         """Return the noise of the released numbers, for error bars."""
+        return Noise_from_intervals(mechanism)
 
 
 class AbstractPresence(AbstractMeasurement):
@@ -518,17 +506,8 @@ class LatticeMeasurement(AbstractMeasurement):
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
         return np.ldexp(exact.astype(np.float64), self.exponent)  # exact up to 2**53
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
-        return Noise_from_intervals(mechanism)
 
 
 @final
@@ -553,17 +532,8 @@ class DividedMeasurement(AbstractPresence):
         # of each group all numbers move together, by one row's size at most
         return replace(change, l0=change.l0 // len(self.totals))
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
         return np.ldexp(exact.astype(np.float64), self.exponent)  # exact up to 2**53
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
-        return Noise_from_intervals(mechanism)
 
     def selection(self, share: AbstractShare, delta: Fraction) -> LaplaceSumThreshold:
         assert isinstance(share, LaplaceShare)  # noqa: S101 so plans are made

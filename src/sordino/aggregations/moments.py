@@ -1,25 +1,19 @@
-"""Rows, count, sum and sum of squares of a column.
+"""The moments of a column: how many values, their sum, and the sum of their squares.
 
-The moments of a column: how many values, their sum, and the sum of their squares.
-
-There are two ways to measure them, both unbiased, and all that is asked of a column is
-made of one of them (docs/proofs/moments.md).
+All that is asked of a column is made of one way to measure them, each unbiased
+(docs/proofs/moments.md).
 
 - Apart: the number of values, the sum of their distances from the middle of the range,
   the sum of the squares of these; each a measurement with a share of its own.
 - Together: nonnegative numbers that add up to the width of the range, row by row, in
   one measurement; with Laplace noise all of them are as dear as one.
+- Beside a public number of rows, which needs no measurement: a row that replaces
+  another moves a sum by the width at most. Squares are then measured by 2 t (1 - t),
+  and both sums together move by 9/8 of the width (docs/proofs/units.md, lemma 2).
 
 Values are counted from the low end of the range, in its widths: t from 0 to 1. A moment
 is a form in the noisy numbers: a factor for each of them, in order, where each number
 is counted in what a row can add to it.
-
-The moments of a column of a table whose number of rows is public.
-
-Neighbouring tables have as many rows, so nothing need be measured to know it, and one
-row that takes the place of another moves a sum of values in a range by its width at
-most. With t from 0 to 1, squares are told by 2 t (1 - t), which is greatest in the
-middle: both sums together move by 9/8 of the width (docs/proofs/units.md, lemma 2).
 """
 
 from collections.abc import Hashable
@@ -255,7 +249,6 @@ def finer_bits(grid: Lattice) -> int:
     return max(0, _FINEST - grid.width.bit_length())
 
 
-_SIZED_NONE, _SIZED_ONE, _SIZED_HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 _TOGETHER: Final = Fraction(9, 8)
 """How far t and 2 t (1 - t) move together, at most: where t goes from 0 to 3/4."""
 _ODD: Final = 2
@@ -279,8 +272,8 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
         return None
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
-    rest = (_SIZED_NONE,) * squared
-    count = (_SIZED_NONE, *rest, Fraction(setting.size))
+    rest = (_NONE,) * squared
+    count = (_NONE, *rest, Fraction(setting.size))
     finer = finer_bits(grid) if squared else 0
     return Moments(
         (_measure_column(values, grid, finer, rows, squared=squared),),
@@ -289,9 +282,9 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
         grid.top - grid.bottom,
         count,
         count,
-        (_SIZED_ONE, *rest, _SIZED_NONE),
-        (_SIZED_ONE, -_SIZED_HALF, _SIZED_NONE) if squared else (),
-        Fraction(1, grid.width << finer) if squared else _SIZED_NONE,
+        (_ONE, *rest, _NONE),
+        (_ONE, -_HALF, _NONE) if squared else (),
+        Fraction(1, grid.width << finer) if squared else _NONE,
         size=setting.size,
     )
 

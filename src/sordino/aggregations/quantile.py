@@ -1,16 +1,10 @@
 """Quantiles, median, min, max; the extremes of one id.
 
-Stretches of candidates that a search for an extreme walks over.
-
-Few candidates are walked one by one. Many are joined to stretches, some of equal
-length and some whose length is a fixed share of their distance from zero: the answer
-is near in either sense, and a range that is far too wide takes few steps more.
-
-Quantiles of a column: also the median, the least, the greatest.
-
 Inner quantiles are chosen among the candidates by rank. The least and the greatest
 value are found by a walk towards them that stops where few rows are left, so that they
-do not lie where no row is, however wide the bounds are.
+do not lie where no row is, however wide the bounds are. Where candidates are many, the
+walk takes stretches: some of equal length, some a fixed share of their distance from
+zero.
 """
 
 from collections.abc import Iterator, Sequence

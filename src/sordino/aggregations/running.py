@@ -1,14 +1,8 @@
-"""Figures over time, together.
-
-Figures over time: what is measured of ordered periods, and what is made of it.
-
-y = C x + noise, C lower triangular with f_0, f_1, ... on its diagonals. Figures of a
-period, to date and of the last few are forms in y (docs/proofs/over-time.md).
-
-Counts and sums of ordered periods: of each, to date, and of the last few, together.
+"""Counts and sums of ordered periods: of each, to date, and of the last few, together.
 
 All come from one measurement, so they add up; its noise is correlated where that errs
-less (docs/proofs/over-time.md).
+less. Measured is y = C x + noise, C lower triangular with f_0, f_1, ... on its
+diagonals; all figures are forms in y (docs/proofs/over-time.md).
 """
 
 import math
@@ -35,7 +29,6 @@ from sordino.aggregations.intervals import Bars, Noise, Sums
 from sordino.aggregations.lattice import column_values, sum_lattice
 from sordino.aggregations.measurement import (
     AbstractMeasurement,
-    AbstractShare,
     AbstractTotal,
     Integers,
     LatticeMeasurement,
@@ -47,7 +40,6 @@ from sordino.data.contribution import Weighed
 from sordino.errors import InvalidQuery
 from sordino.expressions.schema import Schema
 from sordino.losses.curves.points import Floats
-from sordino.noise.additive import AbstractAdditiveMechanism, AbstractNoiseMechanism
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import finite, rational_above, sqrt
 from sordino.numbers.canonical import Words, call
@@ -274,18 +266,9 @@ class RunningMeasurement(AbstractMeasurement):
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
         ordered = self.periods.in_order(exact.astype(np.int64, copy=False))
         return np.ldexp(self.factors.measure(ordered), self.exponent).reshape(-1)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        return Noise(mechanism)
 
 
 def _running_measurement(

@@ -1,9 +1,8 @@
 """Sum; sums of weighed columns; the exact sum of one id.
 
-What ids weigh in each of their groups: 1 over the root of how many these are.
-
-All together one id moves the weights by at most 1, in as many groups as it may have
-(docs/proofs/keys.md); their sums are integers of 2**-20.
+Ids weigh 1 over the root of the number of their groups, so one id moves the weights of
+all groups by at most 1 together (docs/proofs/keys.md); their sums are integers of
+2**-20.
 """
 
 import math
@@ -163,9 +162,6 @@ class Sum(AbstractBounded):
 
     def __repr__(self) -> str:
         return call_text("sum", self.column, self.low, self.high, nulls=self.nulls)
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:

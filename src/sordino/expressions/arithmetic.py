@@ -5,16 +5,12 @@ f64 in the operation all is f64: IEEE doubles, an i64 being taken as the nearest
 and -0.0 as 0.0. `/` always gives f64. Nothing divided by zero has an answer. `//` and
 `%` round down, as in Python; `quotient` and `remainder` cut towards zero, as in SQL.
 
-Numbers held within bounds, or made coarser.
-
-Halves, ends and NaN are told with each; an i64 beside an f64 is taken as the nearest
-double.
-
 Kernel: totals.
 """
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from sordino.errors import InvalidParameter
@@ -53,18 +49,10 @@ def _sum_facts(symbol: str, *arguments: Argument) -> Column:
     return tree.result(kind, arguments, nan=nan, lost=lost)
 
 
-def _add_facts(left: Argument, right: Argument) -> Column:
-    return _sum_facts("+", left, right)
-
-
-def _subtract_facts(left: Argument, right: Argument) -> Column:
-    return _sum_facts("-", left, right)
-
-
 def _multiply_facts(left: Argument, right: Argument) -> Column:
     kind = _numbers("*", left, right)
     nan = any(
-        tree.may_be_infinite(this) and tree.may_be_zero(that)
+        tree.may_be_infinite(this) and tree.may_be_zero(that)  # 0 * inf is NaN
         for this, that in ((left, right), (right, left))
     )
     nan = nan or tree.any_nan((left, right))
@@ -74,6 +62,7 @@ def _multiply_facts(left: Argument, right: Argument) -> Column:
 
 def _divide_facts(left: Argument, right: Argument) -> Column:
     _numbers("/", left, right)
+    # inf / inf is NaN
     both = tree.may_be_infinite(left) and tree.may_be_infinite(right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
     nan = both or tree.any_nan((left, right))
@@ -86,14 +75,14 @@ def _floor_divide_facts(left: Argument, right: Argument) -> Column:
     # -2**63 // -1 is 2**63, which does not fit
     if kind == "i64" and lost is None and right.constant == -1:
         lost = TOO_LARGE
-    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
+    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)  # inf by 2
     return tree.result(kind, (left, right), nan=nan, lost=lost)
 
 
 def _modulo_facts(left: Argument, right: Argument) -> Column:
     kind = _numbers("%", left, right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
-    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
+    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)  # inf by 2
     return tree.result(kind, (left, right), nan=nan, lost=lost)
 
 
@@ -101,6 +90,7 @@ def _cut_facts(what: str) -> Callable[..., Column]:
     def known(left: Argument, right: Argument) -> Column:
         tree.require_types(what, (left, right), ("i64",), "Write (a / b).floor().")
         lost = _BY_ZERO if tree.may_be_zero(right) else None
+        # -2**63 by -1 is 2**63, which does not fit
         if what == "quotient" and lost is None and right.constant == -1:
             lost = TOO_LARGE
         return tree.result("i64", (left, right), lost=lost)
@@ -173,6 +163,7 @@ def _remainder(left: Value, right: Value) -> Value:
 
 
 def _negate(number: Value) -> Value:
+    # 0.0 - 0.0 is 0.0, and -(0.0) is -0.0
     return fit_64_bits(-number) if isinstance(number, int) else 0.0 - number
 
 
@@ -185,8 +176,8 @@ def nearest(number: float) -> float:
     return down + (half > 0.5 or (half == 0.5 and number > 0))
 
 
-ADD: Final = Operation("add", _add_facts, _add, symbol="+")
-SUBTRACT: Final = Operation("subtract", _subtract_facts, _subtract, symbol="-")
+ADD: Final = Operation("add", partial(_sum_facts, "+"), _add, symbol="+")
+SUBTRACT: Final = Operation("subtract", partial(_sum_facts, "-"), _subtract, symbol="-")
 MULTIPLY: Final = Operation("multiply", _multiply_facts, _multiply, symbol="*")
 DIVIDE: Final = Operation("divide", _divide_facts, _divide, copies=2, symbol="/")
 FLOOR_DIVIDE: Final = Operation(
@@ -298,7 +289,7 @@ def _clip_facts(argument: Argument, low: Argument, high: Argument) -> Column:
 
 def _abs_facts(argument: Argument) -> Column:
     tree.require_types("abs", (argument,), NUMBERS, _NUMBER_CAST)
-    lost = TOO_LARGE if argument.type == "i64" else None
+    lost = TOO_LARGE if argument.type == "i64" else None  # that of -2**63 does not fit
     return tree.result(argument.type, (argument,), nan=argument.column.nan, lost=lost)
 
 
@@ -319,15 +310,8 @@ def _sqrt_facts(argument: Argument) -> Column:
     return tree.result("f64", (argument,), nan=argument.column.nan, lost=_NO_ROOT)
 
 
-def _floor_facts(argument: Argument) -> Column:
-    tree.require_types("floor", (argument,), NUMBERS, _NUMBER_CAST)
-    return tree.result(
-        "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
-    )
-
-
-def _ceil_facts(argument: Argument) -> Column:
-    tree.require_types("ceil", (argument,), NUMBERS, _NUMBER_CAST)
+def _whole_facts(name: str, argument: Argument) -> Column:
+    tree.require_types(name, (argument,), NUMBERS, _NUMBER_CAST)
     return tree.result(
         "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
     )
@@ -388,8 +372,8 @@ ABS: Final = Operation("abs", _abs_facts, _abs)
 ROUND_DOWN: Final = Operation("round_down", _round_down_facts, _round_down, copies=4)
 ROUND: Final = Operation("round", _round_facts, _round, copies=3)
 SQRT: Final = Operation("sqrt", _sqrt_facts, _sqrt, copies=2)
-FLOOR: Final = Operation("floor", _floor_facts, _floor)
-CEIL: Final = Operation("ceil", _ceil_facts, _ceil)
+FLOOR: Final = Operation("floor", partial(_whole_facts, "floor"), _floor)
+CEIL: Final = Operation("ceil", partial(_whole_facts, "ceil"), _ceil)
 
 
 def clip(self: Fluent, low: float, high: float) -> Fluent:

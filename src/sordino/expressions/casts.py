@@ -1,6 +1,4 @@
-"""Values as another type; cells of text files; dates by a format.
-
-How dates and times are spelled: `%d.%m.%Y %H:%M`, as patterns and their parts.
+"""Values as another type; cells of text files; dates by a format, `%d.%m.%Y %H:%M`.
 
 | directive | what it stands for |
 |---|---|
@@ -50,10 +48,8 @@ Values as values of another type, or missing where that makes no sense.
 ASCII blanks around a text do not matter. Of a time, fraction, seconds, the clock and Z
 may be left out, and T may be a space. An f64 has no text that all engines agree on.
 
-Dates and times read from texts and written as texts, by a format.
-
-Formats are those of `layouts.py`; what is written knows no `%z`, for times are in UTC,
-and `%f` has six digits.
+A text that is written by a format knows no `%z`, for times are in UTC, and `%f` has six
+digits.
 
 Kernel: totals.
 """
@@ -230,7 +226,7 @@ def _integer(cell: str, spelling: Spelling) -> Value:
         return None
     number = cell.partition(spelling.decimal)[0]
     digits = number.lstrip("+-").lstrip("0") or "0"
-    if len(digits) > _DIGITS:
+    if len(digits) > _DIGITS:  # int() refuses very many digits
         return None
     return fit_64_bits(-int(digits) if number.startswith("-") else int(digits))
 
@@ -238,7 +234,7 @@ def _integer(cell: str, spelling: Spelling) -> Value:
 def _double(cell: str, spelling: Spelling) -> Value:
     if re.fullmatch(spelling.real, cell) is None:
         return None
-    return float(cell.replace(spelling.decimal, ".")) + 0.0
+    return float(cell.replace(spelling.decimal, ".")) + 0.0  # + 0.0: never -0.0
 
 
 def _truth(cell: str, spelling: Spelling) -> Value:
@@ -262,10 +258,10 @@ def _moment(cell: str, spelling: Spelling) -> Value:
     seconds = (moment - _EPOCH) // timedelta(seconds=1) - _offset(parts.get("offset"))
     ticks = seconds * _SECOND + nanoseconds // 1000
     rest = nanoseconds % 1000
-    ticks += rest > _HALF or (rest == _HALF and ticks >= 0)
+    ticks += rest > _HALF or (rest == _HALF and ticks >= 0)  # halves away from 1970
     try:
         return _EPOCH + timedelta(microseconds=ticks)
-    except OverflowError:
+    except OverflowError:  # beyond the years 1 to 9999
         return None
 
 
@@ -320,8 +316,7 @@ def spelled_value(cell: Value, to: str, spelling: Spelling) -> Value:
 READ: Final = Operation("read", _facts, spelled_value, copies=5)
 
 
-_YEAR: Final = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9][0-9]|[1-9][0-9][0-9][0-9])"
-_CAST_DAY: Final = f"{_YEAR}-[0-9][0-9]-[0-9][0-9]"
+_CAST_DAY: Final = f"{YEAR}-[0-9][0-9]-[0-9][0-9]"
 _CAST_CLOCK: Final = (
     "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
     "(?::[0-5][0-9](?:[.][0-9][0-9]?[0-9]?[0-9]?[0-9]?[0-9]?)?)?"
@@ -337,13 +332,13 @@ GRAMMARS: Final[Mapping[str, str]] = {
 
 def _of_i64(text: str) -> Value:
     digits = text.lstrip("+-").lstrip("0") or "0"
-    if len(digits) > _DIGITS:
+    if len(digits) > _DIGITS:  # int() refuses very many digits
         return None
     return fit_64_bits(-int(digits) if text.startswith("-") else int(digits))
 
 
 def _of_f64(text: str) -> Value:
-    return float(text) + 0.0
+    return float(text) + 0.0  # + 0.0: never -0.0
 
 
 def _of_bool(text: str) -> Value:
@@ -412,6 +407,7 @@ _CASTS: Final[Mapping[tuple[str, str], Callable[[Value], Value]]] = {
     ("date", "time"): _midnight,
     ("date", "text"): date.isoformat,
     ("time", "date"): datetime.date,
+    # by itself isoformat leaves out a fraction of 0
     ("time", "text"): lambda moment: moment.isoformat(timespec="microseconds"),
 }
 CASTS: Final = tuple(_CASTS)
@@ -484,6 +480,7 @@ def _write_facts(argument: Argument, layout: str) -> Column:
 
 
 def _write(moment: Value, layout: str) -> Value:
+    # strftime of C writes years below 1000 in several ways
     return _PERCENT.sub(lambda match: _written(moment, match[1]), layout)
 
 

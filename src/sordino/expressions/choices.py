@@ -1,13 +1,8 @@
-"""When, is_in, map_values, greatest, least.
+"""One value of several: when, is_in, map_values, greatest, least.
 
-The greatest and the least of some values; what is missing is left out.
-
-They are compared as `<` compares: NaN is greater than all other numbers. All have one
-type.
-
-One value or another, by the first condition that is true.
-
-A missing condition is not true. All values have one type.
+A missing condition is not true. Of the greatest and the least, what is missing is left
+out, and values are compared as `<` compares: NaN is greater than all other numbers. All
+values have one type.
 
 Kernel: totals.
 """

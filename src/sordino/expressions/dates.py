@@ -1,14 +1,8 @@
-"""Dates and times; clocks of places.
+"""Dates and times of the years 1 to 9999; clocks of places.
 
-Dates and times of the years 1 to 9999; what falls out of them is missing.
-
-Weeks begin on Monday. Times are in UTC, to the microsecond.
-
-Clocks of places: how far a zone is ahead of UTC, by rules that are written down.
-
-The rules are read when an expression is made, so that every engine has the same ones,
-whatever it knows of zones itself. They are those of 1970 to 2069; other times have no
-offset.
+What falls out of these years is missing. Weeks begin on Monday. Times are in UTC, to
+the microsecond. The rules of a zone are read when an expression is made, so that every
+engine has the same ones. They are those of 1970 to 2069; other times have no offset.
 
 Kernel: totals.
 """
@@ -96,6 +90,7 @@ _STARTS: Final[Mapping[str, Callable[[Value], Value]]] = {
     "year": lambda day: day.replace(month=1, day=1),
     "quarter": lambda day: day.replace(month=day.month - (day.month - 1) % 3, day=1),
     "month": lambda day: day.replace(day=1),
+    # the first day of all is a Monday: none falls out
     "week": lambda day: day - timedelta(days=day.weekday()),
 }
 
@@ -286,6 +281,7 @@ class Clock:
         """Return the offset at a time in UTC."""
         if not FIRST <= moment < END:
             return None
+        # a rule holds from its edge on
         return self.offsets[bisect_right(self.edges, moment)]
 
     @property
@@ -313,7 +309,7 @@ def clock_of(zone: str) -> Clock:
     day = FIRST
     while day < END:
         later = day + timedelta(days=1)
-        while _seconds(info, later) != offsets[-1]:
+        while _seconds(info, later) != offsets[-1]:  # a day may have several changes
             edge = _change(info, day, later, offsets[-1])
             edges.append(edge)
             offsets.append(_seconds(info, edge))
@@ -352,7 +348,7 @@ def _text(arguments: Sequence[AbstractTree], clock: Clock) -> str:
 
 
 def _words(arguments: Sequence[AbstractTree], clock: Clock) -> Words:
-    """Return the zone and the digest of its rules: other rules are another question."""
+    # with the digest: other rules are another question
     of = [argument.words for argument in arguments]
     return call("utc_offset", of=of, zone=clock.zone, rules=clock.digest)
 

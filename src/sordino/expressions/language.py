@@ -1,6 +1,4 @@
-"""Col, lit, when, the methods of an expression; the list of all operations.
-
-The words that expressions are written with: `col`, `lit`, and what they have.
+"""The words that expressions are written with, and the list of all operations.
 
 >>> (col("age") + 1) * 2 >= 36
 ((col('age') + 1) * 2) >= 36

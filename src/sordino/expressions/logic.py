@@ -1,11 +1,7 @@
-"""Comparisons, truth with a third value, what is missing.
+"""Truth with a third value, comparisons, what is missing; as in SQL.
 
-Truth with a third value, as in SQL: missing is unknown.
-
-`False & missing` is False and `True | missing` is True: the unknown does not matter
-there. Everything else that is unknown stays unknown.
-
-Comparisons: with a missing value they are missing, as in SQL.
+Missing is unknown: `False & missing` is False and `True | missing` is True, for there
+the unknown does not matter. All else that is unknown stays unknown, comparisons, too.
 
 NaN equals itself and is greater than every other number, so that any two values of a
 type have an order. An i64 beside an f64 is taken as the nearest double: 2**53 + 1
@@ -17,6 +13,7 @@ Kernel: totals.
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from sordino.errors import InvalidParameter, InvalidQuery
@@ -34,24 +31,13 @@ def _is_null_facts(argument: Argument) -> Column:
     return Column("bool", nullable=False)
 
 
-def _is_nan_facts(argument: Argument) -> Column:
-    tree.require_types("is_nan", (argument,), ("f64",), _FLOATS)
+def _float_facts(name: str, argument: Argument) -> Column:
+    tree.require_types(name, (argument,), ("f64",), _FLOATS)
     return tree.result("bool", (argument,))
 
 
-def _is_infinite_facts(argument: Argument) -> Column:
-    tree.require_types("is_infinite", (argument,), ("f64",), _FLOATS)
-    return tree.result("bool", (argument,))
-
-
-def _coalesce_facts(*arguments: Argument) -> Column:
-    kind = tree.alike("coalesce", arguments, _ALIKE)
-    return tree.first(kind, arguments)
-
-
-def _fill_null_facts(argument: Argument, default: Argument) -> Column:
-    kind = tree.alike("fill_null", (argument, default), _ALIKE)
-    return tree.first(kind, (argument, default))
+def _first_facts(name: str, *arguments: Argument) -> Column:
+    return tree.first(tree.alike(name, arguments, _ALIKE), arguments)
 
 
 def _fill_nan_facts(argument: Argument, default: Argument) -> Column:
@@ -85,13 +71,19 @@ def _replace_infinity(number: Value, low: Value, high: Value) -> Value:
 
 
 IS_NULL: Final = Operation("is_null", _is_null_facts, _is_null, strict=False)
-IS_NAN: Final = Operation("is_nan", _is_nan_facts, math.isnan)
-IS_INFINITE: Final = Operation("is_infinite", _is_infinite_facts, math.isinf)
-FILL_NULL: Final = Operation("fill_null", _fill_null_facts, _first, strict=False)
+IS_NAN: Final = Operation("is_nan", partial(_float_facts, "is_nan"), math.isnan)
+IS_INFINITE: Final = Operation(
+    "is_infinite", partial(_float_facts, "is_infinite"), math.isinf
+)
+FILL_NULL: Final = Operation(
+    "fill_null", partial(_first_facts, "fill_null"), _first, strict=False
+)
 FILL_NAN: Final = Operation(
     "fill_nan", _fill_nan_facts, _fill_nan, strict=False, copies=2
 )
-COALESCE: Final = Operation("coalesce", _coalesce_facts, _first, strict=False)
+COALESCE: Final = Operation(
+    "coalesce", partial(_first_facts, "coalesce"), _first, strict=False
+)
 REPLACE_INFINITY: Final = Operation(
     "replace_infinity", _replace_infinity_facts, _replace_infinity, copies=3
 )
@@ -188,18 +180,6 @@ def _facts(symbol: str, *arguments: Argument) -> Column:
     return tree.result("bool", arguments)
 
 
-def _and_facts(left: Argument, right: Argument) -> Column:
-    return _facts("&", left, right)
-
-
-def _or_facts(left: Argument, right: Argument) -> Column:
-    return _facts("|", left, right)
-
-
-def _not_facts(argument: Argument) -> Column:
-    return _facts("~", argument)
-
-
 def _and(left: Value, right: Value) -> Value:
     if left is False or right is False:
         return False
@@ -212,9 +192,9 @@ def _or(left: Value, right: Value) -> Value:
     return None if left is None or right is None else False
 
 
-AND: Final = Operation("both", _and_facts, _and, strict=False, symbol="&")
-OR: Final = Operation("either", _or_facts, _or, strict=False, symbol="|")
-NOT: Final = Operation("negated", _not_facts, operator.not_, symbol="~")
+AND: Final = Operation("both", partial(_facts, "&"), _and, strict=False, symbol="&")
+OR: Final = Operation("either", partial(_facts, "|"), _or, strict=False, symbol="|")
+NOT: Final = Operation("negated", partial(_facts, "~"), operator.not_, symbol="~")
 
 
 def both(self: Fluent, other: Any) -> Fluent:
@@ -255,9 +235,9 @@ def order(left: Value, right: Value) -> int:
     (1, 0)
     """
     if isinstance(left, float) or isinstance(right, float):
-        left, right = float(left), float(right)
+        left, right = float(left), float(right)  # an i64 is the nearest double here
         if math.isnan(left) or math.isnan(right):
-            return math.isnan(left) - math.isnan(right)
+            return math.isnan(left) - math.isnan(right)  # NaN equals itself, above all
     return int(left > right) - int(left < right)
 
 

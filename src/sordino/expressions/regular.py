@@ -1,7 +1,5 @@
 r"""Regular expressions of one meaning everywhere.
 
-Regular expressions of one meaning everywhere, read into a tree.
-
 | written | what it stands for |
 |---|---|
 | `a`, `\.`, `\t \n \r` | a letter itself, a sign behind a backslash, a blank |
@@ -13,8 +11,6 @@ Regular expressions of one meaning everywhere, read into a tree.
 
 All of a text is matched. There is nothing that looks around, back or at words, no flags
 and no lazy repetition: they mean other things elsewhere, or take longer than a text is.
-
-Texts held to a regular expression, in time that grows with the text alone.
 
 Each place of a pattern where a code point stands is a state; the places where a text
 can be are carried from letter to letter (Glushkov's construction). So a text of n
@@ -31,11 +27,9 @@ from itertools import starmap
 from typing import Any, Final, TypeAlias, final
 
 from sordino.errors import InvalidParameter
-from sordino.expressions import tree as facts
 from sordino.expressions.literals import Fluent, literal
-from sordino.expressions.schema import Column
-from sordino.expressions.text import LONGEST_PATTERN
-from sordino.expressions.tree import AbstractTree, Argument, Operation, Value, receiver
+from sordino.expressions.text import LONGEST_PATTERN, text_facts
+from sordino.expressions.tree import AbstractTree, Operation, Value, receiver
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Code points, as ascending runs from one to another."""
@@ -178,6 +172,7 @@ class _Reader:
             times = self._times()
             if times is not None:
                 part = Again(part, *times)
+                # a*? and a*+ mean other things elsewhere
                 if self.next and self.next in "*+?{":
                     raise self.refusal("repeats what is repeated", "Put it in (...).")
             yield part
@@ -248,7 +243,7 @@ class _Reader:
         negated = bool(self.take("^"))
         ranges: list[tuple[int, int]] = []
         while self.next and self.next != "]":
-            if self.next == "[":
+            if self.next == "[":  # RE2 reads [[:alpha:]] as a class
                 raise self.refusal("has [ in a class", "Write \\[ for itself.")
             ranges += self._member()
         if not self.take("]") or not ranges:
@@ -274,12 +269,12 @@ class _Reader:
 
 
 def _is_count(digits: str) -> bool:
+    # isdigit alone holds for the digits of other scripts, too
     plain = digits.isascii() and digits.isdigit() and len(digits) < 4
     return plain and int(digits) <= MOST_TIMES
 
 
 MOST_PLACES: Final = 1_000
-_CAST: Final = 'Write it as a text by .cast("text").'
 
 
 @final
@@ -321,7 +316,7 @@ class Automaton:
                 return self._again(node)
 
     def _letter(self, ranges: Ranges) -> Part:
-        if len(self.ranges) >= MOST_PLACES:
+        if len(self.ranges) >= MOST_PLACES:  # repetitions multiply
             raise InvalidParameter(
                 "pattern",
                 f"more than {MOST_PLACES} places",
@@ -426,12 +421,6 @@ def _run(low: int, high: int) -> str:
     return first if low == high else f"{first}-\\x{{{high:X}}}"
 
 
-def _facts(argument: Argument, pattern: str) -> Column:
-    del pattern
-    facts.require_types("matches", (argument,), ("text",), _CAST)
-    return facts.result("bool", (argument,))
-
-
 def _meaning(text: Value, pattern: str) -> Value:
     automaton, whole = _compiled(pattern)
     return automaton.matches(whole, text)
@@ -441,7 +430,9 @@ def _text(arguments: Sequence[AbstractTree], pattern: str) -> str:
     return f"{receiver(arguments[0])}.matches({pattern!r})"
 
 
-MATCHES: Final = Operation("matches", _facts, _meaning, text=_text)
+MATCHES: Final = Operation(
+    "matches", text_facts("matches", "bool"), _meaning, text=_text
+)
 
 OPERATIONS: Final = (MATCHES,)
 

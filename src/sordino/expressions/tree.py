@@ -197,7 +197,7 @@ class Literal(AbstractTree):
         return (
             isinstance(other, Literal)
             and other.type == self.type
-            and repr(other.constant) == repr(self.constant)
+            and repr(other.constant) == repr(self.constant)  # NaN does not equal NaN
         )
 
     def __str__(self) -> str:
@@ -290,6 +290,7 @@ _SAID: Final[Mapping[str, Callable[[Value], Words]]] = {
     "text": str,
     "bool": bool,
     "date": date.isoformat,
+    # words last for ever: by itself isoformat leaves out a fraction of 0
     "time": lambda moment: moment.isoformat(timespec="microseconds"),
 }
 """How the value of a literal is said."""
@@ -343,7 +344,7 @@ def first(kind: str, arguments: Sequence[Argument]) -> Column:
         kind,
         nullable=nullable,
         nan=any_nan(arguments),
-        unsettled=reason(arguments) if nullable else None,
+        unsettled=reason(arguments) if nullable else None,  # else a value is there
     )
 
 
@@ -366,6 +367,7 @@ def may_be_infinite(argument: Argument) -> bool:
 
 def may_be_zero(argument: Argument) -> bool:
     """Tell whether an argument may be 0."""
+    # a column may hold any value
     return argument.constant is None or argument.constant == 0
 
 

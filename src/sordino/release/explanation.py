@@ -1,23 +1,8 @@
 """A release in sentences: notes, exactness, where it comes from, what its request says.
 
-How exact an answer is: how far its intervals reach, and how many numbers are rough.
-
-It is a function of published numbers, whoever reads them: a release that is in memory
-here, workers where it lies in files.
-
-What the words of a request say that a reader must know.
-
-The words are a tree of verbs with arguments (docs/ledger-format.md), kept for ever.
-What is not known of one release is not known of all.
-
->>> limits = '["enforce",{"constraints":[["MaxRowsPerID",{"limit":3}]]}]'
->>> [verb for verb, _ in verbs_of(limits)]
-['enforce', 'MaxRowsPerID']
-
-What a request says of itself, read from the words that a ledger keeps of it.
-
-Words outlive versions (docs/ledger-format.md), so an answer that was just given and one
-of years ago tell the same. What does not have the expected form is not told.
+Exactness is a function of published numbers, whoever reads them. The words of a request
+are a tree of verbs with arguments that outlives versions (docs/ledger-format.md), so an
+answer of years ago tells what a new one does; what has another form is not told.
 
 >>> from sordino.numbers.canonical import call, canonical_text
 >>> table = call("table", name="visits", protects=call("AddOneRow"))
@@ -381,7 +366,7 @@ def verbs_of(words: str) -> Iterator[Verb]:
 
 def verbs_in(tree: Any) -> Iterator[Verb]:
     """Yield every verb in words, outer ones first, in order."""
-    waiting = [tree]
+    waiting = [tree]  # a list and no recursion: words may be nested deeply
     while waiting:
         node = waiting.pop()
         if isinstance(node, Mapping):
@@ -451,7 +436,7 @@ def _any_verb(words: Iterable[str], names: tuple[str, ...]) -> bool | None:
     known = list(words)
     if any(verb in names for text in known for verb, _ in verbs_of(text)):
         return True
-    return None if "" in known else False
+    return None if "" in known else False  # without words it may have done anything
 
 
 def as_verb(node: Any) -> Verb | None:
@@ -534,7 +519,7 @@ def words_facts(words: str, name: str = "") -> RequestFacts:
     """Facts in the canonical words of a release, or of one of several by name."""
     try:
         read = json.loads(words) if words else None
-    except (RecursionError, ValueError):
+    except (RecursionError, ValueError):  # a ledger comes from outside
         return NOTHING
     return request_facts(read, name)
 
@@ -582,7 +567,7 @@ def _units(calls: list[Verb]) -> Iterator[Protected]:
 def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
     for verb, arguments in calls:
         most = arguments.get("max_rows" if verb == "flat_map" else "limit")
-        if type(most) is int and verb in LIMITS:
+        if type(most) is int and verb in LIMITS:  # isinstance takes a bool for an int
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
 
 
@@ -590,6 +575,7 @@ def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
     names: dict[int, str] = {}
     for column in columns if isinstance(columns, list) else ():
         if isinstance(column, list) and len(column) > 1 and as_verb(column[1]):
+            # the calls hold these very arguments
             names[id(column[1][1])] = _text(column[0])
     for verb, arguments in calls:
         low, high = _number(arguments.get("low")), _number(arguments.get("high"))

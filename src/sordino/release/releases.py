@@ -1,8 +1,7 @@
 """Several releases, stacked ones, and those that a ledger kept.
 
-Releases made of what a ledger kept alone: numbers, errors, and what they cost.
-
-Nothing is asked anew, so nothing of the request is needed, in whatever version it was.
+The latter are made of the numbers, errors and price in the ledger alone: nothing of the
+request is needed, in whatever version it was.
 """
 
 from collections.abc import Mapping
@@ -184,6 +183,7 @@ def _join(
         table: pa.Table = release.errors if part == "errors" else release.table
         names = pa.array([name] * table.num_rows, pa.string())
         tables.append(table.add_column(0, mark, names))
+    # keys that a set lacks are missing
     whole = pa.concat_tables(tables, promote_options="permissive")
     rest = [name for name in whole.column_names if name not in {mark, *keys}]
     return whole.select([mark, *keys, *rest]).combine_chunks()
@@ -244,6 +244,7 @@ def _merge_measurements(
 ) -> tuple[Numbers, float]:
     if other[0] is None:
         return measurement
+    # by precision: no other mean errs less
     weights = np.array([1 / measurement[1], 1 / other[1]])
     mean = (measurement[0] * weights[0] + other[0] * weights[1]) / weights.sum()
     return mean, float(1 / weights.sum())

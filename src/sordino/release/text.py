@@ -201,6 +201,7 @@ def _noisy(purchase: Purchase, count: Counted, exact: int) -> tuple[Numbers, Bar
     mechanism = purchase.coverage[measurement.key]
     (values,) = draw(measurement, mechanism, [np.array([exact])], Bits())
     noise, confidence = measurement.noise(mechanism), purchase.plan.request.confidence
+    # exact counts are never below 0
     return values, additive(values, noise, confidence, 0)
 
 

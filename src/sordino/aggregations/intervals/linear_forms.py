@@ -1,9 +1,8 @@
 """Intervals of counts, sums and linear forms; of a number that showed its group.
 
-Noisy numbers whose noises are independent and of one kind, and forms in them.
-
-A form is a factor for each number. At the exact answer x of a question a certain form,
-which depends on x, is pure noise: an interval holds the x at which its value could be.
+A form is a factor for each of some numbers with independent noises of one kind. At the
+exact answer x a certain form, which depends on x, is pure noise: an interval holds the
+x at which its value could be.
 
 Of groups with the exact number n those show whose noisy number y reaches the cut T, so
 the law of what is seen is cut at T. To each n belong the y of greatest density that
@@ -390,7 +389,6 @@ def _edge(
 
 _WHOLE: Final = 2.0**53
 """Up to here every integer is a double."""
-_LINEAR_ROUNDING: Final = 2.0**-48
 
 
 def additive(
@@ -446,9 +444,7 @@ def linear(
         low, high = low * factor, high * factor
     else:
         reach = _reaches(sums, form, alpha)
-        pad = _LINEAR_ROUNDING * (
-            np.abs(value) + np.where(np.isfinite(reach), reach, 0.0)
-        )
+        pad = _ROUNDING * (np.abs(value) + np.where(np.isfinite(reach), reach, 0.0))
         low, high = value - reach - pad, value + reach + pad
     if whole:
         low, high = _round_inward(low, high)

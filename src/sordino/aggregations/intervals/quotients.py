@@ -1,18 +1,14 @@
-"""Intervals of means and shares (Fieller), and of variances.
+"""Intervals of means and shares (Fieller), and of variances, from noisy moments.
 
 If x is the exact quotient of two sums, the form top - x bottom is 0 but for its noise,
 for any size of the group. So the interval holds the x at which the form lies within the
 reach of its own noise (docs/proofs/intervals.md, lemma 3).
 
-Intervals of variances, from noisy moments.
-
 If m and v are the exact mean and variance, second - 2 m first + (m**2 - v) count is 0
 but for its noise. The mean is held in a wide interval at a small part of the chance to
-miss; the interval of v holds all that fit one of those means
-(docs/proofs/intervals.md, lemma 4).
-
-In small groups the upper end is found about a centre between the mean and the middle
-of the range: there the noise grows less where the mean may be far off (lemma 4, b).
+miss; the interval of v holds all that fit one of those means (lemma 4). In small groups
+the upper end is found about a centre between the mean and the middle of the range:
+there the noise grows less where the mean may be far off (lemma 4, b).
 """
 
 from dataclasses import dataclass

@@ -1,18 +1,13 @@
-"""Tables made to agree, not negative, whole.
-
-The nearest cells that are not negative and have the sums that are given.
-
-Cells lie in groups of one kind, or of two that cross; each group has its sum. Groups of
-the first kind are met exactly, by what is taken off all of their cells; what is taken
-off those of the second is found by Newton's steps (docs/proofs/margins.md, section 5).
-
-Tables of one or two trees made not negative, level by level from the top down.
+"""Tables made to agree, not negative, whole: level by level from the top down.
 
 The sums of a table are those of the tables above it, which have been made: of the one
 with its first tree a level higher, and of the one with its second. Such cells always
 exist: rows and columns cross completely, and have the same sum (docs/proofs/margins.md,
-lemma 5). Small errors of large tables are so kept: what is spread among many cells
-does not move what they add up to.
+lemma 5). Small errors of large tables are so kept.
+
+Of cells that are not negative and have these sums the nearest are taken. Groups of the
+first kind are met exactly, by an amount taken off all of their cells; that of the
+second kind is found by Newton's steps (section 5).
 """
 
 import itertools

@@ -1,18 +1,14 @@
-"""A law of all columns that fits noisy contrasts.
+"""A law of all columns that fits noisy contrasts, and tables that agree.
 
-Tables that were measured apart, made to agree: weighted least squares.
-
-The cells of the finest table are sought whose sums are nearest to all noisy tables,
-each distance squared over the variance of its noise. For any exact tables the mean of
-what is found is the exact table, where noise has the mean 0: it is linear in it.
-
-A law of all columns together that fits noisy contrasts: the people in each cell.
+Tables that were measured apart agree by weighted least squares: the cells of the finest
+table whose sums are nearest to all noisy tables. For any exact tables the mean of what
+is found is the exact table: it is linear in noise of the mean 0.
 
 Of all laws on the joint cells that one is taken that is near to the contrasts, each
 distance weighed by its precision, and as simple as that allows: the logarithm of the
 law is a sum of contrasts whose squares cost something, but little where they are of one
-column alone, so that what noise alone would say tends to independent columns. It is
-found by Newton's steps in these sums (docs/proofs/margins.md, section 6).
+column alone, so that noise alone tends to independent columns. It is found by Newton's
+steps in these sums (docs/proofs/margins.md, section 6).
 """
 
 import math

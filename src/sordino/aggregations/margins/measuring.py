@@ -1,6 +1,4 @@
-"""Exact counts to noisy contrasts, and how exactly each part is measured.
-
-How exactly each part of a crossing is measured, what it costs, and how far it errs.
+"""How exactly each part of a crossing is measured, what it costs, and how far it errs.
 
 A contrast with the square s of a part with the precision t gets noise of the variance
 s / t. One row anywhere then moves all contrasts together by mu with mu**2 the sum of
