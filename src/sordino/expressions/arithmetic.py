@@ -9,6 +9,7 @@ Kernel: totals.
 """
 
 import math
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -104,22 +105,13 @@ def _negate_facts(argument: Argument) -> Column:
     return tree.result(kind, (argument,), nan=argument.column.nan, lost=lost)
 
 
-def _add(left: Value, right: Value) -> Value:
-    if isinstance(left, int) and isinstance(right, int):
-        return fit_64_bits(left + right)
-    return float(left) + float(right) + 0.0
+def _meet(operate: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    def meaning(left: Value, right: Value) -> Value:
+        if isinstance(left, int) and isinstance(right, int):
+            return fit_64_bits(operate(left, right))
+        return operate(float(left), float(right)) + 0.0  # + 0.0: never -0.0
 
-
-def _subtract(left: Value, right: Value) -> Value:
-    if isinstance(left, int) and isinstance(right, int):
-        return fit_64_bits(left - right)
-    return float(left) - float(right) + 0.0
-
-
-def _multiply(left: Value, right: Value) -> Value:
-    if isinstance(left, int) and isinstance(right, int):
-        return fit_64_bits(left * right)
-    return float(left) * float(right) + 0.0
+    return meaning
 
 
 def _divide(left: Value, right: Value) -> Value:
@@ -176,9 +168,13 @@ def nearest(number: float) -> float:
     return down + (half > 0.5 or (half == 0.5 and number > 0))
 
 
-ADD: Final = Operation("add", partial(_sum_facts, "+"), _add, symbol="+")
-SUBTRACT: Final = Operation("subtract", partial(_sum_facts, "-"), _subtract, symbol="-")
-MULTIPLY: Final = Operation("multiply", _multiply_facts, _multiply, symbol="*")
+ADD: Final = Operation("add", partial(_sum_facts, "+"), _meet(operator.add), symbol="+")
+SUBTRACT: Final = Operation(
+    "subtract", partial(_sum_facts, "-"), _meet(operator.sub), symbol="-"
+)
+MULTIPLY: Final = Operation(
+    "multiply", _multiply_facts, _meet(operator.mul), symbol="*"
+)
 DIVIDE: Final = Operation("divide", _divide_facts, _divide, copies=2, symbol="/")
 FLOOR_DIVIDE: Final = Operation(
     "floor_divide", _floor_divide_facts, _floor_divide, copies=8, symbol="//"

@@ -10,26 +10,25 @@ Kernel: totals.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import Any, Final, Generic, final
 
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import tree
 from sordino.expressions.literals import Fluent, literal
-from sordino.expressions.logic import EQUAL, IS_NULL, order
+from sordino.expressions.logic import (
+    EQUAL,
+    IS_NULL,
+    first_facts,
+    order,
+    require_others,
+)
 from sordino.expressions.schema import Column
 from sordino.expressions.tree import AbstractTree, Argument, Operation, Value, receiver
 from sordino.numbers.canonical import Words, call
 
 _ALIKE: Final = "Write 0.0 for an f64 and 0 for an i64, or cast one of them."
 _ORDER: Final = cmp_to_key(order)
-
-
-def _facts(what: str) -> Callable[..., Column]:
-    def known(*arguments: Argument) -> Column:
-        return tree.first(tree.alike(what, arguments, _ALIKE), arguments)
-
-    return known
 
 
 def _meaning(choose: Callable[..., Value]) -> Callable[..., Value]:
@@ -40,8 +39,12 @@ def _meaning(choose: Callable[..., Value]) -> Callable[..., Value]:
     return chosen
 
 
-GREATEST: Final = Operation("greatest", _facts("greatest"), _meaning(max), strict=False)
-LEAST: Final = Operation("least", _facts("least"), _meaning(min), strict=False)
+GREATEST: Final = Operation(
+    "greatest", partial(first_facts, "greatest"), _meaning(max), strict=False
+)
+LEAST: Final = Operation(
+    "least", partial(first_facts, "least"), _meaning(min), strict=False
+)
 
 
 def greatest(self: Fluent, *others: Any) -> Fluent:
@@ -51,7 +54,7 @@ def greatest(self: Fluent, *others: Any) -> Fluent:
     >>> col("x").greatest(col("y"), 0).value({"x": -1, "y": None})
     0
     """
-    return self.call(GREATEST, self, *_several("greatest", others))
+    return self.call(GREATEST, self, *require_others("greatest", others))
 
 
 def least(self: Fluent, *others: Any) -> Fluent:
@@ -61,13 +64,7 @@ def least(self: Fluent, *others: Any) -> Fluent:
     >>> col("x").least(col("y"), 0).value({"x": -1, "y": None})
     -1
     """
-    return self.call(LEAST, self, *_several("least", others))
-
-
-def _several(what: str, others: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not others:
-        raise InvalidQuery(f"{what} needs another value", f"Try .{what}(0).")
-    return others
+    return self.call(LEAST, self, *require_others("least", others))
 
 
 _COMPARE: Final = "Compare: when(col('x') > 0)."

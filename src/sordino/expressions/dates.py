@@ -109,18 +109,14 @@ def _seconds_between(start: Value, end: Value) -> Value:
     return (end - start) // timedelta(seconds=1)
 
 
-def _add_days(moment: Value, days: Value) -> Value:
-    try:
-        return moment + timedelta(days=days)
-    except OverflowError:
-        return None
+def _later(unit: timedelta) -> Callable[[Value, Value], Value]:
+    def later(moment: Value, many: Value) -> Value:
+        try:
+            return moment + many * unit
+        except OverflowError:  # beyond the years 1 to 9999
+            return None
 
-
-def _add_seconds(moment: Value, seconds: Value) -> Value:
-    try:
-        return moment + timedelta(seconds=seconds)
-    except OverflowError:
-        return None
+    return later
 
 
 YEAR: Final = _part("year", MOMENTS, lambda day: day.year)
@@ -133,9 +129,11 @@ SECOND: Final = _part("second", ("time",), lambda moment: moment.second)
 TRUNCATE: Final = Operation("truncate", _truncate_facts, _truncate)
 DAYS_BETWEEN: Final = Operation("days_between", _days_facts, _days_between)
 SECONDS_BETWEEN: Final = Operation("seconds_between", _seconds_facts, _seconds_between)
-ADD_DAYS: Final = Operation("add_days", _add_days_facts, _add_days, copies=4)
+ADD_DAYS: Final = Operation(
+    "add_days", _add_days_facts, _later(timedelta(days=1)), copies=4
+)
 ADD_SECONDS: Final = Operation(
-    "add_seconds", _add_seconds_facts, _add_seconds, copies=4
+    "add_seconds", _add_seconds_facts, _later(timedelta(seconds=1)), copies=4
 )
 
 

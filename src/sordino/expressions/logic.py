@@ -36,7 +36,8 @@ def _float_facts(name: str, argument: Argument) -> Column:
     return tree.result("bool", (argument,))
 
 
-def _first_facts(name: str, *arguments: Argument) -> Column:
+def first_facts(name: str, *arguments: Argument) -> Column:
+    """Return the facts of one of several values of one type: missing if all are."""
     return tree.first(tree.alike(name, arguments, _ALIKE), arguments)
 
 
@@ -76,13 +77,13 @@ IS_INFINITE: Final = Operation(
     "is_infinite", partial(_float_facts, "is_infinite"), math.isinf
 )
 FILL_NULL: Final = Operation(
-    "fill_null", partial(_first_facts, "fill_null"), _first, strict=False
+    "fill_null", partial(first_facts, "fill_null"), _first, strict=False
 )
 FILL_NAN: Final = Operation(
     "fill_nan", _fill_nan_facts, _fill_nan, strict=False, copies=2
 )
 COALESCE: Final = Operation(
-    "coalesce", partial(_first_facts, "coalesce"), _first, strict=False
+    "coalesce", partial(first_facts, "coalesce"), _first, strict=False
 )
 REPLACE_INFINITY: Final = Operation(
     "replace_infinity", _replace_infinity_facts, _replace_infinity, copies=3
@@ -149,9 +150,14 @@ def coalesce(self: Fluent, *others: Any) -> Fluent:
     >>> col("x").coalesce(col("y"), 0).value({"x": None, "y": 5})
     5
     """
+    return self.call(COALESCE, self, *require_others("coalesce", others))
+
+
+def require_others(name: str, others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse a choice among one value alone."""
     if not others:
-        raise InvalidQuery("coalesce needs another value", "Try .coalesce(0).")
-    return self.call(COALESCE, self, *others)
+        raise InvalidQuery(f"{name} needs another value", f"Try .{name}(0).")
+    return others
 
 
 def replace_infinity(self: Fluent, low: float, high: float) -> Fluent:

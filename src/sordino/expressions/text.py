@@ -503,7 +503,11 @@ def uppercase(self: Fluent) -> Fluent:
     return self.call(UPPERCASE, self)
 
 
-SPLIT: Final = Operation("split", text_facts("split", "list[text]"), str.split)
+def _split(text: Value, separator: str) -> Value:
+    return text.split(separator)
+
+
+SPLIT: Final = Operation("split", text_facts("split", "list[text]"), _split)
 
 
 def split_(self: Fluent, separator: str) -> Fluent:

@@ -173,7 +173,8 @@ def _large_groups(
     }
     # a rounding may have lifted the count to the minimum
     cut = least * counted.size - counted.noise(counts.mechanism).rounding
-    cut = cut if counts.cut is None else max(cut, counts.cut)  # both had to be reached
+    # both had to be reached
+    cut = cut if counts.cut is None else max(cut, counts.cut)
     # intervals hold given that the group shows: they have to know what it had to reach
     shown[counted.key] = replace(shown[counted.key], cut=cut)
     return keys.take(rows), shown

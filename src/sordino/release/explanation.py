@@ -436,7 +436,8 @@ def _any_verb(words: Iterable[str], names: tuple[str, ...]) -> bool | None:
     known = list(words)
     if any(verb in names for text in known for verb, _ in verbs_of(text)):
         return True
-    return None if "" in known else False  # without words it may have done anything
+    # without words it may have done anything
+    return None if "" in known else False
 
 
 def as_verb(node: Any) -> Verb | None:
