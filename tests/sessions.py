@@ -12,10 +12,8 @@ from typing import Any, Final, Literal
 import sordino as sd
 from sordino.errors import AnswerLost, BudgetExceeded
 from sordino.ledger.file_format import World
-from sordino.ledger.ledger import Ledger
 from sordino.plan.purchase import Purchase
 from sordino.release.answer import Answer
-from sordino.release.release import Release
 from tests.ledgers import FRESH, Dying
 
 FRESH.set_forkserver_preload(["tests.ledgers", "tests.sessions", "tests.tenths"])
@@ -47,7 +45,7 @@ def session(
     return sd.Session({"visits": table}, budget, ledger=ledger, engine=engine, **more)
 
 
-def told(release: Release) -> str:
+def told(release: sd.Release) -> str:
     """Return the numbers of a release, all their digits."""
     return json.dumps([release.table.to_pydict(), release.errors.to_pydict()])
 
@@ -63,7 +61,7 @@ def answered(opened: sd.Session, kind: str, key: str | None) -> str:
 def dying(path: Path, shown: Path, kind: str, key: str | None, point: str) -> None:
     """Ask for a release and tell its numbers, dying at a point of the protocol."""
     end = Dying(point)
-    ledger = Ledger.at(path, world=World(reached=end.reached))
+    ledger = sd.Ledger.at(path, world=World(reached=end.reached))
     opened = session(ledger)
     prepare = opened._desk._prepare
 

@@ -28,6 +28,7 @@ from sordino.noise.key_rounds import (
     weight_steps,
 )
 from tests.batches import for_each
+from tests.events import gaussian_delta
 
 F = Fraction
 SEED = 20261122
@@ -118,8 +119,8 @@ def case_bound(tables: Tables, epsilon: float, growth: float) -> float:
         )
         shift += (1 - own / keys) / float(one.variance)
     seen, mu = -math.expm1(hidden), math.sqrt(shift)
-    added = seen + (1 - seen) * normal(epsilon - hidden, mu)
-    return max(added, normal(epsilon + hidden, mu))
+    added = seen + (1 - seen) * gaussian_delta(epsilon - hidden, mu)
+    return max(added, gaussian_delta(epsilon + hidden, mu))
 
 
 def broken(
@@ -137,14 +138,6 @@ def broken(
 
 def priced(tables: Tables, epsilon: float) -> float:
     return float(tables.rounds.loss().delta_at(epsilon))
-
-
-def normal(epsilon: float, mu: float) -> float:
-    """Return the hockey-stick of N(mu, 1) and N(0, 1)."""
-    if mu == 0:
-        return max(0.0, -math.expm1(epsilon))
-    x = epsilon / mu
-    return float(ndtr(mu / 2 - x) - math.exp(epsilon + log_ndtr(-mu / 2 - x)))
 
 
 def test_no_transcript_tells_more_than_is_priced() -> None:

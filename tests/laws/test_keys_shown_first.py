@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 import sordino as sd
 from sordino.errors import SordinoError
@@ -18,6 +18,7 @@ from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase
 from sordino.query.request import Request
 from tests.batches import for_each, sampled
+from tests.events import gaussian_delta
 from tests.statistics import is_at_least
 
 GROUPS: Final = 4
@@ -51,14 +52,6 @@ def bought(request: Request, budget: Any = BUDGET) -> Purchase:
     return session().price(request, budget)._purchase
 
 
-def hockey(epsilon: float, mu: float) -> float:
-    """Return the delta of N(mu, 1) against N(0, 1) at any epsilon."""
-    if mu == 0:
-        return max(0.0, -math.expm1(epsilon))
-    x = epsilon / mu
-    return float(ndtr(mu / 2 - x) - math.exp(epsilon + log_ndtr(-mu / 2 - x)))
-
-
 def truth(purchase: Purchase, epsilon: float, own: int) -> float:
     """Return the delta of a unit with some own keys, all else in one common key.
 
@@ -74,8 +67,8 @@ def truth(purchase: Purchase, epsilon: float, own: int) -> float:
         size = float(purchase.plan.measurements[key].change.linf)
         square += left * size**2 / float(noise.variance)
     mu, hidden = math.sqrt(square), math.log1p(-seen)
-    added = seen + (1 - seen) * hockey(epsilon - hidden, mu)
-    return max(added, hockey(epsilon + hidden, mu))
+    added = seen + (1 - seen) * gaussian_delta(epsilon - hidden, mu)
+    return max(added, gaussian_delta(epsilon + hidden, mu))
 
 
 EPSILONS: Final = np.linspace(0, 2.5, 26)

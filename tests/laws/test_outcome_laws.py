@@ -14,11 +14,8 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.plan.purchase import Purchase, best_purchase, plan_text
-from sordino.query.builder import Query
 from sordino.query.groups import Grouped
-from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
-from sordino.release.release import Release
 from sordino.session.tables import Catalog, open_catalog
 from tests.batches import for_each, sampled
 from tests.cases import AGGREGATIONS
@@ -55,7 +52,7 @@ def opened(engine: AbstractEngine, rows: pa.Table, door: str = "arrow") -> Catal
     return made
 
 
-def requests() -> dict[str, Request]:
+def requests() -> dict[str, sd.Request]:
     """Return every aggregation of a numeric column, for all kinds of groups."""
     x, y = (
         {name: made(column, (0, 10)) for name, made in AGGREGATIONS.items()}
@@ -68,15 +65,15 @@ def requests() -> dict[str, Request]:
     }
 
 
-def agg(rows: Query | Grouped, asked: Mapping[str, Any]) -> Request:
+def agg(rows: sd.Query | Grouped, asked: Mapping[str, Any]) -> sd.Request:
     return rows.agg(**asked)
 
 
-def released(purchase: Purchase, engine: AbstractEngine) -> Release:
+def released(purchase: Purchase, engine: AbstractEngine) -> sd.Release:
     plan = purchase.plan
     bins = {key: engine.answer(asked) for key, asked in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
-    return Release.of(purchase, answer, plan_text(purchase))
+    return sd.Release.of(purchase, answer, plan_text(purchase))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +89,7 @@ def prices_of(known: Catalog) -> dict[str, Purchase]:
 
 
 @pytest.fixture(scope="module")
-def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
+def expected(prices: dict[str, Purchase]) -> dict[str, sd.Release]:
     """Return releases without the extreme row."""
     engine = MemoryEngine()
     opened(engine, table(*BASE))
@@ -105,7 +102,7 @@ def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
 )
 @pytest.mark.sampled(1)
 def test_a_release_looks_the_same(
-    engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, Release]
+    engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, sd.Release]
 ) -> None:
     """With an extreme row nothing fails; columns, types, and known keys are the same.
 
@@ -121,7 +118,7 @@ def test_a_release_looks_the_same(
 @sampled(1, 8)
 @for_each(("name", "door"), across(list(EXTREMES)))
 def test_a_release_looks_the_same_by_every_door(
-    name: str, door: str, prices: dict[str, Purchase], expected: dict[str, Release]
+    name: str, door: str, prices: dict[str, Purchase], expected: dict[str, sd.Release]
 ) -> None:
     row = {**STRANGER, **EXTREMES[name]}
     held = engines()["duckdb"]
@@ -135,7 +132,7 @@ def _looks_the_same(
     held: AbstractEngine,
     row: Row,
     prices: dict[str, Purchase],
-    expected: dict[str, Release],
+    expected: dict[str, sd.Release],
 ) -> None:
     """Ask for all releases, and compare what can be seen of them."""
     for groups, found in prices.items():
@@ -156,7 +153,7 @@ def _looks_the_same(
 @for_each("engine", ["memory", "duckdb"])
 @for_each("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
 def test_empty_tables_have_answers(
-    engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, Release]
+    engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, sd.Release]
 ) -> None:
     held = engines()[engine]
     opened(held, table(*rows))
@@ -168,7 +165,7 @@ def test_empty_tables_have_answers(
             assert all(0 <= one <= 10 for one in means)
 
 
-def asked(step: str) -> Iterator[Request]:
+def asked(step: str) -> Iterator[sd.Request]:
     """Return what is asked after a step: of all rows, and of groups."""
     query = STEPS[step](sd.table("visits")).enforce(sd.MaxRowsPerID(3))
     yield query.agg(

@@ -18,10 +18,6 @@ import sordino as sd
 from sordino.losses.curves.laws import Atoms
 from sordino.losses.interop import TableLoss
 from sordino.losses.thresholded import RoundsLoss, threshold_loss
-from sordino.noise.exponential import BoundedRangeLoss
-from sordino.noise.gaussian import DiscreteGaussianLoss
-from sordino.noise.laplace import GeometricLoss, LaplaceLoss
-from sordino.noise.randomized_response import RandomizedResponseLoss
 from tests import oracles
 from tests.batches import for_each, sampled
 from tests.oracles import Worlds, breach, mp, mpf, real
@@ -125,16 +121,16 @@ FORMS: Final[dict[str, Callable[[], Form]]] = {
         breach(real("0.02"), real("0.02")).beside(oracles.response("0.4")),
     ),
     "several categories": lambda: alike(
-        RandomizedResponseLoss("0.9", 5), oracles.response("0.9", 5)
+        sd.RandomizedResponseLoss("0.9", 5), oracles.response("0.9", 5)
     ),
-    "geometric": lambda: alike(GeometricLoss(3, "2.5"), oracles.geometric(3, "2.5")),
+    "geometric": lambda: alike(sd.GeometricLoss(3, "2.5"), oracles.geometric(3, "2.5")),
     "discrete gaussian": lambda: alike(
-        DiscreteGaussianLoss(1, "1.3"), oracles.lattice(1, "1.3")
+        sd.DiscreteGaussianLoss(1, "1.3"), oracles.lattice(1, "1.3")
     ),
     "gaussian": lambda: alike(sd.GaussianDP("0.8"), oracles.gaussian("0.8")),
-    "laplace": lambda: alike(LaplaceLoss("0.6"), oracles.laplace("0.6")),
+    "laplace": lambda: alike(sd.LaplaceLoss("0.6"), oracles.laplace("0.6")),
     "bounded range": lambda: alike(
-        BoundedRangeLoss("0.9"), oracles.bounded_range("0.9")
+        sd.BoundedRangeLoss("0.9"), oracles.bounded_range("0.9")
     ),
     "table": table,
     "concentrated": concentrated,

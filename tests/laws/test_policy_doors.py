@@ -13,11 +13,9 @@ import pytest
 import sordino as sd
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import LedgerUnavailable, PolicyRefusal
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
 from sordino.office.job.job import read_job
 from sordino.office.job.running import open_to_release
-from sordino.session.session import Session
 from tests.batches import for_each, sampled, table_of, ways_of
 from tests.jobs import fill_folder
 from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of, signed
@@ -29,7 +27,7 @@ COUNT: Final = BOUNDED.agg(n=sd.count())
 QUARTER: Final = sd.ApproxDP("0.25", "1e-8")
 
 
-def part_of(session: Session) -> Any:
+def part_of(session: sd.Session) -> Any:
     session.view("own", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
     parts = session.partition("own", "ward", ["A", "B"], HALF)
     return parts["A"].release(
@@ -37,25 +35,25 @@ def part_of(session: Session) -> Any:
     )
 
 
-def in_view(session: Session) -> Any:
+def in_view(session: sd.Session) -> Any:
     session.view("grown", BOUNDED.filter(sd.col("age") >= 18))
     return session.release(sd.table("grown").agg(n=sd.count()), QUARTER)
 
 
-def set_aside(session: Session) -> Any:
+def set_aside(session: sd.Session) -> Any:
     session.ledger.earmark("plan", QUARTER)
     return session.release(COUNT, QUARTER, earmark="plan")
 
 
 DOORS: Final = ways_of(table_of("refused/doors"), globals())
 """Everything that charges, through a session."""
-FAR: Final[dict[str, Callable[[Session], Any]]] = {
+FAR: Final[dict[str, Callable[[sd.Session], Any]]] = {
     "release_files": lambda s: s.release_files(
         BOUNDED.group_by(WARDS).agg(n=sd.count()), QUARTER, "nowhere"
     ),
 }
 """What charges where Spark answers: here it can only be refused."""
-LOOKS: Final[dict[str, Callable[[Session], Any]]] = {
+LOOKS: Final[dict[str, Callable[[sd.Session], Any]]] = {
     "price": lambda s: s.price(COUNT, QUARTER),
     "price of margins": lambda s: s.price(BOUNDED.marginals(WARDS, order=1), QUARTER),
     "price_all": lambda s: s.price_all({"a": COUNT}, QUARTER),
@@ -69,7 +67,7 @@ FREE: Final = {
 """What charges nothing and prices nothing."""
 
 
-def asked(door: Callable[[Session], Any], ledger: Ledger) -> Any:
+def asked(door: Callable[[sd.Session], Any], ledger: sd.Ledger) -> Any:
     session = clinic(ledger)
     session.view(
         "visits by people", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1))
@@ -77,7 +75,7 @@ def asked(door: Callable[[Session], Any], ledger: Ledger) -> Any:
     return door(session)
 
 
-def charges(ledger: Ledger) -> list[Any]:
+def charges(ledger: sd.Ledger) -> list[Any]:
     return [record for record in ledger.records() if record.kind == "charged"]
 
 
@@ -118,7 +116,7 @@ def test_looking_is_allowed_where_asking_is(door: str) -> None:
 
 
 def test_every_verb_of_sessions_is_a_door_or_free() -> None:
-    verbs = {name for name in dir(Session) if not name.startswith("_")}
+    verbs = {name for name in dir(sd.Session) if not name.startswith("_")}
     listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *FAR, *LOOKS)} - {"a"}
     assert verbs == listed | FREE
 
@@ -155,7 +153,7 @@ def test_the_parts_of_parts_obey() -> None:
 
 OWN: Final = sd.table("own").enforce(sd.MaxRowsPerID(1))
 OWN_COUNT: Final = OWN.agg(n=sd.count())
-AT_A_PART: Final[dict[str, Callable[[Session], Any]]] = {
+AT_A_PART: Final[dict[str, Callable[[sd.Session], Any]]] = {
     "release": lambda s: s.release(OWN_COUNT, QUARTER),
     "release with a key": lambda s: s.release(OWN_COUNT, QUARTER, key="new"),
     "release of margins": lambda s: s.release(OWN.marginals(WARDS, order=1), QUARTER),
@@ -178,7 +176,7 @@ AT_A_PART: Final[dict[str, Callable[[Session], Any]]] = {
 """What may be asked of a part."""
 
 
-def two_parts(ledger: Ledger) -> tuple[Session, Session]:
+def two_parts(ledger: sd.Ledger) -> tuple[sd.Session, sd.Session]:
     session = clinic(ledger)
     bounds = sd.MaxGroupsPerID("ward", 1), sd.MaxGroupsPerID("age", 1)
     session.view("own", sd.table("visits").enforce(*bounds))
@@ -193,7 +191,7 @@ def test_parts_answer_no_more_under_a_newer_policy(
     door: str, serial: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any verb, a part and a part of it: nothing is charged or asked for."""
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     if serial == 2:
         ledger.obey(policy_of(ANYBODY))
     parts = two_parts(ledger)
@@ -213,7 +211,7 @@ def test_parts_answer_no_more_under_a_newer_policy(
 
 def test_a_part_that_adopts_the_policy_itself_answers_no_more() -> None:
     """What marks it was not held against that policy, so to obey it is too little."""
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     parts = two_parts(ledger)
     for each in (ledger, *(part.ledger for part in parts)):
         each.obey(policy_of(ANYBODY))
@@ -225,7 +223,7 @@ def test_a_part_that_adopts_the_policy_itself_answers_no_more() -> None:
 def test_a_policy_adopted_while_a_part_prepares_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     part, _ = two_parts(ledger)
     records, prepare = part.ledger.records(), MemoryEngine.prepare
 
@@ -242,15 +240,15 @@ def test_a_policy_adopted_while_a_part_prepares_is_met(
 def test_a_policy_adopted_while_parts_are_made_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
-    session, make = clinic(ledger), Ledger.in_memory
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    session, make = clinic(ledger), sd.Ledger.in_memory
 
-    def make_late(*terms: Any) -> Ledger:
+    def make_late(*terms: Any) -> sd.Ledger:
         ledger.obey(policy_of(ANYBODY))
         return make(*terms)
 
     session.view("own", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
-    monkeypatch.setattr(Ledger, "in_memory", make_late)
+    monkeypatch.setattr(sd.Ledger, "in_memory", make_late)
     part = session.partition("own", "ward", ["A"], HALF)["A"]
     with pytest.raises(PolicyRefusal, match="after these parts were made"):
         part.release(OWN_COUNT, QUARTER)
@@ -258,7 +256,7 @@ def test_a_policy_adopted_while_parts_are_made_is_met(
 
 def test_the_parts_of_a_closed_ledger_answer_nothing(tmp_path: Path) -> None:
     """Which policy it obeys by now cannot be told."""
-    ledger = Ledger.at(tmp_path / "a.ledger", sd.ApproxDP(100, "0.1"), create=True)
+    ledger = sd.Ledger.at(tmp_path / "a.ledger", sd.ApproxDP(100, "0.1"), create=True)
     parts = two_parts(ledger)
     ledger.close()
     for part in parts:

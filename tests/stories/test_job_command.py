@@ -11,14 +11,9 @@ import sordino as sd
 from sordino.office.job import outputs
 from sordino.office.job.outputs import SCHEDULES, starts
 from sordino.office.job.running import today
-from tests.jobs import JOB, PROGRAM, charged, fill_folder, logged, ran
+from tests.jobs import JOB, PROGRAM, charged, folder, logged, ran
 
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return fill_folder(tmp_path)
+__all__ = ["folder"]
 
 
 # --- What a release leaves ---------------------------------------------------------

@@ -15,16 +15,11 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from tests.jobs import charged, fill_folder, logged, ran
+from tests.jobs import charged, folder, logged, ran
+
+__all__ = ["folder"]
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return fill_folder(tmp_path)
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:

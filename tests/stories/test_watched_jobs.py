@@ -17,18 +17,13 @@ from sordino.office.job.job import read_job
 from sordino.office.job.questions import PlannedRelease
 from sordino.office.job.running import AskedRelease, JobDesk, open_to_release, turn_of
 from sordino.release.release import Release
-from tests.jobs import JOB, charged, fill_folder, logged, ran
+from tests.jobs import JOB, charged, folder, logged, ran
 from tests.open_metrics import read_gauges
+
+__all__ = ["folder"]
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples" / "jobs"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return fill_folder(tmp_path)
 
 
 # --- Numbers -----------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Spark means what the memory engine means, in anybody's session."""
 
-import math
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
@@ -30,6 +29,7 @@ from sordino.expressions.schema import Column, Schema, arrow_type
 from sordino.query.nodes import Source
 from tests.batches import for_each
 from tests.spark_here import engine_beside, users_session
+from tests.unit.engines.test_rendering_laws import alike
 
 pytestmark = pytest.mark.slow
 SALT: Final = 0x9E3779B97F4A7C15
@@ -99,13 +99,6 @@ def spark_values(session: Any, forms: list[Form]) -> list[list[Any]]:
         kind = form.on_columns().column(schema).type
         assert column.type == arrow_type(kind) or kind.startswith("list"), form
     return [column.to_pylist() for column in found.columns]
-
-
-def alike(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same: type, NaN, and no -0.0 for 0.0."""
-    if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
-        return math.isnan(other)
-    return type(one) is type(other) and repr(one) == repr(other)
 
 
 @for_each("ansi", ["true", "false"])

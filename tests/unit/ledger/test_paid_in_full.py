@@ -10,25 +10,22 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, SessionMoved
 from sordino.ledger.answers import read_loss
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
 from sordino.ledger.verification import pays_what_it_says
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.loss import compose
 from sordino.numbers import INFINITE
 from tests.batches import for_each
 
 LIMITS = [
-    Limit.of(sd.PureDP(9)),
-    Limit.of(sd.ApproxDP(9, "0.5")),
-    Limit.of(sd.ZCDP(9)),
-    Limit.of(sd.ApproxZCDP(9, "0.5")),
-    Limit.of(sd.GaussianDP(9)),
-    Limit.of(sd.Advantage("0.9")),
-    Limit.of(sd.ApproxDP(9, "0.5"), "concentrated", reserve="0.1"),
-    Limit.of(sd.ApproxDP(9, "0.5"), "gaussian", reserve="0.1"),
+    sd.Limit.of(sd.PureDP(9)),
+    sd.Limit.of(sd.ApproxDP(9, "0.5")),
+    sd.Limit.of(sd.ZCDP(9)),
+    sd.Limit.of(sd.ApproxZCDP(9, "0.5")),
+    sd.Limit.of(sd.GaussianDP(9)),
+    sd.Limit.of(sd.Advantage("0.9")),
+    sd.Limit.of(sd.ApproxDP(9, "0.5"), "concentrated", reserve="0.1"),
+    sd.Limit.of(sd.ApproxDP(9, "0.5"), "gaussian", reserve="0.1"),
 ]
-TOGETHER = compose([sd.PureDP("0.1"), sd.GaussianDP("1/7")])
+TOGETHER = sd.compose([sd.PureDP("0.1"), sd.GaussianDP("1/7")])
 """As a budget it is not read back: what is known of the loss counts alone."""
 LOSSES: list[Any] = [
     sd.PureDP("0.1"),
@@ -51,11 +48,11 @@ BUDGETS: list[Any] = [
 
 
 @for_each("limit", LIMITS, ids=lambda limit: limit.stated)
-def test_what_a_ledger_charges_is_enough(limit: Limit) -> None:
+def test_what_a_ledger_charges_is_enough(limit: sd.Limit) -> None:
     """For any budget and loss that a rule counts: verify agrees, and not to less."""
     wrong, counted = [], 0
     for asked, loss in product(BUDGETS, LOSSES):
-        ledger = Ledger.in_memory(limit)
+        ledger = sd.Ledger.in_memory(limit)
         claim = Claim(request="1f", asked=asked, loss=loss)
         try:
             ledger.reserve(claim)

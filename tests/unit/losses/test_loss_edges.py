@@ -12,11 +12,8 @@ import pytest
 
 import sordino as sd
 from sordino.errors import MissingDependency
-from sordino.losses.loss import compose
-from sordino.noise.exponential import BoundedRangeLoss
 from sordino.noise.gaussian import discrete_gaussian_vector
 from sordino.noise.laplace import geometric_vector, laplace_vector
-from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import INFINITE, sqrt
 from sordino.office.pictures.curves import DARK
 from tests.batches import for_each
@@ -30,7 +27,7 @@ def test_a_sample_of_nobody_reveals_nothing() -> None:
 
 
 def test_an_unbounded_range_has_no_rho() -> None:
-    assert BoundedRangeLoss(float("inf")).rho is INFINITE
+    assert sd.BoundedRangeLoss(float("inf")).rho is INFINITE
 
 
 def test_approximate_zcdp_without_delta_is_one_piece() -> None:
@@ -40,8 +37,8 @@ def test_approximate_zcdp_without_delta_is_one_piece() -> None:
 
 
 def test_a_composition_states_its_parameters() -> None:
-    assert compose([sd.PureDP(1), sd.GaussianDP(1)]).delta == 0
-    loss = compose([sd.PureDP(1), sd.GaussianDP(1), sd.ApproxDP("1/2", MILLIONTH)])
+    assert sd.compose([sd.PureDP(1), sd.GaussianDP(1)]).delta == 0
+    loss = sd.compose([sd.PureDP(1), sd.GaussianDP(1), sd.ApproxDP("1/2", MILLIONTH)])
     assert loss.delta == loss.guarantees.delta == MILLIONTH
     assert (loss.epsilon, loss.rho, loss.mu) == (
         loss.guarantees.epsilon,
@@ -53,9 +50,9 @@ def test_a_composition_states_its_parameters() -> None:
 @for_each(
     "vector",
     [
-        geometric_vector(Sensitivity(l0=2, linf=float("inf")), 3),
-        laplace_vector(Sensitivity(linf=1), 3),
-        discrete_gaussian_vector(Sensitivity(l0=2, linf=float("inf")), 3),
+        geometric_vector(sd.Sensitivity(l0=2, linf=float("inf")), 3),
+        laplace_vector(sd.Sensitivity(linf=1), 3),
+        discrete_gaussian_vector(sd.Sensitivity(l0=2, linf=float("inf")), 3),
     ],
 )
 def test_changes_without_bound_are_not_hidden(vector: sd.Loss) -> None:
@@ -65,7 +62,7 @@ def test_changes_without_bound_are_not_hidden(vector: sd.Loss) -> None:
 
 def test_integers_that_cannot_change_cost_nothing() -> None:
     """A change below 1, be it a root, is none."""
-    apart = Sensitivity(l0=1, linf=sqrt(Fraction(1, 2)))
+    apart = sd.Sensitivity(l0=1, linf=sqrt(Fraction(1, 2)))
     assert geometric_vector(apart, 3) == sd.PureDP(0)
     assert discrete_gaussian_vector(apart, 3) == sd.ZCDP(0)
 

@@ -2,7 +2,6 @@
 
 # Wrong types are what these tests are about.
 # mypy: disable-error-code="arg-type,dict-item,list-item"
-
 import copy
 import math
 import os
@@ -14,11 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
-from sordino.errors import (
-    InvalidQuery,
-    SessionMoved,
-    SordinoError,
-)
+from sordino import errors
 from tests.batches import calls_of, for_each
 from tests.refusals import (
     BUDGET,
@@ -51,7 +46,7 @@ def opened(tables: Any) -> sd.Session:
 @for_each("name", OPENINGS)
 def test_senseless_sessions_are_refused(name: str) -> None:
     call, *words = OPENINGS[name]
-    with pytest.raises(SordinoError) as caught:
+    with pytest.raises(errors.SordinoError) as caught:
         call()
     message = str(caught.value)
     assert all(word in message for word in words), message
@@ -64,7 +59,7 @@ def test_senseless_sessions_are_refused(name: str) -> None:
 def test_sessions_do_not_leave_their_process(leave: Callable[[Any], Any]) -> None:
     """A pickle or a copy of a session would spend its budget again."""
     held = session()
-    with pytest.raises(SessionMoved, match="budget would be spent twice"):
+    with pytest.raises(errors.SessionMoved, match="budget would be spent twice"):
         leave(held)
 
 
@@ -83,7 +78,7 @@ def refuse_strangers(held: sd.Session) -> None:
         lambda: held.statement(COUNT, BUDGET),
         lambda: held.view("seen", ROWS),
     ):
-        with pytest.raises(SessionMoved, match="forked"):
+        with pytest.raises(errors.SessionMoved, match="forked"):
             call()
 
 
@@ -106,7 +101,7 @@ def test_a_repeated_key_costs_nothing_and_belongs_to_one_question() -> None:
         ROWS.group_by(WARDS).agg(n=N),
         ROWS.filter(sd.col("days") > 1).agg(n=N),
     ):
-        with pytest.raises(InvalidQuery, match="another request"):
+        with pytest.raises(errors.InvalidQuery, match="another request"):
             held.release(other, BUDGET, key="2026-11")
     assert repr(held.spent) == spent
     assert len(held.history()) == 1

@@ -12,12 +12,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 import sordino as sd
 from sordino.errors import InvalidPolicy, LedgerDamaged, PolicyRefusal
 from sordino.ledger.file_format import hash_bytes
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Log
-from sordino.ledger.policy_file import Policy, is_signed, public_of, sign
+from sordino.ledger.policy_file import is_signed, public_of, sign
 from sordino.ledger.policy_rules import Usage
 from sordino.ledger.record_kinds import Claim
-from sordino.losses.loss import PureDP
 from tests.batches import for_each
 from tests.ledgers import FRESH, claim
 from tests.policies import STRANGER, policy_of
@@ -107,31 +105,31 @@ def test_a_forged_policy_is_found_out(
 ) -> None:
     """For any chain whose hashes were made anew: opened or verified, it is refused."""
     path = tmp_path / "a.ledger"
-    with Ledger.at(path, sd.PureDP(1), create=True) as ledger:
+    with sd.Ledger.at(path, sd.PureDP(1), create=True) as ledger:
         ledger.obey(policy_of(STRICT))
         ledger.reserve(claim("a", usages=uses))
         ledger.obey(policy_of(LENIENT))
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         ledger.verify()
     forged(path, forgery)
-    with pytest.raises(LedgerDamaged), Ledger.at(path) as ledger:
+    with pytest.raises(LedgerDamaged), sd.Ledger.at(path) as ledger:
         ledger.verify()
 
 
 def test_a_text_that_nobody_signed_is_not_obeyed(tmp_path: Path) -> None:
     """A charge asks for the signature, not only `verify`."""
     path = tmp_path / "a.ledger"
-    with Ledger.at(path, sd.PureDP(1), create=True) as ledger:
+    with sd.Ledger.at(path, sd.PureDP(1), create=True) as ledger:
         ledger.obey(policy_of(STRICT))
     forged(path, swap_text)
-    ledger = Ledger.at(path)
+    ledger = sd.Ledger.at(path)
     with pytest.raises(LedgerDamaged, match="has no valid signature"):
         ledger.reserve(claim("a", usages=uses))
 
 
 def test_a_rule_of_a_later_version_is_not_forgotten() -> None:
     """A ledger that adopted what this version does not understand charges nothing."""
-    ledger = Ledger.in_memory(sd.PureDP(1))
+    ledger = sd.Ledger.in_memory(sd.PureDP(1))
     later = policy_of("serial = 1\n[weather]\nsun = true\n")
     fields = {"day": "2026-11-22", "serial": 1, "when": "2026-11-22T00:00:00+00:00"}
     fields |= {"before": {"epsilon": "0/1", "delta": "0/1"}, "who": ""}
@@ -151,9 +149,9 @@ TRIES: Final = 6
 
 def charge_all(path: Path, refusals: Path) -> None:
     """Charge a quarter as often as there is time for, and count what is refused."""
-    quarter = PureDP("1/4")
+    quarter = sd.PureDP("1/4")
     claim = Claim(request="r", asked=quarter, loss=quarter, usages=uses)
-    ledger, refused = Ledger.at(path), 0
+    ledger, refused = sd.Ledger.at(path), 0
     for _ in range(TRIES):
         try:
             ledger.reserve(claim)
@@ -167,7 +165,7 @@ def charge_all(path: Path, refusals: Path) -> None:
 def test_processes_share_a_year(tmp_path: Path) -> None:
     """For any order of three processes: as many are charged as the year allows."""
     path, refusals = tmp_path / "a.ledger", tmp_path / "refusals"
-    with Ledger.at(path, PureDP(100), create=True) as ledger:
+    with sd.Ledger.at(path, sd.PureDP(100), create=True) as ledger:
         ledger.obey(policy_of(YEARLY))
     several = [
         FRESH.Process(target=charge_all, args=(path, refusals)) for _ in range(3)
@@ -177,7 +175,7 @@ def test_processes_share_a_year(tmp_path: Path) -> None:
     for each in several:
         each.join(120)
     assert [each.exitcode for each in several] == [0, 0, 0]
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         assert ledger.verify().releases == 8
     assert refusals.read_text().count("refused") == 3 * TRIES - 8
 
@@ -226,7 +224,7 @@ def height_of_double(y: int) -> int:
 def test_nobody_signs_by_a_key_of_small_order(public: bytes) -> None:
     """For any of 100 texts: about one in eight would be signed, were it believed."""
     assert not any(is_signed(public.hex(), TRIVIAL, text) for text in TEXTS)
-    assert not Policy(TEXTS[0].decode(), public.hex(), TRIVIAL).is_signed
+    assert not sd.Policy(TEXTS[0].decode(), public.hex(), TRIVIAL).is_signed
 
 
 def test_the_heights_are_those_of_all_points_of_small_order() -> None:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.data.arrow import TableSource
 from sordino.data.tables import ParquetSource
 from sordino.engines.doors import EngineName
@@ -18,12 +19,6 @@ from sordino.engines.duckdb import session as instance
 from sordino.engines.duckdb.session import DuckDB, duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.engines.statements.statements import Statement
-from sordino.errors import (
-    BudgetExceeded,
-    EngineUnavailable,
-    InvalidQuery,
-    SordinoError,
-)
 from sordino.query.nodes import MOST_NODES
 from tests.batches import for_each, sampled
 
@@ -49,7 +44,7 @@ def refused(opened: sd.Session, query: Any = COUNT) -> str:
     ]
     texts = set()
     for act in acts:
-        with pytest.raises((EngineUnavailable, InvalidQuery)) as caught:
+        with pytest.raises((errors.EngineUnavailable, errors.InvalidQuery)) as caught:
             act()
         assert caught.value.__cause__ is None
         assert caught.value.__context__ is None
@@ -98,7 +93,7 @@ def test_a_table_of_a_connection_that_is_another(
     opened = session((connection, "t"), engine=engine)
     opened.release(COUNT, BUDGET)
     connection.execute(change)
-    with pytest.raises(EngineUnavailable, match="has other columns"):
+    with pytest.raises(errors.EngineUnavailable, match="has other columns"):
         opened.release(COUNT, BUDGET)
     assert len(opened.history()) == 1
 
@@ -188,7 +183,7 @@ def test_rehearsals_read_nothing(
     opened = session(path if kind == "file" else ROWS, engine=name)
     spy(monkeypatch)
     opened.what_if(ASKED[asked], BUDGET)
-    with pytest.raises(SordinoError):  # the planted reader: the answer itself
+    with pytest.raises(errors.SordinoError):  # the planted reader: the answer itself
         opened.release(ASKED[asked], BUDGET)
 
 
@@ -227,7 +222,7 @@ def test_an_answer_that_is_there_needs_no_engine(
     first = opened.release(COUNT, BUDGET, key="k")
     path.unlink()
     assert opened.release(COUNT, BUDGET, key="k").table == first.table
-    with pytest.raises(EngineUnavailable):
+    with pytest.raises(errors.EngineUnavailable):
         opened.release(COUNT, BUDGET, key="l")
 
 
@@ -263,7 +258,7 @@ def test_long_plans(make: Callable[[int], Any], engine: EngineName) -> None:
     opened.release(make(longest), BUDGET)
     before = opened.history()
     for count in (MOST_NODES, 1000, 5000):
-        with pytest.raises(InvalidQuery, match="more than 200 steps"):
+        with pytest.raises(errors.InvalidQuery, match="more than 200 steps"):
             opened.release(make(count), BUDGET)
     assert opened.history() == before
 
@@ -284,7 +279,7 @@ def test_long_plans_by_views() -> None:
     while not refusals and len(opened._desk.catalog.relations) < 100:
         try:
             _doubled(opened, len(opened._desk.catalog.relations) // 3)
-        except InvalidQuery as refusal:
+        except errors.InvalidQuery as refusal:
             refusals.append(str(refusal))
     assert "those of its views" in refusals[0]
 
@@ -292,7 +287,7 @@ def test_long_plans_by_views() -> None:
 @for_each("count", [400, 4000])
 def test_deep_expressions(count: int) -> None:
     """An expression of any depth is refused where it is written."""
-    with pytest.raises(InvalidQuery, match="too large to be computed at once"):
+    with pytest.raises(errors.InvalidQuery, match="too large to be computed at once"):
         _nested(count)
 
 
@@ -310,7 +305,7 @@ def test_from_deep_within_a_program(engine: EngineName) -> None:
         before = len(opened.history())
         try:
             deeper(sys.getrecursionlimit() - depth - room)
-        except (InvalidQuery, EngineUnavailable) as refusal:
+        except (errors.InvalidQuery, errors.EngineUnavailable) as refusal:
             found.add(type(refusal).__name__)
             assert len(opened.history()) == before
         except RecursionError:
@@ -336,7 +331,7 @@ def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) ->
         if not seen:
             try:
                 opened.release(COUNT, sd.PureDP(1))
-            except EngineUnavailable as refusal:
+            except errors.EngineUnavailable as refusal:
                 seen.append(str(refusal))
             else:
                 seen.append("answered")
@@ -361,8 +356,8 @@ def test_a_spent_budget_is_the_first_reason(engine: EngineName, tmp_path: Path) 
     pq.write_table(ROWS, path)
     opened = session(path, engine=engine)
     path.unlink()
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(errors.BudgetExceeded):
         opened.release(COUNT, sd.PureDP(10))
-    with pytest.raises(EngineUnavailable):
+    with pytest.raises(errors.EngineUnavailable):
         opened.release(COUNT, sd.PureDP(9))
     assert opened.history() == ()

@@ -10,15 +10,9 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.engines.doors import EngineName
 from sordino.engines.statements.engine import SQLEngine
-from sordino.errors import (
-    EngineFailure,
-    EngineUnavailable,
-    InvalidParameter,
-    InvalidQuery,
-    WeakBudget,
-)
 from tests.batches import for_each, sampled
 
 ROWS = pa.table({"a": [1, 2, 2], "x": [0.5, 99.0, None]})
@@ -47,11 +41,11 @@ def test_answers_that_are_too_large() -> None:
         "c",
     )
     for groups in (10**8, 10**11):
-        with pytest.raises(InvalidQuery, match=r"would have \d+ groups"):
+        with pytest.raises(errors.InvalidQuery, match=r"would have \d+ groups"):
             opened.release(many(groups), BUDGET)
     three = {name: many(6_000_000) for name in "abc"}
     opened.price(three["a"], BUDGET)
-    with pytest.raises(InvalidQuery, match="fewer groups"):
+    with pytest.raises(errors.InvalidQuery, match="fewer groups"):
         opened.release_all(three, BUDGET)
     assert opened.history() == ()
 
@@ -62,13 +56,13 @@ def test_many_totals() -> None:
     wide: dict[str, Any] = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(5000)}
     for count in (501, 5000):
         asked = TABLE.agg(**dict(list(wide.items())[:count]))
-        with pytest.raises(InvalidQuery, match=f"needs {count} exact totals"):
+        with pytest.raises(errors.InvalidQuery, match=f"needs {count} exact totals"):
             opened.release(asked, BUDGET)
     opened.price(TABLE.agg(**dict(list(wide.items())[:500])), BUDGET)
     assert opened.history() == ()
 
 
-@for_each("failure", [MemoryError(99), EngineUnavailable("it is gone")])
+@for_each("failure", [MemoryError(99), errors.EngineUnavailable("it is gone")])
 def test_what_fails_after_the_charge(
     monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
@@ -79,7 +73,7 @@ def test_what_fails_after_the_charge(
         raise failure
 
     monkeypatch.setattr("sordino.session.executor.noisy_answer", failing)
-    with pytest.raises(EngineFailure) as caught:
+    with pytest.raises(errors.EngineFailure) as caught:
         opened.release(TABLE.agg(n=sd.count()), BUDGET)
     assert caught.value.__context__ is None
     assert len(opened.history()) == 1
@@ -105,7 +99,7 @@ def test_settings_of_numpy(asked: str, epsilon: Any) -> None:
     query = TABLE.group_by(keys).agg(n=sd.count(), m=QUESTIONS[asked])
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", WeakBudget)  # an epsilon of 100 is told
+        warnings.simplefilter("ignore", errors.WeakBudget)  # an epsilon of 100 is told
         release = opened.release(query, sd.PureDP(epsilon))
         repr(release)
         release._repr_html_()
@@ -166,7 +160,7 @@ def test_many_bins() -> None:
     release = opened.release(histogram.request, BUDGET)
     assert "more columns" in repr(release)
     assert len(sd.histogram("a", edges).columns("h")) == 300
-    with pytest.raises(InvalidParameter, match="there they are rows"):
+    with pytest.raises(errors.InvalidParameter, match="there they are rows"):
         sd.histogram("a", [*edges, 301])
     asked = TABLE.histogram("a", list(range(1001)))
     assert len(opened.release(asked, BUDGET)) == 1000
