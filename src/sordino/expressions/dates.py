@@ -109,14 +109,14 @@ def _seconds_between(start: Value, end: Value) -> Value:
     return (end - start) // timedelta(seconds=1)
 
 
-def _later(unit: timedelta) -> Callable[[Value, Value], Value]:
-    def later(moment: Value, many: Value) -> Value:
+def _shift_by(unit: timedelta) -> Callable[[Value, Value], Value]:
+    def shift(moment: Value, many: Value) -> Value:
         try:
             return moment + many * unit
         except OverflowError:  # beyond the years 1 to 9999
             return None
 
-    return later
+    return shift
 
 
 YEAR: Final = _part("year", MOMENTS, lambda day: day.year)
@@ -130,10 +130,10 @@ TRUNCATE: Final = Operation("truncate", _truncate_facts, _truncate)
 DAYS_BETWEEN: Final = Operation("days_between", _days_facts, _days_between)
 SECONDS_BETWEEN: Final = Operation("seconds_between", _seconds_facts, _seconds_between)
 ADD_DAYS: Final = Operation(
-    "add_days", _add_days_facts, _later(timedelta(days=1)), copies=4
+    "add_days", _add_days_facts, _shift_by(timedelta(days=1)), copies=4
 )
 ADD_SECONDS: Final = Operation(
-    "add_seconds", _add_seconds_facts, _later(timedelta(seconds=1)), copies=4
+    "add_seconds", _add_seconds_facts, _shift_by(timedelta(seconds=1)), copies=4
 )
 
 

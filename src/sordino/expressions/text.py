@@ -503,11 +503,11 @@ def uppercase(self: Fluent) -> Fluent:
     return self.call(UPPERCASE, self)
 
 
-def _split(text: Value, separator: str) -> Value:
+def _pieces_of(text: Value, separator: str) -> Value:
     return text.split(separator)
 
 
-SPLIT: Final = Operation("split", text_facts("split", "list[text]"), _split)
+SPLIT: Final = Operation("split", text_facts("split", "list[text]"), _pieces_of)
 
 
 def split_(self: Fluent, separator: str) -> Fluent:
