@@ -131,10 +131,9 @@ def test_a_function_is_named_by_a_verb_or_a_noun() -> None:
 PRIVATE: Final = {
     "aggregations": "_bound",
     "engines": (
-        "_between _cased _checked _chosen _closed _compared _connected _cut "
-        "_elapsed _fixed _floored _known _leaving _like _quoted _rounded "
-        "_scaled _shortened _signed _told _translated _truncated _within "
-        "_written _zoned"
+        "_between _cased _checked _chosen _closed _compared _connected _elapsed "
+        "_fixed _known _leaving _like _quoted _rounded _scaled _shortened "
+        "_signed _told _translated _zoned"
     ),
     "expressions": (
         "_built _checked _compiled _enclosed _meaning _missing _named _refused "

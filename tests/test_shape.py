@@ -11,7 +11,6 @@ VAGUE = {"utils", "util", "common", "misc", "helpers", "manager", "impl"}
 LONG = {
     "src/sordino/engines/duckdb/entries.py": "an entry for each operation",
     "src/sordino/engines/postgres/entries.py": "an entry for each operation",
-    "src/sordino/engines/spark/entries.py": "an entry for each operation",
 }
 """Files of more than 800 lines: what they list."""
 LONE = {

@@ -375,7 +375,6 @@ class AbstractNoiseMechanism(AbstractMechanism):
         return self._quantile((1 + share) / 2)
 
     def _quantile(self, p: Fraction) -> float | int:
-        """Return a quantile as an int on the integers, else as the nearest double."""
         if p in {0, 1}:
             return math.inf if p else -math.inf
         x = self.law.quantile(p)

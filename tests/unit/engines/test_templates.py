@@ -42,6 +42,18 @@ def test_each_tree_is_a_new_one() -> None:
     assert written(entry, exp.column("x"), kind="f64") == "x + CAST(1 AS DOUBLE)"
 
 
+def test_a_piece_tears_no_tree_apart() -> None:
+    """A tree that stands twice in a text, or has a parent already, is copied."""
+    double = TEMPLATES.piece("x", "x * 2 + x")
+    outer = exp.Neg(this=exp.column("y"))
+    tree = double(outer.this)
+    assert tree.sql() == "(y * 2) + y"
+    assert outer.this.parent is outer
+    first, second = tree.find_all(exp.Column)
+    assert first is not second
+    assert double(exp.Add(this=tree, expression=tree.copy())).sql().count("y") == 8
+
+
 def test_nothing_is_parsed_before_it_is_used() -> None:
     """A start builds hundreds of entries, of which a release uses a few."""
     TEMPLATES.entry("this is (no SQL")

@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from sordino.data.arrow import column_of, column_type, value_batches
+from sordino.data.arrow import column_of, column_type, handed_columns
 from sordino.data.python_rows import cell_of, coerce, column_of_cells, kinds_of_cells
 from sordino.data.source import kind_of, sort_values, values_of
 from sordino.engines.duckdb.session import duckdb_engine
@@ -246,10 +246,11 @@ def test_every_decimal_is_the_nearest_double() -> None:
 def test_a_database_reads_what_is_handed_over() -> None:
     batches = [pa.record_batch({"x": pa.array([2**63, 5], pa.uint64())})] * 3
     connection = duckdb.connect()
-    connection.register("t", value_batches(batches, [("x", pa.uint64())]))
-    rows = connection.execute("SELECT count(*), sum(x) FROM t WHERE x < 7").fetchall()
+    handed = handed_columns(batches, (("x", pa.uint64()),), [0])
+    connection.register("t", handed)
+    rows = connection.execute("SELECT count(*), sum(c0) FROM t WHERE c0 < 7").fetchall()
     assert rows == [(3, 15)]
-    plan = connection.execute("EXPLAIN SELECT x FROM t WHERE x < 7").fetchall()[0][1]
+    plan = connection.execute("EXPLAIN SELECT c0 FROM t WHERE c0 < 7").fetchall()[0][1]
     assert "Filter" in plan
 
 

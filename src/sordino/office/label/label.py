@@ -121,7 +121,6 @@ def _unit(unit: Protected, language: Language) -> str:
 
 
 def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
-    """Yield what an attacker achieves at most, by this file and by everything."""
     say = language.plain
     mistakes = say("label.odds.of", count=language.whole(FALSE_ALARMS))
     yield LabelRow(say("label.odds.mistakes"), mistakes)
@@ -159,7 +158,6 @@ def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 
 def _reach(reach: Reach, language: Language) -> str:
-    """Return how far the intervals of an answer reach, rounded up."""
     if reach.least is None or reach.most is None:
         return language.plain("label.exact.none")
     ends = (reach.least, reach.most)

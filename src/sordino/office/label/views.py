@@ -91,11 +91,9 @@ class Label:
         return _RENDERERS[form](self)
 
     def __str__(self) -> str:
-        """Show it as text."""
         return plain_label(self.texts)
 
     def __repr__(self) -> str:
-        """Show it as text."""
         return plain_label(self.texts)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
