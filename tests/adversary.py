@@ -41,7 +41,6 @@ Step: TypeAlias = Callable[[State, Release], State | None]
 
 
 def response(epsilon: str) -> Release:
-    """Return randomized response."""
     return Release(float(Fraction(epsilon)), 0.0, PureDP(epsilon))
 
 

@@ -41,7 +41,6 @@ ROWS: Final = rows()
 
 
 def opened(engine: Any = "memory", unit: Any = ONE_ROW) -> sd.Session:
-    """Return a session with much to spend."""
     table = sd.PrivateTable(ROWS, protects=unit)
     return sd.Session({"visits": table}, sd.GaussianDP(20), engine=engine)
 
@@ -56,6 +55,5 @@ def exact(*names: str) -> dict[tuple[Any, ...], int]:
 
 
 def by_key(table: pa.Table) -> dict[tuple[Any, ...], float]:
-    """Return the numbers of a table by their keys."""
     columns = [column.to_pylist() for column in table.columns]
     return {key[:-1]: key[-1] for key in zip(*columns, strict=True)}

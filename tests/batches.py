@@ -10,6 +10,7 @@ says how to run one of them alone: `CASE=name pytest tests/...::test_facts_hold`
 import hashlib
 import inspect
 import os
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, TracebackType
@@ -22,11 +23,44 @@ from tests.effort import PROFILE
 Batched = Callable[[Callable[..., object]], Callable[..., None]]
 """What makes one test of a test and its cases."""
 
+Way = Callable[[Any], Any]
+"""What is asked of a session."""
+
 _Row = tuple[tuple[Any, ...], str | None]
 """The values of a case, and its name."""
 
+TESTS: Final = Path(__file__).parent
 SHOWN: Final = 20
 """How many of the cases that differ are named."""
+
+
+def table_of(name: str) -> dict[str, Any]:
+    """Return the cases of a table, `tests/NAME.toml`."""
+    return tomllib.loads((TESTS / f"{name}.toml").read_text("utf-8"))
+
+
+def calls_of(
+    name: str, names: Mapping[str, Any], **more_names: Any
+) -> dict[str, tuple[Any, ...]]:
+    """Return the calls of a table, each with the words that stand behind it there.
+
+    They are read with the names of a module, whatever it defines later included.
+    """
+
+    def call_of(text: str) -> Callable[[], Any]:
+        return lambda: eval(text, {**names, **more_names})  # noqa: S307 a table of ours
+
+    rows = table_of(name).items()
+    return {key: (call_of(text), *more) for key, (text, *more) in rows}
+
+
+def ways_of(rows: Mapping[str, str], names: Mapping[str, Any]) -> dict[str, Way]:
+    """Return what the calls of a table do with a session `s`."""
+
+    def way_of(text: str) -> Way:
+        return lambda s: eval(f"({text})", {**names, "s": s})  # noqa: S307 ours
+
+    return {key: way_of(text) for key, text in rows.items()}
 
 
 class CasesDiffer(AssertionError):
@@ -243,6 +277,5 @@ def _lot(labelled: tuple[str, object]) -> str:
 
 
 def _first_line(error: BaseException) -> str:
-    """Return what went wrong, in one line."""
     lines = str(error).strip().splitlines() or [""]
     return f"{type(error).__name__}: {lines[0]}"[:300]

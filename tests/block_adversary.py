@@ -24,13 +24,11 @@ Spent: TypeAlias = tuple[Charge, ...]
 
 
 def whole(charge: Charge, blocks: int) -> Charge:
-    """Charge each block the whole price."""
     del blocks
     return charge
 
 
 def part(charge: Charge, blocks: int) -> Charge:
-    """Charge each block its part of the price: not valid."""
     return _divided(charge, Fraction(blocks))
 
 
@@ -85,7 +83,6 @@ def worst_in_blocks(
 def _moves(
     limit: AbstractFilter, releases: Sequence[Release], blocks: int, pricing: Pricing
 ) -> Iterator[tuple[Release, frozenset[int], Charge]]:
-    """Yield each release of each set of blocks, and what each of these is charged."""
     for release in releases:
         charge = limit.charge_for(release.loss, release.loss)
         for size in range(1, blocks + 1):
@@ -94,7 +91,6 @@ def _moves(
 
 
 def _after(spent: Spent, cover: frozenset[int], charge: Charge) -> Spent:
-    """Return what each block was charged after a release."""
     return tuple(
         total.plus(charge) if block in cover else total
         for block, total in enumerate(spent)

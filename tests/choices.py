@@ -171,7 +171,6 @@ class Recursion:
         return found
 
     def chosen(self, probability: Fraction, low: Cut, high: Cut) -> Chances:
-        """Return the chance of each bin for one probability, by the score of each."""
         share = (probability - low[0]) / (high[0] - low[0])
         before = np.cumsum((0, *self.table))
         first, last = before[low[1] + 1], before[high[1] + 1]
@@ -197,25 +196,21 @@ def numbered(answers: NDArray[np.int64], size: int) -> NDArray[np.int64]:
 
 
 def draw_scores(mechanism: Any, scores: Numbers, count: int) -> NDArray[np.int64]:
-    """Draw choices among scored candidates."""
     found: NDArray[np.int64] = mechanism.choose([list(scores)] * count)
     return found
 
 
 def draw_answers(mechanism: Any, answers: Numbers, count: int) -> NDArray[np.int64]:
-    """Draw answers for each of the people."""
     drawn = mechanism(np.tile(np.array(answers, np.int64), count))
     return numbered(drawn.reshape(count, len(answers)), mechanism.categories)
 
 
 def draw_walks(mechanism: Any, table: Numbers, count: int) -> NDArray[np.int64]:
-    """Draw the bins at which walks end."""
     found: NDArray[np.int64] = mechanism.find_groups(_bins(table, count), Bits())
     return found
 
 
 def draw_quantiles(mechanism: Any, table: Numbers, count: int) -> NDArray[np.int64]:
-    """Draw the bins of quantiles."""
     found = mechanism.release_groups(_bins(table, count), Bits())
     return numbered(found, len(table))
 

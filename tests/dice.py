@@ -22,7 +22,6 @@ class Dice:
     below: Callable[[int], int]
 
     def one(self, options: Sequence[T]) -> T:
-        """Return one of the options."""
         return options[self.below(len(options))]
 
     def chance(self, part: int, whole: int) -> bool:
@@ -30,11 +29,9 @@ class Dice:
         return self.below(whole) >= whole - part
 
     def between(self, least: int, most: int) -> int:
-        """Return an integer from least to most."""
         return least + self.below(most - least + 1)
 
     def several(self, options: Sequence[T], least: int, most: int) -> list[T]:
-        """Return different options, in any order."""
         left = list(options)
         count = min(self.between(least, most), len(left))
         return [left.pop(self.below(len(left))) for _ in range(count)]

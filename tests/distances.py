@@ -60,7 +60,6 @@ class Claim:
 
     @cached_property
     def choice_questions(self) -> tuple[Question, ...]:
-        """Return the rows in each bin of each choice."""
         by = self.request.by
         return tuple(
             bin_question(self.relation, by, one.position) for one in self.choices

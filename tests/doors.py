@@ -47,7 +47,6 @@ class Door:
     """Whether its texts can hold U+0000."""
 
     def declared(self, table: pa.Table) -> dict[str, Column]:
-        """Return what has to be declared of a table."""
         kinds = {one.name: kind_of(one.type) for one in table.schema}
         return (
             {}
@@ -140,7 +139,6 @@ def _german(table: pa.Table, folder: Path) -> sd.Csv:
 
 
 def _connected(table: pa.Table) -> duckdb.DuckDBPyConnection:
-    """Return a connection that knows a table."""
     connection = duckdb.connect()
     connection.register("held", table)
     connection.execute("CREATE TABLE t AS FROM held")
@@ -152,7 +150,6 @@ def _table(table: pa.Table) -> duckdb.DuckDBPyRelation:
 
 
 def _objects(table: pa.Table) -> pd.DataFrame:
-    """Return a frame of Python objects."""
     columns = table.to_pydict()
     return pd.DataFrame({
         name: pd.Series(values, dtype=object) for name, values in columns.items()

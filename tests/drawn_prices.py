@@ -167,7 +167,7 @@ def _part(dice: Dice, catalog: Catalog) -> str:
     name = dice.one([*catalog.relations])
     column = dice.one(["g", "h"])
     whole = catalog.relation(name)
-    values = {"g": ["a", "b", "c", None], "h": [0, 1, 2, None]}[column]
+    values: list[Any] = ["a", "b", "c", None] if column == "g" else [0, 1, 2, None]
     divided = partition_of(whole, column, values[: dice.between(1, 4)])
     budget = dice.one(BUDGETS)
     if dice.chance(1, 3):

@@ -12,8 +12,6 @@ import sordino as sd
 from sordino.data.limits import AbstractConstraint, AbstractTruncation
 from sordino.errors import SordinoError
 from sordino.expressions.schema import Schema
-from sordino.query.builder import Query
-from sordino.query.request import Request
 from sordino.query.steps import Relation
 from sordino.session.tables import Catalog
 from tests.cases import AGGREGATIONS
@@ -40,12 +38,11 @@ class Scene:
 
     dice: Dice
     catalog: Catalog
-    query: Query
+    query: sd.Query
     relation: Relation
 
     @property
     def schema(self) -> Schema:
-        """Return the columns."""
         return self.relation.schema
 
     def names(self, *types: str) -> list[str]:
@@ -64,7 +61,7 @@ class Scene:
         """Return the columns that can mark groups."""
         return self.names("i64", "text", "bool")
 
-    def then(self, query: Query) -> "Scene":
+    def then(self, query: sd.Query) -> "Scene":
         """Return the scene after one more step."""
         relation = self.relation
         for step in query.steps[len(self.query.steps) :]:
@@ -72,7 +69,7 @@ class Scene:
         return Scene(self.dice, self.catalog, query, relation)
 
 
-Step: TypeAlias = Callable[[Scene], Query]
+Step: TypeAlias = Callable[[Scene], sd.Query]
 
 
 def drawn(dice: Dice, catalog: Catalog, steps: Sequence[Step] = ()) -> Scene:
@@ -94,8 +91,7 @@ def _walked(dice: Dice, catalog: Catalog, steps: Sequence[Step]) -> Scene:
     return scene
 
 
-def asked(scene: Scene) -> Request:
-    """Draw what is asked of which groups."""
+def asked(scene: Scene) -> sd.Request:
     dice = scene.dice
     by = dice.several(scene.groupable(), 0, 2)
     held, ids = scene.relation.contribution.most_rows(), scene.relation.ids
@@ -134,7 +130,7 @@ def keys(scene: Scene, by: Iterable[str]) -> sd.KeySet:
     return sd.KeySet.from_dict({name: pools[scene.schema[name].type] for name in by})
 
 
-def bounded(scene: Scene, by: Sequence[str]) -> Query:
+def bounded(scene: Scene, by: Sequence[str]) -> sd.Query:
     """Bound ids in a way that fits the groups."""
     dice, groups = scene.dice, list(by) or scene.groupable()[-1:]
     most, each = dice.between(1, 3), dice.between(1, 3)
@@ -151,7 +147,7 @@ def bounded(scene: Scene, by: Sequence[str]) -> Query:
     return scene.query.enforce(*dice.one(options))
 
 
-def _filter(scene: Scene) -> Query:
+def _filter(scene: Scene) -> sd.Query:
     cell = sd.col(scene.one())
     number = sd.col(scene.one("i64", "f64"))
     return scene.query.filter(
@@ -164,7 +160,7 @@ def _filter(scene: Scene) -> Query:
     )
 
 
-def _with_columns(scene: Scene) -> Query:
+def _with_columns(scene: Scene) -> sd.Query:
     """Write a column anew, or add one."""
     dice = scene.dice
     name = dice.one([*scene.names(), "n", "m"])
@@ -193,13 +189,13 @@ _CELLS: Final[Sequence[Callable[[Scene], Any]]] = (
 )
 
 
-def _rewritten(scene: Scene) -> Query:
+def _rewritten(scene: Scene) -> sd.Query:
     """Put rows of different groups into one, under the old name."""
     cell = scene.dice.one((sd.lit("a"), sd.col(scene.one("text")).fill_null("a")))
     return scene.query.with_columns(g=cell)
 
 
-def _enforced_on_groups(scene: Scene) -> Query:
+def _enforced_on_groups(scene: Scene) -> sd.Query:
     dice = scene.dice
     groups, each = dice.between(1, 2), dice.between(1, 2)
     return scene.query.enforce(
@@ -207,7 +203,7 @@ def _enforced_on_groups(scene: Scene) -> Query:
     )
 
 
-def _per_id(scene: Scene) -> Query:
+def _per_id(scene: Scene) -> sd.Query:
     """Make one row for each id, or each id and group, of one or two columns."""
     dice = scene.dice
     by = dice.several(scene.groupable(), 0, 1)
@@ -236,21 +232,21 @@ _OF_ONE: Final[Sequence[Callable[[Scene], Any]]] = (
 """What may be asked of the rows of one id."""
 
 
-def _rename(scene: Scene) -> Query:
+def _rename(scene: Scene) -> sd.Query:
     """Exchange the names of two columns, or give one a new name."""
     dice = scene.dice
     one, *rest = dice.several(scene.names(), 1, 2)
     return scene.query.rename({one: rest[0], rest[0]: one} if rest else {one: "new"})
 
 
-def _select(scene: Scene) -> Query:
+def _select(scene: Scene) -> sd.Query:
     return scene.query.select(*scene.dice.several(scene.names(), 2, 6))
 
 
-def _missing(scene: Scene) -> Query:
+def _missing(scene: Scene) -> sd.Query:
     dice, query = scene.dice, scene.query
     float_, text, whole = scene.one("f64"), scene.one("text"), scene.one("i64")
-    options: tuple[Callable[[], Query], ...] = (
+    options: tuple[Callable[[], sd.Query], ...] = (
         lambda: query.drop_nulls(scene.one()),
         lambda: query.drop_nulls(),
         lambda: query.drop_nan(),
@@ -262,24 +258,24 @@ def _missing(scene: Scene) -> Query:
     return dice.one(options)()
 
 
-def _bin(scene: Scene) -> Query:
+def _bin(scene: Scene) -> sd.Query:
     name = scene.dice.one((None, "g", "n"))
     return scene.query.bin(scene.one("i64", "f64"), [0, 2, 8], name)
 
 
-def _flat_map(scene: Scene) -> Query:
+def _flat_map(scene: Scene) -> sd.Query:
     function, returns = scene.dice.one(_FUNCTIONS)
     return scene.query.flat_map(
         function, returns, max_rows=scene.dice.one((2, 1, 3, 0, None))
     )
 
 
-def _explode(scene: Scene) -> Query:
+def _explode(scene: Scene) -> sd.Query:
     name = scene.one("list[i64]")
     return scene.query.flat_map(name, max_rows=scene.dice.one((2, 1, 3, 0, None)))
 
 
-def _mapped(scene: Scene) -> Query:
+def _mapped(scene: Scene) -> sd.Query:
     name = scene.dice.one(("n", "g", "h"))
     return scene.query.with_columns(
         sd.udf(lambda row: {name: len(row["codes"])}, returns={name: "i64"})
@@ -313,7 +309,7 @@ _FUNCTIONS: Final = (
 )
 
 
-def _join_public(scene: Scene) -> Query:
+def _join_public(scene: Scene) -> sd.Query:
     dice = scene.dice
     shared = [name for name in ("g", "h", "x", "y") if name in scene.schema]
     return scene.query.join_public(
@@ -323,7 +319,7 @@ def _join_public(scene: Scene) -> Query:
     )
 
 
-def _join_private(scene: Scene) -> Query:
+def _join_private(scene: Scene) -> sd.Query:
     dice = scene.dice
     other = dice.one([*scene.catalog.relations])
     if scene.relation.ids is not None:
@@ -341,13 +337,12 @@ def truncation(dice: Dice) -> AbstractTruncation:
     return sd.DropExcess(most) if most else sd.DropNonUnique()
 
 
-def _enforce(scene: Scene) -> Query:
+def _enforce(scene: Scene) -> sd.Query:
     dice = scene.dice
     return scene.query.enforce(*(constraint(scene) for _ in range(dice.between(1, 3))))
 
 
 def constraint(scene: Scene) -> AbstractConstraint:
-    """Draw a constraint."""
     dice = scene.dice
     columns = dice.several(scene.groupable(), 1, 2) or ["g"]
     limit = dice.between(1, 3)

@@ -105,7 +105,6 @@ class Grammar:
     """Whether rows may be grouped by person first."""
 
     def one(self, *options: str) -> str:
-        """Return one of some texts."""
         return self.dice.choice(options)
 
     def often(self, chance: float) -> bool:
@@ -113,11 +112,9 @@ class Grammar:
         return self.dice.random() < chance
 
     def whole(self, low: int, high: int) -> int:
-        """Return a whole number."""
         return self.dice.randint(low, high)
 
     def number(self, depth: int, *, whole: bool = False) -> str:
-        """Return a number."""
         if depth <= 0 or self.often(0.3):
             plain = ["i", "j", str(self.whole(0, 5))]
             return self.one(*plain, *([] if whole else ["f", "1.5"]))
@@ -158,7 +155,6 @@ class Grammar:
         return self.one(*forms)
 
     def text(self, depth: int) -> str:
-        """Return a text."""
         if depth <= 0 or self.often(0.4):
             return self.one("s", "s", "'a'", "'b'")
         a, b = self.text(depth - 1), self.text(depth - 1)
@@ -180,7 +176,6 @@ class Grammar:
         )
 
     def moment(self) -> str:
-        """Return a date or a time."""
         return self.one(
             *("d", "t", "CAST(t AS DATE)", "d + 3", "d - j", "CAST(d AS TIMESTAMP)"),
             f"d + INTERVAL {self.whole(1, 40)} DAY",
@@ -190,7 +185,6 @@ class Grammar:
         )
 
     def truth(self, depth: int) -> str:
-        """Return a condition."""
         compared = self.one("<", "<=", ">", ">=", "=", "<>")
         no = self.one("", "NOT ")
         number = self.number(depth - 1)
@@ -246,7 +240,6 @@ class Grammar:
         )
 
     def answer(self, depth: int) -> str:
-        """Return what is made of answers."""
         if self.often(0.7):
             return self.aggregate(depth)
         a = self.aggregate(depth)
@@ -259,7 +252,6 @@ class Grammar:
         )
 
     def key(self) -> str:
-        """Return what groups are marked by."""
         return self.one(
             *("s", "b", "j", "i", "d", "f"),
             self.text(1),
@@ -288,7 +280,6 @@ class Grammar:
         return self.one(*forms[kind])
 
     def persons(self) -> str:
-        """Return a row for each person, or each person and group."""
         by = self.one("", "s", "b", "j", "YEAR(d)")
         group = by if by in {"s", "b", "j"} else ""
         made = [f"{self.of_one(name)} AS {name}" for name in "ijfsbdt" if name != group]
@@ -299,7 +290,6 @@ class Grammar:
         return f"(SELECT {selected} FROM v{where} GROUP BY {keys}{having}) q"
 
     def source(self) -> str:
-        """Return the rows of a statement."""
         if self.people and self.often(0.3):
             return self.one(
                 "v JOIN w USING (id)",

@@ -53,8 +53,6 @@ Outcome = dict[str, Any]
 
 
 def main() -> None:
-    """Print all outcomes."""
-
     def engine_of_one_key(_: object) -> Any:
         return engine.spark_engine(salt=SALT)
 
@@ -85,7 +83,6 @@ class Cluster:
     """A Spark of two worker processes of this machine."""
 
     def __init__(self, folder: Path, **settings: str) -> None:
-        """Start it."""
         import pyspark  # noqa: PLC0415 only this program needs it
         from pyspark.sql import SparkSession  # noqa: PLC0415 as above
 
@@ -124,7 +121,6 @@ class Cluster:
 
 
 def open_gate(folder: Path) -> Path:
-    """Return a gate, which is open."""
     gate = Path(tempfile.mkdtemp(dir=folder, prefix="gate-"))
     (gate / "open").touch()
     return gate
@@ -220,7 +216,6 @@ def struck(gate: Path, strike: Strike | None) -> Generator[None]:
 
 
 def session_over(frame: Any) -> sd.Session:
-    """Return a session."""
     table = sd.PrivateTable(frame, protects=sd.AddRowsWithID("id"))
     return sd.Session({"t": table}, LIMIT)
 
@@ -276,7 +271,6 @@ def several(cluster: Cluster, strike: Strike | None) -> Outcome:
 
 
 def _spent(session: sd.Session) -> Fraction:
-    """Return the epsilon that was charged."""
     loss: Any = session.spent
     return Fraction(loss.epsilon)
 

@@ -42,8 +42,6 @@ SECRET: Final = b"the same for all releases of this test"
 
 
 def main() -> None:
-    """Print all outcomes."""
-
     def engine_of_one_key(_: object) -> Any:
         return engine.spark_engine(salt=SALT)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
 
 Masses: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[Masses, Masses]
@@ -77,3 +78,11 @@ def descending(most: Any, count: int, whole: Any, step: Any) -> list[tuple[Any, 
     sizes = [step * i for i in range(math.floor(most / step), -1, -1)]
     found = itertools.combinations_with_replacement(sizes, count)
     return sorted(change for change in found if sum(change) <= whole)
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """Return the delta of N(mu, 1) against N(0, 1) at any epsilon."""
+    if mu == 0:
+        return max(0.0, -math.expm1(epsilon))
+    x = epsilon / mu
+    return float(ndtr(mu / 2 - x) - math.exp(epsilon + log_ndtr(-mu / 2 - x)))

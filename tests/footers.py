@@ -37,7 +37,6 @@ class _Reader:
         self._at = 0
 
     def value(self, kind: int) -> Any:
-        """Read a value of a kind."""
         if kind in _TRUTHS:
             return kind == _TRUTHS[0]
         if kind == _BYTE:
@@ -90,7 +89,6 @@ def _varint(number: int) -> bytes:
 
 
 def _written(kind: int, value: Any) -> bytes:
-    """Return a value as it stands in a struct."""
     if kind == _BYTE:
         return bytes([value])
     if kind in _INTEGERS:
@@ -153,7 +151,6 @@ def _row_groups(footer: Struct, groups: Groups) -> Iterator[Struct]:
 
 
 def _chunks(footer: Struct, groups: Groups) -> Iterator[tuple[Struct, Struct]]:
-    """Yield each column chunk, and what is said of it."""
     for group in _row_groups(footer, groups):
         for chunk in _get(group, 1)[1]:
             yield chunk, _get(chunk, 3)

@@ -65,7 +65,6 @@ class Visits:
             del self.rows[-350]
 
     def add(self, patient: int, day: dt.date, number: int) -> None:
-        """Add a visit."""
         self.rows.append({
             "patient": patient,
             "arrived": day,
@@ -93,7 +92,6 @@ class Clock:
     day: dt.date = dt.date(YEAR, 1, 15)
 
     def now(self) -> dt.datetime:
-        """Return noon of the day."""
         return dt.datetime.combine(self.day, dt.time(12), dt.UTC)
 
 
@@ -105,6 +103,5 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def months_after(count: int) -> Iterator[tuple[int, dt.date]]:
-    """Yield months, and the third day after each."""
     for month in range(1, count + 1):
         yield month, dt.date(YEAR + month // 12, month % 12 + 1, 3)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import sordino as sd
 from sordino.office.cli.main import main
@@ -75,7 +76,14 @@ def logged(*words: str) -> list[dict[str, Any]]:
 
 
 def charged() -> list[str | None]:
-    """Return the keys that were charged."""
     with sd.Ledger.at("clinic.ledger") as ledger:
         assert ledger.verify()
         return [entry.key for entry in ledger.entries()]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a folder with a job, its tables and its program."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return fill_folder(tmp_path)

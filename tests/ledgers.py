@@ -46,7 +46,6 @@ FRESH.set_forkserver_preload(["tests.ledgers"])
 
 
 def claim(key: str | None = "k", request: str = "count", **more: Any) -> Claim:
-    """Return a claim of a tenth."""
     return Claim(request=request, asked=TENTH, loss=TENTH, key=key, **more)
 
 
@@ -55,7 +54,6 @@ class Dying:
     """A world in which the process is killed at one point."""
 
     def __init__(self, point: str) -> None:
-        """Choose the point."""
         self.point = point
 
     def reached(self, point: str) -> None:
@@ -65,7 +63,6 @@ class Dying:
 
     @property
     def world(self) -> World:
-        """Return the world that asks for it."""
         return World(reached=self.reached)
 
 
@@ -96,7 +93,6 @@ def release(
 
 
 def create(path: Path, point: str, witness: Path | None) -> None:
-    """Make a ledger, dying at a point."""
     world = Dying(point).world
     Ledger.at(path, LIMIT, create=True, witness=witness, world=world).close()
 
@@ -106,11 +102,9 @@ class Standing:
     """A clock that stands until it is set."""
 
     def __init__(self, year: int, month: int, day: int) -> None:
-        """Begin with a day."""
         self.now = datetime(year, month, day, tzinfo=UTC)
 
     def __call__(self) -> datetime:
-        """Return the time."""
         return self.now
 
 
@@ -199,7 +193,6 @@ class Failing:
 
     @property
     def world(self) -> World:
-        """Return the world with this disk."""
         good = Disk()
         bad = {
             name: functools.partial(self._act, name, getattr(good, name))
@@ -208,7 +201,6 @@ class Failing:
         return World(disk=Disk(**bad))
 
     def _act(self, name: str, act: Callable[..., Any], *values: Any) -> Any:
-        """Act, or fail."""
         self.count += name in self.acts
         now = self.count == self.at or (self.sticky and self.count > self.at)
         if not now or name not in self.acts:
@@ -227,10 +219,8 @@ class Backwards:
     """A clock that goes backwards by a day at each look."""
 
     def __init__(self) -> None:
-        """Begin somewhere."""
         self.day = 28
 
     def __call__(self) -> datetime:
-        """Return the day before."""
         self.day -= 1
         return datetime(2026, 2, self.day, tzinfo=UTC)

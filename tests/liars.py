@@ -134,7 +134,6 @@ def _told(lie: Lie, rest: Place, size: int) -> bytes | None:
 
 
 def bloom_filters(path: Path) -> list[int]:
-    """Return where the Bloom filters of a file begin."""
     data = path.read_bytes()
     size = struct.unpack("<I", data[-8:-4])[0]
     foot = data[-8 - size : -8]

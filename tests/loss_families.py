@@ -46,12 +46,10 @@ def size(rng: random.Random, low: float = 0.02, high: float = 3.0) -> Fraction:
 
 
 def pair(loss: Loss, worlds: Worlds) -> Case:
-    """Return a loss beside the pair of worlds that attains it."""
     return loss, lambda e: worst([worlds], e)
 
 
 def pure(rng: random.Random) -> Case:
-    """Return randomized response."""
     epsilon = size(rng)
     return pair(PureDP(epsilon), oracles.response(epsilon))
 
@@ -64,25 +62,21 @@ def approximate(rng: random.Random) -> Case:
 
 
 def gaussian(rng: random.Random) -> Case:
-    """Return a Gaussian."""
     mu = size(rng)
     return pair(GaussianDP(mu), oracles.gaussian(mu))
 
 
 def laplace(rng: random.Random) -> Case:
-    """Return a Laplace law."""
     ratio = size(rng)
     return pair(LaplaceLoss(ratio), oracles.laplace(ratio))
 
 
 def geometric(rng: random.Random) -> Case:
-    """Return a geometric law."""
     shift, scale = rng.randint(1, 5), size(rng, 0.5, 20)
     return pair(GeometricLoss(shift, scale), oracles.geometric(shift, scale))
 
 
 def discrete_gaussian(rng: random.Random) -> Case:
-    """Return a discrete Gaussian."""
     shift, variance = rng.randint(1, 3), size(rng, 0.5, 20)
     return pair(DiscreteGaussianLoss(shift, variance), oracles.lattice(shift, variance))
 
@@ -95,19 +89,16 @@ def randomized_response(rng: random.Random) -> Case:
 
 
 def bounded_range(rng: random.Random) -> Case:
-    """Return a bounded range."""
     epsilon = size(rng)
     return pair(BoundedRangeLoss(epsilon), oracles.bounded_range(epsilon))
 
 
 def pure_often(rng: random.Random) -> Case:
-    """Return several responses."""
     epsilon, times = size(rng, 0.05, 0.8), rng.randint(2, 12)
     return pair(PureDP(epsilon) * times, oracles.response(epsilon).times(times))
 
 
 def geometric_often(rng: random.Random) -> Case:
-    """Return several geometric laws."""
     shift, scale, times = rng.randint(1, 3), size(rng, 1, 20), rng.randint(2, 5)
     worlds = oracles.geometric(shift, scale).times(times)
     return pair(GeometricLoss(shift, scale) * times, worlds)
@@ -139,7 +130,6 @@ def unlike_atoms(rng: random.Random) -> Case:
 
 
 def discrete_gaussians(rng: random.Random) -> Case:
-    """Return a discrete Gaussian beside a response."""
     variance, epsilon = size(rng, 1, 6), size(rng, 0.1, 1)
     worlds = oracles.lattice(1, variance).beside(oracles.response(epsilon))
     return pair(DiscreteGaussianLoss(1, variance) + PureDP(epsilon), worlds)
@@ -171,14 +161,12 @@ def laplace_and_atoms(rng: random.Random) -> Case:
 
 
 def two_laplaces(rng: random.Random) -> Case:
-    """Return two Laplace laws."""
     one, other = size(rng, 0.2, 2), size(rng, 0.2, 2)
     worlds = oracles.laplace(one).beside(oracles.laplace(other))
     return pair(LaplaceLoss(one) + LaplaceLoss(other), worlds)
 
 
 def sampled_atoms(rng: random.Random) -> Case:
-    """Return a geometric law on a sample."""
     rate, scale = size(rng, 0.01, 0.9), size(rng, 0.5, 9)
     ways = oracles.sampled(oracles.geometric(2, scale), rate)
     loss = GeometricLoss(2, scale).subsampled(rate)
@@ -186,7 +174,6 @@ def sampled_atoms(rng: random.Random) -> Case:
 
 
 def sampled_atoms_often(rng: random.Random) -> Case:
-    """Return several responses on samples."""
     rate, epsilon, times = size(rng, 0.05, 0.6), size(rng, 0.2, 2), rng.randint(2, 6)
     ways = [
         one.times(times) for one in oracles.sampled(oracles.response(epsilon), rate)
@@ -205,14 +192,12 @@ def sampled_breach(rng: random.Random) -> Case:
 
 
 def sampled_gaussian(rng: random.Random) -> Case:
-    """Return a Gaussian on a sample."""
     rate, mu = size(rng, 0.01, 0.9), size(rng, 0.2, 2)
     ways = oracles.sampled_deltas(oracles.gaussian(mu), rate)
     return GaussianDP(mu).subsampled(rate), lambda e: max(way(e) for way in ways)
 
 
 def sampled_laplace(rng: random.Random) -> Case:
-    """Return a Laplace law on a sample."""
     rate, ratio = size(rng, 0.01, 0.9), size(rng, 0.2, 2)
     ways = oracles.sampled_deltas(oracles.laplace(ratio), rate)
     return LaplaceLoss(ratio).subsampled(rate), lambda e: max(way(e) for way in ways)
@@ -228,7 +213,6 @@ def mixed(rng: random.Random) -> Case:
 
 
 def thresholded_gaussian(rng: random.Random) -> Case:
-    """Return Gaussian noise above a threshold."""
     keys, chance = rng.choice([1, 2, 5, 12]), size(rng, 1e-4, 0.01)
     mu2 = size(rng, 0.05, 1)
     loss = threshold_loss(

@@ -25,7 +25,6 @@ FAR: Final = {"x": [1e9, nan], "i": [10**9, 7], "s": ["z", "y"]}
 
 
 def write_lying_file(path: Path) -> Path:
-    """Write the file, and return its path."""
     x = [1.0, 2.0, 3.0, 4.0, 5.0, 1e9, nan, 1e9, nan, 1e9, nan]
     rows = pa.table({
         "x": pa.array(x, pa.float64(), from_pandas=False),

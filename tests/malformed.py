@@ -169,11 +169,9 @@ class Calls:
         return name, self.doors[name]
 
     def one(self) -> Any:
-        """Return any value."""
         return self.dice.choice(VALUES)
 
     def some(self, most: int = 3) -> list[Any]:
-        """Return a few values."""
         return [self.one() for _ in range(self.dice.randrange(most + 1))]
 
     def named(self) -> dict[str, Any]:
@@ -192,7 +190,6 @@ class Calls:
         return {key: self.one()}
 
     def query(self) -> Any:
-        """Return a query that is right."""
         bounded = TABLE.enforce(sd.MaxRowsPerID(2))
         return self.dice.choice([TABLE, sd.table("r"), bounded])
 
@@ -201,7 +198,6 @@ class Calls:
         return self.dice.choice([sd.lit(3), *map(sd.col, ("x", "g", "y", "l", "no"))])
 
     def _expressions(self) -> dict[str, Callable[[], Any]]:
-        """Return the doors of expressions."""
         pick = self.dice.choice
         return {
             "col": lambda: sd.col(self.one()),
@@ -215,7 +211,6 @@ class Calls:
         }
 
     def _queries(self) -> dict[str, Callable[[], Any]]:
-        """Return the doors of queries."""
         query, one, some = self.query, self.one, self.some
         return {
             "table": lambda: sd.table(one()),
@@ -263,7 +258,6 @@ class Calls:
         }
 
     def _session(self) -> dict[str, Callable[[], Any]]:
-        """Return the doors of sessions."""
         on, one, named = self.session, self.one, self.of
         rows = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
         return {

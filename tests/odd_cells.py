@@ -30,7 +30,6 @@ class Loud:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
-        """Claim to be anything."""
         raise Asked
 
     def _fails(self, *_: Any) -> Any:
@@ -61,8 +60,6 @@ def raw(kind: pa.DataType) -> Callable[[Sequence[int | None]], pa.Array]:
 
 
 def texts(kind: pa.DataType) -> Callable[[Sequence[bytes | None]], pa.Array]:
-    """Return what makes texts of any bytes."""
-
     def make(values: Sequence[bytes | None]) -> pa.Array:
         held = pa.array(values, pa.large_binary()).buffers()
         large = pa.Array.from_buffers(pa.large_string(), len(values), held)
@@ -160,7 +157,6 @@ _CELLS: Final[tuple[Any, ...]] = (
 
 
 def series(cells: Sequence[Any]) -> pd.Series:
-    """Return cells as they are."""
     held = np.empty(len(cells), dtype=object)
     for place, cell in enumerate(cells):
         held[place] = cell

@@ -87,7 +87,6 @@ def long_groupings() -> Release:
 
 
 def no_groupings() -> Release:
-    """Return a stack in which no group is shown."""
     none = pa.array([], pa.string())
     keys = {"grouping": none, "ward": none}
     return made(keys, {"n": (pa.array([], pa.int64()), 1.0)})
@@ -159,7 +158,6 @@ def drawn(figure: Any) -> Any:
 
 
 def seen_texts(figure: Any) -> list[tuple[str, Any]]:
-    """Return all texts that are seen, each with its box."""
     renderer = figure.canvas.get_renderer()
     parts = list(figure.texts)
     for axes in figure.axes:

@@ -38,7 +38,6 @@ def _mapping(lines: list[str], indent: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def _value(scalar: str | None, lines: list[str], indent: int) -> tuple[Any, list[str]]:
-    """Return a value, and the lines after it."""
     if scalar == "|":
         block = []
         while lines and (not lines[0] or lines[0].startswith(" " * indent)):

@@ -28,7 +28,6 @@ class PlannedBits:
         return np.array([self.word(8) for _ in range(count)], np.uint64)
 
     def word(self, size: int) -> int:
-        """Return `size` bytes of the stream."""
         self._count += 1
         digest = hashlib.sha256(f"{self._seed}:{self._count}".encode()).digest()
         return int.from_bytes(digest[:size], "little")
@@ -55,5 +54,4 @@ class SpreadBits:
         return places * self._STEP + begin
 
     def word(self, size: int) -> int:
-        """Return `size` bytes of the stream."""
         return int.from_bytes(self._rng.bytes(size), "little")

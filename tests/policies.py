@@ -9,8 +9,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import sordino as sd
 from sordino.ledger.file_format import World
-from sordino.ledger.ledger import Ledger
-from sordino.ledger.policy_file import Policy
 
 OFFICER: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 STRANGER: Final = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
@@ -28,16 +26,14 @@ REGIONS: Final = {"age": [30, 40, 50], "decade": ["thirties", "forties", "fiftie
 
 
 def signed(path: Path, text: str, key: Ed25519PrivateKey = OFFICER) -> Path:
-    """Write a policy and its signature."""
     path.write_text(text, encoding="utf-8")
-    Policy.sign(path, key)
+    sd.Policy.sign(path, key)
     return path
 
 
-def policy_of(text: str, key: Ed25519PrivateKey = OFFICER) -> Policy:
-    """Return a policy that is in no file."""
+def policy_of(text: str, key: Ed25519PrivateKey = OFFICER) -> sd.Policy:
     public = key.public_key().public_bytes_raw().hex()
-    return Policy(text, public, key.sign(text.encode()).hex())
+    return sd.Policy(text, public, key.sign(text.encode()).hex())
 
 
 @final
@@ -48,7 +44,6 @@ class Clock:
     now: datetime = datetime(2026, 12, 30, 12, tzinfo=UTC)
 
     def __call__(self) -> datetime:
-        """Return the time that it was set to."""
         return self.now
 
     def turn(self, **by: float) -> None:
@@ -56,10 +51,9 @@ class Clock:
         self.now += timedelta(**by)
 
 
-def ledger_under(text: str, limit: Any = None, clock: Any = None) -> Ledger:
-    """Return a ledger in memory that obeys a policy."""
+def ledger_under(text: str, limit: Any = None, clock: Any = None) -> sd.Ledger:
     world = World() if clock is None else World(clock=clock)
-    ledger = Ledger.in_memory(limit or sd.ApproxDP(1000, "0.1"), world=world)
+    ledger = sd.Ledger.in_memory(limit or sd.ApproxDP(1000, "0.1"), world=world)
     ledger.obey(policy_of(text))
     return ledger
 

@@ -89,32 +89,27 @@ class Cluster:
     """The shell that ends the server."""
 
     def address(self, role: str = SUPERUSER, base: str = "postgres") -> str:
-        """Return where a role finds a database."""
         return f"postgresql:///{base}?host={self.folder}&user={role}"
 
     @contextmanager
     def asking(
         self, role: str = SUPERUSER, base: str = "postgres"
     ) -> Generator["psycopg.Connection[Any]"]:
-        """Give a connection that commits each statement."""
         with psycopg.connect(self.address(role, base), autocommit=True) as connection:
             yield connection
 
     def run(self, *statements: str, base: str = "postgres") -> None:
-        """Run statements as the superuser."""
         with self.asking(base=base) as connection:
             for one in statements:
                 connection.execute(one.encode())
 
     def drop_role(self, name: str) -> None:
-        """Drop a role and its rights, if it is there."""
         known = f"EXISTS (SELECT FROM pg_roles WHERE rolname = '{name}')"
         gone = f"DROP OWNED BY {name}; DROP ROLE {name};"
         self.run(f"DO $$ BEGIN IF {known} THEN {gone} END IF; END $$")
 
     @property
     def log(self) -> str:
-        """Return what the server has logged."""
         return (self.folder / "log").read_text(errors="replace")
 
     @property

@@ -1,16 +1,22 @@
 """What every refusal must be: typed, helpful, free of charge, and silent about data."""
 
+import builtins
+import math
+import tomllib
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from typing import Any, Final, final
 
 import pytest
 
 import sordino as sd
-from sordino.errors import SordinoError, show
+from sordino import errors
+from sordino.errors import show
 from sordino.query.builder import Query
-from tests.batches import Batched, for_each
+from tests.batches import TESTS, Batched, for_each, table_of
 
 PRIVATE: Final = "Ursula-4711"
 """A private text; a private number is made of it."""
@@ -91,22 +97,25 @@ def session(**given: Any) -> sd.Session:
 class Refused:
     """A call that is refused: how, and words that its message must hold.
 
-    What it returns, if it is not refused itself, is priced.
+    What it returns, if it is not refused itself, is priced in the session `s`.
     """
 
-    name: str
-    call: Callable[[sd.Session], Any]
-    kind: type[SordinoError]
+    call: str
+    kind: str
     words: tuple[str, ...]
+
+    def price(self, s: sd.Session) -> object:
+        names = globals() | {"s": s, "math": math, "Fraction": Fraction}
+        return s.price(eval(self.call, names), BUDGET)  # noqa: S307 a table of ours
 
 
 def assert_refused(case: Refused) -> None:
-    """Check that a call is refused as it should be."""
     held = session()
     before = repr(held.spent), repr(held.remaining)
-    with pytest.raises(case.kind) as caught:
-        held.price(case.call(held), BUDGET)
-    assert type(caught.value) is case.kind
+    kind = vars(errors)[case.kind]
+    with pytest.raises(kind) as caught:
+        case.price(held)
+    assert type(caught.value) is kind
     assert (repr(held.spent), repr(held.remaining)) == before
     assert not held.history()
     assert_silent(caught.value)
@@ -128,6 +137,71 @@ def assert_silent(error: BaseException) -> None:
             assert_silent(one)
 
 
-def refusals(*cases: Refused) -> Batched:
-    """Ask a test all cases, as one."""
-    return for_each("case", cases, ids=[one.name for one in cases])
+def refusals() -> Batched:
+    """Ask a test all calls of tests/refused/calls, as one.
+
+    A line there is what is wrong, how it is called, and what the message must say,
+    under the error that it is.
+    """
+    cases = {
+        f"{path.stem}: {name}": Refused(call, kind, tuple(words))
+        for path in sorted((TESTS / "refused" / "calls").glob("*.toml"))
+        for kind, rows in tomllib.loads(path.read_text("utf-8")).items()
+        for name, (call, *words) in rows.items()
+    }
+    return for_each("case", cases.values(), ids=cases)
+
+
+@final
+@dataclass(frozen=True)
+class Line:
+    """A line of the table of a room: a call, or one of its values in the place of X."""
+
+    room: str
+    kind: str
+    call: str
+    match: str
+    value: str = ""
+
+    def refuse(self) -> None:
+        """Check that the call is refused, with the error and the words of its table."""
+        names = dict(_names(self.room))
+        if self.value:
+            names["X"] = eval(self.value, names)  # noqa: S307 a table of ours
+        kind = vars(errors).get(self.kind) or vars(builtins)[self.kind]
+        with pytest.raises(kind, match=self.match or None):
+            eval(self.call, names)  # noqa: S307 a table of ours
+
+
+@cache
+def _names(room: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    imports = table_of(f"refused/rooms/{room}")["imports"]
+    exec("\n".join(imports), names)  # noqa: S102 a table of ours
+    return names
+
+
+def lines_of(room: str) -> Batched:
+    """Ask a test all lines of the table of a room, as one.
+
+    A line is a call and the pattern of its refusal, or a call with an X, the pattern,
+    and the values of X.
+    """
+    lines = [
+        line
+        for kind, rows in table_of(f"refused/rooms/{room}").items()
+        if kind != "imports"
+        for call, row in rows.items()
+        for line in _lines(room, kind, call, row)
+    ]
+    named = [f"{line.call} {line.value}".strip() for line in lines]
+    return for_each("line", lines, ids=named)
+
+
+def _lines(room: str, kind: str, call: str, row: str | list[str]) -> Iterator[Line]:
+    if isinstance(row, str):
+        yield Line(room, kind, call, row)
+        return
+    match, *values = row
+    for value in values:
+        yield Line(room, kind, call, match, value)

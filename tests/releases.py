@@ -65,7 +65,6 @@ def many(count: int) -> Release:
 
 
 def few() -> Release:
-    """Return three groups."""
     return made(
         {"ward": ["Cardiology", "Maternity", "Oncology"]},
         {"n": ([1340, 120, 77], 2.8), "mean days": ([3.41, 12.2, 8.0], [0.01, 0.4, 1])},
@@ -73,7 +72,6 @@ def few() -> Release:
 
 
 def single() -> Release:
-    """Return a release without groups."""
     figures: dict[str, tuple[Any, Any]] = {
         "n": ([1_234_567], 2.8),
         "days": ([4_012_345.678], 42.4),

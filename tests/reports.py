@@ -53,7 +53,6 @@ def rows(names: Iterable[str] = ("A", "B", "C")) -> dict[str, list[Any]]:
 
 
 def open_session(ledger: Ledger, table: Any, **more: Any) -> sd.Session:
-    """Return a session on the table of visits."""
     visits = sd.PrivateTable(table, protects=sd.AddRowsWithID("person"))
     return sd.Session({"visits": visits}, ledger=ledger, engine="memory", **more)
 
@@ -117,7 +116,6 @@ class Reading(HTMLParser):
         self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Hear an element."""
         self.elements.append(tag)
         self.attributes += [(name, value or "") for name, value in attrs]
         if not (self.get_starttag_text() or "").endswith("/>"):
@@ -129,7 +127,6 @@ class Reading(HTMLParser):
             self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        """Hear a text."""
         self.texts.append((" ".join(self._open), data))
 
     @property
@@ -140,7 +137,6 @@ class Reading(HTMLParser):
 
 
 def read_page(page: str) -> Reading:
-    """Return what is heard of a page."""
     reading = Reading()
     reading.feed(page)
     reading.close()

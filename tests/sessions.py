@@ -12,10 +12,8 @@ from typing import Any, Final, Literal
 import sordino as sd
 from sordino.errors import AnswerLost, BudgetExceeded
 from sordino.ledger.file_format import World
-from sordino.ledger.ledger import Ledger
 from sordino.plan.purchase import Purchase
 from sordino.release.answer import Answer
-from sordino.release.release import Release
 from tests.ledgers import FRESH, Dying
 
 FRESH.set_forkserver_preload(["tests.ledgers", "tests.sessions", "tests.tenths"])
@@ -43,12 +41,11 @@ Engine = Literal["duckdb", "memory"]
 def session(
     ledger: Any, budget: Any = None, engine: Engine = "memory", **more: Any
 ) -> sd.Session:
-    """Return a session with visits of people."""
     table = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("person"))
     return sd.Session({"visits": table}, budget, ledger=ledger, engine=engine, **more)
 
 
-def told(release: Release) -> str:
+def told(release: sd.Release) -> str:
     """Return the numbers of a release, all their digits."""
     return json.dumps([release.table.to_pydict(), release.errors.to_pydict()])
 
@@ -64,7 +61,7 @@ def answered(opened: sd.Session, kind: str, key: str | None) -> str:
 def dying(path: Path, shown: Path, kind: str, key: str | None, point: str) -> None:
     """Ask for a release and tell its numbers, dying at a point of the protocol."""
     end = Dying(point)
-    ledger = Ledger.at(path, world=World(reached=end.reached))
+    ledger = sd.Ledger.at(path, world=World(reached=end.reached))
     opened = session(ledger)
     prepare = opened._desk._prepare
 
@@ -108,12 +105,10 @@ def tell(shown: Path, text: str) -> None:
 
 
 def seen(shown: Path) -> list[str]:
-    """Return what the world has seen."""
     return shown.read_text("ascii").splitlines() if shown.exists() else []
 
 
 def refusal(act: Callable[[], object]) -> str:
-    """Return the name of what an act is refused with, "" if it is not."""
     try:
         act()
     except sd.errors.SordinoError as error:

@@ -19,14 +19,12 @@ MARK: Final = "-- the owner asks --"
 
 
 def failing_frame(spark: Any) -> Any:
-    """Return a frame with a cell that a cast does not bear."""
     spark.conf.set("spark.sql.ansi.enabled", "true")
     texts = spark.createDataFrame(pa.table({"x": ["1", CELL] * 20}))
     return texts.repartition(4).selectExpr("CAST(x AS BIGINT) AS x")
 
 
 def main() -> None:
-    """Ask twice."""
     spark = users_session()
     spark.sparkContext.setLogLevel("WARN")
     table = sd.PrivateTable(failing_frame(spark), protects=sd.AddOneRow())

@@ -76,6 +76,5 @@ def _skip(why: str) -> None:
 
 
 def engine_beside(**options: Any) -> SQLEngine:
-    """Return an engine in the user's Spark."""
     users_session()
     return spark_engine(**options)

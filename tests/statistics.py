@@ -1,10 +1,15 @@
 """Tests of a law that state their false-alarm rate: once in a billion runs."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
+
+from sordino.engines.conformance.plans import bound_rows, question_of
+from sordino.engines.engine import AbstractEngine
+from sordino.query.nodes import Source
 
 FALSE_ALARM = 1e-9
 _LEAST_EXPECTED = 50
@@ -90,3 +95,19 @@ def alike(first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
     table = np.array([np.bincount(x, minlength=size) for x in (first, second)], float)
     table = table[:, table.sum(axis=0) > 0]
     return bool(stats.chi2_contingency(table).pvalue > FALSE_ALARM)
+
+
+MOST_UNEVEN = 35.9
+"""Chi-square with 5 degrees of freedom is above this once in a million runs."""
+
+
+def unevenness_of(engine: AbstractEngine, dice: Any, ids: int) -> float:
+    """Return the chi-square of keeping one of six rows, by side, of each of many ids.
+
+    All ids have the same six rows, so nothing but the hash decides.
+    """
+    rows = Source("t", engine.open("t", dice, {}))
+    answer: Any = engine.answer(question_of(bound_rows(rows, ("id",), 1), "side"))
+    counts = answer.column(1).to_pylist()
+    assert sum(counts) == ids
+    return float(sum((count - ids / 6) ** 2 for count in counts) / (ids / 6))

@@ -30,7 +30,6 @@ def leased(head: Head, charge: int) -> Record:
 
 
 def answered(head: Head, charge: int, answer: bytes) -> Record:
-    """Return the record of an answer."""
     fields = {"charge": charge, "fence": 1, "sha256": hash_bytes(answer), "when": WHEN}
     return Record.successor(head, "answered", {**fields, "size": len(answer)})
 
@@ -67,7 +66,6 @@ def in_a_file(folder: Path) -> AbstractStore:
 
 
 def witnessed(folder: Path) -> AbstractStore:
-    """Return a store in a file, with a witness."""
     file_format.create_file(folder / "witness", World(), "witness", [(FIRST, b"")])
     seen = FileStore(folder / "witness", World(), "witness")
     return WitnessedStore(in_a_file(folder), seen)

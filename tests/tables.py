@@ -48,7 +48,6 @@ class Table:
 
     @property
     def columns(self) -> dict[str, list[Any]]:
-        """Return the values of each column."""
         return {
             name: [row[place] for row in self.rows]
             for place, name in enumerate(self.schema.names)
@@ -65,7 +64,6 @@ class Table:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """Return each row as a dict."""
         return [dict(zip(self.schema.names, row, strict=True)) for row in self.rows]
 
     def place(self, name: str) -> int:
@@ -92,7 +90,6 @@ def values(column: Column) -> st.SearchStrategy[Any]:
 
 
 def rows_of(schema: Schema) -> st.SearchStrategy[Row]:
-    """Draw a row."""
     return st.tuples(*(values(column) for _, column in schema.columns))
 
 

@@ -21,13 +21,11 @@ QUERY: Final = sd.table("t").agg(n=sd.count())
 
 
 def clinic(path: Path | str, budget: PureDP | None = None) -> sd.Session:
-    """Return a session of a ledger."""
     table = sd.PrivateTable({"patient": list(range(9))}, protects=sd.AddOneRow())
     return sd.Session({"t": table}, budget, ledger=path, engine="memory")
 
 
 def spend(session: sd.Session, most: int = 99) -> int:
-    """Return how many tenths were had."""
     had = 0
     with suppress(BudgetExceeded):
         while had < most:
@@ -71,12 +69,10 @@ class Child:
     """A forked process, and what it says when it ends."""
 
     def __init__(self, process: int, reader: int) -> None:
-        """Remember both."""
         self.process = process
         self._reader = reader
 
     def told(self) -> str:
-        """Wait for it, and return what it said."""
         with os.fdopen(self._reader) as said:
             text = said.read()
         os.waitpid(self.process, 0)

@@ -69,7 +69,6 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @for_each("name", dir(sordino))
 def test_public_name_is_documented(name: str) -> None:
-    """A public name exists, says what it is, and stands in the reference."""
     public = getattr(sordino, name)
     assert public.__doc__
     assert public.__doc__.strip().splitlines()[0].endswith((".", ":"))
@@ -78,7 +77,6 @@ def test_public_name_is_documented(name: str) -> None:
 
 @for_each("name", dir(sordino))
 def test_signatures_are_true(name: str) -> None:
-    """A signature in the reference names the parameters that there are, in order."""
     reference = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
     found = re.search(rf"^\| `{name}` \| `{name}\((.*)\)` \|", reference, re.MULTILINE)
     if found is None:
@@ -98,7 +96,6 @@ def test_nothing_else_is_public() -> None:
 
 
 def test_type_checkers_see_what_is_public() -> None:
-    """The stub says each public name once, in the form in which it is passed on."""
     stub = ast.parse((ROOT / "src/sordino/__init__.pyi").read_text(encoding="utf-8"))
     imports = (node for node in stub.body if isinstance(node, ast.ImportFrom))
     names = [(alias.name, alias.asname) for node in imports for alias in node.names]
@@ -129,7 +126,6 @@ def test_every_decision_is_in_the_index() -> None:
 
 
 def test_every_room_has_its_law() -> None:
-    """A page in the law book, which the room and the book's first page link."""
     rooms = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
     pages = {path.stem for path in (ROOT / "docs/law").glob("[a-z]*.md")}
     assert pages - {"tests"} == set(rooms)
@@ -175,7 +171,6 @@ def test_every_lemma_has_a_law() -> None:
 
 
 def test_the_law_names_errors_that_are_planted() -> None:
-    """A law that is said to bite has its error among those that must die."""
     page = (ROOT / "docs/law/tests.md").read_text(encoding="utf-8")
     named = {
         error.strip()

@@ -29,7 +29,6 @@ MARKS: Final = ("noqa", "type: ignore", "pragma", "fmt:")
 
 @cache
 def classes() -> dict[str, list[ast.ClassDef]]:
-    """Return all classes by their names."""
     named: dict[str, list[ast.ClassDef]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(syntax(path)):
@@ -72,7 +71,6 @@ def silent_methods(node: ast.ClassDef) -> list[str]:
 
 
 def test_public_methods_are_documented_once() -> None:
-    """Where a method comes first it says what it does; overrides need not repeat it."""
     silent = {
         name: methods
         for name, nodes in classes().items()
@@ -113,12 +111,10 @@ def reasons(text: str) -> int:
 
 
 def test_reasons_stand_where_the_danger_is() -> None:
-    """One line in a hundred gives a reason."""
     texts = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py")]
     lines = sum(text.count("\n") for text in texts)
     assert sum(map(reasons, texts)) >= lines / 100
 
 
 def test_marks_for_tools_are_no_reasons() -> None:
-    """What a linter is told, no reader learns from."""
     assert reasons("x = 1  # noqa: E501\n# never below 1: it divides\n") == 1

@@ -36,7 +36,6 @@ def module_of(path: Path) -> str:
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    """Return the syntax of each module."""
     return {
         module_of(path): ast.parse(path.read_text())
         for path in sorted((SOURCE / "sordino").rglob("*.py"))
@@ -67,7 +66,6 @@ def circles(graph: dict[str, set[str]]) -> list[set[str]]:
 
 
 def reached(graph: dict[str, set[str]], start: str) -> set[str]:
-    """Return all that imports lead to from a module."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:
@@ -89,14 +87,12 @@ def read_nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def is_of_office(node: ast.AST) -> bool:
-    """Tell whether something is imported from the office."""
     home = node.module if isinstance(node, ast.ImportFrom) else None
     return (home or "").startswith("sordino.office")
 
 
 @cache
 def drawing() -> dict[str, set[str]]:
-    """Return what each module imports."""
     return {name: set(imports(tree)) - {name, ""} for name, tree in trees().items()}
 
 
@@ -106,7 +102,6 @@ def test_no_modules_import_each_other() -> None:
 
 
 def test_imports_wait_in_functions_for_heavy_packages_alone() -> None:
-    """Each of them is listed with its reason, and none is there against a circle."""
     waiting = {
         (name, target)
         for name, tree in trees().items()
@@ -118,7 +113,6 @@ def test_imports_wait_in_functions_for_heavy_packages_alone() -> None:
 
 
 def test_a_circle_is_caught() -> None:
-    """Two modules that import each other, and a third one on the way, are found."""
     graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set[str]()}
     assert circles(graph) == [{"a", "b", "c"}]
     assert circles(graph | {"c": {"d"}}) == []

@@ -33,7 +33,6 @@ def marked() -> dict[str, set[str]]:
 
 
 def reached(ring: str) -> set[str]:
-    """Return what a ring imports that is neither in it nor in a ring before it."""
     order = list(RINGS)
     inner = set().union(*(marked()[name] for name in order[: order.index(ring) + 1]))
     used = {name for file in marked()[ring] for name in imports(trees()[file])}
@@ -41,7 +40,6 @@ def reached(ring: str) -> set[str]:
 
 
 def lines(modules: set[str]) -> int:
-    """Return how many lines the files of modules have."""
     paths = (path for path in SOURCE.rglob("*.py") if module_of(path) in modules)
     return sum(len(path.read_text().splitlines()) for path in paths)
 
@@ -68,7 +66,6 @@ def test_the_size_of_a_ring_is_told(ring: str) -> None:
 
 
 def test_two_files_alone_charge_and_draw() -> None:
-    """Whoever holds a ledger and puts noise on totals answers for their order."""
     both = {
         name
         for name, tree in trees().items()

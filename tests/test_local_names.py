@@ -87,7 +87,6 @@ def test_a_variable_is_called_after_the_thing_that_it_holds() -> None:
 
 
 def test_the_list_of_variables_shrinks() -> None:
-    """A word that a room does not use any more is taken off the list."""
     gone = {
         where: set(words.split()) - vague_names().get(where, set())
         for where, words in REMAINING.items()
@@ -108,5 +107,4 @@ def test_the_list_of_variables_shrinks() -> None:
     ],
 )
 def test_every_kind_of_variable_is_seen(code: str) -> None:
-    """However a name comes to be, it is a variable."""
     assert VAGUE & set(variables(ast.parse(code)))

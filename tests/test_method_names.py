@@ -41,7 +41,6 @@ def bare_methods() -> dict[str, set[str]]:
 
 
 def _room(path: Path) -> str:
-    """Return the folder of a file, or its own name where it lies in none."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
@@ -54,7 +53,6 @@ def test_methods_are_verbs_or_nouns() -> None:
 
 
 def test_every_reason_is_of_a_method() -> None:
-    """A name that stands nowhere any more is taken off the list."""
     named = {
         part.name
         for path in SOURCE.rglob("*.py")

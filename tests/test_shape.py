@@ -11,7 +11,6 @@ VAGUE = {"utils", "util", "common", "misc", "helpers", "manager", "impl"}
 LONG = {
     "src/sordino/engines/duckdb/entries.py": "an entry for each operation",
     "src/sordino/engines/postgres/entries.py": "an entry for each operation",
-    "src/sordino/engines/spark/entries.py": "an entry for each operation",
 }
 """Files of more than 800 lines: what they list."""
 LONE = {
@@ -88,7 +87,6 @@ def named(nodes: list[ast.expr]) -> set[str]:
 
 
 def test_a_file_is_one_idea() -> None:
-    """It is named by its idea, says what it is for, and can be read in one sitting."""
     assert [path for path in trees() if Path(path).stem.strip("_") in VAGUE] == []
     silent = [path for path, tree in trees().items() if not ast.get_docstring(tree)]
     assert silent == []
@@ -128,7 +126,6 @@ def is_settled(node: ast.ClassDef) -> bool:
 
 
 def test_a_loose_class_is_caught() -> None:
-    """One that is neither final nor a base, and one whose data can be changed."""
     loose = ("class A: pass", "@final\n@dataclass\nclass A: pass")
     settled = (
         "class AbstractA: pass",

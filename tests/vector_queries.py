@@ -12,9 +12,6 @@ from typing import Any, Final, Literal
 import sordino as sd
 from sordino.data.units import AbstractUnit
 from sordino.engines.memory import MemoryEngine
-from sordino.losses.loss import Budget
-from sordino.query.builder import Query
-from sordino.query.request import Request
 from sordino.session.tables import Catalog, open_catalog
 
 BIG: Final = {"id": ["i"], "g": ["a"], "h": ["b"], "x": [1], "y": [0.5], "k": ["c"]}
@@ -29,7 +26,7 @@ UNITS: Final[Mapping[str, AbstractUnit]] = {
     "AddRowsWithID(id)": sd.AddRowsWithID("id"),
 }
 
-Step = Callable[[Query], Query]
+Step = Callable[[sd.Query], sd.Query]
 
 KNOWN: Final = "ab"
 """The public keys of every group."""
@@ -185,7 +182,7 @@ def catalog(unit: AbstractUnit) -> Catalog:
 _NUMBER: Final = sd.Column("f64", nullable=False, nan=False)
 
 
-def asked(text: str, budget: Budget) -> Request | None:
+def asked(text: str, budget: sd.Budget) -> sd.Request | None:
     """Return the question of a text, None if there is none like it here.
 
     Where the family of noise is not said, it is that of the vectors: Laplace but under
@@ -223,7 +220,7 @@ def _split(text: str) -> tuple[str, str]:
     return "?", "?"
 
 
-def _is_concentrated(budget: Budget) -> bool:
+def _is_concentrated(budget: sd.Budget) -> bool:
     """Tell whether a budget is one of zero-concentrated privacy."""
     return isinstance(budget, sd.ZCDP)
 

@@ -65,7 +65,6 @@ class World:
     def catalog(
         self, engine: AbstractEngine, database: Database, door: str = "arrow"
     ) -> Catalog:
-        """Return the catalog of a database, opened by an engine through a door."""
         private = {
             name: DOORS[door].private(
                 arrow(rows, PRIVATE), self.units[name], {"z": sd.Column("i64")}
@@ -108,7 +107,6 @@ def world(dice: Dice) -> World:
 
 
 def row(dice: Dice, names: Mapping[str, object]) -> Row:
-    """Draw a row."""
     return tuple(dice.one(POOLS[name]) for name in names)
 
 

@@ -97,7 +97,6 @@ class Browser:
         return result
 
     def next_message(self) -> Message:
-        """Return the next message of the browser."""
         last = time.monotonic() + _PATIENCE
         while (end := self.unread.find(b"\0")) < 0:
             left = last - time.monotonic()
@@ -183,7 +182,6 @@ def axe() -> str:
 
 
 def _start(program: str) -> Browser:
-    """Start a browser with a profile of its own."""
     folder = Path(tempfile.mkdtemp(prefix="sordino-browser-"))
     reads, to = _pipe()
     back, writes = _pipe()

@@ -28,7 +28,6 @@ _COMMANDS: Final = (
 
 
 def report_page(folder: Path) -> Path:
-    """Make a report in a folder, and return where it lies."""
     program = Path(sys.executable).parent / "sordino"
     for command in _COMMANDS:
         words = [str(program), *shlex.split(command)]
@@ -46,7 +45,6 @@ def cut_picture(png: bytes) -> bytes:
 
 
 def main() -> None:
-    """Write the picture."""
     with tempfile.TemporaryDirectory() as folder:
         sight = look_at(report_page(Path(folder)), pictures=True)
     assert sight.problems == (), sight.problems

@@ -114,7 +114,6 @@ class _Tab:
         return answer["result"].get("value")
 
     def tell(self, kind: str, view: str, texts: list[str]) -> None:
-        """Keep problems of a view."""
         for text in texts:
             views = self.problems.setdefault((kind, text), [])
             views += [] if view in views else [view]
@@ -177,7 +176,6 @@ def _open(tab: _Tab, path: Path, checker: str) -> None:
 
 
 def _seen(tab: _Tab, *, pictures: bool) -> Sight:
-    """Return what is seen of an open page."""
     first = VIEWS[0]
     _turn_to(tab, first, 900)
     tab.tell("script", first.name, tab.see("eyes.live()"))
@@ -213,7 +211,6 @@ def _seen(tab: _Tab, *, pictures: bool) -> Sight:
 
 
 def _turn_to(tab: _Tab, view: View, height: int) -> None:
-    """Set the window to a view."""
     tab.ask(
         "Emulation.setDeviceMetricsOverride",
         width=view.width,
@@ -257,5 +254,4 @@ def _walk(tab: _Tab, view: str) -> int:
 
 
 def _picture(tab: _Tab) -> bytes:
-    """Return the window as PNG."""
     return base64.b64decode(tab.ask("Page.captureScreenshot")["data"])

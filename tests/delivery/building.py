@@ -39,7 +39,6 @@ def built(folder: Path) -> Built:
 
 
 def _hatchling(tree: Path, kind: str, folder: Path) -> None:
-    """Build one kind of archive of a tree."""
     subprocess.run(
         [
             *(sys.executable, "-m", "hatchling", "build"),

@@ -68,7 +68,6 @@ def refused() -> None:
 
 
 def commanded(version: str) -> None:
-    """Run the command."""
     command = Path(sysconfig.get_path("scripts")) / "sordino"
     said = subprocess.run(
         [str(command), "--version"], capture_output=True, text=True, check=True

@@ -74,7 +74,6 @@ def interpreter(version: str) -> Path | None:
 
 
 def needed(root: Distribution, extra: str = "") -> list[Distribution]:
-    """Return what a distribution needs, with an extra or none, and what that needs."""
     known: dict[str, Distribution] = {}
     waiting = [(root, extra)]
     while waiting:

@@ -28,7 +28,6 @@ def extras() -> dict[str, float | None]:
 
 
 def _added(root: Distribution, extra: str, known: dict[str, float]) -> float | None:
-    """Return what an extra adds to the core."""
     try:
         more = needed(root, extra)
     except ModuleNotFoundError:
@@ -43,7 +42,6 @@ def size(found: Distribution) -> float:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the rows of the table."""
     sizes = core()
     for name, cost in sorted(sizes.items(), key=lambda one: -one[1]):
         yield f"| {name} | {cost:.0f} |"

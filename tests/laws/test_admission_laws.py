@@ -12,9 +12,7 @@ import pytest
 from hypothesis import settings
 
 import sordino as sd
-from sordino.expressions.language import Expression
 from sordino.expressions.logic import AT_LEAST, AT_MOST
-from sordino.losses.budgets.blocks import Blocks
 from sordino.query import blocks_read
 from sordino.query.blocks_read import admissible_blocks
 from tests.batches import for_each
@@ -22,15 +20,15 @@ from tests.dice import Dice, rolled
 
 _SEED: Final = 20_261_123
 _START: Final = dt.datetime(2025, 11, 20)  # noqa: DTZ001 a value of a column is UTC
-KINDS: Final[dict[str, tuple[Blocks, str]]] = {
-    "months of dates": (Blocks("2025-12", "month"), "date"),
-    "weeks of dates": (Blocks("2025-W50", "week"), "date"),
-    "days of times": (Blocks("2025-12-28", "day"), "time"),
-    "quarters of times": (Blocks("2025-Q4", "quarter"), "time"),
-    "months of texts": (Blocks("2025-12", "month"), "text"),
-    "years of integers": (Blocks("2025", "year"), "i64"),
-    "names of texts": (Blocks(names=["a", "b", "2026-01"]), "text"),
-    "names of integers": (Blocks(names=[-1, 2, 2**53 + 1]), "i64"),
+KINDS: Final[dict[str, tuple[sd.Blocks, str]]] = {
+    "months of dates": (sd.Blocks("2025-12", "month"), "date"),
+    "weeks of dates": (sd.Blocks("2025-W50", "week"), "date"),
+    "days of times": (sd.Blocks("2025-12-28", "day"), "time"),
+    "quarters of times": (sd.Blocks("2025-Q4", "quarter"), "time"),
+    "months of texts": (sd.Blocks("2025-12", "month"), "text"),
+    "years of integers": (sd.Blocks("2025", "year"), "i64"),
+    "names of texts": (sd.Blocks(names=["a", "b", "2026-01"]), "text"),
+    "names of integers": (sd.Blocks(names=[-1, 2, 2**53 + 1]), "i64"),
 }
 _TEXTS: Final = ("2025-12", "2026-01", "2026-02", "a", "b", "", "2026")
 _WHOLE: Final = (2024, 2025, 2026, -1, 2, 2**53, 2**53 + 1, 2.0, 2.0**53)
@@ -48,11 +46,11 @@ def value(dice: Dice, kind: str) -> Any:
     return moment.date() if kind == "date" else moment
 
 
-def condition(dice: Dice, kind: str, depth: int = 3) -> Expression:
+def condition(dice: Dice, kind: str, depth: int = 3) -> sd.Expression:
     """Draw a condition on the column, or on another one."""
     if depth and dice.chance(1, 2):
         left, right = (condition(dice, kind, depth - 1) for _ in range(2))
-        both: tuple[Expression, ...] = (left & right, left | right, ~left)
+        both: tuple[sd.Expression, ...] = (left & right, left | right, ~left)
         return dice.one(both)
     cell: Any = sd.col("block")
     if kind in {"date", "time"} and dice.chance(1, 2):
@@ -71,11 +69,11 @@ def condition(dice: Dice, kind: str, depth: int = 3) -> Expression:
         lambda: cell.is_null(),
         lambda: sd.col("other") > 0,
     )
-    drawn: Expression = dice.one(options)()
+    drawn: sd.Expression = dice.one(options)()
     return drawn
 
 
-def complaints(kinds: tuple[Blocks, str], seed: int) -> list[str]:
+def complaints(kinds: tuple[sd.Blocks, str], seed: int) -> list[str]:
     """Return what is wrong of one condition and some values."""
     blocks, kind = kinds
     dice = rolled(seed)
@@ -95,7 +93,7 @@ def complaints(kinds: tuple[Blocks, str], seed: int) -> list[str]:
 
 @for_each("kinds", KINDS.values(), ids=list(KINDS))
 def test_a_block_with_a_row_that_passes_is_admitted(
-    kinds: tuple[Blocks, str],
+    kinds: tuple[sd.Blocks, str],
 ) -> None:
     """For 1,000 conditions of each kind at dev, 10,000 at ci, 250,000 at night."""
     for seed in range(_SEED, _SEED + 50 * settings().max_examples):
@@ -104,7 +102,7 @@ def test_a_block_with_a_row_that_passes_is_admitted(
 
 def test_blocks_without_such_a_row_are_left_out() -> None:
     """A month that is asked for is all that is paid for, however it is said."""
-    blocks = Blocks("2026-01", "month")
+    blocks = sd.Blocks("2026-01", "month")
     ends = {name: blocks.ends(name, "date") for name in blocks.periods_behind(None, 6)}
     day = sd.col("day")
     first, last = dt.date(2026, 3, 1), dt.date(2026, 3, 31)
@@ -131,7 +129,6 @@ def test_blocks_without_such_a_row_are_left_out() -> None:
 def test_the_wrong_end_of_a_block_is_caught(
     rule: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A block that passes in part would not be paid for."""
     table: Any = blocks_read._PASSES
     monkeypatch.setitem(table, *rule)
     kinds = KINDS["months of dates"]

@@ -34,7 +34,6 @@ VALUES: Final[Mapping[str, list[float | None]]] = {
 
 
 def clamped(values: list[float | None]) -> list[float]:
-    """Return the values that are there, within the bounds."""
     return [min(10.0, max(0.0, x)) for x in values if x is not None and x == x]  # noqa: PLR0124 NaN is not itself
 
 
@@ -119,19 +118,16 @@ _ERRORS: Final = ("sd", "low", "high")
 
 
 def test_every_meaning_is_of_an_aggregation() -> None:
-    """What is compared is every aggregation but those of several columns."""
     assert set(MEANINGS) | set(RANKS) | OTHERS == set(AGGREGATIONS)
 
 
 def descendants(kind: Any) -> Iterator[Any]:
-    """Yield the classes below a class."""
     for below in kind.__subclasses__():
         yield below
         yield from descendants(below)
 
 
 def is_whole(kind: Any) -> bool:
-    """Tell whether a class can have values."""
     return not inspect.isabstract(kind)
 
 
@@ -140,7 +136,6 @@ WITH_LAWS_OF_THEIR_OWN: Final = {Running}
 
 
 def test_every_aggregation_is_a_case() -> None:
-    """Every aggregation of the room is in the list of cases."""
     for module in pkgutil.iter_modules(aggregations.__path__):
         importlib.import_module(f"sordino.aggregations.{module.name}")
     listed = {type(made("y", ENDS)) for made in AGGREGATIONS.values()}
@@ -150,7 +145,6 @@ def test_every_aggregation_is_a_case() -> None:
 
 
 def test_every_word_for_an_aggregation_is_a_case() -> None:
-    """Every public function that returns an aggregation is used by a case."""
     named = {name.partition(",")[0] for name in AGGREGATIONS}
     words = {
         "count", "count_ids", "count_distinct", "sum", "mean", "variance", "stdev",

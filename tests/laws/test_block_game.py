@@ -38,7 +38,6 @@ class Rule:
     reveals: Callable[[Cover], int] = lambda _: 1
 
     def after(self, left: Left, cover: Cover) -> Left | None:
-        """Return what is left after a release, None where it is refused."""
         charged = self.charges(left, cover)
         if not charged or any(left[block] < 1 for block in charged):
             return None
@@ -124,7 +123,6 @@ def drawn_law(dice: Dice) -> Law:
 
 
 def drawn_games(count: int) -> Iterator[tuple[Left, Law, int, Fraction]]:
-    """Yield drawn games."""
     dice = rolled(SEED)
     for _ in range(count):
         limits = dice.one(LIMITS)

@@ -41,7 +41,6 @@ SHAPES: Final = ((2, 1), (2, 2), (3, 2))
     ],
 )
 def test_nobody_gets_beyond_so_many_limits(name: str, shape: tuple[int, int]) -> None:
-    """For an analyst who also decides when, and into which blocks, a person comes."""
     limit = LIMITS[name]()
     promise = limit.times(shape[1]).promise
     for epsilon in ("0", "0.4", "0.8", "1.2", "1.6"):
@@ -84,6 +83,5 @@ def test_less_than_the_whole_price_a_block_is_not_enough(
 
 
 def test_every_filter_that_adds_up_is_tried() -> None:
-    """A filter whose limits do not add up says so, and is refused for blocks."""
     additive = {name for name, rule in FILTERS.items() if rule.is_additive}
     assert additive == set(LIMITS) == {LIMITS[name]().rule for name in LIMITS}

@@ -92,7 +92,6 @@ class Stage:
         return stranger, rows
 
     def blocks_of(self, rows: Database) -> frozenset[str | None]:
-        """Return the blocks that rows are in."""
         return frozenset(
             self.block(table, cells) for table, own in rows.items() for cells in own
         )
@@ -152,7 +151,6 @@ def nodes_of(scene: Scene) -> list[AbstractNode]:
 
 
 def rows_of(engine: MemoryEngine, node: AbstractNode) -> Multiset:
-    """Return the rows of a node, each as often as it is there."""
     return Counter(sort_values(cells.values()) for cells in engine.rows(node))
 
 
@@ -223,7 +221,6 @@ def _complaints(
 @pytest.mark.slow
 @given(st.data())
 def test_who_is_in_no_block_of_a_cover_changes_nothing(data: st.DataObject) -> None:
-    """The law, in a form that Hypothesis makes smaller when it fails."""
     for complaints in cases(shrinking(data)):
         assert not complaints
 
@@ -259,7 +256,6 @@ def _marks_survive_a_pick(patch: Patch) -> None:
 
 
 def _one_side_of_rows(patch: Patch) -> None:
-    """Take one side of a join of rows."""
     patch.setattr(node_rules, "_either", lambda *sides: sides[0])
 
 
@@ -298,13 +294,11 @@ def _totals_are_marks(patch: Patch) -> None:
 
 
 def _or_intersects(patch: Patch) -> None:
-    """Take of an `or` what both sides admit."""
     patch.setattr(blocks_read, "AND", OR)
     patch.setattr(blocks_read, "OR", AND)
 
 
 def _wrong_end(patch: Patch) -> None:
-    """Admit by `<` the blocks that it turns away."""
     patch.setitem(PASSES, LESS, lambda low, _, values: low >= values[0])
 
 

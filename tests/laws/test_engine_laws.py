@@ -31,7 +31,6 @@ _ORDER: Final = in_duckdb_order(SALT)
 
 
 def engines(dice: Dice) -> dict[str, AbstractEngine]:
-    """Return engines that keep the same rows."""
     return {
         "memory": MemoryEngine(order=_ORDER),
         "duckdb": duckdb_engine(salt=SALT, threads=dice.one((1, 8))),
@@ -66,7 +65,6 @@ def differences(
 
 
 def disagreements(dice: Dice, door: str = "arrow") -> Iterator[str]:
-    """Return in words where engines differ."""
     for made, question, told in differences(dice, door):
         if told["memory"] != told["duckdb"]:
             yield f"{made.request}\n{question.totals}\n{told}"
@@ -82,8 +80,6 @@ def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
 @sampled(1, 5)
 @for_each("door", DOORS)
 def test_every_door_leads_to_the_same_answers(door: str) -> None:
-    """For any database and any question, whatever holds the private rows."""
-
     @settings(max_examples=max(2, settings().max_examples // 40))
     @given(st.data())
     def agree(data: st.DataObject) -> None:
@@ -112,7 +108,6 @@ def test_sqlite_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
 
 
 def test_sqlite_answers_many_questions() -> None:
-    """The law has something to hold: of few worlds, many questions are answered."""
     told = [one for seed in range(12) for one in told_by_sqlite(rolled(seed))]
     assert len(told) > 10
     assert all(told)

@@ -73,7 +73,6 @@ def excess(first: Scores, second: Scores, top: TopKeys, **more: Any) -> float:
 
 @cache
 def curve(top: TopKeys) -> list[tuple[float, float]]:
-    """Return some points of the curve that is charged."""
     whole = float(top.epsilon) * top.scores.most
     points = [round(part * whole, 9) for part in (0, 0.2, 0.5, 0.9, 1.001)]
     return [(point, float(top.loss.delta_at(str(point)))) for point in points]
@@ -104,7 +103,6 @@ UNKNOWN: Final[list[Asked]] = [
 
 @cache
 def fitted(case: Asked) -> TopKeys:
-    """Return the keys that a budget tells, fitted when a test asks for them."""
     return fit_top_keys(*case)
 
 
@@ -189,7 +187,6 @@ def scores_of(request: Request, rows: Any, unit: Any, engine: Any) -> tuple[Any,
 
 
 def table_of(rows: list[tuple[str, str, int]]) -> dict[str, list[Any]]:
-    """Return rows as columns."""
     return {name: [row[place] for row in rows] for place, name in enumerate("pgx")}
 
 
@@ -273,7 +270,6 @@ def test_a_replaced_row_is_twice_as_wide() -> None:
 
 
 def test_values_are_those_of_few_groups() -> None:
-    """For any two chosen groups a person moves values by what is priced."""
     rows = [("a", key, 4) for key in "UVW"] + [("b", "U", 1), ("b", "V", 2)]
     keys = sd.KeySet.from_dict({"g": ["U", "V", "W"]})
     query = sd.table("t").enforce(sd.MaxRowsPerGroupPerID("g", 1)).group_by(keys)

@@ -67,7 +67,6 @@ _CONDITIONS: Final = (
 
 
 def questions(t: Sources) -> Iterator[Question]:
-    """Yield a question in each shape of statement."""
     rows, public = t["t"], t["p"]
     for condition in _CONDITIONS:
         yield question_of(plans.filter_rows(rows, condition))
@@ -125,23 +124,19 @@ class Way:
 
 
 def _by_duckdb(path: Path) -> pa.Table:
-    """Return all columns of a file, by a reader that is asked for nothing else."""
     connection = duckdb.connect(config={"enable_optimizer": "false"})
     return connection.read_parquet(str(path)).to_arrow_table()
 
 
 def _by_polars(path: Path) -> pa.Table:
-    """Return all columns of a file."""
     return pl.read_parquet(path).to_arrow()
 
 
 def _relation(path: Path) -> Any:
-    """Return a relation of a connection that has all its optimisers."""
     return duckdb.connect().sql(f"FROM read_parquet('{path}') WHERE x < 1e6 OR b")
 
 
 def _relation_rows(path: Path) -> pa.Table:
-    """Return its rows, of values that lie in memory."""
     held = _by_duckdb(path)
     connection = duckdb.connect(config={"enable_optimizer": "false"})
     connection.register("held", held)
@@ -174,7 +169,6 @@ WAYS: Final[Mapping[str, Way]] = {
 
 
 def opened(engine: AbstractEngine, tables: Mapping[str, Any]) -> Sources:
-    """Return what is asked, opened."""
     return {
         name: Source(name, engine.open(name, source, {}))
         for name, source in tables.items()
@@ -198,7 +192,6 @@ def answers(
 
 
 def marked(table: pa.Table) -> bytes:
-    """Return all values of a table, to tell it from others."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as stream:
         stream.write_table(table.combine_chunks().replace_schema_metadata(None))
@@ -258,7 +251,6 @@ def fooled(path: Path) -> set[str]:
 def test_the_lies_are_believed_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Controls: each reader that is asked plainly, and ours without its belts."""
     honest = write_honest(lying_rows(6_000), tmp_path / "honest.parquet", group=1_000)
     lie = tell_lie(honest, tmp_path / "lie.parquet", LIES["constant"])
     assert fooled(honest) == set()
@@ -279,7 +271,6 @@ LARGE: Final = 70 * 122_880
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_no_footer_of_a_file_of_millions_is_believed(tmp_path: Path) -> None:
-    """The same of 8,601,600 rows, of which the first group is lied about."""
     rows = long_rows(LARGE)
     honest = write_honest(rows, tmp_path / "honest.parquet", group=122_880)
     assert honest.stat().st_size < 200_000
@@ -298,7 +289,6 @@ def test_no_footer_of_a_file_of_millions_is_believed(tmp_path: Path) -> None:
 
 
 def large_questions(rows: AbstractNode) -> Iterator[Question]:
-    """Yield a few questions of many rows: all, far ones, groups, one row per id."""
     yield question_of(rows)
     yield question_of(plans.filter_rows(rows, _I >= 10**6))
     yield question_of(rows, "i")
@@ -309,7 +299,6 @@ def large_questions(rows: AbstractNode) -> Iterator[Question]:
 @sampled(1, 2)
 @for_each("way", WAYS)
 def test_no_footer_at_all_is_believed(way: str, tmp_path: Path) -> None:
-    """The same for every lie, told of all row groups and of some."""
     every = [(lie, None) for lie in LIES]
     some = [(lie, SOME) for lie in LIES if lie not in OF_FILES]
     assert moved(WAYS[way], tmp_path, [*every, *some], PARTS) == {}

@@ -43,13 +43,11 @@ class Groups:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """Return the values, a row for each group."""
         rng = np.random.default_rng(self.size)
         return HIGH * rng.beta(2, 5, (self.count, self.size))
 
     @property
     def exact(self) -> dict[str, NDArray[np.float64]]:
-        """Return the exact answers of each group."""
         x = self.values
         spread = x.var(axis=1)
         return {
@@ -62,7 +60,6 @@ class Groups:
 
     @property
     def session(self) -> sd.Session:
-        """Return a session with the rows."""
         groups = np.repeat(np.arange(self.count), self.size)
         columns = {"g": groups, "x": self.values.ravel()}
         unit: Any = sd.AddOneRow()
@@ -77,7 +74,6 @@ class Groups:
 
     @property
     def rows(self) -> sd.Query:
-        """Return the query of the rows, bounded as they are."""
         rows = sd.table("t")
         if not self.per_id:
             return rows
@@ -123,7 +119,6 @@ def test_known_groups_of_every_size_are_held(
 
 
 def threshold(asked: str, per_id: int) -> float:
-    """Return from where on groups show."""
     groups = Groups(3, 10, per_id)
     columns = {name: ASKED[name] for name in asked}
     request = groups.rows.group_by("g").agg(**columns)

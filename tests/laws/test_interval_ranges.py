@@ -77,7 +77,6 @@ def beyond(name: str, keys: str, noise: Any, *beside: str) -> int:
 @for_each("keys", KEYS)
 @for_each("name", RANGES)
 def test_intervals_stay_where_answers_can_be(name: str, keys: str, noise: str) -> None:
-    """Alone, and told by the numbers of a column that count and mean share."""
     assert beyond(name, keys, noise) == 0
     if name not in {"count", "mean"}:
         assert beyond(name, keys, noise, "count", "mean") == 0

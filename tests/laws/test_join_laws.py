@@ -45,7 +45,6 @@ ON_RIGHT: dict[str, tuple[Any, ...]] = {
 
 
 def without(table: dict[str, list[Any]], person: int) -> dict[str, list[Any]]:
-    """Return a table without the rows of a person."""
     kept = [place for place, who in enumerate(table["id"]) if who != person]
     return {name: [cells[place] for place in kept] for name, cells in table.items()}
 
@@ -83,7 +82,6 @@ def counts(bounds: Any, by: Any, *, present: bool) -> Counter[Any]:
 
 
 def moves(bounds: Any, by: Any) -> Counter[Any]:
-    """Return by how much the person moves each group."""
     here, gone = (counts(bounds, by, present=present) for present in (True, False))
     here.subtract(gone)
     return Counter({group: number for group, number in here.items() if number})

@@ -94,7 +94,6 @@ def test_no_case_costs_more_than_the_joint_loss(case: int) -> None:
 
 
 def test_keys_that_are_forgotten_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted mutant: noise on one kept key only, however many are kept."""
     honest = KeptMeasurements.__call__
     monkeypatch.setattr(
         KeptMeasurements, "__call__", lambda parts, m: honest(parts, min(m, 1))

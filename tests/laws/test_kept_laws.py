@@ -52,7 +52,6 @@ ENGINES: Final[dict[str, Any]] = {
 
 
 def bounded_anew(engine: AbstractEngine, question: Question) -> pa.Table:
-    """Return the answer of an engine that leaves bounds in plans, and keeps nothing."""
     with pytest.MonkeyPatch.context() as patch:
         for room in (cached_rows, memory):
             patch.setattr(room, "with_kept_rows", lambda rows, _: rows)
@@ -139,7 +138,6 @@ BOUNDS: Final[dict[str, Any]] = {
 
 
 def whole_rows(engine: AbstractEngine, rows: AbstractNode) -> list[tuple[Any, ...]]:
-    """Return all rows, each as often as it is there."""
     told = engine.answer(question_of(rows, *VISITS.schema.names)).to_pylist()
     return [
         tuple(row[name] for name in VISITS.schema.names)
@@ -170,7 +168,6 @@ def other_rows(engine: AbstractEngine) -> list[str]:
 @sampled(1)
 @for_each("name", ["duckdb", "sqlite", "memory"])
 def test_all_questions_are_about_the_same_rows(name: str) -> None:
-    """Whatever columns a question names, kept or anew, it is about the same rows."""
     assert not other_rows(ENGINES[name]())
 
 
@@ -228,7 +225,6 @@ def test_plans_alike_share_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def twice(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a column more."""
     return {"n": row["days"] * 2}
 
 
@@ -248,7 +244,6 @@ FILTERED: Final[dict[str, Any]] = {
 
 
 def different_plans(source: Source) -> list[AbstractNode]:
-    """Return plans that differ, each in one thing."""
     below = {**FILTERED, "another table": lambda _: Source("u", source.schema)}
     rows = [make(source) for make in below.values()]
     bounds = [bound(source) for bound in BOUNDS.values()]
@@ -259,7 +254,6 @@ def different_plans(source: Source) -> list[AbstractNode]:
 
 
 def test_plans_that_differ_have_other_marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plans share a mark if they are made alike, and only then."""
     source = Source("t", MemoryEngine().open("t", VISITS, {}))
     plans_once, plans_again = different_plans(source), different_plans(source)
     first = [node_rules.mark_of(one) for one in plans_once]
@@ -302,7 +296,6 @@ def test_a_function_that_does_something_else_has_other_rows() -> None:
 
 
 def test_only_so_many_are_kept() -> None:
-    """The rows asked longest ago make room, and are made again."""
     engine = duckdb_engine(salt=SALT)
     source = Source("t", engine.open("t", VISITS, {}))
     questions = [
@@ -320,7 +313,6 @@ def test_only_so_many_are_kept() -> None:
 
 
 def test_plans_end_where_rows_are_kept() -> None:
-    """The highest bounds are kept, none below them, and none that is only counted."""
     source = Source("t", MemoryEngine().open("t", VISITS, {}))
     inner = plans.bound_rows(source, ("id",), 3)
     outer = plans.bound_groups(inner, ("id",), ("ward",), 1)

@@ -28,6 +28,7 @@ from sordino.noise.key_rounds import (
     weight_steps,
 )
 from tests.batches import for_each
+from tests.events import gaussian_delta
 
 F = Fraction
 SEED = 20261122
@@ -42,7 +43,6 @@ class Tables:
 
     @property
     def own(self) -> int:
-        """Return how many keys nobody else has."""
         return sum(weight == 0 for weight in self.others)
 
     def law(self, *, present: bool) -> dict[tuple[int, ...], float]:
@@ -72,12 +72,10 @@ def stick(
     second: dict[tuple[int, ...], float],
     epsilon: float,
 ) -> float:
-    """Return the hockey-stick of two laws."""
     return sum(max(0.0, p - math.exp(epsilon) * second[o]) for o, p in first.items())
 
 
 def truth(tables: Tables, epsilon: float) -> float:
-    """Return the delta at epsilon of two tables, in the worse direction."""
     with_id, without = tables.law(present=True), tables.law(present=False)
     return max(stick(with_id, without, epsilon), stick(without, with_id, epsilon))
 
@@ -121,8 +119,8 @@ def case_bound(tables: Tables, epsilon: float, growth: float) -> float:
         )
         shift += (1 - own / keys) / float(one.variance)
     seen, mu = -math.expm1(hidden), math.sqrt(shift)
-    added = seen + (1 - seen) * normal(epsilon - hidden, mu)
-    return max(added, normal(epsilon + hidden, mu))
+    added = seen + (1 - seen) * gaussian_delta(epsilon - hidden, mu)
+    return max(added, gaussian_delta(epsilon + hidden, mu))
 
 
 def broken(
@@ -139,16 +137,7 @@ def broken(
 
 
 def priced(tables: Tables, epsilon: float) -> float:
-    """Return what the code says, over all cases."""
     return float(tables.rounds.loss().delta_at(epsilon))
-
-
-def normal(epsilon: float, mu: float) -> float:
-    """Return the hockey-stick of N(mu, 1) and N(0, 1)."""
-    if mu == 0:
-        return max(0.0, -math.expm1(epsilon))
-    x = epsilon / mu
-    return float(ndtr(mu / 2 - x) - math.exp(epsilon + log_ndtr(-mu / 2 - x)))
 
 
 def test_no_transcript_tells_more_than_is_priced() -> None:
@@ -209,7 +198,6 @@ def test_told_numbers_are_within_the_budget() -> None:
 
 
 def test_weights_never_move_by_more_than_one() -> None:
-    """For any number of groups, the squares of its weights add up to at most 1."""
     for keys in (1, 2, 16, 17, 40, 1000):
         ladder = weight_steps(keys)
         assert [end for end, _ in ladder] == sorted({end for end, _ in ladder})
@@ -223,7 +211,6 @@ def test_weights_never_move_by_more_than_one() -> None:
 
 
 def test_certain_keys_and_no_keys_have_their_losses() -> None:
-    """A threshold below every weight hides nothing, and no key costs nothing."""
     bare = KeyRounds(3, (F(1),), (F(-5),))
     assert bare.loss().delta_at(1) == pytest.approx(1, abs=1e-6)
     assert isinstance(bare.loss(), RoundsLoss)
@@ -247,7 +234,6 @@ def test_a_block_of_cases_costs_what_its_worst_case_costs() -> None:
 
 
 def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:
-    """For ids with one key left, and for ids that have all of theirs."""
     for keys in (1, 16, 81):
         rounds = KeyRounds(keys, (F(1), F(2)), (F(50), F(40)))
         assert 40 <= rounds.threshold <= 40 * math.isqrt(keys)
@@ -256,6 +242,5 @@ def test_what_is_told_of_a_threshold_lies_between_the_extremes() -> None:
 
 @for_each("epsilon", ["1e-300", "1e-30"])
 def test_a_budget_too_small_for_any_noise_is_refused(epsilon: str) -> None:
-    """By name, also where what noise may spend is no double."""
     with pytest.raises(InvalidParameter, match="too small for groups"):
         fit_key_rounds(ApproxDP(epsilon, "1e-300"), 3)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 import sordino as sd
 from sordino.errors import SordinoError
@@ -18,6 +18,7 @@ from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase
 from sordino.query.request import Request
 from tests.batches import for_each, sampled
+from tests.events import gaussian_delta
 from tests.statistics import is_at_least
 
 GROUPS: Final = 4
@@ -43,22 +44,12 @@ IN_PART: Final = BOUNDED.group_by("ward", YEARS)
 
 
 def session(engine: Any = "memory") -> sd.Session:
-    """Return a session over two large wards and two of one patient."""
     private = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("id"), columns=FACTS)
     return sd.Session({"visits": private}, sd.ApproxDP(10**8, "0.999"), engine=engine)
 
 
 def bought(request: Request, budget: Any = BUDGET) -> Purchase:
-    """Return what a budget buys, from public facts."""
     return session().price(request, budget)._purchase
-
-
-def hockey(epsilon: float, mu: float) -> float:
-    """Return the delta of N(mu, 1) against N(0, 1) at any epsilon."""
-    if mu == 0:
-        return max(0.0, -math.expm1(epsilon))
-    x = epsilon / mu
-    return float(ndtr(mu / 2 - x) - math.exp(epsilon + log_ndtr(-mu / 2 - x)))
 
 
 def truth(purchase: Purchase, epsilon: float, own: int) -> float:
@@ -76,8 +67,8 @@ def truth(purchase: Purchase, epsilon: float, own: int) -> float:
         size = float(purchase.plan.measurements[key].change.linf)
         square += left * size**2 / float(noise.variance)
     mu, hidden = math.sqrt(square), math.log1p(-seen)
-    added = seen + (1 - seen) * hockey(epsilon - hidden, mu)
-    return max(added, hockey(epsilon + hidden, mu))
+    added = seen + (1 - seen) * gaussian_delta(epsilon - hidden, mu)
+    return max(added, gaussian_delta(epsilon + hidden, mu))
 
 
 EPSILONS: Final = np.linspace(0, 2.5, 26)
@@ -135,7 +126,6 @@ def test_the_loss_is_within_the_budget(name: str, budget: Any) -> None:
 
 
 def test_what_is_told_is_paid_for() -> None:
-    """Noise on columns has its part of mu beside keys by weights; without it, less."""
     purchase = bought(WAYS["by weights"])
     assert purchase.rounds is not None
     loss = purchase.additive_loss
@@ -152,7 +142,6 @@ def test_what_is_told_is_paid_for() -> None:
 
 
 def test_weights_of_keys_move_noise() -> None:
-    """The more keys weigh, the lower their threshold, and the more columns err."""
     rows = BOUNDED.group_by("ward", "year")
     light, heavy = (
         session().price(rows.agg(weights={"keys": one}, **ASKED), BUDGET)
@@ -287,7 +276,6 @@ def test_a_minimum_that_is_none_is_refused(wrong: Any) -> None:
 
 @for_each("minima", [(20, 3), (3, 20), (20,)])
 def test_of_several_minima_the_greatest_holds(minima: tuple[int, ...]) -> None:
-    """A group that was left out does not come back: it is the same request."""
     strict = request = BOUNDED.group_by("ward").agg(n=sd.count())
     for minimum in minima:
         request = request.suppress_below(minimum)
@@ -308,7 +296,6 @@ def test_a_minimum_has_no_price() -> None:
 
 
 def test_a_choice_is_left_out_with_its_group() -> None:
-    """Medians of groups below a minimum go with them."""
     request = IN_PART.agg(middle=sd.median("days", 0, 10), n=sd.count()).suppress_below(
         100
     )
@@ -319,7 +306,6 @@ def test_a_choice_is_left_out_with_its_group() -> None:
 
 
 def test_centred_counts_can_be_sorted() -> None:
-    """What is done to answers is rehearsed where one number serves all groups."""
     wards = sd.KeySet.from_dict({"ward": [*"ABCDEFGHIJ"], "year": [2020, 2021]})
     request = BOUNDED.group_by(wards).agg(n=sd.count()).sort("n", descending=True)
     price = session().price(request, BUDGET)

@@ -45,12 +45,10 @@ SEVERAL = [
 
 
 def step(mechanism: AbstractAdditiveMechanism) -> Fraction | None:
-    """Return the grid of the noise, None for the reals."""
     return getattr(mechanism.law, "unit", None)
 
 
 def moved(mechanism: AbstractAdditiveMechanism, change: Fraction) -> Fraction:
-    """Return how far a change can move a number once it is rounded to the grid."""
     unit = step(mechanism)
     return change if unit is None else math.ceil(change / unit) * unit
 
@@ -68,7 +66,6 @@ def edges(mechanism: AbstractAdditiveMechanism, change: Any, cells: int) -> list
 
 
 def one_change(mechanism: Any, change: Any, cells: int = 250) -> Pair:
-    """Return the cells of one number, in two worlds that lie a change apart."""
     far = moved(mechanism, Fraction(change))
     return noise_cells(mechanism, edges(mechanism, far, cells), (Fraction(0), far))
 
@@ -104,7 +101,6 @@ def test_no_event_beats_the_map(build: Build, scale: Any) -> None:
 def test_no_event_on_several_numbers_beats_the_map(
     build: Build, shifts: Shifts
 ) -> None:
-    """For every way to change some numbers within a Sensitivity, and joint events."""
     mechanism, apart = build(2), sd.Sensitivity(**shifts.bounds)
     allowed = limits(mechanism.map(apart), EPSILONS)
     whole = mechanism.input_domain.is_integer
@@ -138,7 +134,6 @@ def follows(mechanism: Any, draws: Any) -> bool:
 
 
 def drawn(mechanism: Any, count: int) -> Any:
-    """Return so many draws of the noise."""
     return mechanism(np.zeros(count, mechanism.input_domain.numpy))
 
 
@@ -152,14 +147,12 @@ def test_draws_have_the_stated_law(build: Build, scale: Any) -> None:
 
 
 def drawn_apart(mechanism: Any, count: int) -> Any:
-    """Return as many draws of the noise, each by a call of its own."""
     zero = 0 if mechanism.input_domain.is_integer else 0.0
     return np.array([mechanism(zero) for _ in range(count)])
 
 
 @mechanisms
 def test_single_draws_have_the_stated_law(build: Build) -> None:
-    """One number at a time has the law as well: half the noise would be noticed."""
     mechanism = build(7)
     draws = drawn_apart(mechanism, DRAWS // 8)
     assert follows(mechanism, draws)
@@ -170,16 +163,13 @@ class Planted:
     """A mutant: a mechanism of which some part is that of another one."""
 
     def __init__(self, honest: Any, **parts: Any) -> None:
-        """Take all parts from one mechanism but those that are given."""
         self._honest = honest
         vars(self).update(parts)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a part of the honest mechanism."""
         return getattr(self._honest, name)
 
     def __call__(self, value: Any) -> Any:
-        """Draw as the honest mechanism does."""
         return self._honest(value)
 
 
@@ -190,7 +180,6 @@ def weak(build: Build, share: Fraction) -> Build:
 
 @mechanisms
 def test_a_map_of_half_the_noise_is_caught(build: Build) -> None:
-    """A mechanism that adds half the noise that its map prices breaks the law."""
     assert all(broken(weak(build, Fraction(1, 2)), scale) for scale in SCALES[1:])
 
 

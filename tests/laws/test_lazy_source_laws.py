@@ -1,8 +1,4 @@
-"""Rows that an engine of the user makes: each of one row, and nothing is believed.
-
-Conditions are compared with the values, over an honest file with NaN and over one that
-lies; whatever is not of one row is refused when a session is opened.
-"""
+"""What is read when it is asked for is read by its values, row by row, or refused."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -13,6 +9,8 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -170,7 +168,6 @@ def _lines(text: str) -> list[str]:
 
 
 def test_what_is_of_one_row_is_read() -> None:
-    """Its cells are those that DuckDB itself gives."""
     connection, other = _connection(), []
     for text in (text for line in _lines(BY_ROW) for text in line.split("|")):
         relation = connection.sql(text)
@@ -183,7 +180,6 @@ def test_what_is_of_one_row_is_read() -> None:
 
 
 def test_what_is_not_of_one_row_is_refused_or_answered_for() -> None:
-    """With the reason and the remedy, at opening; and read where somebody answers."""
     other = []
     for line in _lines(NOT_BY_ROW):
         text, word = line.split(" -> ")
@@ -204,7 +200,6 @@ def test_what_is_not_of_one_row_is_refused_or_answered_for() -> None:
 
 
 def test_parameters_frames_andnan_files(tmp_path: Path) -> None:
-    """What a text does not say, or types by folders and rows, is refused as well."""
     folder = tmp_path / "k=1"
     folder.mkdir()
     pq.write_table(pa.table({"x": [1, 2]}), folder / "a.parquet")
@@ -275,7 +270,6 @@ def test_one_row_never_decides_whether_there_is_an_answer() -> None:
 def test_a_view_that_says_something_else_is_refused_before_the_charge(
     change: str,
 ) -> None:
-    """The text that is run is the one that was judged."""
     connection = duckdb.connect()
     for name in ("r", "other"):
         rows = "SELECT i AS id, i AS x, 'a' AS s, [i] AS l FROM range(9) t(i)"
@@ -292,7 +286,6 @@ def test_a_view_that_says_something_else_is_refused_before_the_charge(
 
 
 def test_who_answers_is_told() -> None:
-    """A vouched source says so wherever the table is told of; nobody is no somebody."""
     relation = _connection().sql("SELECT x, count(*) AS n FROM r GROUP BY x")
     table = sd.PrivateTable(relation, sd.AddOneRow(), vouched_by="A. Weber")
     described = repr(sd.Session({"t": table}, BUDGET).describe())
@@ -313,3 +306,72 @@ def test_listed_functions_are_consistent() -> None:
         "HAVING bool_and(stability = 'CONSISTENT')"
     )
     assert {name for (name,) in known.fetchall()} >= ROW_FUNCTIONS - {"if", "nullif"}
+
+
+LAZY: Final[Mapping[str, tuple[Callable[[pl.LazyFrame], pl.LazyFrame], str]]] = {
+    "head": (lambda at: at.head(3), "takes some rows"),
+    "tail": (lambda at: at.tail(3), "takes some rows"),
+    "sort": (lambda at: at.sort("x"), "order of rows"),
+    "group_by": (lambda at: at.group_by("x").agg(pl.len()), "group_by"),
+    "unique": (lambda at: at.unique(), "equal rows"),
+    "join": (lambda at: at.join(at, on="x"), "joins"),
+    "row index": (lambda at: at.with_row_index(), "row_index"),
+    "aggregate": (lambda at: at.filter(pl.col("x") > pl.col("x").mean()), "'Agg'"),
+    "window": (lambda at: at.select(pl.col("x").sum().over("x")), "'Over'"),
+    "shift": (lambda at: at.select(pl.col("x").shift(1)), "'Shift'"),
+    "sample": (lambda at: at.select(pl.col("x").shuffle()), "'Random'"),
+    "strict cast": (lambda at: at.select(pl.col("x").cast(pl.Int8)), "strict=False"),
+    "reverse": (lambda at: at.reverse(), "'Reverse'"),
+    "values": (lambda at: at.with_columns(pl.Series("k", [1] * 503)), "'Literal'"),
+    "Python": (lambda at: at.map_batches(lambda frame: frame), "Python"),
+}
+
+
+def test_lazy_frames_are_judged_before_they_are_collected(tmp_path: Path) -> None:
+    """What is of one row is read; the rest is refused, or somebody answers for it."""
+    path, other = nan_files(tmp_path)["honest"][0], []
+    frame = pl.scan_parquet(path)
+    for name, (make, word) in LAZY.items():
+        try:
+            count(make(frame))
+            other.append((name, "taken"))
+        except InvalidParameter as refusal:
+            if word not in str(refusal):
+                other.append((name, str(refusal)))
+    assert not other
+    assert count(frame.head(3), vouched_by="A. Weber") == 3
+    x = pl.col("x")
+    made = frame.with_columns(x.cast(pl.Int64, strict=False).alias("i"), pl.lit(1))
+    renamed = pl.concat([made, made]).rename({"i": "j"}).drop("x").drop_nulls()
+    assert count(renamed) == 6
+    assert count(pl.LazyFrame({"x": [1, 2]}).filter(x > 1)) == 1
+
+
+def test_a_filtered_data_set_is_refused(tmp_path: Path) -> None:
+    """A filter of Arrow is pushed to the footers; one of the session sees values."""
+    path, cells = nan_files(tmp_path)["lying"]
+    whole = ds.dataset(path)
+    for filtered in (
+        whole.filter(pc.field("x") > 100),
+        ds.dataset(pa.table({"x": [1.0]})).filter(pc.field("x") > 0),
+    ):
+        with pytest.raises(InvalidParameter, match="filtered by Arrow"):
+            count(filtered)
+    table = sd.PrivateTable(whole, protects=sd.AddOneRow())
+    session = sd.Session({"t": table}, BUDGET)
+    far = sd.table("t").filter(sd.col("x") > 100).agg(n=sd.count())
+    expected = [int(((cells > 100) | np.isnan(cells)).sum())]
+    got = session.release(far, sd.PureDP(10**6))["n"].to_pylist()
+    assert got in (expected, [int((cells > 100).sum())])
+    assert count(ds.dataset([whole, whole])) == 2 * len(cells)
+
+
+def test_an_order_that_a_frame_claims_is_not_believed() -> None:
+    """Polars' mark of sorted values stays behind: DuckDB and memory see cells."""
+    frame = pl.DataFrame({"x": [9, 1, 5]}).with_columns(pl.col("x").set_sorted())
+    for source in (frame, frame.lazy()):
+        assert count(source) == 3
+        table = sd.PrivateTable(source, protects=sd.AddOneRow())
+        session = sd.Session({"t": table}, BUDGET)
+        below = sd.table("t").filter(sd.col("x") < 6).agg(n=sd.count())
+        assert session.release(below, sd.PureDP(10**6))["n"].to_pylist() == [2]

@@ -57,7 +57,6 @@ class Kind:
 
     @property
     def values(self) -> list[Any]:
-        """Return a far value among every ten near ones, and some that are missing."""
         cycle = [*self.near * 2, None]
         listed = [cycle[place % len(cycle)] for place in range(ROWS)]
         return [self.far if place % 10 == 0 else x for place, x in enumerate(listed)]
@@ -95,18 +94,15 @@ KINDS: Final = {
 
 
 def by_pyarrow(table: pa.Table, path: Path) -> None:
-    """Write small row groups, with a page index."""
     pq.write_table(table, path, row_group_size=GROUP, write_page_index=True)
 
 
 def by_polars(table: pa.Table, path: Path) -> None:
-    """Write small row groups, with all statistics."""
     frame = pl.DataFrame(pl.from_arrow(table))
     frame.write_parquet(path, row_group_size=GROUP, statistics="full")
 
 
 def by_duckdb(table: pa.Table, path: Path) -> None:
-    """Write the smallest row groups that it has, with Bloom filters."""
     connection = duckdb.connect()
     connection.register("held", table)
     connection.sql("FROM held").write_parquet(str(path), row_group_size=2048)
@@ -205,21 +201,18 @@ def answers(engine: AbstractEngine, kind: Kind, source: Any) -> list[Any]:
 
 @cache
 def right(name: str, honest: str = "") -> list[Any]:
-    """Return the answers of the engine that says what is meant."""
     kind = KINDS[name]
     table = rows(kind, NAN_ROWS if honest else None)
     return answers(MemoryEngine(order=in_duckdb_order(SALT)), kind, table)
 
 
 def told(path: Path, kind: str, writer: str, lie: str) -> Path:
-    """Write a file that lies, and return its path."""
     WRITERS[writer](rows(KINDS[kind]), path)
     assert lied(path, {0: lies(KINDS[kind])[lie]})
     return path
 
 
 def duck() -> SQLEngine:
-    """Return a new engine."""
     return duckdb_engine(salt=SALT, threads=2)
 
 
@@ -249,7 +242,6 @@ def test_nan_is_counted(writer: str, kind: str, tmp_path: Path) -> None:
 
 
 def test_a_lie_about_some_groups_of_some_files(tmp_path: Path) -> None:
-    """A far value where only the last row group of one file of several is false."""
     kind = KINDS["f64"]
     table = rows(kind)
     for place, path in enumerate((tmp_path / "a.parquet", tmp_path / "b.parquet")):
@@ -260,7 +252,6 @@ def test_a_lie_about_some_groups_of_some_files(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_no_bloom_filter_is_believed(tmp_path: Path) -> None:
-    """Bloom filters without a bit say that no value is there."""
     for kind in ("i64", "text"):
         path = tmp_path / f"{kind}.parquet"
         by_duckdb(rows(KINDS[kind]), path)
@@ -299,7 +290,6 @@ def test_a_planted_belief_is_found_out(writer: str, kind: str, tmp_path: Path) -
 def test_a_planted_belief_in_honest_bounds_is_found_out(
     writer: str, tmp_path: Path
 ) -> None:
-    """Of bounds without NaN some answer is wrong; DuckDB itself writes none."""
     path = tmp_path / "t.parquet"
     WRITERS[writer](rows(KINDS["f64"], NAN_ROWS), path)
     assert answers(duck(), KINDS["f64"], path) != right("f64", "nan")
@@ -310,7 +300,6 @@ def test_a_planted_belief_in_honest_bounds_is_found_out(
 def test_values_read_by_arrow_are_the_same(
     writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other way of reading a file believes no more: neither that all is missing."""
     monkeypatch.setattr(DuckDBDialect, "in_place", lambda *_: None)
     path = tmp_path / "t.parquet"
     for kind in ("f64", "i64", "text"):

@@ -101,6 +101,5 @@ def test_sums_without_a_cap_are_caught() -> None:
 
 
 def test_every_engine_tells_the_same() -> None:
-    """What the memory engine tells of drawn rows, DuckDB tells."""
     rows = drawn(3)
     assert told(rows, "duckdb") == pytest.approx(told(rows), abs=1e-5)

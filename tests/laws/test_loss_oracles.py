@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP
-from sordino.losses.loss import PureDP
-from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+import sordino as sd
 from tests import oracles
 from tests.batches import for_each, sampled
 from tests.loss_families import FAINT, FAMILIES, LAST, SEED, Delta, drawn, size
@@ -101,8 +99,8 @@ def test_a_budget_admits_what_the_curve_allows(name: str) -> None:
     loss, _, epsilons = drawn(name, 0)
     epsilon = Fraction(min(epsilons[2:]))
     told = Fraction(loss.delta_at(epsilon))
-    assert ApproxDP(epsilon, told * (1 + Fraction(1, 10**9))).admits(loss)
-    assert not ApproxDP(epsilon, told * Fraction(999, 1000)).admits(loss)
+    assert sd.ApproxDP(epsilon, told * (1 + Fraction(1, 10**9))).admits(loss)
+    assert not sd.ApproxDP(epsilon, told * Fraction(999, 1000)).admits(loss)
 
 
 def conversion(rho: Fraction, epsilon: float) -> Any:
@@ -134,8 +132,8 @@ def test_concentrated_losses_convert_at_the_best_order(case: int) -> None:
         most, lost = conversion(rho, epsilon), oracles.real(reserve)
         least = oracles.gaussian(f"sqrt({2 * rho})").delta(epsilon)
         for ask in (float, lambda e: np.full(20, e)):
-            plain = np.min(ZCDP(rho).delta_at(ask(epsilon)))
-            kept = np.min(ApproxZCDP(rho, reserve).delta_at(ask(epsilon)))
+            plain = np.min(sd.ZCDP(rho).delta_at(ask(epsilon)))
+            kept = np.min(sd.ApproxZCDP(rho, reserve).delta_at(ask(epsilon)))
             assert least <= plain <= most * (1 + mpf("1e-6"))
             assert lost + (1 - lost) * least <= kept
 
@@ -149,10 +147,10 @@ def test_a_rho_is_the_divergence_of_its_pair(case: int) -> None:
     rng = random.Random(f"{SEED} rho {case}")
     ratio, shift, scale = size(rng), rng.randint(1, 5), size(rng, 0.5, 20)
     exact = oracles.real(ratio) + mp.expm1(-oracles.real(ratio))
-    assert exact <= oracles.real(LaplaceLoss(ratio).rho) <= exact * (1 + 2 * LAST)
+    assert exact <= oracles.real(sd.LaplaceLoss(ratio).rho) <= exact * (1 + 2 * LAST)
     pairs: list[tuple[Any, Worlds]] = [
-        (PureDP(ratio), oracles.response(ratio)),
-        (GeometricLoss(shift, scale), oracles.geometric(shift, scale)),
+        (sd.PureDP(ratio), oracles.response(ratio)),
+        (sd.GeometricLoss(shift, scale), oracles.geometric(shift, scale)),
     ]
     for loss, worlds in pairs:
         told = oracles.real(loss.guarantees.rho)

@@ -29,14 +29,12 @@ def changes(whole: int, most: int) -> Iterator[Change]:
 
 
 def majorises(one: Change, other: Change) -> bool:
-    """Tell whether the greatest entries of one are together at least the other's."""
     pairs = itertools.zip_longest(one, other, fillvalue=0)
     gains = itertools.accumulate(first - second for first, second in pairs)
     return one != other and min(gains) >= 0
 
 
 def product(one: Weights, other: Weights) -> Weights:
-    """Return the weights of sums."""
     found: Counter[int] = Counter()
     for (i, p), (j, q) in itertools.product(one.items(), other.items()):
         found[i + j] += p * q  # type: ignore[assignment]
@@ -44,7 +42,6 @@ def product(one: Weights, other: Weights) -> Weights:
 
 
 def weights(shift: int, q: Fraction) -> Weights:
-    """Return u of the proof: the weights of the losses of one shift."""
     if shift == 0:
         return {0: Fraction(1)}
     inner = dict.fromkeys(range(2 - shift, shift, 2), (1 - q) / (1 + q))

@@ -116,7 +116,6 @@ def test_no_unit_moves_margins_further_than_they_cost() -> None:
 
 @pytest.mark.slow
 def test_no_unit_moves_margins_further_in_many_worlds() -> None:
-    """The same for many more."""
     beyond, tried = complaints(range(2 * _SEED, 2 * _SEED + often(300, 1500)))
     assert beyond == 0
     assert tried > often(200, 1000)
@@ -191,7 +190,6 @@ Patch = pytest.MonkeyPatch
 
 
 def _half_the_noise(patch: Patch) -> None:
-    """Contrasts are taken to be smaller than they are."""
     squares = Halving.squares.fget  # type: ignore[attr-defined]
     patch.setattr(Halving, "squares", property(lambda cuts: squares(cuts) // 2))
 
@@ -238,20 +236,17 @@ MUTANTS: Final = (
 def test_a_broken_rule_is_caught(
     mutant: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:
-    """With one rule broken the law fails."""
     mutant(monkeypatch)
     assert not all(map(is_covered, range(300)))
 
 
 def crossed(order: int = 3) -> crossing.Crossing:
-    """Return a crossing with a hierarchy, an odd column and one of a single value."""
     keys = NESTED * sd.KeySet.from_dict({"m": range(7), "x": ["only"], "y": [0, 1]})
     columns = (("g", "h"), ("m",), ("x",), ("y",))
     return crossing.Crossing(tuple(Tree.of(keys, each) for each in columns), order)
 
 
 def counted(trees: crossing.Crossing, seed: int) -> Tally:
-    """Return some people."""
     generator = np.random.default_rng(seed)
     leaves = tuple(
         generator.integers(0, int(tree.sizes[-1]), 300) for tree in trees.trees
@@ -261,7 +256,6 @@ def counted(trees: crossing.Crossing, seed: int) -> Tally:
 
 @for_each("order", [1, 2, 3, 4])
 def test_contrasts_say_all_of_every_table(order: int) -> None:
-    """Without noise tables are exact; they are linear in it, so they are unbiased."""
     trees = crossed(order)
     tally = counted(trees, order)
     exact = {

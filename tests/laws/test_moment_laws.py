@@ -45,7 +45,6 @@ def portions(k: int, width: int, finer: int) -> Portions:
 
 
 def rounded_portions(k: int, width: int, finer: int) -> Portions:
-    """Return integers with the square rounded to the nearest: the first plant."""
     square = math.floor(Fraction(k * k << finer, width) + HALF)
     first = 2 * ((k << finer) - square)
     return (width << finer) - first - square, first, square
@@ -108,7 +107,6 @@ def numbers(moments: Moments, values: Sequence[int | None]) -> list[Fraction]:
 
 @for_each("name", WAYS)
 def test_moments_are_those_of_the_values(name: str) -> None:
-    """Without noise the forms give the numbers of rows and values, and their sums."""
     way, degree, nullable = WAYS[name]
     moments: Moments = way(*setting(degree, nullable=nullable))
     values = [-3, 0, 4, 4, 11, 50, *([None, None] if nullable else [])]
@@ -190,14 +188,12 @@ REACH: Final = 16
 
 
 def mass(k: int) -> Fraction:
-    """Return the mass of two-sided geometric noise."""
     return (1 - Q) / (1 + Q) * Q ** abs(k)
 
 
 def shown_law(
     numbers_: tuple[int, int] | None, level: int
 ) -> dict[tuple[int, int] | None, Fraction]:
-    """Return the law of what is shown of a key: its numbers, or nothing."""
     if numbers_ is None:
         return {None: Fraction(1)}
     found: dict[Any, Fraction] = {
@@ -218,7 +214,6 @@ def apart(one: Any, other: Any, ratio: Fraction) -> Fraction:
 
 
 def tail(level: int) -> Fraction:
-    """Return P[X + Y >= level] of two such noises."""
     if level < 1:
         return 1 - tail(1 - level)
     rest = level + (1 + Q**2) / (1 - Q**2) + Q / (1 - Q)
@@ -275,7 +270,6 @@ def test_the_tail_of_a_sum_of_laplace_noises_is_that_of_its_times() -> None:
 
 
 def mean_logarithm(table: Any, weights: Any, shares: Any, power: int) -> float:
-    """Return the weighted sum of logarithms of the variances of answers."""
     variances = (table / np.asarray(shares, float) ** power).sum(axis=1)
     return float(np.asarray(weights, float) @ np.log(variances))
 
@@ -305,7 +299,6 @@ def test_shares_are_the_errors_that_they_cause() -> None:
 
 
 def test_a_measurement_that_nothing_needs_has_hardly_a_share() -> None:
-    """Shares are positive, so that every measurement has noise."""
     found = best_shares(((1.0, 0.0), (2.0, 0.0)), (Fraction(1), Fraction(1)), 2)
     assert 0 < found[1] < Fraction(1, 10**6)
 
@@ -321,7 +314,6 @@ def test_centred_counts_cost_what_lemma_6_says() -> None:
 
 
 def known_groups(groups: int, most: int, each: int) -> Setting:
-    """Return rows of ids in at most `most` of known groups, each with `each` rows."""
     schema = Schema.of([("g", Column("i64")), ("id", Column("i64"))])
     by = frozenset([schema["g"].version])
     bounded = Contribution().with_groups(by, most).with_group_rows(by, each)
@@ -354,7 +346,6 @@ def test_centred_counts_move_no_further_than_they_say() -> None:
 
 
 def test_centred_counts_are_the_counts() -> None:
-    """The form of the estimator gives the exact counts back."""
     setting = known_groups(100, 20, 3)
     found = centred_estimator(setting, rows_measurement(setting))
     assert found is not None
@@ -368,6 +359,5 @@ def test_centred_counts_are_the_counts() -> None:
 
 @for_each(("groups", "most"), [(1, 1), (100, 1), (7, 7)], ids=["one", "apart", "few"])
 def test_counts_are_not_centred_without_gain(groups: int, most: int) -> None:
-    """An id in one group moves one count; of few groups all moved are few."""
     setting = known_groups(groups, most, 1)
     assert centred_estimator(setting, rows_measurement(setting)) is None

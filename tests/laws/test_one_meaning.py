@@ -94,7 +94,6 @@ KINDS: Final = pa.schema([
 
 
 def rows_of_people() -> pa.Table:
-    """Return these rows, the first of them some more times."""
     rows = pa.table(stays(ROWS), schema=KINDS)
     return pa.concat_tables([rows, *[rows.slice(2, 1)] * 5])
 
@@ -192,7 +191,6 @@ class Asked:
     refused: set[str] = field(default_factory=set)
 
     def add(self, name: str, rows: str, one: Question, other: Question) -> None:
-        """Add a question of a call and its meaning."""
         names, asked, meant = self.pairs.get(rows, ({name}, one, other))
         if asked is not one:
             asked = replace(asked, totals=asked.totals + one.totals)
@@ -250,7 +248,6 @@ def test_every_verb_means_the_same(name: str) -> None:
 def test_a_verb_that_means_something_else_is_found_out(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where rows are counted for values."""
     kind, planted = {
         "postgres": (PostgresDialect, of_server._rows_for_people),
         "spark": (SparkDialect, of_spark._rows_for_people),
@@ -263,7 +260,6 @@ def test_a_verb_that_means_something_else_is_found_out(
 @slow
 @each_engine
 def test_every_unit_means_the_same(name: str) -> None:
-    """A count and a sum over a table that protects each of them."""
     door, engine_of = ENGINES[name]
     rows = rows_of_people().drop_columns(["codes"])
     told = []
@@ -291,7 +287,6 @@ def test_every_unit_means_the_same(name: str) -> None:
 
 
 def operations(tree: Any) -> Iterator[str]:
-    """Yield the operations of an expression."""
     if isinstance(tree, Call):
         yield tree.operation.name
         for argument in tree.arguments:
@@ -299,14 +294,12 @@ def operations(tree: Any) -> Iterator[str]:
 
 
 def unheld(forms: Sequence[Form]) -> set[str]:
-    """Return the operations of public verbs that none of some forms has."""
     known = {name for form in forms for name in operations(_tree(form.on_columns()))}
     made = (one for calls in CELLS.values() for one in calls.values())
     return {name for one in made for name in operations(_tree(one))} - known
 
 
 def _tree(expression: Any) -> AbstractTree:
-    """Return what an expression is made of."""
     tree: AbstractTree = expression.tree
     return tree
 
@@ -368,7 +361,6 @@ def told_by(name: str) -> list[Any]:
 @each_engine
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_margins_blocks_and_suggestions_mean_the_same(name: str) -> None:
-    """By sessions, as a user asks."""
     if name == "postgres":
         cluster()
     else:

@@ -14,11 +14,8 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
 from sordino.plan.purchase import Purchase, best_purchase, plan_text
-from sordino.query.builder import Query
 from sordino.query.groups import Grouped
-from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
-from sordino.release.release import Release
 from sordino.session.tables import Catalog, open_catalog
 from tests.batches import for_each, sampled
 from tests.cases import AGGREGATIONS
@@ -38,7 +35,6 @@ _ORDER: Final = in_duckdb_order(SALT)
 
 
 def engines() -> dict[str, AbstractEngine]:
-    """Return new engines that keep the same rows."""
     return {
         "memory": MemoryEngine(order=_ORDER),
         "duckdb": duckdb_engine(salt=SALT, threads=1),
@@ -56,7 +52,7 @@ def opened(engine: AbstractEngine, rows: pa.Table, door: str = "arrow") -> Catal
     return made
 
 
-def requests() -> dict[str, Request]:
+def requests() -> dict[str, sd.Request]:
     """Return every aggregation of a numeric column, for all kinds of groups."""
     x, y = (
         {name: made(column, (0, 10)) for name, made in AGGREGATIONS.items()}
@@ -69,27 +65,23 @@ def requests() -> dict[str, Request]:
     }
 
 
-def agg(rows: Query | Grouped, asked: Mapping[str, Any]) -> Request:
-    """Return a request with answers by name."""
+def agg(rows: sd.Query | Grouped, asked: Mapping[str, Any]) -> sd.Request:
     return rows.agg(**asked)
 
 
-def released(purchase: Purchase, engine: AbstractEngine) -> Release:
-    """Return a release from the data of an engine."""
+def released(purchase: Purchase, engine: AbstractEngine) -> sd.Release:
     plan = purchase.plan
     bins = {key: engine.answer(asked) for key, asked in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
-    return Release.of(purchase, answer, plan_text(purchase))
+    return sd.Release.of(purchase, answer, plan_text(purchase))
 
 
 @pytest.fixture(scope="module")
 def prices() -> dict[str, Purchase]:
-    """Return prices, which do not depend on data."""
     return prices_of(opened(MemoryEngine(), table(*BASE)))
 
 
 def prices_of(known: Catalog) -> dict[str, Purchase]:
-    """Return the prices of all requests."""
     return {
         name: best_purchase(one, known, BUDGETS[name])
         for name, one in requests().items()
@@ -97,7 +89,7 @@ def prices_of(known: Catalog) -> dict[str, Purchase]:
 
 
 @pytest.fixture(scope="module")
-def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
+def expected(prices: dict[str, Purchase]) -> dict[str, sd.Release]:
     """Return releases without the extreme row."""
     engine = MemoryEngine()
     opened(engine, table(*BASE))
@@ -110,7 +102,7 @@ def expected(prices: dict[str, Purchase]) -> dict[str, Release]:
 )
 @pytest.mark.sampled(1)
 def test_a_release_looks_the_same(
-    engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, Release]
+    engine: str, name: str, prices: dict[str, Purchase], expected: dict[str, sd.Release]
 ) -> None:
     """With an extreme row nothing fails; columns, types, and known keys are the same.
 
@@ -126,9 +118,8 @@ def test_a_release_looks_the_same(
 @sampled(1, 8)
 @for_each(("name", "door"), across(list(EXTREMES)))
 def test_a_release_looks_the_same_by_every_door(
-    name: str, door: str, prices: dict[str, Purchase], expected: dict[str, Release]
+    name: str, door: str, prices: dict[str, Purchase], expected: dict[str, sd.Release]
 ) -> None:
-    """The same, whatever holds the rows."""
     row = {**STRANGER, **EXTREMES[name]}
     held = engines()["duckdb"]
     known = opened(held, table(*BASE, row), door)
@@ -141,7 +132,7 @@ def _looks_the_same(
     held: AbstractEngine,
     row: Row,
     prices: dict[str, Purchase],
-    expected: dict[str, Release],
+    expected: dict[str, sd.Release],
 ) -> None:
     """Ask for all releases, and compare what can be seen of them."""
     for groups, found in prices.items():
@@ -162,9 +153,8 @@ def _looks_the_same(
 @for_each("engine", ["memory", "duckdb"])
 @for_each("rows", [(), ({**STRANGER, **EXTREMES["nothing"]},)], ids=len)
 def test_empty_tables_have_answers(
-    engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, Release]
+    engine: str, rows: Any, prices: dict[str, Purchase], expected: dict[str, sd.Release]
 ) -> None:
-    """A table of no rows, or of nothing but missing values, is answered like any."""
     held = engines()[engine]
     opened(held, table(*rows))
     for groups, found in prices.items():
@@ -175,7 +165,7 @@ def test_empty_tables_have_answers(
             assert all(0 <= one <= 10 for one in means)
 
 
-def asked(step: str) -> Iterator[Request]:
+def asked(step: str) -> Iterator[sd.Request]:
     """Return what is asked after a step: of all rows, and of groups."""
     query = STEPS[step](sd.table("visits")).enforce(sd.MaxRowsPerID(3))
     yield query.agg(
@@ -209,7 +199,6 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
 )
 def test_a_step_gives_the_same_by_every_door(step: str, door: str) -> None:
-    """The same, whatever holds the rows."""
     every = table(*BASE, *(extreme_row(n) for n in range(len(EXTREMES))))
     rows = DOORS[door].held(every)
     plain = "arrow" if DOORS[door].nan else door
@@ -251,7 +240,6 @@ def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
 
 
 def extreme_row(place: int) -> Row:
-    """Return an extreme row of an id of its own, its text not too long."""
     row = {**STRANGER, "id": f"q{place}", **list(EXTREMES.values())[place]}
     return {**row, "g": row["g"] and row["g"][:1000]}
 
@@ -280,7 +268,6 @@ LOSING: Final = ("bounds", "a join with itself", "a list")
 @sampled(1)
 @for_each("step", LOSING)
 def test_the_order_of_rows_changes_no_answer(step: str) -> None:
-    """For rows in any order, and 1 thread or 8, the exact answers are the same."""
     rows = many_rows(20_000)
     places = list(range(rows.num_rows))
     random.Random(6).shuffle(places)
@@ -299,7 +286,6 @@ def test_the_order_of_rows_changes_no_answer(step: str) -> None:
 
 @pytest.mark.slow
 def test_the_order_of_rows_changes_no_answer_of_the_memory_engine() -> None:
-    """The same for the engine that says what is meant."""
     rows = many_rows(60)
     answers = []
     for held in (rows, rows.take(list(range(59, -1, -1)))):

@@ -18,10 +18,6 @@ import sordino as sd
 from sordino.losses.curves.laws import Atoms
 from sordino.losses.interop import TableLoss
 from sordino.losses.thresholded import RoundsLoss, threshold_loss
-from sordino.noise.exponential import BoundedRangeLoss
-from sordino.noise.gaussian import DiscreteGaussianLoss
-from sordino.noise.laplace import GeometricLoss, LaplaceLoss
-from sordino.noise.randomized_response import RandomizedResponseLoss
 from tests import oracles
 from tests.batches import for_each, sampled
 from tests.oracles import Worlds, breach, mp, mpf, real
@@ -47,12 +43,10 @@ class Form(NamedTuple):
 
     @property
     def ways(self) -> Curves:
-        """Return delta of all worlds of both directions."""
         return [world.delta for world in (*self.removing, *self.adding)]
 
     @property
     def most(self) -> Curves:
-        """Return delta of the worlds that the loss must not exceed."""
         return [world.delta for world in self.above or ()] or self.ways
 
     def beside(self, other: Form) -> Form:
@@ -72,12 +66,10 @@ class Form(NamedTuple):
 
 
 def _products(first: Ways, second: Ways) -> Ways:
-    """Return each world of the first beside each of the second."""
     return [one.beside(other) for one in first for other in second]
 
 
 def alike(loss: Loss, worlds: Worlds) -> Form:
-    """Return a loss whose second direction is the first with the worlds exchanged."""
     return Form(loss, [worlds], [worlds.swapped()])
 
 
@@ -102,7 +94,6 @@ def concentrated() -> Form:
 
 
 def rounds() -> Form:
-    """Return keys of one's own, seen with a chance, and others that are told."""
     cases = (("0.02", "0.5"), ("0.01", "0.7"))
     loss = RoundsLoss(tuple((Fraction(x), sd.GaussianDP(mu)) for x, mu in cases))
     ways = oracles.rounds(*cases)
@@ -110,7 +101,6 @@ def rounds() -> Form:
 
 
 def of_a_sample() -> Form:
-    """Return a response on a Poisson sample: its directions differ."""
     removing, adding = oracles.sampled(oracles.response("1.1"), "0.3")
     return Form(sd.PureDP("1.1").subsampled("0.3"), [removing], [adding])
 
@@ -131,16 +121,16 @@ FORMS: Final[dict[str, Callable[[], Form]]] = {
         breach(real("0.02"), real("0.02")).beside(oracles.response("0.4")),
     ),
     "several categories": lambda: alike(
-        RandomizedResponseLoss("0.9", 5), oracles.response("0.9", 5)
+        sd.RandomizedResponseLoss("0.9", 5), oracles.response("0.9", 5)
     ),
-    "geometric": lambda: alike(GeometricLoss(3, "2.5"), oracles.geometric(3, "2.5")),
+    "geometric": lambda: alike(sd.GeometricLoss(3, "2.5"), oracles.geometric(3, "2.5")),
     "discrete gaussian": lambda: alike(
-        DiscreteGaussianLoss(1, "1.3"), oracles.lattice(1, "1.3")
+        sd.DiscreteGaussianLoss(1, "1.3"), oracles.lattice(1, "1.3")
     ),
     "gaussian": lambda: alike(sd.GaussianDP("0.8"), oracles.gaussian("0.8")),
-    "laplace": lambda: alike(LaplaceLoss("0.6"), oracles.laplace("0.6")),
+    "laplace": lambda: alike(sd.LaplaceLoss("0.6"), oracles.laplace("0.6")),
     "bounded range": lambda: alike(
-        BoundedRangeLoss("0.9"), oracles.bounded_range("0.9")
+        sd.BoundedRangeLoss("0.9"), oracles.bounded_range("0.9")
     ),
     "table": table,
     "concentrated": concentrated,
@@ -165,12 +155,10 @@ WITNESSED: Final = 0.15
 
 
 def pair_of(first: str, second: str) -> Form:
-    """Return two forms composed."""
     return FORMS[first]().beside(FORMS[second]())
 
 
 def looseness(names: tuple[str, str]) -> float:
-    """Return how loose a pair may be."""
     wider = 0.2 if {*names} == {"bounded range", "above a threshold"} else 0.0
     return LOOSE + sum(LOOSER.get(name, 0.0) for name in names) + wider
 
@@ -203,7 +191,6 @@ def test_a_pair_is_the_product_of_its_worlds(names: tuple[str, str]) -> None:
 @sampled(8, 24)
 @for_each("names", PAIRS, ids=" beside ".join)
 def test_a_thousandth_less_than_a_pair_is_caught(names: tuple[str, str]) -> None:
-    """The planted mutant: curves too low by what is allowed and a thousandth more."""
     form = pair_of(*names)
     loose = looseness(names) + WITNESSED * names.count("concentrated")
     share = (1 - 1e-3) / (1 + loose)

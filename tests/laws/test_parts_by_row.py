@@ -37,7 +37,6 @@ UNITS: Final[dict[str, Any]] = {
 
 
 def twice(row: Any) -> Any:
-    """Return two rows of one."""
     return [{"half": row["days"]}, {"half": 1}]
 
 
@@ -67,12 +66,10 @@ ASKED: Final[dict[str, Any]] = {
 
 
 def row(dice: Dice, person: int) -> tuple[Any, ...]:
-    """Return a row of somebody."""
     return person, dice.one(["A", "B"]), dice.below(3)
 
 
 def database(order: Any, rows: list[tuple[Any, ...]], unit: Any) -> Catalog:
-    """Return the part of some rows whose ward is A."""
     people, wards, days = zip(*rows, strict=True)
     table = {"person": people, "ward": wards, "days": days}
     beds = {"days": [0, 0, 1], "beds": [1, 2, 3]}
@@ -87,7 +84,7 @@ def database(order: Any, rows: list[tuple[Any, ...]], unit: Any) -> Catalog:
     whole.view("few", query.select("person", "ward", "days"))
     divided = partition_of(whole.relation("few"), "ward", ["A", "B", "C", "D"])
     assert divided.times == 1
-    return whole.with_only("few", divided.parts["A"], "A")
+    return whole.with_only("few", divided.parts["A"], "A", ("ward", 4))
 
 
 def asked(dice: Dice, unit: Any) -> Any:

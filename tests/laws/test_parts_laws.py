@@ -65,7 +65,6 @@ class Split:
 
 
 def rows(engine: MemoryEngine, node: AbstractNode) -> Multiset:
-    """Return the rows of a node, each as often as it is there."""
     return Counter(sort_values(row.values()) for row in engine.rows(node))
 
 
@@ -93,7 +92,6 @@ def cases(dice: Dice) -> Iterator[list[str]]:
 
 
 def split(whole: Relation, by: str, engines: Sequence[MemoryEngine]) -> Split | None:
-    """Return the parts of all values that are there, and of none."""
     there = {row[by]: None for engine in engines for row in engine.rows(whole.node)}
     values = list(there | {None: None})
     try:
@@ -124,7 +122,6 @@ Patch = pytest.MonkeyPatch
 
 
 def _paid_once(patch: Patch) -> None:
-    """Charge one part, wherever a unit's rows may lie."""
     patch.setattr(tables, "_charge", lambda *_: (Fraction(1), None))
 
 
@@ -153,8 +150,6 @@ def _nobody_without_a_value(patch: Patch) -> None:
 
 
 def _everybody_without_a_value(patch: Patch) -> None:
-    """Put rows without a value into every part."""
-
     def part(relation: Relation, by: str, marked: Any) -> Relation:
         held = col(by).is_null()
         if marked.constant is not None:
@@ -165,7 +160,6 @@ def _everybody_without_a_value(patch: Patch) -> None:
 
 
 def _one_row_in_a_part(patch: Patch) -> None:
-    """Price a part as if a unit had one row in it."""
     rule = tables._part
 
     def part(relation: Relation, by: str, marked: Any) -> Relation:
@@ -188,7 +182,6 @@ MUTANTS: Final[list[Callable[[Patch], None]]] = [
 def test_every_mutant_is_caught(
     mutate: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The law fails soon where a rule of the parts is broken."""
     mutate(monkeypatch)
     seeds = range(_SEED, _SEED + _PATIENCE)
     assert any(any(cases(rolled(seed))) for seed in seeds)

@@ -13,12 +13,10 @@ import pytest
 import sordino as sd
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import LedgerUnavailable, PolicyRefusal
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
 from sordino.office.job.job import read_job
 from sordino.office.job.running import open_to_release
-from sordino.session.session import Session
-from tests.batches import for_each, sampled
+from tests.batches import for_each, sampled, table_of, ways_of
 from tests.jobs import fill_folder
 from tests.policies import HALF, WARDS, clinic, ledger_under, policy_of, signed
 
@@ -29,8 +27,7 @@ COUNT: Final = BOUNDED.agg(n=sd.count())
 QUARTER: Final = sd.ApproxDP("0.25", "1e-8")
 
 
-def part_of(session: Session) -> Any:
-    """Ask one part of a table."""
+def part_of(session: sd.Session) -> Any:
     session.view("own", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
     parts = session.partition("own", "ward", ["A", "B"], HALF)
     return parts["A"].release(
@@ -38,70 +35,25 @@ def part_of(session: Session) -> Any:
     )
 
 
-def in_view(session: Session) -> Any:
-    """Ask a view."""
+def in_view(session: sd.Session) -> Any:
     session.view("grown", BOUNDED.filter(sd.col("age") >= 18))
     return session.release(sd.table("grown").agg(n=sd.count()), QUARTER)
 
 
-def set_aside(session: Session) -> Any:
-    """Ask with what was set aside."""
+def set_aside(session: sd.Session) -> Any:
     session.ledger.earmark("plan", QUARTER)
     return session.release(COUNT, QUARTER, earmark="plan")
 
 
-DOORS: Final[dict[str, Callable[[Session], Any]]] = {
-    "release": lambda s: s.release(COUNT, QUARTER),
-    "release with a key": lambda s: s.release(COUNT, QUARTER, key="k"),
-    "release of keys": lambda s: s.release(
-        BOUNDED.enforce(sd.MaxGroupsPerID("ward", 1)).group_by("ward").keys(), HALF
-    ),
-    "release of the first": lambda s: s.release(
-        BOUNDED.group_by(WARDS).top(1, by=sd.count()), QUARTER
-    ),
-    "release of figures over time": lambda s: s.release(
-        BOUNDED.cumulative("ward", ["A", "B"], n=sd.count()), QUARTER
-    ),
-    "release of each person": lambda s: s.release(
-        sd.table("visits").per_id(n=sd.count()).agg(p=sd.count()), QUARTER
-    ),
-    "release of margins": lambda s: s.release(
-        BOUNDED.marginals(WARDS, order=1), QUARTER
-    ),
-    "release of lists": lambda s: s.release(
-        sd
-        .table("visits")
-        .flat_map("codes", max_rows=2)
-        .enforce(sd.MaxRowsPerID(2))
-        .agg(n=sd.count()),
-        QUARTER,
-    ),
-    "release of set aside": set_aside,
-    "release_all": lambda s: s.release_all({"a": COUNT, "b": COUNT}, QUARTER),
-    "sql": lambda s: s.sql(
-        "SELECT COUNT(*) AS n FROM visits", QUARTER, limits=sd.MaxRowsPerID(1)
-    ),
-    "sql of sets": lambda s: s.sql(
-        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY GROUPING SETS ((ward), ())",
-        QUARTER,
-        limits=sd.MaxRowsPerID(1),
-        keys=WARDS,
-    ),
-    "suggest": lambda s: s.suggest(
-        sd.table("visits").agg(n=sd.count()), HALF, limits={"rows": [1, 2]}
-    ),
-    "partition": lambda s: s.partition("visits by people", "ward", ["A", "B"], QUARTER),
-    "a part": part_of,
-    "view": in_view,
-}
+DOORS: Final = ways_of(table_of("refused/doors"), globals())
 """Everything that charges, through a session."""
-FAR: Final[dict[str, Callable[[Session], Any]]] = {
+FAR: Final[dict[str, Callable[[sd.Session], Any]]] = {
     "release_files": lambda s: s.release_files(
         BOUNDED.group_by(WARDS).agg(n=sd.count()), QUARTER, "nowhere"
     ),
 }
 """What charges where Spark answers: here it can only be refused."""
-LOOKS: Final[dict[str, Callable[[Session], Any]]] = {
+LOOKS: Final[dict[str, Callable[[sd.Session], Any]]] = {
     "price": lambda s: s.price(COUNT, QUARTER),
     "price of margins": lambda s: s.price(BOUNDED.marginals(WARDS, order=1), QUARTER),
     "price_all": lambda s: s.price_all({"a": COUNT}, QUARTER),
@@ -115,8 +67,7 @@ FREE: Final = {
 """What charges nothing and prices nothing."""
 
 
-def asked(door: Callable[[Session], Any], ledger: Ledger) -> Any:
-    """Go through a door."""
+def asked(door: Callable[[sd.Session], Any], ledger: sd.Ledger) -> Any:
     session = clinic(ledger)
     session.view(
         "visits by people", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1))
@@ -124,8 +75,7 @@ def asked(door: Callable[[Session], Any], ledger: Ledger) -> Any:
     return door(session)
 
 
-def charges(ledger: Ledger) -> list[Any]:
-    """Return what was charged."""
+def charges(ledger: sd.Ledger) -> list[Any]:
     return [record for record in ledger.records() if record.kind == "charged"]
 
 
@@ -160,21 +110,18 @@ def test_a_charge_names_the_policy_that_allowed_it(door: str) -> None:
 
 @for_each("door", list(LOOKS))
 def test_looking_is_allowed_where_asking_is(door: str) -> None:
-    """What is not forbidden has a price, and nothing is charged for it."""
     ledger = ledger_under(ANYBODY)
     asked(LOOKS[door], ledger)
     assert charges(ledger) == []
 
 
 def test_every_verb_of_sessions_is_a_door_or_free() -> None:
-    """A new verb has to be listed above, or it fails here."""
-    verbs = {name for name in dir(Session) if not name.startswith("_")}
+    verbs = {name for name in dir(sd.Session) if not name.startswith("_")}
     listed = {name.split(maxsplit=1)[0] for name in (*DOORS, *FAR, *LOOKS)} - {"a"}
     assert verbs == listed | FREE
 
 
 def test_a_claim_by_hand_meets_the_policy() -> None:
-    """Below sessions: a claim that does not say what it reads is refused."""
     ledger = ledger_under(ANYBODY)
     claim = Claim(request="r", asked=QUARTER, loss=QUARTER, who="nobody")
     for act in (ledger.reserve, ledger.what_if, ledger.refuse_unlawful):
@@ -184,7 +131,6 @@ def test_a_claim_by_hand_meets_the_policy() -> None:
 
 
 def test_the_parts_of_parts_obey() -> None:
-    """A part of a part, of an analyst's session, is charged under the same names."""
     text = 'serial = 1\n[release]\nepsilon = 0.3\ndelta = "1e-6"\n'
     text += '[people]\nwho = ["Ana"]\nanalysts = ["ana"]\n'
     ledger = ledger_under(text)
@@ -207,7 +153,7 @@ def test_the_parts_of_parts_obey() -> None:
 
 OWN: Final = sd.table("own").enforce(sd.MaxRowsPerID(1))
 OWN_COUNT: Final = OWN.agg(n=sd.count())
-AT_A_PART: Final[dict[str, Callable[[Session], Any]]] = {
+AT_A_PART: Final[dict[str, Callable[[sd.Session], Any]]] = {
     "release": lambda s: s.release(OWN_COUNT, QUARTER),
     "release with a key": lambda s: s.release(OWN_COUNT, QUARTER, key="new"),
     "release of margins": lambda s: s.release(OWN.marginals(WARDS, order=1), QUARTER),
@@ -230,8 +176,7 @@ AT_A_PART: Final[dict[str, Callable[[Session], Any]]] = {
 """What may be asked of a part."""
 
 
-def two_parts(ledger: Ledger) -> tuple[Session, Session]:
-    """Return a part of a table, and a part of that part."""
+def two_parts(ledger: sd.Ledger) -> tuple[sd.Session, sd.Session]:
     session = clinic(ledger)
     bounds = sd.MaxGroupsPerID("ward", 1), sd.MaxGroupsPerID("age", 1)
     session.view("own", sd.table("visits").enforce(*bounds))
@@ -246,7 +191,7 @@ def test_parts_answer_no_more_under_a_newer_policy(
     door: str, serial: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any verb, a part and a part of it: nothing is charged or asked for."""
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     if serial == 2:
         ledger.obey(policy_of(ANYBODY))
     parts = two_parts(ledger)
@@ -266,7 +211,7 @@ def test_parts_answer_no_more_under_a_newer_policy(
 
 def test_a_part_that_adopts_the_policy_itself_answers_no_more() -> None:
     """What marks it was not held against that policy, so to obey it is too little."""
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     parts = two_parts(ledger)
     for each in (ledger, *(part.ledger for part in parts)):
         each.obey(policy_of(ANYBODY))
@@ -278,8 +223,7 @@ def test_a_part_that_adopts_the_policy_itself_answers_no_more() -> None:
 def test_a_policy_adopted_while_a_part_prepares_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before the charge the ledger is looked at once more."""
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
     part, _ = two_parts(ledger)
     records, prepare = part.ledger.records(), MemoryEngine.prepare
 
@@ -296,16 +240,15 @@ def test_a_policy_adopted_while_a_part_prepares_is_met(
 def test_a_policy_adopted_while_parts_are_made_is_met(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """They obey what they were charged by, and so answer nothing under another."""
-    ledger = Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
-    session, make = clinic(ledger), Ledger.in_memory
+    ledger = sd.Ledger.in_memory(sd.ApproxDP(1000, "0.1"))
+    session, make = clinic(ledger), sd.Ledger.in_memory
 
-    def make_late(*terms: Any) -> Ledger:
+    def make_late(*terms: Any) -> sd.Ledger:
         ledger.obey(policy_of(ANYBODY))
         return make(*terms)
 
     session.view("own", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
-    monkeypatch.setattr(Ledger, "in_memory", make_late)
+    monkeypatch.setattr(sd.Ledger, "in_memory", make_late)
     part = session.partition("own", "ward", ["A"], HALF)["A"]
     with pytest.raises(PolicyRefusal, match="after these parts were made"):
         part.release(OWN_COUNT, QUARTER)
@@ -313,7 +256,7 @@ def test_a_policy_adopted_while_parts_are_made_is_met(
 
 def test_the_parts_of_a_closed_ledger_answer_nothing(tmp_path: Path) -> None:
     """Which policy it obeys by now cannot be told."""
-    ledger = Ledger.at(tmp_path / "a.ledger", sd.ApproxDP(100, "0.1"), create=True)
+    ledger = sd.Ledger.at(tmp_path / "a.ledger", sd.ApproxDP(100, "0.1"), create=True)
     parts = two_parts(ledger)
     ledger.close()
     for part in parts:
@@ -323,7 +266,6 @@ def test_the_parts_of_a_closed_ledger_answer_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_job_obeys(tmp_path: Path) -> None:
-    """The policy that its file names is adopted before its first release."""
     folder = fill_folder(tmp_path)
     signed(folder / "policy.toml", NOBODY)
     job = (folder / "clinic.toml").read_text()

@@ -30,7 +30,6 @@ RULES: Final = {f'year.epsilon = "{YEAR}"', f'person.epsilon = "{EVER}"'}
 
 
 def policy_text(serial: int, year: Any = YEAR, person: Any = EVER) -> str:
-    """Return a policy with a limit a year, and one for ever."""
     return (
         f"serial = {serial}\n[release]\nepsilon = 100\ndelta = 1e-6\n"
         f'[year]\nepsilon = "{year}"\ndelta = 0.2\n'
@@ -39,14 +38,12 @@ def policy_text(serial: int, year: Any = YEAR, person: Any = EVER) -> str:
 
 
 def claim_of(budget: Any, loss: Any = None) -> Claim:
-    """Return a claim of a budget."""
     return Claim(
         request="r", asked=budget, loss=loss or budget, usages=lambda: (USAGE,)
     )
 
 
 def is_charged(ledger: Ledger, claim: Claim) -> bool:
-    """Charge a claim, or tell that the policy refuses it."""
     try:
         ledger.reserve(claim)
     except PolicyRefusal as error:
@@ -74,7 +71,6 @@ STEPS: Final = st.lists(
 def test_no_year_has_more_than_its_sum(
     steps: list[tuple[int, Fraction, bool]], before: int
 ) -> None:
-    """For any history: what fits is charged, what does not is not, and it verifies."""
     clock = Clock()
     ledger = Ledger.in_memory(LIMIT, world=World(clock=clock))
     quarter = sd.PureDP("1/4")
@@ -114,7 +110,6 @@ def test_a_new_year_is_no_new_allowance() -> None:
 
 
 def test_a_clock_that_is_set_back_is_not_believed() -> None:
-    """It neither brings an older year back nor hides what was charged since."""
     clock = Clock()
     ledger = Ledger.in_memory(LIMIT, world=World(clock=clock))
     ledger.obey(policy_of(policy_text(1)))
@@ -211,7 +206,6 @@ def test_what_was_charged_before_counts_at_adoption() -> None:
 
 
 def test_deltas_add_up_too() -> None:
-    """The rule that is cited is the one that refuses."""
     text = policy_text(1).replace("delta = 0.2\n[person]", "delta = 1e-6\n[person]")
     ledger = Ledger.in_memory(LIMIT)
     ledger.obey(policy_of(text))

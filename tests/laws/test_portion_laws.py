@@ -41,7 +41,6 @@ def drawn_rows(shape: str, seed: int, kinds: int) -> pa.Table:
 
 
 def kept(engine: Any, rows: pa.Table, per: tuple[str, ...], limit: int) -> list[Any]:
-    """Return the rows that an engine keeps, each as often as it does."""
     source = Source("t", engine.open("t", rows, {}))
     bound = plans.bound_rows(source, per, limit)
     return sorted(sortable_rows(engine.answer(question_of(bound, *rows.column_names))))
@@ -69,7 +68,6 @@ def always_in_portions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def differ(shape: str, seed: int, kinds: int, per: tuple[str, ...], limit: int) -> bool:
-    """Tell whether portions are other rows than the definition says."""
     rows = drawn_rows(shape, seed, kinds)
     expected = kept(MemoryEngine(order=in_duckdb_order(SALT)), rows, per, limit)
     return kept(duckdb_engine(salt=SALT, threads=2), rows, per, limit) != expected
@@ -109,7 +107,6 @@ def is_found_out() -> bool:
 def test_one_row_too_many_is_found_out(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
-    """The mutant: ids of one row more than the limit count as light."""
     above = bounds.Counts.ranges_above
     monkeypatch.setattr(
         bounds.Counts, "ranges_above", lambda self, least: above(self, least + 1)
@@ -160,7 +157,6 @@ def test_ids_that_are_kept_twice_are_found_out(
 def test_the_copy_is_gone_after_a_failure(
     monkeypatch: pytest.MonkeyPatch, portioned: list[str]
 ) -> None:
-    """What was copied for a look is destroyed, whatever happens."""
     destroyed: list[str] = []
     keep, destroy = DuckDB.keep, DuckDB.destroy
 

@@ -45,7 +45,6 @@ def plain_door(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def engine_of_server() -> SQLEngine:
-    """Return an engine of a key that is always the same."""
     return postgres_engine(cluster().address(), salt=SALT)
 
 
@@ -61,7 +60,6 @@ def told_by_server(dice: Dice) -> Iterator[tuple[Any, Any]]:
 
 
 def disagreements(dice: Dice) -> list[str]:
-    """Return where the server says another thing."""
     return [f"{told}\n{meant}" for told, meant in told_by_server(dice) if told != meant]
 
 
@@ -75,7 +73,6 @@ def test_a_server_gives_the_answers_of_the_memory_engine(data: st.DataObject) ->
 
 @pytest.mark.slow
 def test_a_server_answers_many_questions() -> None:
-    """The law has something to hold: of few worlds, many questions are answered."""
     told = [one for seed in range(12) for one in told_by_server(rolled(seed))]
     assert len(told) > 30
     assert all(answer == meant for answer, meant in told)

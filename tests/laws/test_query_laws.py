@@ -154,7 +154,6 @@ def _one_group_more(patch: Patch) -> None:
 
 
 def _same_versions(patch: Patch) -> None:
-    """Take the columns of the other side of a join for those of this side."""
     patch.setattr(Column, "renew", lambda self: self)
 
 
@@ -179,7 +178,6 @@ def _bounds_before_the_lattice(patch: Patch) -> None:
 
 
 def _rows_made_for_nothing(patch: Patch) -> None:
-    """Price rows that are made of one as if they were one."""
     patch.setattr(Contribution, "times", lambda self, _factor: self)
 
 
@@ -295,6 +293,5 @@ MUTANTS: Final[dict[Callable[[Patch], None], Sequence[Step]]] = {
 def test_a_broken_rule_is_caught(
     mutant: Callable[[Patch], None], monkeypatch: Patch
 ) -> None:
-    """With one rule broken the law fails."""
     mutant(monkeypatch)
     assert caught(MUTANTS[mutant])

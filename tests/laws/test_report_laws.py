@@ -127,7 +127,6 @@ def test_no_page_has_a_text_from_elsewhere(story: Story) -> None:
 
 
 def test_a_text_in_the_code_would_be_noticed() -> None:
-    """The law can fail: English itself has letters."""
     reading = read_page(report_document(ENGLISH, numeric_story()))
     assert any(re.search(r"[^\W\d_]", text) for where, text in reading.texts
                if not {"code", "pre", "style", "bdi"} & set(where.split()))  # fmt: skip
@@ -154,7 +153,6 @@ def test_a_report_runs_nothing_and_fetches_nothing(
 
 
 def test_markup_in_names_is_text() -> None:
-    """What hostile names are called is read on the page, letter by letter."""
     words = read_page(ledger_report(hostile_ledger(), EVIL, "en")).words
     assert words.count(EVIL) >= 5
     assert "(empty text)" in words
@@ -165,7 +163,6 @@ def test_markup_in_names_is_text() -> None:
 def test_the_same_ledger_has_the_same_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A report is a function of the ledger: no clock, no folder, no zone is in it."""
     ledger = plain_ledger()
     first = ledger_report(ledger, "Harbour Clinic", "en")
     monkeypatch.chdir(tmp_path)
@@ -176,7 +173,6 @@ def test_the_same_ledger_has_the_same_report(
 
 
 def test_every_mechanism_has_a_proof() -> None:
-    """Each mechanism of the library is listed, with sections that are there."""
     known = {kind.__name__ for kind in shipped(AbstractMechanism, sordino.noise)}
     assert "Laplace" in known
     assert known <= set(PROOFS)

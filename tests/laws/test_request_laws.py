@@ -53,13 +53,11 @@ PRIVATE: Final = {
 
 
 def public_verbs(kind: type) -> set[str]:
-    """Return the public methods of a class that are asked with."""
     found = {name for name in vars(kind) if not name.startswith("_")}
     return found - PRIVATE
 
 
 def operators() -> set[str]:
-    """Return the operators that make an expression."""
     made = {name for name in vars(Expression) if name.startswith("__")}
     plain = set(vars(object)) - {f"__{name}__" for name in _COMPARED}
     plain |= {"__module__", "__bool__", "__abs__"}
@@ -69,7 +67,6 @@ def operators() -> set[str]:
 
 
 def named(kind: type) -> set[str]:
-    """Return the public names of the parts of a kind."""
     classes = {name: getattr(sd, name) for name in dir(sd)}
     return {
         name
@@ -91,7 +88,6 @@ def questions() -> set[str]:
 
 
 def test_every_public_verb_has_a_case() -> None:
-    """Whoever adds a verb adds a call for each of its arguments."""
     queries = public_verbs(Query) | public_verbs(Grouped) | {"table", "udf"}
     assert set(worded.QUERIES) == queries
     cells = public_verbs(Expression) | operators() | {"col", "lit", "when"}
@@ -104,7 +100,6 @@ def test_every_public_verb_has_a_case() -> None:
 
 
 def arguments(kind: str, verb: str) -> set[str]:
-    """Return the arguments of a public verb."""
     if kind == "query":
         homes: tuple[Any, ...] = (Query, Grouped, sd)
     else:
@@ -126,7 +121,6 @@ def arguments(kind: str, verb: str) -> set[str]:
 def test_every_argument_of_every_verb_has_a_case(
     kind: str, verbs: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """No argument of a public verb is left out of the calls below."""
     for verb, calls in verbs.items():
         assert arguments(kind, verb) <= set(calls), verb
 
@@ -157,7 +151,6 @@ def test_what_differs_in_a_value_has_other_words(kind: str) -> None:
 
 
 def test_words_are_what_their_text_says() -> None:
-    """Reading the text gives the words, so different words have different texts."""
     opened = worded.session()
     for request in REQUESTS.values():
         words = request.words(opened._desk.catalog)
@@ -165,7 +158,6 @@ def test_words_are_what_their_text_says() -> None:
 
 
 def listed(words: Words) -> Any:
-    """Return words with lists for all that has an order."""
     if isinstance(words, Mapping):
         return {name: listed(one) for name, one in words.items()}
     if isinstance(words, (list, tuple)):
@@ -174,7 +166,6 @@ def listed(words: Words) -> Any:
 
 
 def plans_by_words(requests: list[Request], catalog: Any) -> dict[str, set[str]]:
-    """Return the plans of requests that have the same words."""
     found: dict[str, set[str]] = {}
     budget = sd.ApproxDP(1, "1e-3")
     for request in requests:
@@ -210,7 +201,6 @@ def test_the_same_words_have_the_same_plan(seed: int) -> None:
 
 
 def test_an_argument_left_out_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: bounds without their limit, and joins without their table."""
     forgetful = property(lambda _: call("MaxRowsPerID"))
     monkeypatch.setattr(sd.MaxRowsPerID, "words", forgetful)
     with pytest.raises(AssertionError):
@@ -245,7 +235,6 @@ def test_a_number_is_what_was_written(numbers: tuple[Any, ...]) -> None:
 
 
 def test_a_name_and_a_column_of_it_are_the_same() -> None:
-    """A question about "days" is one about col("days")."""
     opened = worded.session()
     one = worded.aggregated(sd.sum("days", 0, 3, nulls="drop"))
     other = worded.aggregated(sd.sum(sd.col("days"), 0, 3, nulls="drop"))
@@ -253,7 +242,6 @@ def test_a_name_and_a_column_of_it_are_the_same() -> None:
 
 
 def test_a_view_is_short_for_its_query() -> None:
-    """Whatever it is called; and so is a view of a view."""
     opened = worded.session()
     opened.view("seen", worded.BOUNDED)
     opened.view("again", sd.table("seen").filter(sd.col("days") > 1))
@@ -292,7 +280,6 @@ def test_words_are_for_ever() -> None:
 
 
 def test_the_page_says_what_is_written() -> None:
-    """The example of docs/ledger-format.md is what a session records."""
     people = sd.PrivateTable(
         {"patient": [1], "days": [2]}, protects=sd.AddRowsWithID("patient")
     )
@@ -331,7 +318,6 @@ def renamed(classes: list[type]) -> Generator[None]:
 
 
 def test_names_and_plans_are_not_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Renaming every private class and rewording every plan changes no words."""
     before = golden()
     for node in AbstractNode.__subclasses__():
         monkeypatch.setattr(node, "describe", lambda _: "reworded")

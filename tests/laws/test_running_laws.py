@@ -17,7 +17,6 @@ SIZES: Final = (2, 3, 5, 8)
 
 
 def length_squared(factors: Factorisation, moved: list[int]) -> Fraction:
-    """Return how far forms move with numbers of blocks of periods, squared."""
     blocks = np.array(moved, dtype=object).reshape(-1, factors.periods)
     forms = blocks @ factors.matrix.T.astype(object)
     return Fraction(int((forms * forms).sum()), 4**STEPS)
@@ -82,7 +81,6 @@ def test_figures_are_unbiased_and_add_up(of: Any, size: int) -> None:
 
 
 def test_totals_stop_together() -> None:
-    """What is too large for a double stops, and moves no further apart."""
     factors = square_root(3)
     huge = np.array([[2**53, 2**53, -(2**53)]])
     assert np.all(np.abs(factors.measure(huge)) <= 2.0 ** (53 - STEPS))

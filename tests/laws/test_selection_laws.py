@@ -91,16 +91,13 @@ class Best:
     """The planted mutant: an exponential mechanism that always takes the best."""
 
     def __init__(self, price: Any) -> None:
-        """Keep the price of the honest one."""
         self.map = Exponential(price).map
 
     def choose(self, groups: list[Any]) -> NDArray[np.int64]:
-        """Return the index of the best of each group."""
         return np.array([np.argmax(group) for group in groups])
 
 
 def best_chances(epsilon: float, scores: Numbers) -> NDArray[np.float64]:
-    """Return all of the chance to the best."""
     del epsilon
     chances: NDArray[np.float64] = np.eye(len(scores))[int(np.argmax(scores))]
     return chances
@@ -124,7 +121,6 @@ PLANTED: dict[str, Choice] = {
 @sampled(1)
 @for_each("name", PLANTED)
 def test_a_weak_choice_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A choice without privacy breaks a law, whether or not its chances are stated."""
     choice = PLANTED[name]
     assert overdrawn(choice, 1) or strays(choice, 1, monkeypatch)
 
@@ -154,14 +150,12 @@ def test_check_reads_numbers_losses_and_risks(choice: Choice) -> None:
 @every_choice
 @for_each("epsilon", [0, -1, math.nan, math.inf, True, "x", None])
 def test_senseless_epsilon_is_refused(choice: Choice, epsilon: Any) -> None:
-    """A price that cannot be is refused by its name."""
     with pytest.raises(InvalidParameter, match="epsilon"):
         choice.build(epsilon)
 
 
 @every_choice
 def test_repr_makes_an_equal_mechanism(choice: Choice) -> None:
-    """What is shown can be evaluated; what is pickled comes back."""
     mechanism = choice.build("0.7")
     names = {kind.__name__: kind for kind in (type(mechanism), Fraction)}
     assert eval(repr(mechanism), names) == mechanism  # noqa: S307 our own repr
@@ -170,7 +164,6 @@ def test_repr_makes_an_equal_mechanism(choice: Choice) -> None:
 
 @every_choice
 def test_public_facts(choice: Choice) -> None:
-    """Metric, domain, type of the answer, and that noise is there."""
     mechanism = choice.build(1)
     assert not mechanism.adds_no_noise
     assert not mechanism.is_interactive
@@ -182,7 +175,6 @@ def test_public_facts(choice: Choice) -> None:
 @every_choice
 @for_each("loss", [PureDP("0.3"), ZCDP("0.02"), GaussianDP("0.4")])
 def test_for_loss_is_within_and_hardly_less(choice: Choice, loss: Loss) -> None:
-    """The mechanism fits the budget, and one of 1e-5 more epsilon would not."""
     mechanism: Any = choice.fit(loss, 3)
     assert mechanism.check(3, loss)
     sharper = copy.copy(mechanism)
@@ -192,13 +184,11 @@ def test_for_loss_is_within_and_hardly_less(choice: Choice, loss: Loss) -> None:
 
 @every_choice
 def test_for_loss_is_exact_for_pure_budgets(choice: Choice) -> None:
-    """A pure budget is spent to the last digit."""
     assert choice.fit(PureDP("0.3"), 3).map(3).guarantees.epsilon == Fraction(3, 10)
 
 
 @every_choice
 @for_each("wrong", [0, -1, math.inf, math.nan, True, None])
 def test_for_loss_refuses_senseless_distances(choice: Choice, wrong: Any) -> None:
-    """A distance that no choice can answer for is refused by its name."""
     with pytest.raises(InvalidParameter, match="d_in"):
         choice.fit(PureDP(1), wrong)

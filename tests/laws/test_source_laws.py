@@ -58,7 +58,6 @@ def drawn(draw: st.DrawFn, *, nan: bool) -> pa.Table:
 def told(
     engine: AbstractEngine, source: Any, declared: Mapping[str, Column]
 ) -> list[Any]:
-    """Return all rows of a source, and the entries of its lists."""
     schema = engine.open("t", source, declared)
     rows = Source("t", schema)
     names = [name for name in schema if schema[name].type in PLAIN]
@@ -94,7 +93,6 @@ def test_doors_agree(name: str, engine: str) -> None:
 
 
 def arrow_table(form: Form) -> Callable[[Sequence[Any]], pa.Table]:
-    """Return what makes an Arrow table of (place, cell) pairs."""
     return lambda cells: pa.table({
         "i": [one[0] for one in cells],
         "x": form.make([one[1] for one in cells]),
@@ -180,7 +178,6 @@ WRITTEN: Final = [
 @sampled(1, 14)
 @for_each("name", WRITTEN)
 def test_one_more_cell_of_a_file_changes_no_other(name: str) -> None:
-    """The same of Parquet files, whichever way they are read."""
     form = ARROW[name]
 
     @FEW

@@ -55,12 +55,10 @@ def told_by_spark(dice: Dice) -> Iterator[tuple[Any, Any]]:
 
 
 def disagreements(dice: Dice) -> list[str]:
-    """Return where Spark says another thing."""
     return [f"{told}\n{meant}" for told, meant in told_by_spark(dice) if told != meant]
 
 
 def test_spark_gives_the_answers_of_the_memory_engine() -> None:
-    """For a draw of databases and questions that it can answer, bounds included."""
     answers = [pair for seed in range(WORLDS) for pair in told_by_spark(rolled(seed))]
     assert len(answers) > 2 * WORLDS
     assert all(told == meant for told, meant in answers)
@@ -77,7 +75,6 @@ def complaints(dice: Dice) -> Iterator[str]:
 
 
 def test_no_change_of_a_frame_moves_an_answer_further() -> None:
-    """For a draw of neighbouring databases: what the price says, as everywhere."""
     assert not [one for seed in range(NEIGHBOURED) for one in complaints(rolled(seed))]
 
 
@@ -90,7 +87,6 @@ def test_no_change_of_a_unit_moves_an_answer_further(unit: type[Any]) -> None:
 
 
 def test_extreme_rows_of_a_frame_move_no_answer_further() -> None:
-    """With every extreme row: answers that are meant, and move as is priced."""
     extreme = [outcomes.extreme_row(n) for n in range(len(EXTREMES))]
     rows = DOORS[FRAME].held(table(*BASE, *extreme))
     engines = [engine_beside(salt=SALT), engine_beside(salt=SALT)]
@@ -118,7 +114,6 @@ FORMS: Final = ("texts", "f64", "lists of texts", "decimals decimal128(38, 0)")
 def test_one_more_cell_of_a_frame_changes_no_other(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of frames with odd cells, in Spark and read out of it."""
     engines: dict[str, Any] = {"memory": MemoryEngine, "spark": engine_beside}
     monkeypatch.setattr(sources, "ENGINES", engines)
     form = ARROW[name]

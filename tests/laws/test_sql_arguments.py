@@ -94,7 +94,6 @@ def tables_of(text: str) -> Tables:
 
 
 def reading(text: str) -> Reading:
-    """Return the tree of a text."""
     spoken = DIALECTS["duckdb"]
     return read_statement(text, split_words(text, spoken), spoken)
 
@@ -110,14 +109,12 @@ def meaning(tree: Reading, tables: Tables) -> str:
 
 
 def places(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each argument that each node of a text could have."""
     for at, node in enumerate(reading(text).root.walk()):
         for name in {**node.arg_types, **node.args}:
             yield at, name
 
 
 def changed(text: str, at: int, name: str, change: Callable[[Any], Any]) -> Reading:
-    """Return the tree of a text with one argument of one node changed."""
     tree = reading(text)
     node = list(tree.root.walk())[at]
     node.set(name, change(node.args.get(name)))

@@ -36,7 +36,6 @@ ROWS: Final = sd.AddOneRow()
 
 
 def opened(table: Any, engine: Any = "memory", unit: Any = ROWS) -> sd.Session:
-    """Return a session on some rows."""
     return sd.Session(
         tables={
             "v": sd.PrivateTable(table, protects=unit),
@@ -49,7 +48,6 @@ def opened(table: Any, engine: Any = "memory", unit: Any = ROWS) -> sd.Session:
 
 
 def as_read(value: Any) -> Any:
-    """Return a value of DuckDB as a release has it."""
     if hasattr(value, "as_tuple"):
         return float(value)
     return value
@@ -69,7 +67,6 @@ def alike(ours: Any, theirs: Any, apart: tuple[float, float]) -> bool:
 
 
 def ordered(rows: list[dict[str, Any]], keys: list[str]) -> list[dict[str, Any]]:
-    """Return rows in the order of their keys."""
     return sorted(
         rows, key=lambda row: [(row[k] is not None, str(row[k])) for k in keys]
     )
@@ -209,7 +206,6 @@ def test_a_statement_about_people_means_what_it_says(seed: int) -> None:
 @pytest.mark.slow
 @for_each("seed", range(10, often(11, 14)))
 def test_many_statements_about_people(seed: int) -> None:
-    """The same for more; four thousand by night."""
     statements = often(200, 1000)
     assert tried_of_people(seed, statements)["equal"] >= 0.15 * statements
 
@@ -236,7 +232,6 @@ GROUPINGS: Final = (
 @sampled(1, 3)
 @for_each("grouping", GROUPINGS)
 def test_several_groupings_are_those_of_duckdb(grouping: str) -> None:
-    """One release has the rows of all groupings, with what a grouping lacks missing."""
     table = visits(5, rows=90)
     text = (
         "SELECT j, h, e, COUNT(*) AS n, SUM(CLAMP(j, 0, 9)) + 1 AS s "  # noqa: S608 ours
@@ -279,7 +274,6 @@ FINISHED: Final = (
 @sampled(1)
 @for_each("text", FINISHED)
 def test_groupings_are_ordered_and_cut_together(text: str) -> None:
-    """GROUPING, HAVING, ORDER BY and LIMIT are of the rows of all groupings."""
     table = visits(5, rows=90)
     rows = "(SELECT j, j // 5 AS h, b IS NULL AS e FROM v) q"
     text = text.replace("FROM q", f"FROM {rows}")
@@ -301,7 +295,6 @@ def test_groupings_are_ordered_and_cut_together(text: str) -> None:
 def test_rows_come_in_the_order_that_is_asked_for(
     key: str, way: str, nulls: str
 ) -> None:
-    """ORDER BY, LIMIT and OFFSET choose the rows that DuckDB chooses."""
     table = visits(3)
     text = (
         f"SELECT {key}, COUNT(*) AS n FROM v GROUP BY {key} "  # noqa: S608 ours

@@ -42,7 +42,6 @@ def totals_in_duckdb(cells: dict[str, Any], *totals: Total) -> list[list[int]]:
 
 
 def exact_totals(cells: dict[str, Any], *totals: Total) -> list[list[int]]:
-    """Return what they are, in integers of any size."""
     by_group: dict[int, list[int]] = {}
     for group, x in zip(cells["g"].tolist(), cells["x"].tolist(), strict=True):
         sums = by_group.setdefault(group, [0] * len(totals))
@@ -85,7 +84,6 @@ def few_and_missing() -> dict[str, Any]:
 
 
 def evenly() -> dict[str, Any]:
-    """Return many rows, each at the upper end: the other end is far from full."""
     return {"g": np.zeros(9_000, int), "x": np.full(9_000, FARTHEST - 2.0)}
 
 
@@ -94,7 +92,6 @@ def evenly() -> dict[str, Any]:
 def test_no_row_is_lost_in_a_sum(
     rows: Callable[[], dict[str, Any]], *, shuffled: bool
 ) -> None:
-    """Of more rows than doubles hold the sum of, in any order."""
     cells = rows()
     if shuffled:
         order = np.random.default_rng(5).permutation(cells["x"].size)
@@ -115,7 +112,6 @@ def test_a_neighbour_moves_a_total_by_its_steps() -> None:
 
 @st.composite
 def lattices(draw: st.DrawFn) -> tuple[int, int, int, int]:
-    """Draw the ends of a lattice, its exponent and its origin."""
     counts = st.integers(-FARTHEST, FARTHEST) | st.sampled_from([0, 1, -1, FARTHEST])
     low, high = sorted((draw(counts), draw(counts)))
     exponents = st.sampled_from([0, 0, -17, 3, 40, STEEPEST, -STEEPEST])
@@ -162,7 +158,6 @@ def wrong_steps(lattice: tuple[int, int, int, int], more: list[float]) -> list[A
 def test_steps_are_those_that_are_meant(
     lattice: tuple[int, int, int, int], more: list[float]
 ) -> None:
-    """Around each place at which their form changes, and elsewhere."""
     assert not wrong_steps(lattice, more)
 
 
@@ -170,7 +165,6 @@ def test_steps_are_those_that_are_meant(
 def test_steps_far_out_are_those_that_are_meant(
     lattice: tuple[int, int, int, int],
 ) -> None:
-    """Where a form of steps is used as far out as it may be."""
     assert not wrong_steps(lattice, [])
 
 
@@ -233,7 +227,6 @@ def test_a_form_used_too_far_out_is_noticed(
 
 
 def test_what_does_not_fit_is_asked_anew() -> None:
-    """Numbers whose sum leaves 64 bits on the way are added in 128 bits."""
     most = 2**63 - 1
     cells = {"g": [0] * 6, "x": [most, most, most, -most, -most, 5 - most]}
     assert totals_in_duckdb(cells, Total(col("x").tree)) == [[5]]

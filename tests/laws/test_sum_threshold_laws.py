@@ -28,7 +28,6 @@ mechanisms = for_each("build", SUMS.values(), ids=list(SUMS))
 
 @mechanisms
 def test_no_change_costs_nothing(build: Build) -> None:
-    """Equal keys are indistinguishable; an endless change has no bound."""
     assert sd.PureDP(0).admits(build(1, 9).map((0, 0, 0)))
     assert build(1, 9).map((1, np.inf, np.inf)).delta == 1
 
@@ -44,7 +43,6 @@ def test_curve_starts_below_one_and_ends_at_delta(build: Build) -> None:
 
 @mechanisms
 def test_survives_a_pickle_and_shows_itself(build: Build) -> None:
-    """A mechanism pickles to an equal one, and so does what its repr makes."""
     mechanism = build("1/3", 9)
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
     names = {"LaplaceSumThreshold": LaplaceSumThreshold}
@@ -65,13 +63,11 @@ def test_a_fitted_mechanism_is_within_its_loss_and_not_far(build: Build) -> None
 
 
 def shown(mechanism: LaplaceSumThreshold, sums: float) -> int:
-    """Return how many of many keys show whose numbers add up to a sum."""
     held = [np.full(KEYS, sums / mechanism.numbers)] * mechanism.numbers
     return len(mechanism(held).rows)
 
 
 def off(mechanism: LaplaceSumThreshold, found: int, sums: Any) -> bool:
-    """Tell whether keys show more or less often than the law of the noise says."""
     law = LaplaceSumLaw(mechanism.numbers, mechanism.scale)
     chance = float(law.at_least(mechanism.threshold - Fraction(sums)).mid())
     return bool(stats.binomtest(found, KEYS, min(chance, 1.0)).pvalue < ALARM)
@@ -107,7 +103,6 @@ def test_no_event_beats_the_map(build: Build) -> None:
 
 
 def test_a_key_without_anything_never_shows() -> None:
-    """Keys whose numbers are all 0 are absent, however low the threshold is."""
     mechanism = LaplaceSumThreshold(100, "1e-9", numbers=2)
     held = np.zeros(1000)
     held[7] = 1
@@ -117,13 +112,11 @@ def test_a_key_without_anything_never_shows() -> None:
 
 @for_each("given", [0, -1, "sqrt(2)", np.nan, True])
 def test_a_senseless_threshold_is_refused(given: Any) -> None:
-    """It must be a positive rational number."""
     with pytest.raises(InvalidParameter, match="threshold"):
         LaplaceSumThreshold(1, given, numbers=2)
 
 
 def test_the_numbers_must_be_as_many_as_were_said() -> None:
-    """The refusal names the argument."""
     with pytest.raises(InvalidParameter, match="value"):
         LaplaceSumThreshold(1, 9, numbers=2)([np.ones(3)])
     with pytest.raises(InvalidParameter, match="numbers"):

@@ -24,7 +24,6 @@ Build = Callable[[Any, Any], AbstractThresholdMechanism]
 
 @mechanisms
 def test_no_change_costs_nothing(build: Build) -> None:
-    """Equal maps are indistinguishable, and no budget is needed for them."""
     nothing = build(1, 9).map((0, 0, 0))
     assert sd.PureDP(0).admits(nothing)
     assert nothing.delta_at(0) == 0
@@ -42,7 +41,6 @@ def test_curve_starts_below_one_and_ends_at_delta(build: Build) -> None:
 
 @mechanisms
 def test_keys_are_sorted_and_pass(build: Build) -> None:
-    """What comes back is sorted by key, and on the far side of the threshold."""
     mechanism = build(1, -9)
     given = dict.fromkeys(("c", "a", "b"), -100) | {"d": 100, "e": 0}
     answer = mechanism(given)
@@ -52,7 +50,6 @@ def test_keys_are_sorted_and_pass(build: Build) -> None:
 
 @mechanisms
 def test_survives_a_pickle_and_shows_itself(build: Build) -> None:
-    """A used mechanism pickles to an equal one, and so does what its repr makes."""
     mechanism = build("1/3", 9)
     mechanism({"a": 100})
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
@@ -186,7 +183,6 @@ KEYS = 150_000
 
 
 def passing(mechanism: Any, value: int) -> Any:
-    """Return the noisy values of the keys that pass, all of them of one value."""
     values = np.full(KEYS, value, mechanism.values.numpy)
     return mechanism((np.arange(KEYS), values))[1].astype(float)
 

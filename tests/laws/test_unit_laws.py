@@ -50,14 +50,12 @@ def _values(scene: Scene) -> Any:
 
 
 def _several(scene: Scene) -> dict[str, Any]:
-    """Draw some questions of the same column, and counts."""
     dice = scene.dice
     asked = {f"answer {place}": _values(scene) for place in range(dice.between(1, 3))}
     return asked | ({"n": sd.count()} if dice.chance(1, 2) else {})
 
 
 def whole(scene: Scene) -> Request:
-    """Ask of all rows together."""
     return scene.query.agg(**_several(scene))
 
 
@@ -221,7 +219,6 @@ Patch = pytest.MonkeyPatch
 
 
 def _signs_forgotten(patch: Patch) -> None:
-    """Take a change of values of both signs for that of a count."""
 
     def rows(self: Setting, *more: Any) -> Any:
         return self.contribution.count_sensitivity(self.versions.union(*more))
@@ -240,13 +237,11 @@ def _copies_forgotten(patch: Patch) -> None:
 
 
 def _squares_apart(patch: Patch) -> None:
-    """Take both sums for no more than the first of them."""
     patch.setattr(moments, "_TOGETHER", Fraction(1))
     patch.setattr(moments, "_ODD", 0)
 
 
 def _one_way_alone(patch: Patch) -> None:
-    """Count the row that comes, and forget the one that leaves."""
 
     def counts(self: Contribution, by: Any) -> Any:
         return Contribution(rows=self.each_way or self.rows).sensitivity(by)
@@ -255,12 +250,10 @@ def _one_way_alone(patch: Patch) -> None:
 
 
 def _read_by_others(patch: Patch) -> None:
-    """Keep a column weighed though other columns and filters are made of it."""
     patch.setattr(Relation, "weighed_beside", lambda self, _: self.weighed)
 
 
 def _zeros_kept(patch: Patch) -> None:
-    """Keep the rows that stand for nothing."""
 
     def kept(rows: Relation, unit: AbstractUnit) -> Relation:
         return replace(rows, weighed=unit.weigh(rows.schema))
@@ -269,7 +262,6 @@ def _zeros_kept(patch: Patch) -> None:
 
 
 def _grouped_by_itself(patch: Patch) -> None:
-    """Price sums of a column in groups of its own values like any."""
 
     def sensitivity(self: Weighed, by: Any) -> Any:
         return Contribution(rows=self.most).sensitivity(by)
@@ -278,7 +270,6 @@ def _grouped_by_itself(patch: Patch) -> None:
 
 
 def _as_if_less_were_added(patch: Patch) -> None:
-    """Price half of what a person may add."""
 
     def sensitivity(self: Weighed, by: Any) -> Any:
         return Contribution(rows=(self.most + 1) // 2).sensitivity(by)
@@ -287,7 +278,6 @@ def _as_if_less_were_added(patch: Patch) -> None:
 
 
 def by_itself(scene: Scene) -> Request:
-    """Ask for the sum of the weighed column in groups of its own values."""
     name = scene.dice.one(own_names(scene) or ["x"])
     return scene.query.group_by(name).agg(total=sd.sum(name))
 
@@ -311,7 +301,6 @@ def test_a_mutant_is_caught(
     ways: tuple[Ask, ...],
     monkeypatch: Patch,
 ) -> None:
-    """A rule that is broken is found within some hundreds of databases."""
     mutant(monkeypatch)
     units, _ = KINDS[kind]
     seeds = range(_SEED, _SEED + _PATIENCE)
@@ -320,7 +309,6 @@ def test_a_mutant_is_caught(
 
 @pytest.mark.slow
 def test_figures_over_time_that_move_further_are_caught(monkeypatch: Patch) -> None:
-    """A bound that is too low breaks the law."""
     _as_if_less_were_added(monkeypatch)
     seeds = range(_SEED, _SEED + _PATIENCE)
     assert any(

@@ -5,8 +5,8 @@
     python -m tests.mutants --planted
 
 The tree is copied and never written to. It ends with 1 if an error survives that is
-planted for ever (`planted.py`), or more changes of a room than its budget allows
-(`rooms.py`); survivors that change no number are explained in `explained.py`.
+planted for ever (`errors/`), or more changes of a room than its budget allows
+(there too); survivors that change no number are explained in `explained.py`.
 """
 
 from __future__ import annotations
@@ -59,11 +59,12 @@ class Tally:
         return bool(self.missed) or self.survivors > allowed
 
     def plant(self, copy: Copy, error: Planted) -> None:
-        """Plant an error that must be noticed."""
         source = (copy.place / error.file).read_text()
         if source.count(error.before) != 1:
             self.missed += 1
-            _say("MOVED", error.file, error.says, "plant it anew in planted.py")
+            _say(
+                "MOVED", error.file, error.says, "plant it anew in tests/mutants/errors"
+            )
             return
         changed = source.replace(error.before, error.after)
         found = copy.tried(error.file, changed, self.room.tests, self.limit)
@@ -71,7 +72,6 @@ class Tally:
         _tell(found, error.file, error.says)
 
     def change(self, copy: Copy, change: Change) -> None:
-        """Try a change that was drawn."""
         self.tried += 1
         if is_explained(change):
             self.explained += 1
@@ -83,7 +83,6 @@ class Tally:
         _tell(found, f"{change.file}:{change.line}", what)
 
     def told(self) -> None:
-        """Print the tally."""
         counts = f"{self.tried} changes, {self.survivors} survived"
         more = f"{self.explained} explained, {self.missed} planted missed"
         _say(self.name, counts, more, "FAILS" if self.fails else "within its budget")
@@ -109,7 +108,6 @@ def main(words: list[str]) -> int:
 
 
 def _read(words: list[str]) -> argparse.Namespace:
-    """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -153,7 +151,6 @@ def _rest() -> None:
 
 
 def drawn(tree: Path, room: Room, seed: int) -> Iterator[Change]:
-    """Return the changes of a room in the order of a seed."""
     paths = room.paths(tree)
     sources = {str(path.relative_to(tree)): path.read_text() for path in paths}
     every = [change for file, text in sources.items() for change in changes(file, text)]

@@ -78,7 +78,6 @@ class Change:
         return hashlib.sha256(words.encode()).hexdigest()
 
     def applied(self, source: str) -> str:
-        """Return the source with the change made."""
         lines = source.split("\n")
         lines[self.line - 1] = self.after
         return "\n".join(lines)
@@ -142,7 +141,6 @@ def _is_plain(node: ast.AST, above: ast.AST) -> bool:
 
 
 def _none(node: Any, line: str) -> Iterator[Edit]:
-    """Return no edit."""
     del node, line
     return iter(())
 
@@ -162,7 +160,6 @@ def _of_operation(node: ast.BinOp, line: str) -> Iterator[Edit]:
 
 
 def _of_logic(node: ast.BoolOp, line: str) -> Iterator[Edit]:
-    """Return `and` for `or`, and the other way."""
     pair = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
     for left, right in itertools.pairwise(node.values):
         yield from _between(left, right, pair, line)
@@ -225,7 +222,6 @@ def _of_test(node: ast.AST) -> Iterator[Edit]:
 
 
 def _span(node: ast.expr | ast.stmt) -> tuple[int, int]:
-    """Return the columns of a node on its line."""
     return node.col_offset, node.end_col_offset or 0
 
 

@@ -16,7 +16,7 @@ import pytest
 import sordino as sd
 from sordino.office.cli.ledgers import LEDGER_COMMANDS
 from sordino.office.cli.main import COMMANDS, Command, command_parser, main
-from tests.batches import for_each
+from tests.batches import for_each, table_of
 from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 ROOT = Path(__file__).parent.parent.parent
@@ -84,7 +84,6 @@ def process(*words: str, within: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_a_process_says_what_the_function_says(folder: Path) -> None:
-    """`python -m sordino` prints the same and ends the same."""
     for words in (["ledger", "show", "clinic.ledger"], ["ledger", "show", "x"], ["x"]):
         outer, inner = process(*words, within=folder), ran(*words, within=folder)
         assert (outer.returncode, outer.stdout) == (inner.returncode, inner.stdout)
@@ -92,7 +91,6 @@ def test_a_process_says_what_the_function_says(folder: Path) -> None:
 
 
 def test_every_command_is_documented() -> None:
-    """Each has a section with its options and an example, and no other has one."""
     assert list(SECTIONS) == [command.name for command in LEDGER_COMMANDS]
     for command in LEDGER_COMMANDS:
         section = SECTIONS[command.name]
@@ -105,7 +103,6 @@ def test_every_command_is_documented() -> None:
 def test_every_option_is_documented(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What `--help` lists stands on the page, and there is an example."""
     with pytest.raises(SystemExit):
         main(["ledger", command.name, "--help"])
     told = capsys.readouterr().out
@@ -121,7 +118,6 @@ def test_every_option_is_documented(
 def test_every_command_beside_the_ledger_is_documented(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each has a section with all its options, and an example that is understood."""
     section = re.search(
         rf"^## `sordino {name}`\n(.*?)(?=^## )",
         f"{PAGE}\n## ",
@@ -156,7 +152,6 @@ def test_every_example_runs(
 
 
 def test_a_ledger_is_shown(folder: Path) -> None:
-    """Limits, what is spent and left, named budgets, and the last releases."""
     shown = ran("ledger", "show", "clinic.ledger", within=folder)
     text = re.sub(r"\s+", " ", shown.stdout)
     assert (shown.returncode, shown.stderr) == (0, "")
@@ -181,7 +176,6 @@ def test_a_ledger_is_shown(folder: Path) -> None:
 
 
 def test_a_ledger_is_verified(folder: Path) -> None:
-    """What was counted, and the hash of the newest record; damage is told in a line."""
     good = ran("ledger", "verify", "clinic.ledger", within=folder)
     assert good.returncode == 0
     assert "8 records, 2 releases, 2 answers" in good.stdout
@@ -198,7 +192,6 @@ def test_a_ledger_is_verified(folder: Path) -> None:
 
 
 def test_exports_read_back(folder: Path) -> None:
-    """Lines are the records in order; the registry's entry has what a person said."""
     lines = ran("ledger", "export", "clinic.ledger", within=folder).stdout.splitlines()
     kinds = [json.loads(line)["kind"] for line in lines]
     first = ["opened", "budget", "budget"]
@@ -217,7 +210,6 @@ def test_exports_read_back(folder: Path) -> None:
 def test_an_answer_is_shown_and_written(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As it was given; of several one by its name, and only one to a file."""
     night = session(folder / "clinic.ledger", analyst="night shift")
     given = night.release_all(QUESTIONS, TENTH, key="all of them")
     night.ledger.close()
@@ -240,7 +232,6 @@ def test_an_answer_is_shown_and_written(
 def test_a_ledger_is_copied_restored_and_closed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was charged after the copy counts; what is closed stays closed."""
     restored = next(one for one in EXAMPLES if one.startswith("ledger restore"))
     assert main(restored.split()) == 0
     assert "left: ApproxDP(epsilon=0.9, delta=9e-07)" in capsys.readouterr().out
@@ -253,69 +244,7 @@ def test_a_ledger_is_copied_restored_and_closed(
     assert "set aside" in capsys.readouterr().out
 
 
-REFUSED: dict[str, tuple[str, str]] = {
-    "a missing ledger": ("show gone.ledger", "PATH must be a file, got 'gone.ledger'"),
-    "a folder": ("verify .", "PATH must be a file"),
-    "no budget": ("allot clinic.ledger bob", "the budget must be given"),
-    "a risk set aside": (
-        "earmark clinic.ledger x --advantage 0.1",
-        "amount must be a loss",
-    ),
-    "a limit that is raised": (
-        "lower clinic.ledger ana --epsilon 1 --delta 0",
-        "not above it",
-    ),
-    "another file": ("verify clinic.toml", "must be a ledger of Sordino"),
-    "a missing witness": (
-        "show clinic.ledger --witness gone",
-        "witness must exist",
-    ),
-    "a key that nobody used": (
-        "answer clinic.ledger monday",
-        "there is no key 'monday'",
-    ),
-    "a file that is there": (
-        "answer clinic.ledger 2026-11 --csv .",
-        "path is a folder",
-    ),
-    "a copy that is there": (
-        "backup clinic.ledger clinic.toml",
-        "path must not exist yet",
-    ),
-    "nothing to restore": (
-        "restore a.ledger --copy gone --witness wards.seen",
-        "copy",
-    ),
-    "a place that is taken": (
-        "restore clinic.ledger --copy wards.backup --witness wards.seen",
-        "path must not exist yet",
-    ),
-    "no witness": ("restore wards.ledger --copy wards.backup", "witness must be given"),
-    "a budget that is none": (
-        "close clinic.ledger nobody",
-        "there is no budget 'nobody'",
-    ),
-    "a key that is none": (
-        "close clinic.ledger ana --signer clinic.toml",
-        "--signer must be a PEM file",
-    ),
-    "facts that are missing": (
-        "export clinic.ledger --format yaml",
-        "must have basic/name",
-    ),
-    "missing answers": (
-        "export clinic.ledger --format yaml --answers gone.toml",
-        "must be a TOML file",
-    ),
-    "answers that are none": (
-        "export clinic.ledger --format yaml --answers clinic.ledger",
-        "must be a TOML file",
-    ),
-    "a field that is none": (
-        "export clinic.ledger --format yaml --answers other.toml",
-        "answers must name fields of the registry, got 'basic/nome'",
-    ),
-}
+REFUSED = table_of("refused/ledger_commands")
 
 
 @pytest.mark.parametrize("refused", REFUSED)
@@ -323,7 +252,6 @@ REFUSED: dict[str, tuple[str, str]] = {
 def test_a_refusal_is_one_sentence(
     refused: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what is wrong on standard error, and makes no file."""
     (folder / "other.toml").write_text('[basic]\nnome = "x"\n')
     words, message = REFUSED[refused]
     before = sorted(folder.iterdir())
@@ -357,7 +285,6 @@ NOT_UNDERSTOOD = (
 def test_what_is_not_understood_ends_with_2(
     words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The usage is shown, on standard error."""
     with pytest.raises(SystemExit) as ended:
         main(words.split())
     assert ended.value.code == 2
@@ -384,7 +311,6 @@ def test_a_reader_may_have_enough(folder: Path) -> None:
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--version` names the program."""
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0

@@ -1,13 +1,14 @@
-"""What an editor or a notebook offers after a dot."""
+"""What an editor offers after a dot is what the documents name."""
 
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jedi
 
 import sordino
+import sordino as sd
 from sordino.numbers.frozen import make
 from tests.batches import for_each, sampled
 
@@ -47,8 +48,34 @@ def test_what_is_offered(code: str, wanted: set[str]) -> None:
 
 @for_each("kind", CLASSES.values(), ids=CLASSES)
 def test_what_completes_is_written_about(kind: Any) -> None:
-    """A value offers after a dot what the documents name, and nothing that serves."""
     if getattr(kind, "_is_protocol", False):
         return
     value = make(kind, **dict.fromkeys(getattr(kind, "__dataclass_fields__", ())))
     assert {name for name in dir(value) if name[0] != "_"} - KNOWN == set()
+
+
+REFERENCE: Final = PAGES[0].read_text("utf-8")
+QUERY: Final = sd.table("visits")
+REQUEST: Final = QUERY.agg(n=sd.count())
+SESSION: Final = sd.Session(
+    {"visits": sd.PrivateTable({"ward": ["A"]}, protects=sd.AddOneRow())},
+    sd.PureDP(9),
+    engine="memory",
+)
+VALUES: Final[dict[str, Any]] = {
+    "session": SESSION,
+    "query": QUERY,
+    "grouped": QUERY.group_by("ward"),
+    "request": REQUEST,
+    "price": SESSION.price(REQUEST, sd.PureDP(1)),
+    "batch": SESSION.price_all({"n": REQUEST}, sd.PureDP(1)),
+    "outlook": SESSION.what_if(REQUEST, sd.PureDP(1)),
+    "release": SESSION.release(REQUEST, sd.PureDP(1)),
+}
+
+
+@for_each("name", VALUES)
+def test_what_is_offered_is_in_the_reference(name: str) -> None:
+    offered = [one for one in dir(VALUES[name]) if not one.startswith("_")]
+    assert [one for one in offered if not re.search(rf"\b{one}\b", REFERENCE)] == []
+    assert offered

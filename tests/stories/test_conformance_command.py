@@ -21,7 +21,6 @@ PAGE: Final = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="ut
 
 
 def test_it_is_documented() -> None:
-    """The page has the command, its options and its example, with as many cases."""
     cases = len(CASES) + len(FORMS) + len(verdicts.MULTIPLICITIES) + len(TABLES)
     assert f"\n{cases} cases: " in PAGE
     for told in ("## `sordino conformance`", "--engine", "--json", "it conforms"):
@@ -31,7 +30,6 @@ def test_it_is_documented() -> None:
 @by_night
 @pytest.mark.slow
 def test_a_server_conforms(capsys: pytest.CaptureFixture[str]) -> None:
-    """By its address: plans, operations at extremes, multiplicities, frozen tables."""
     asked = cluster().address()
     assert main(["conformance", "--engine", asked, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
@@ -47,7 +45,6 @@ def test_a_server_conforms(capsys: pytest.CaptureFixture[str]) -> None:
 def test_spark_conforms(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By its name: some of all cases, which are each asked in test_spark_engine.py."""
     users_session()
     monkeypatch.setattr(verdicts, "CASES", CASES[::12])
     monkeypatch.setattr(verdicts, "FORMS", FORMS[::40])
@@ -61,7 +58,6 @@ def test_spark_conforms(
 def test_what_is_wrong_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An engine that differs once: named, with both answers, and 1."""
     cases = (Verdict("plan: a", "agrees"), Verdict("plan: b", "differs", "3\nwhere 2"))
     made: Any = lambda _: iter(cases)  # noqa: E731 in the place of a function
     monkeypatch.setattr(tools, "verdicts", made)
@@ -74,7 +70,6 @@ def test_what_is_wrong_is_told(
 
 
 def test_no_engine_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that is none, the meaning itself, a server without an address."""
     for name in ("sparc", "memory", "postgres", "http://x", "postgresql://nobody@[:"):
         assert main(["conformance", "--engine", name]) == 1
         assert capsys.readouterr().err.startswith("sordino: ")

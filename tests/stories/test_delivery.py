@@ -29,7 +29,6 @@ def test_the_wheel_works_without_the_source(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_wheel_that_lacks_a_file_is_caught(tmp_path: Path) -> None:
-    """Without its list of public names, the package fails its first hour."""
     wheel = built(tmp_path / "dist").wheel
     poorer = tmp_path / wheel.name
     with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(poorer, "w") as written:
@@ -42,13 +41,11 @@ def test_a_wheel_that_lacks_a_file_is_caught(tmp_path: Path) -> None:
 
 
 def test_a_python_is_found_or_is_not() -> None:
-    """This one is; one that nobody has is not, and no shim is taken for it."""
     assert HERE in places.versions()
     assert places.interpreter("3.2") is None
 
 
 def test_a_shim_is_no_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of the right name that runs nothing, or another version, is passed by."""
     shim = tmp_path / "python3.77"
     shim.write_text("#!/bin/sh\necho 3.76\n")
     shim.chmod(0o755)

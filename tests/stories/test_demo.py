@@ -29,7 +29,6 @@ def shown() -> str:
 
 
 def test_every_scene_fits_the_terminal(shown: str) -> None:
-    """Lines have at most 80 columns, and every scene says why it is there."""
     assert max(map(len, shown.splitlines())) <= scenes.WIDEST
     titles = re.findall(r"^(\S.*?) ──+$", shown, re.MULTILINE)
     assert titles[:3] == [
@@ -71,7 +70,6 @@ def test_the_budget_is_kept(shown: str) -> None:
 
 
 def test_what_it_leaves_is_where_it_says(shown: str) -> None:
-    """The files named at the end are a picture, and the report of both releases."""
     (path,) = re.findall(r"picture +(\S+)", shown)
     picture = Path(path)
     assert picture.read_bytes().startswith(b"\x89PNG")

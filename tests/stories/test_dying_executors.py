@@ -93,7 +93,6 @@ def test_a_cluster_that_is_gone_is_told(end: str) -> None:
 
 
 def test_a_spark_that_stopped_is_told_before_the_charge() -> None:
-    """Whoever asks once more is told so, and not charged."""
     outcome = outcomes()["asked of a Spark that stopped"]
     name, told, is_bare = outcome["answer"]
     assert (name, is_bare, outcome["charges"]) == ("EngineUnavailable", True, "0")

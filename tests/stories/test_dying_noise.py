@@ -31,7 +31,6 @@ def outcomes() -> dict[str, dict[str, Any]]:
 
 
 def attempts(name: str) -> list[list[str]]:
-    """Return what was drawn for each part that was drawn for more than once."""
     drew = outcomes()[name]["drew"].values()
     return [each for each in drew if len(each) > 1]
 

@@ -14,6 +14,7 @@ import sordino as sd
 from sordino.errors import BudgetExceeded
 from sordino.office.cli import jobs
 from sordino.session import executor
+from tests.batches import table_of, ways_of
 from tests.growing import A_MONTH, JOB, YEAR, Clock, Visits, months_after, set_clock
 from tests.jobs import logged, ran
 
@@ -39,7 +40,6 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def told(*words: str) -> Any:
-    """Return what a command says as JSON."""
     code, out, err = ran(*words, "--json")
     assert code == 0, err
     return json.loads(out)
@@ -155,7 +155,6 @@ def test_a_month_whose_files_have_not_come_is_not_spent(
 def test_a_month_without_new_files_is_made_by_who_insists(
     tmp_path: Path, clock: Clock
 ) -> None:
-    """What no file was written for may be what there is."""
     grow(tmp_path, clock, 1).write(tmp_path, dt.date(YEAR, 1, 9))
     due = ("wards", "--due", "--on", f"{clock.day}")
     assert ran("release", *due)[0] == 4
@@ -191,90 +190,15 @@ VISITS: Final = sd.table("visits")
 
 
 def count(rows: Any) -> sd.Request:
-    """Return how many rows there are, one an id."""
     request: sd.Request = rows.enforce(ONE).agg(n=sd.count())
     return request
 
 
-WORDINGS: Final[dict[str, Callable[[sd.Session], Any]]] = {
-    "no filter": lambda session: session.release(count(VISITS), BUDGET),
-    "the month itself": lambda session: session.release(
-        count(VISITS.filter(JANUARY)), BUDGET
-    ),
-    "beside the newest": lambda session: session.release(
-        count(VISITS.filter(JANUARY | NEWEST)), BUDGET
-    ),
-    "not the newest": lambda session: session.release(
-        count(VISITS.filter(~(NEWEST))), BUDGET
-    ),
-    "another column": lambda session: session.release(
-        count(VISITS.filter(sd.col("patient") < 2000)), BUDGET
-    ),
-    "renamed": lambda session: session.release(
-        count(
-            VISITS.rename({"arrived": "day"}).filter(
-                sd.col("day") < dt.date(YEAR, 2, 1)
-            )
-        ),
-        BUDGET,
-    ),
-    "dated anew": lambda session: session.release(
-        count(
-            VISITS
-            .filter(JANUARY)
-            .with_columns(arrived=sd.col("arrived").add_days(334))
-            .filter(NEWEST)
-        ),
-        BUDGET,
-    ),
-    "joined with itself": lambda session: session.release(
-        count(
-            VISITS
-            .filter(JANUARY)
-            .enforce(ONE)
-            .join_private(VISITS.filter(JANUARY).enforce(ONE), on="patient")
-        ),
-        BUDGET,
-    ),
-    "per person": lambda session: session.release(
-        count(VISITS.filter(JANUARY).per_id(n=sd.count())), BUDGET
-    ),
-    "by the month": lambda session: session.release(
-        VISITS
-        .with_columns(month=sd.col("arrived").month())
-        .enforce(ONE)
-        .group_by(sd.KeySet.from_dict({"month": [1]}))
-        .agg(n=sd.count()),
-        BUDGET,
-    ),
-    "margins": lambda session: session.release(
-        VISITS
-        .filter(JANUARY)
-        .enforce(ONE)
-        .marginals(sd.KeySet.from_dict({"ward": ["A", "B"]}), order=1),
-        BUDGET,
-    ),
-    "several at once": lambda session: session.release_all(
-        {"old": count(VISITS.filter(JANUARY)), "new": count(VISITS.filter(NEWEST))},
-        BUDGET,
-    ),
-    "SQL": lambda session: session.sql(
-        "SELECT COUNT(*) AS n FROM visits WHERE arrived < DATE '2026-02-01'",
-        BUDGET,
-        limits=[ONE],
-    ),
-    "its block": lambda session: session.in_blocks("2026-01").release(
-        count(VISITS), BUDGET
-    ),
-    "another key": lambda session: session.release(
-        count(VISITS.filter(JANUARY)), BUDGET, key="wards/again"
-    ),
-}
+WORDINGS: Final = ways_of(table_of("refused/january"), globals())
 """Ways to ask January again; a view is made of one of them below."""
 
 
 def open_session() -> sd.Session:
-    """Return a session on the table as it is today."""
     protects = sd.AddRowsWithID("patient")
     visits = sd.PrivateTable("visits.parquet", protects, blocks="arrived")
     blocks = sd.Blocks(start="2026-01", every="month")
@@ -325,7 +249,6 @@ def test_a_refresh_brings_no_budget_for_old_rows(tmp_path: Path, clock: Clock) -
 
 
 def newest_block(catalog: Any, rows: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the cover that a naive refresh believes in."""
     del catalog, rows
     return names[-1:]
 

@@ -86,7 +86,6 @@ def test_every_source(source: str, tmp_path: Path) -> None:
 
 
 def test_what_has_no_place_in_our_types() -> None:
-    """Wide integers, far dates and objects of another class are told by their types."""
     table = pa.table({
         "wide": pa.array([2**64 - 1, 1, None], pa.uint64()),
         "far": pa.array([2**31 - 1, 0, None], pa.date32()),
@@ -105,7 +104,6 @@ def test_what_has_no_place_in_our_types() -> None:
 
 
 def test_undeclared_text_shows_its_shapes(tmp_path: Path) -> None:
-    """Before a file is declared, its cells show which declaration fits."""
     path = tmp_path / "t.csv"
     path.write_text("day;name\n01.06.2025;K\u00f6ln\n31.12.2025;\n", encoding="utf-8")
     found = sd.inspect(sd.Csv(path, delimiter=";"))
@@ -136,7 +134,6 @@ def test_empty_tables(ids: list[None]) -> None:
 
 
 def test_refusals() -> None:
-    """Limits of nobody, what is no limit, and columns that are not there."""
     with pytest.raises(InvalidParameter, match="no id column is named"):
         sd.inspect(ROWS, columns=KINDS, limits=[sd.MaxRowsPerID(1)])
     limits: Any = [7]
@@ -147,7 +144,6 @@ def test_refusals() -> None:
 
 
 def test_the_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
-    """What `--help` lists stands on the page."""
     with pytest.raises(SystemExit):
         main(["inspect", "--help"])
     told = capsys.readouterr().out
@@ -158,7 +154,6 @@ def test_the_command_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says what the function says, as JSON too, and takes a dialect."""
     path = tmp_path / "t.csv"
     path.write_bytes(
         "person\tdays\twhen\n1\t3\t1.6.2025\n1\tK\u00f6\tx\n".encode("cp1252")
@@ -189,7 +184,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_refused_commands(
     words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A refusal is one line, and ends with 1."""
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,2\n")
     assert main(["inspect", *(one.format(path) for one in words)]) == 1

@@ -11,15 +11,9 @@ import sordino as sd
 from sordino.office.job import outputs
 from sordino.office.job.outputs import SCHEDULES, starts
 from sordino.office.job.running import today
-from tests.jobs import JOB, PROGRAM, charged, fill_folder, logged, ran
+from tests.jobs import JOB, PROGRAM, charged, folder, logged, ran
 
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a job, its tables and its program."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return fill_folder(tmp_path)
+__all__ = ["folder"]
 
 
 # --- What a release leaves ---------------------------------------------------------
@@ -60,7 +54,6 @@ def test_what_it_was_made_by_is_in_the_ledger(folder: Path) -> None:
 
 
 def test_several_answers_are_several_files(folder: Path) -> None:
-    """What a function returns by name is planned together, and charged once."""
     (made,) = logged("ages", "--out", "there")
     assert [Path(name).name for name in made["files"]] == [
         *("ages-once.all.parquet", "ages-once.all.csv"),
@@ -88,7 +81,6 @@ def test_a_published_file_is_told_from_any_other(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_job_charges_the_share_of_its_analyst(folder: Path) -> None:
-    """Its own share and the whole: what is left, and what is refused, is of it."""
     job = JOB.replace("limit =", 'analyst = "night"\nlimit =')
     (folder / "clinic.toml").write_text(job)
     assert ran("release", "wards")[0] == 1  # nobody gave it a share yet
@@ -156,7 +148,6 @@ def test_missed_periods_are_told_and_not_made_up_for(folder: Path) -> None:
 
 
 def test_an_edited_job_does_not_charge_a_period_twice(folder: Path) -> None:
-    """The same key is another request then: refused, and the files stay."""
     (made,) = logged("wards", "--on", "2026-11-03")
     before = Path(made["files"][1]).read_bytes()
     (folder / "clinic.toml").write_text(JOB.replace('"1/4"', '"1/5"'))
@@ -188,7 +179,6 @@ def test_a_year_ends_where_it_was_told(folder: Path) -> None:
 
 
 def broken_disk(*arguments: object) -> None:
-    """Fail as a full disk does."""
     del arguments
     raise OSError(28, "No space left on device", "/secret/path")
 
@@ -211,7 +201,6 @@ def test_a_full_disk_is_tried_again(
 
 
 def test_a_folder_that_cannot_be_written_costs_nothing(folder: Path) -> None:
-    """It is tried before the charge."""
     (folder / "taken").write_text("a file")
     code, _, err = ran("release", "wards", "--out", "taken/there")
     assert code == 2
@@ -220,7 +209,6 @@ def test_a_folder_that_cannot_be_written_costs_nothing(folder: Path) -> None:
 
 
 def test_a_ledger_that_is_lost_is_not_begun_anew(folder: Path) -> None:
-    """With `create = false` a missing ledger is refused; a damaged one always."""
     logged("wards", "--on", "2026-11-03")
     text = JOB.replace("limit =", "create = false\nlimit =")
     (folder / "clinic.toml").write_text(text)
@@ -236,7 +224,6 @@ def test_a_ledger_that_is_lost_is_not_begun_anew(folder: Path) -> None:
 
 
 def test_prices_and_checks_make_nothing(folder: Path) -> None:
-    """No ledger, no folder, no file: they look, and at no row."""
     before = sorted(folder.iterdir())
     (folder / "visits.parquet").chmod(0o644)
     for words in (["check"], ["price", "wards"], ["price", "--json"]):
@@ -250,7 +237,6 @@ def test_prices_and_checks_make_nothing(folder: Path) -> None:
 
 
 def test_a_file_of_another_release_is_not_written_over(folder: Path) -> None:
-    """Two releases may have one stem: the second is refused before its charge."""
     second = JOB.partition("[releases.wards]")[2].partition("[releases.ages]")[0]
     (folder / "clinic.toml").write_text(f"{JOB}\n[releases.wards-a]{second}")
     logged("wards", "--key", "a-b")
@@ -267,7 +253,6 @@ NAMES = ["by/age", "x" * 300, "a\0b", "..", ""]
 def test_names_of_answers_are_checked_before_the_charge(
     name: str, folder: Path
 ) -> None:
-    """They become parts of the names of files."""
     (folder / "queries.py").write_text(PROGRAM.replace('"all"', repr(name)))
     code, _, err = ran("release", "ages")
     assert code == 2
@@ -276,7 +261,6 @@ def test_names_of_answers_are_checked_before_the_charge(
 
 
 def test_addresses_are_not_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes from the environment may hold a password."""
     monkeypatch.setenv("CLINIC", "https://bob:hunter2@host/visits.parquet")
     said = JOB.replace('"visits.parquet"', '{ env = "CLINIC" }')
     (folder / "clinic.toml").write_text(said)
@@ -305,7 +289,6 @@ COMMANDS = [
 
 @pytest.mark.parametrize("words", COMMANDS, ids=itemgetter(0))
 def test_paths_beyond_the_system_are_refused(words: list[str], folder: Path) -> None:
-    """Whatever the system says of a path, no foreign error is shown."""
     assert folder
     code, out, err = ran(*words)
     assert (code in {1, 4}, out) == (True, "")
@@ -348,7 +331,6 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_not_understood_is_told(what: str, folder: Path) -> None:
-    """In words, with the number of its kind; nothing is charged or made."""
     words, code, told = WRONG[what]
     tiny = JOB.replace("keys =", "confidence = 1e-99999999\nkeys =")
     (folder / "odd").mkdir()
@@ -364,7 +346,6 @@ def test_what_is_not_understood_is_told(what: str, folder: Path) -> None:
 
 
 def test_programs_that_fail_are_refused(folder: Path) -> None:
-    """Their own error is named, at its place in the job."""
     for program, told in (
         ("def ages(): return 1 / 0", "fails: ZeroDivisionError"),
         ("def ages(): return 3", "returns no request"),

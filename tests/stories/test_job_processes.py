@@ -15,21 +15,14 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from tests.jobs import charged, fill_folder, logged, ran
+from tests.jobs import charged, folder, logged, ran
+
+__all__ = ["folder"]
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a job, its tables and its program."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return fill_folder(tmp_path)
-
-
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:
-    """Start the command as a process of its own."""
     paths = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-m", "sordino", *words],
@@ -60,7 +53,6 @@ def test_six_schedulers_make_one_release(folder: Path) -> None:
 
 
 def waiting_program(folder: Path) -> Callable[[], bool]:
-    """Make the job's program wait, and return what tells that it does."""
     waits = f"""
     import time
     from pathlib import Path
@@ -111,7 +103,6 @@ def test_an_interrupted_release_leaves_the_ledger_sound(folder: Path) -> None:
 
 
 def _leases() -> int:
-    """Return how many retries the ledger has given."""
     with sd.Ledger.at("clinic.ledger") as ledger:
         return sum(record.kind == "leased" for record in ledger.records())
 

@@ -17,7 +17,6 @@ LEDGER = ("--ledger", "clinic.ledger")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a job that has published a file of each kind."""
     monkeypatch.chdir(tmp_path)
     fill_folder(tmp_path)
     logged("wards", "--on", "2026-11-03")
@@ -26,7 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("file", FILES)
 def test_a_file_tells_its_own_label(folder: Path, file: str) -> None:
-    """Without a ledger it is called a claim, and nothing is asked of anybody."""
     (folder / "clinic.ledger").unlink()
     code, text, _ = ran("label", file)
     assert code == 0
@@ -38,7 +36,6 @@ def test_a_file_tells_its_own_label(folder: Path, file: str) -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_the_ledger_confirms_it(folder: Path, file: str) -> None:
-    """A file that is what was published is confirmed; one changed bit and it is not."""
     code, text, _ = ran("label", file, *LEDGER)
     assert code == 0
     assert "The ledger confirms it" in text
@@ -96,14 +93,12 @@ def test_a_file_of_another_record_is_refused(folder: Path) -> None:
 
 @pytest.mark.parametrize("form", ["html", "png", "json", "text"])
 def test_every_form_is_written(folder: Path, form: str) -> None:
-    """To a file by its ending, and through a pipe by --format."""
     ending = {"text": "txt"}.get(form, form)
     assert ran("label", FILES[0], "-o", f"card.{ending}")[0] == 0
     assert (folder / f"card.{ending}").stat().st_size > 500
 
 
 def test_a_picture_is_no_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal gets no bytes of a picture."""
     assert folder
     monkeypatch.setattr("sordino.office.cli.publishing.is_terminal", lambda _: True)
     code, _, error = ran("label", FILES[0], "--format", "png")
@@ -113,7 +108,6 @@ def test_a_picture_is_no_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_it_speaks_other_languages(folder: Path) -> None:
-    """Words change, facts do not."""
     assert folder
     assert "höchstens 3" in ran("label", FILES[0], "--language", "de")[1]
     assert "3 au plus" in ran("label", FILES[0], "--language", "fr")[1]
@@ -121,7 +115,6 @@ def test_it_speaks_other_languages(folder: Path) -> None:
 
 @pytest.mark.parametrize("file", ["visits.parquet", "wards.csv", "missing.csv", "."])
 def test_what_carries_none_is_refused(folder: Path, file: str) -> None:
-    """A file of others, or none, is a typed refusal."""
     assert folder
     code, text, error = ran("label", file)
     assert (code, text) == (1, "")
@@ -129,7 +122,6 @@ def test_what_carries_none_is_refused(folder: Path, file: str) -> None:
 
 
 def test_a_private_table_is_not_read(folder: Path) -> None:
-    """The footer of a file of others is looked at, its rows are not shown."""
     pq.write_table(pa.table({"secret": [41]}), folder / "mine.parquet")
     _, text, error = ran("label", "mine.parquet")
     assert "41" not in text + error

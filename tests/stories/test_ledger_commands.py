@@ -17,7 +17,6 @@ REASONS = ["monthly report", "for the night"]
 
 @pytest.fixture(name="folder")
 def folder_of_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a ledger of two releases."""
     monkeypatch.chdir(tmp_path)
     opened = session(tmp_path / "clinic.ledger", LIMIT)
     opened.release(QUESTIONS["count"], TENTH, key="2026-11", why=REASONS[0])
@@ -28,8 +27,6 @@ def folder_of_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_shares_of_a_budget(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Allotted, lowered, set aside and freed as by Python, and told as JSON."""
-
     def told(*words: str) -> dict[str, Any]:
         assert main(["ledger", words[0], "clinic.ledger", *words[1:], "--json"]) == 0
         return json.loads(capsys.readouterr().out)  # type: ignore[no-any-return]
@@ -59,7 +56,6 @@ def test_looking_leaves_a_ledger_as_it_is(
     capsys: pytest.CaptureFixture[str],
     witnessed: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
-    """Commands that look open no file to write, and work where nobody may write."""
     path, more = folder / "clinic.ledger", list[str]()
     if witnessed:
         given: Any = {"create": True, "witness": folder / "clinic.seen"}

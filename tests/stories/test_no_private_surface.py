@@ -97,19 +97,16 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 def secrets_in(text: str) -> list[str]:
-    """Return what is private in a text."""
     return [secret for secret in TEXTS if secret in text] + COUNTS.findall(text)
 
 
 def test_nothing_that_is_printed_is_private(clinic: tuple[Path, str]) -> None:
-    """Standard output and standard error of every command are free of secrets."""
     _, told = clinic
     assert secrets_in(told) == []
     assert "wrote report.html" in told
 
 
 def test_nothing_in_any_file_is_private(clinic: tuple[Path, str]) -> None:
-    """Nor is any file that was written: tables, labels, reports, the ledger."""
     folder, _ = clinic
     written = [
         path
@@ -139,7 +136,6 @@ def test_footers_tell_of_published_numbers_alone(clinic: tuple[Path, str]) -> No
 
 
 def test_a_secret_would_be_noticed(clinic: tuple[Path, str]) -> None:
-    """The search can fail: the table itself has what is looked for."""
     folder, _ = clinic
     content = (folder / "visits.csv").read_text(encoding="utf-8")
     assert {UNASKED, UNREADABLE, str(OUTLIER)} <= set(secrets_in(content))

@@ -61,12 +61,10 @@ def kinds(outputs: Any) -> set[str]:
 
 
 def told(outputs: Any, name: str) -> str:
-    """Return what a cell writes to a stream."""
     return "".join(one.text for one in outputs if one.get("name") == name)
 
 
 def test_the_kernel_has_no_widgets() -> None:
-    """What no kernel brings along is not here either, or these tests prove nothing."""
     for absent in ("ipywidgets", "notebook", "jupyterlab"):
         assert importlib.util.find_spec(absent) is None
 
@@ -102,7 +100,6 @@ SELECT COUNT(*) AS n FROM visits
 
 @pytest.mark.slow
 def test_what_shows_itself() -> None:
-    """Sessions, prices, ledgers, budgets and key sets have a page, without a script."""
     cells = [
         FIRST,
         "session.ledger",
@@ -124,7 +121,6 @@ def test_what_shows_itself() -> None:
 
 @pytest.mark.slow
 def test_the_example_runs() -> None:
-    """Every cell of the notebook in the repository, in a kernel with nothing else."""
     book = nbformat.read(ROOT / "examples/clinic.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in book.cells), "commit no outputs"
     cells = [cell.source for cell in book.cells if cell.cell_type == "code"]
@@ -137,7 +133,6 @@ def test_the_example_runs() -> None:
 @by_night
 @pytest.mark.slow
 def test_guides_run_in_a_kernel() -> None:
-    """Every example of the README and the guides runs, or fails as it says."""
     examples = [(page.name, example) for page in PAGES for example in _examples(page)]
     outputs = ran([one.source for _, one in examples])
     for (page, example), shown in zip(examples, outputs, strict=True):
@@ -147,7 +142,6 @@ def test_guides_run_in_a_kernel() -> None:
 
 
 def _examples(page: Path) -> list[doctest.Example]:
-    """Return the examples of a page, after a word that forgets the last page's."""
     parser = doctest.DocTestParser()
     forget = doctest.Example("%reset -f", "")
     return [forget, *parser.get_examples(page.read_text(encoding="utf-8"))]

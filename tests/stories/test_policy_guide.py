@@ -52,7 +52,6 @@ def follow(block: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_guide_is_followed(clinic: Path) -> None:
-    """Every command of the guide ends as it says there, and prints what it says."""
     sign, refused, paid = BLOCKS
     assert follow(sign)[0] == "policy key officer.pem"
     assert (clinic / "officer.pem").stat().st_mode & 0o777 == 0o600
@@ -66,7 +65,6 @@ def test_the_guide_is_followed(clinic: Path) -> None:
 
 
 def test_commands_refuse_in_a_sentence(clinic: Path) -> None:
-    """What is not signed, not understood or not there ends with its code."""
     assert clinic
     unsigned = printed(["policy", "check", "policy.toml"])
     assert unsigned[0] == 2
@@ -85,7 +83,6 @@ def test_commands_refuse_in_a_sentence(clinic: Path) -> None:
 
 @pytest.mark.slow
 def test_a_ledger_adopts_and_shows(clinic: Path) -> None:
-    """By a command of its own; looking at a job changes nothing."""
     job = (clinic / "sordino.toml").read_text(encoding="utf-8")
     plain = job.replace('policy = "policy.toml"\n', "")
     (clinic / "sordino.toml").write_text(plain, encoding="utf-8")

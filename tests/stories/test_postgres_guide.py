@@ -15,7 +15,6 @@ RIGHTS: Final = re.compile(r"^```sql\n(CREATE ROLE.*?)^```$", re.DOTALL | re.MUL
 
 
 def test_the_guide_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its statements give the rights that its examples need, and no more."""
     text, server = PAGE.read_text(encoding="utf-8"), cluster()
     (rights,) = RIGHTS.findall(text)
     server.drop_role("reader")

@@ -50,7 +50,6 @@ def session(engine: Engine, budget: sd.Loss) -> sd.Session:
 
 
 def asked(question: Any, groups: Any) -> Any:
-    """Return a question about some groups."""
     rows = sd.table("visits").enforce(sd.MaxRowsPerID(2))
     if groups is None:
         return rows.agg(answer=question)
@@ -64,7 +63,6 @@ def asked(question: Any, groups: Any) -> Any:
 def test_every_question_has_an_answer(
     question: str, groups: str, engine: Engine
 ) -> None:
-    """Alone, of all rows, of listed and unlisted groups; nothing is left to spend."""
     budget = sd.ApproxDP(1, "1e-6")
     opened = session(engine, budget)
     query = asked(QUESTIONS[question], GROUPS[groups])

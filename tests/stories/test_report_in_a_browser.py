@@ -18,7 +18,6 @@ pytestmark = pytest.mark.slow
 
 
 def weak_ledger() -> Ledger:
-    """Return a ledger that promises next to nothing, and has published nothing."""
     return Ledger.in_memory(sd.PureDP(40))
 
 
@@ -26,7 +25,6 @@ def weak_ledger() -> Ledger:
 @for_each("code", ["en", "de", "fr"])
 @for_each("make", [plain_ledger, hostile_ledger, weak_ledger])
 def test_nothing_is_wrong_with_a_report(make: Callable[[], Ledger], code: str) -> None:
-    """No console, no request, no overlap, no cut word, no rule of accessibility."""
     sight = look_at(ledger_report(make(), EVIL, code))
     assert sight.problems == ()
     assert sight.pages >= 4

@@ -59,7 +59,6 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_restart_keeps_what_was_spent(path: Path) -> None:
-    """A second session begins where the first one ended, and one may say less."""
     session(path, LIMIT).release(COUNT, sd.ApproxDP("0.75", "5e-7"))
     second = session(path)
     assert second.spent == sd.ApproxDP("0.75", "5e-7")
@@ -82,7 +81,6 @@ def test_a_key_has_one_answer(path: Path, kind: str) -> None:
 
 
 def test_a_key_has_one_answer_in_every_process(path: Path, tmp_path: Path) -> None:
-    """Other processes get the identical table: a request is the same everywhere."""
     shown = tmp_path / "shown"
     for _ in range(2):
         assert run(asking, path, shown, "monday") == 0
@@ -153,7 +151,6 @@ def test_threads_with_one_key_see_one_answer(path: Path) -> None:
 
 
 def test_ten_tenths_are_one(path: Path) -> None:
-    """Exactly, over sessions; and a billionth of a billionth more is too much."""
     for _ in range(10):
         session(path).release(COUNT, sd.ApproxDP("0.1", "1e-7"))
     ended = session(path)
@@ -228,7 +225,6 @@ def test_an_answer_is_computed_again_only_once(path: Path, tmp_path: Path) -> No
 def test_an_engine_that_fails_keeps_the_charge(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A failure is charged; the key may be asked again, once, at no cost."""
     opened = session(path)
 
     def fail(_: object) -> None:
@@ -282,7 +278,6 @@ def test_a_fork_refuses_and_the_parent_goes_on(path: Path) -> None:
 
 @pytest.mark.parametrize("move", [pickle.dumps, copy.copy, copy.deepcopy])
 def test_a_copy_refuses(path: Path, move: Callable[[object], object]) -> None:
-    """A session, its ledger and its parts are not copied, and say why."""
     opened = session(path)
     opened.view("in one ward", sd.table("visits").enforce(sd.MaxGroupsPerID("ward", 1)))
     part = opened.partition("in one ward", "ward", ["A"], TENTH)["A"]
@@ -292,7 +287,6 @@ def test_a_copy_refuses(path: Path, move: Callable[[object], object]) -> None:
 
 
 def test_another_limit_or_other_people_are_refused(path: Path) -> None:
-    """A ledger is for one limit and for the units that it was made for."""
     for ledger in (path, sd.Ledger.at(path)):
         with pytest.raises(
             InvalidParameter, match=r"differs from (that|the limit) of the ledger"
@@ -317,7 +311,6 @@ def test_a_ledger_made_by_hand_is_for_what_its_maker_says(tmp_path: Path) -> Non
 
 
 def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
-    """A folder, a missing folder, other files, no path: typed, and left as they are."""
     (tmp_path / "text").write_text("hello" * 1000)
     with sqlite3.connect(tmp_path / "other") as other:
         other.execute("CREATE TABLE t (x)")
@@ -339,7 +332,6 @@ def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
 
 
 def test_keys_and_names_that_are_none_are_refused(path: Path) -> None:
-    """An empty or a long key, and what is no text: before anything is charged."""
     opened = session(path)
     for bad in ("", "x" * 10**6, 5, "two\nlines", "\ud800"):
         given: Any = bad
@@ -356,7 +348,6 @@ def test_keys_and_names_that_are_none_are_refused(path: Path) -> None:
 
 
 def test_analysts_share_the_limit_of_the_dataset(path: Path) -> None:
-    """Each has a budget; together they spend the dataset's, which says who did what."""
     session(path).ledger.allot("ana", sd.ApproxDP("0.2", "1e-6"))
     ana = session(path, analyst="ana", who="Ana")
     ana.release(COUNT, sd.ApproxDP("0.2", 0), why="monthly report")

@@ -14,7 +14,6 @@ PAGE: Final = Path(__file__).parents[2] / "docs/guides/from-laptop-to-cluster.md
 
 
 def test_the_guide_runs() -> None:
-    """In the Spark of a user with habits."""
     spark = users_session()
     spark.sql("DROP TABLE IF EXISTS clinic_visits_2026")
     blocks = "\n".join(BLOCK.findall(PAGE.read_text(encoding="utf-8")))

@@ -30,7 +30,6 @@ class Step(NamedTuple):
 
 
 def steps() -> Iterator[Step]:
-    """Yield the commands of the guide."""
     blocks = re.findall(r"^```console\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     for step in re.split(r"^\$ ", "".join(blocks), flags=re.MULTILINE)[1:]:
         command, _, output = step.partition("\n")
@@ -65,7 +64,6 @@ def printed(words: list[str]) -> tuple[int, str]:
 def test_the_ten_minutes_of_a_newcomer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every command of the guide ends as it says there, and prints what it says."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     taken = []

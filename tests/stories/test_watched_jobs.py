@@ -17,26 +17,19 @@ from sordino.office.job.job import read_job
 from sordino.office.job.questions import PlannedRelease
 from sordino.office.job.running import AskedRelease, JobDesk, open_to_release, turn_of
 from sordino.release.release import Release
-from tests.jobs import JOB, charged, fill_folder, logged, ran
+from tests.jobs import JOB, charged, folder, logged, ran
 from tests.open_metrics import read_gauges
+
+__all__ = ["folder"]
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples" / "jobs"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a job, its tables and its program."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    return fill_folder(tmp_path)
 
 
 # --- Numbers -----------------------------------------------------------------------
 
 
 def test_numbers_stand_beside_sentences(folder: Path) -> None:
-    """Exact as texts, and as doubles on the safe side."""
     assert folder
     (made,) = logged("wards", "--on", "2026-11-03")
     assert made["loss_numbers"][0]["epsilon"] == 0.25
@@ -102,7 +95,6 @@ def test_one_run_is_charged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.slow
 def test_a_later_run_waits_for_its_turn(tmp_path: Path) -> None:
-    """For the same key, until the process that has it ends, however it ends."""
     ledger = tmp_path / "clinic.ledger"
     program = (
         "import sys, pathlib\nfrom sordino.office.job.running import turn_of\n"
@@ -133,7 +125,6 @@ def test_a_later_run_waits_for_its_turn(tmp_path: Path) -> None:
 
 
 def test_no_output_follows_a_link(folder: Path) -> None:
-    """It is refused before the charge, at a file and at the label beside it."""
     victim = folder / "victim.csv"
     victim.write_text("precious")
     (folder / "published").mkdir()
@@ -165,7 +156,6 @@ def test_files_for_spreadsheets_hold_no_formula(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_streams_that_are_full_or_closed_are_told_as_such(folder: Path) -> None:
-    """No traceback, and no path is blamed."""
     assert folder
     paths = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     for where, code, told in (
@@ -212,7 +202,6 @@ def test_a_question_takes_what_it_needs_of_a_release(folder: Path) -> None:
 
 
 def test_the_program_that_is_recorded_is_run(folder: Path) -> None:
-    """A file that changes after the job was read changes nothing."""
     job = read_job(folder / "clinic.toml")
     (folder / "queries.py").write_text("def ages(): raise SystemExit")
     desk, _ = open_to_release(job)
@@ -251,7 +240,6 @@ def test_the_crontab_tries_again_what_may_mend(tmp_path: Path) -> None:
 def test_the_workflow_and_the_container_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their commands, in order, with the environment that is declared for all."""
     source = 'source = "visits.parquet"'
     hidden = JOB.replace(source, 'source = { env = "CLINIC_DATABASE" }')
     (folder / "clinic.toml").write_text(hidden)
@@ -274,7 +262,6 @@ def test_the_workflow_and_the_container_run(
 
 
 def test_a_release_that_is_named_twice_is_charged_once(folder: Path) -> None:
-    """Of one run, too: the second time it is found."""
     assert folder
     lines = logged("wards", "wards", "--key", "x")
     assert [line["charged"] for line in lines] == [True, False]

@@ -14,12 +14,10 @@ from tests.unit.test_units import ALL, PAGES, VIEWS, T, numbered, session
 
 
 def seen(row: Any) -> dict[str, int]:
-    """Read the column that people add to."""
     return {"v": row["views"]}
 
 
 def test_sums_in_sql_need_no_bounds_either() -> None:
-    """SUM of the column that people add to; nothing else."""
     known = session(VIEWS, sd.AddMaxTotal("views", 30))
     told = known.sql("SELECT SUM(views) AS v FROM t WHERE hour = 9", sd.PureDP(10**8))
     assert told["v"].to_pylist() == [449]

@@ -71,7 +71,6 @@ def test_nan_is_missing_where_it_stands_for_that(size: int) -> None:
 
 
 def test_missing_values_are_no_numbers() -> None:
-    """Whoever reads them must say what they are."""
     for column in (pa.array([1, None]), pa.chunked_array([[True], [None]])):
         with pytest.raises(ValueError, match="missing"):
             as_numpy(column)
@@ -106,7 +105,6 @@ def test_a_first_release_brings_no_pandas() -> None:
 
 
 def test_a_reader_is_read_whole() -> None:
-    """DuckDB gives it no filter: every row is there to be read by our rules."""
     schema = pa.schema([("c0", pa.int64())])
     read: list[int] = []
 

@@ -9,26 +9,22 @@ from tests.batches import CasesDiffer, for_each
 
 @for_each("number", [1, 2, 3, 4])
 def odd(number: int) -> None:
-    """A law that does not hold for two of its cases."""
     assert number % 2, "even"
 
 
 @for_each("left", ["a", "b"])
 @for_each("right", ["a", "b"])
 def alike(left: str, right: str) -> None:
-    """A law of two arguments."""
     assert left == right
 
 
 @for_each("text", ["", "x"], ids=["nothing", "something"])
 def skipping(text: str) -> None:
-    """A law that skips a case."""
     if not text:
         pytest.skip("nothing to ask")
 
 
 def test_a_batch_names_all_that_differ() -> None:
-    """The other cases are asked, too; the message has one line for each."""
     with pytest.raises(CasesDiffer) as caught:
         odd()
     assert list(caught.value.wrong) == ["2", "4"]
@@ -37,14 +33,12 @@ def test_a_batch_names_all_that_differ() -> None:
 
 
 def test_cases_of_two_arguments_are_named_by_both() -> None:
-    """Every case of one is asked with every case of the other."""
     with pytest.raises(CasesDiffer) as caught:
         alike()
     assert list(caught.value.wrong) == ["a-b", "b-a"]
 
 
 def test_one_case_can_be_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name that a failure tells is enough."""
     monkeypatch.setenv("CASE", "b-a")
     with pytest.raises(CasesDiffer) as caught:
         alike()
@@ -54,7 +48,6 @@ def test_one_case_can_be_asked_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_case_beyond_the_sample_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another profile has found is asked here, too."""
     law = odd.__dict__["law"]
     monkeypatch.setattr(law, "asked", {"1": law.cases["1"]})
     odd()
@@ -64,7 +57,6 @@ def test_a_case_beyond_the_sample_can_be_asked(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_batch_is_skipped_only_if_all_of_it_is() -> None:
-    """A case that cannot be asked here does not hide the others."""
     skipping()
     with pytest.raises(pytest.skip.Exception):
         for_each("text", [""])(lambda text: pytest.skip(text))()
@@ -78,7 +70,6 @@ def test_a_batch_of_no_case_is_refused() -> None:
 
 @for_each("name", ["a", "b"])
 def test_each_case_has_its_own_folder(name: str, tmp_path: Path) -> None:
-    """What a case writes, no other case finds."""
     assert list(tmp_path.iterdir()) == []
     (tmp_path / name).touch()
 
@@ -87,7 +78,6 @@ def test_each_case_has_its_own_folder(name: str, tmp_path: Path) -> None:
 def test_patches_end_with_their_case(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a case sets in the environment, no other case sees."""
     assert not {"PLACE_A", "PLACE_B"} & set(__import__("os").environ)
     monkeypatch.setenv(name, "1")
 

@@ -21,7 +21,6 @@ class Clock:
     now = 0.0
 
     def work(self, seconds: float) -> Action:
-        """Return a stand-in that takes so long."""
 
         def act() -> None:
             self.now += seconds
@@ -38,7 +37,6 @@ def clock_of_the_frame(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def absent() -> Action:
-    """Stand for a peer that is not installed."""
     raise ImportError
 
 
@@ -69,7 +67,6 @@ def race(clock: Clock, **changes: Any) -> Race:
 def test_a_race_gets_its_verdict(
     clock: Clock, changes: dict[str, Any], verdict: str
 ) -> None:
-    """Ours over the peer's must stay below, or the peer's over ours above."""
     result = race(clock, **changes).measure()
     assert result.verdict == verdict
     assert (result.ratio is None) == (verdict == "peer absent")
@@ -83,13 +80,11 @@ def test_the_ratio_is_that_of_the_work(clock: Clock) -> None:
 
 
 def test_a_figure_has_a_ceiling() -> None:
-    """A number without a peer is held against its own limits."""
     result = Figure(what="size", figure=lambda: 2.5, unit="x", floor=3).measure()
     assert (result.ours, result.peer, result.verdict) == ("2.5 x", "", "floor")
 
 
 def test_the_table_says_what_an_absent_peer_leaves_open(clock: Clock) -> None:
-    """All columns are there, and an absent peer is named."""
     results: list[Measured] = [
         race(clock).measure(),
         race(clock, peer=absent).measure(),
@@ -106,7 +101,6 @@ def test_the_table_says_what_an_absent_peer_leaves_open(clock: Clock) -> None:
 
 
 def test_every_file_brings_its_rows() -> None:
-    """Rows are found by file, and chosen by words."""
     everything = [row.what for row in rows([])]
     assert len(everything) == len(set(everything))
     assert [row.what for row in rows(["import"])] == [
@@ -115,7 +109,6 @@ def test_every_file_brings_its_rows() -> None:
 
 
 def test_every_accuracy_has_what_was_reached() -> None:
-    """Each row of accuracy stands in the file, with the commit that reached it."""
     kept = (row for row in rows([]) if isinstance(row, Accuracy | Error))
     listed = {row.what for row in kept}
     assert listed == set(reached())
@@ -152,7 +145,6 @@ def test_accuracy_that_was_lost_says_since_when(
 
 
 def test_an_absent_peer_of_an_accuracy_says_so() -> None:
-    """The row is measured all the same."""
     what = next(iter(reached()))
     absent_peer: Any = absent
     row = Accuracy(what=what, ours=lambda: 1e-9, unit="", floor=1.0, peer=absent_peer)
@@ -160,7 +152,6 @@ def test_an_absent_peer_of_an_accuracy_says_so() -> None:
 
 
 def test_what_was_measured_stands_on_the_page(clock: Clock) -> None:
-    """In its own row, nowhere else; a row without a place there is told."""
     ours, other = (race(clock, what=what).measure() for what in ("work", "more work"))
     page = "# Page\n| work | 9 ms | - | 9.00 | ≤ 1 | - | below floor |\n| work | 1 |\n"
     text, homeless = rewrite_page(page, [ours, other])
@@ -171,7 +162,6 @@ def test_what_was_measured_stands_on_the_page(clock: Clock) -> None:
 
 
 def test_every_row_of_the_page_is_one_that_is_measured() -> None:
-    """A row that was renamed is found on the page under its name."""
     text = PAGE.read_text("utf-8")
     named = [row.what for row in rows([]) if f"| {row.what} |" in text]
     assert len(named) > 30

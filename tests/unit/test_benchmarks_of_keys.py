@@ -20,6 +20,5 @@ def test_intervals_at_the_threshold_hold() -> None:
 
 
 def test_what_was_reached_is_on_file() -> None:
-    """Each row has a number that it may not fall behind."""
     for row in keys.ROWS:
         assert reached()[row.what]["value"] > 0

@@ -18,7 +18,6 @@ ENOUGH = 60_000
 
 @pytest.fixture(name="small")
 def small_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have rows measured once, of few rows each."""
     monkeypatch.setattr("benchmarks.frame.SAMPLE_SECONDS", 0.0)
     monkeypatch.setattr(queries, "SMALL", SIZE)
     monkeypatch.setattr(utility, "RELEASES", 2)
@@ -26,7 +25,6 @@ def small_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_of_files() -> None:
-    """A file has as many rows as asked for, in chunks, and few keys of each id."""
     path = data.parquet(SIZE)
     held = pq.read_table(path)
     assert held.num_rows == SIZE
@@ -49,7 +47,6 @@ def test_both_sides_answer() -> None:
 
 @pytest.mark.slow
 def test_rows_of_queries_are_measured() -> None:
-    """Each race gives a ratio, each figure a number, on few rows too."""
     asked = queries.known(queries.ROWS_OF_G)
     few = queries.few("few", sd.AddOneRow(), lambda: asked, queries.PURE)
     for row in (*queries.rows(SIZE), few):
@@ -57,7 +54,6 @@ def test_rows_of_queries_are_measured() -> None:
 
 
 def test_volume_is_asked_for_by_name() -> None:
-    """What takes minutes is measured only when a word of it is given."""
     large = {row.what for row in volume.ROWS}
     assert large.isdisjoint(row.what for row in rows([]))
     words = ("million rows", "Spark: count and sum by 1000 keys, 1e7 rows")
@@ -74,7 +70,6 @@ def test_volume_in_a_fresh_process() -> None:
 
 @pytest.mark.slow
 def test_rows_of_ranks_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each row gives a number of ranks, rows or years, on few rows too."""
     monkeypatch.setattr(ranks, "SIZE", 300)
     monkeypatch.setattr(ranks, "GROUPS", 2)
     assert all((row.measure().ratio or 0) >= 0 for row in ranks.ROWS)

@@ -1,11 +1,15 @@
-"""Periods follow each other without gaps, and have one name each."""
+"""Periods, and integers and words of arguments."""
 
 from datetime import date
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sordino.errors import InvalidParameter
+from sordino.numbers import arguments
 from sordino.numbers.calendar import CALENDARS
 from tests.batches import for_each
 
@@ -14,7 +18,6 @@ DAYS = range(date(2024, 1, 1).toordinal(), date(2028, 1, 1).toordinal())
 
 @for_each("every", CALENDARS)
 def test_periods_follow_each_other(every: str) -> None:
-    """For any day of four years: the next start is the first day of another period."""
     calendar = CALENDARS[every]
     for day in map(date.fromordinal, DAYS):
         name, start = calendar.name_of(day), calendar.next_start(day)
@@ -26,7 +29,6 @@ def test_periods_follow_each_other(every: str) -> None:
 
 @for_each("every", CALENDARS)
 def test_a_period_is_over_from_the_next_one_on(every: str) -> None:
-    """Of the periods up to a day all but the present one are over."""
     calendar = CALENDARS[every]
     first = date(2026, 1, 1)
     for day in map(date.fromordinal, DAYS[731::13]):
@@ -46,9 +48,35 @@ NO_PERIODS: dict[str, list[Any]] = {
 
 @for_each("every", CALENDARS)
 def test_what_is_no_name_of_a_period_is_refused(every: str) -> None:
-    """The refusal says what a name looks like."""
     calendar = CALENDARS[every]
     for name in [*NO_PERIODS[every], 2026, None, date(2026, 1, 1), "x" * 400]:
         with pytest.raises(InvalidParameter, match=r"period must be") as caught:
             calendar.first_day(name)
         assert len(str(caught.value)) < 300
+
+
+@given(st.integers(), st.integers(), st.integers())
+def test_an_integer_passes_within_its_limits(value: int, least: int, most: int) -> None:
+    if least <= value <= most:
+        assert arguments.integer(rows=value, least=least, most=most) == value
+    else:
+        with pytest.raises(InvalidParameter, match=r"^rows must be at (least|most)"):
+            arguments.integer(rows=value, least=least, most=most)
+
+
+def test_a_numpy_integer_becomes_a_python_one() -> None:
+    """So that it cannot overflow later."""
+    assert type(arguments.integer(rows=np.int8(3))) is int
+
+
+@for_each("bad", [True, np.True_, 1.0, 1.5, "1", None, [1], np.array([1])])
+def test_what_is_no_integer_is_refused(bad: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"^rows must be an integer.*Try rows=1"):
+        arguments.integer(rows=bad)
+
+
+@for_each("bad", ["f16", "", None, 64, ["f64"]])
+def test_an_unknown_word_is_refused_with_the_known_ones(bad: object) -> None:
+    assert arguments.choice(("f32", "f64"), dtype="f32") == "f32"
+    with pytest.raises(InvalidParameter, match=r'^dtype must be one of "f32", "f64"'):
+        arguments.choice(("f32", "f64"), dtype=bad)

@@ -33,7 +33,6 @@ SOME: Final = st.none() | st.integers(1, 4)
 
 
 def counts(by: Versions) -> Any:
-    """Return the row counts of the groups of some columns, for each unit."""
     axes = tuple(axis for axis, columns in ((1, WARD), (2, YEAR)) if not columns <= by)
     return UNIT.sum(axis=axes).reshape(len(UNIT), -1)
 
@@ -147,7 +146,6 @@ def test_no_small_bound_is_too_small() -> None:
 
 
 def vectors(size: int, most: int) -> Iterator[tuple[int, ...]]:
-    """Return all vectors of integers up to `most`."""
     return itertools.product(range(most + 1), repeat=size)
 
 
@@ -219,7 +217,6 @@ def test_more_bounds_never_move_more(
 
 
 def exceeds(one: Any, other: Any) -> bool:
-    """Tell whether one change is larger than another in some norm."""
     return any(
         getattr(one, norm) > getattr(other, norm) for norm in ("l0", "l1", "l2", "linf")
     )
@@ -253,7 +250,6 @@ def test_a_bound_on_the_same_columns_keeps_the_least() -> None:
 
 @for_each("given", [0, -1, True, 1.0, "1", None, LARGEST + 1, 10**400])
 def test_senseless_limits_are_refused(given: Any) -> None:
-    """Limits are positive integers up to where exact totals saturate."""
     with pytest.raises(InvalidParameter, match=r"^max_rows must be .*\. Try "):
         limit(max_rows=given)
     assert limit(max_rows=LARGEST) == LARGEST

@@ -20,13 +20,11 @@ TREE = [
 
 @for_each("kind", TREE)
 def test_every_exception_stands_in_the_tree(kind: type[Exception]) -> None:
-    """One root catches all but the warning, and the module's docstring names each."""
     assert issubclass(kind, SordinoError) != issubclass(kind, UserWarning)
     assert kind.__name__ in str(errors.__doc__)
 
 
 def test_a_refusal_names_shows_and_helps() -> None:
-    """The message says what, what was given, and what to do; the objects are kept."""
     refusal = InvalidParameter("scale", -1, "must be positive", "Try scale=1.")
     assert str(refusal) == "scale must be positive, got -1. Try scale=1."
     assert (refusal.name, refusal.value) == ("scale", -1)
@@ -47,15 +45,12 @@ def test_a_refusal_crosses_a_process(copied: object) -> None:
 def test_a_long_integer_is_shown_by_head_and_length(
     digits: int, sign: str, data: st.DataObject
 ) -> None:
-    """Twenty digits and their number, also beyond what Python prints."""
     size = data.draw(st.integers(10 ** (digits - 1), 10**digits - 1))
     head = str(size // 10 ** (digits - 20))
     assert show(-size if sign else size) == f"{sign}{head}...({digits} digits)"
 
 
 def test_what_is_shown_is_short_and_never_fails() -> None:
-    """A long or broken repr is cut or replaced by the type's name."""
-
     class Broken(int):
         def __repr__(self) -> str:
             raise RuntimeError

@@ -45,12 +45,10 @@ AFTER = {
 
 
 def test_every_small_error_is_made_and_nothing_else() -> None:
-    """Texts, annotations, refusals and named constants are left alone."""
     assert {change.after for change in changes("a.py", SOURCE)} == AFTER
 
 
 def test_a_change_is_one_line() -> None:
-    """All other lines stay as they are."""
     for change in changes("a.py", SOURCE):
         before, after = SOURCE.split("\n"), change.applied(SOURCE).split("\n")
         assert [b for b, a in zip(before, after, strict=True) if a != b] == [
@@ -59,7 +57,6 @@ def test_a_change_is_one_line() -> None:
 
 
 def test_the_order_depends_on_the_seed_and_the_line_alone() -> None:
-    """Lines that are added elsewhere do not draw other changes."""
     moved = Change("a.py", 12, "x < 1", "x <= 1")
     assert moved.rank(3) == Change("a.py", 7, "x < 1", "x <= 1").rank(3)
     assert moved.rank(3) != moved.rank(4)
@@ -83,7 +80,6 @@ def test_every_planted_error_can_be_planted(error: Planted) -> None:
 
 @pytest.fixture(name="small")
 def a_small_tree(tmp_path: Path) -> Path:
-    """Return a tree with one module and one test."""
     tree = tmp_path / "tree"
     for name in COPIED:
         (tree / name).parent.mkdir(exist_ok=True)

@@ -23,7 +23,6 @@ time.sleep(600)
 
 @pytest.mark.slow
 def test_a_server_outlives_nobody() -> None:
-    """Its process is killed, and has no time to end anything: all is gone."""
     cluster()  # so that where there are no programs for one, this is skipped
     process = subprocess.Popen([sys.executable, "-c", _STARTS], stdout=subprocess.PIPE)
     assert process.stdout is not None

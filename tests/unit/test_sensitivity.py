@@ -1,15 +1,19 @@
-"""Sensitivities: every bound holds, none is looser than the others imply."""
+"""Bounds of changes, tightened, and the worst vector within them."""
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sordino as sd
 from sordino.errors import InvalidParameter
-from sordino.noise.sensitivity import Sensitivity
+from sordino.noise.gaussian import discrete_gaussian_vector
+from sordino.noise.laplace import geometric_vector, laplace_vector
 from sordino.numbers import Exact, sqrt
 from tests.batches import for_each
 
@@ -28,8 +32,7 @@ def norms(change: list[Fraction]) -> dict[str, Any]:
     }
 
 
-def bounds(of: Sensitivity) -> dict[str, Exact | float]:
-    """Return the four bounds that are finite."""
+def bounds(of: sd.Sensitivity) -> dict[str, Exact | float]:
     found = {name: getattr(of, name) for name in NORMS}
     return {name: bound for name, bound in found.items() if bound != math.inf}
 
@@ -44,7 +47,7 @@ def test_no_change_escapes_its_bounds(
         name: exact[name] * (1 + slack[name]) if slack[name] else exact[name]
         for name in chosen
     }
-    tightened = Sensitivity(**given_bounds)
+    tightened = sd.Sensitivity(**given_bounds)
     for name in NORMS:
         assert exact[name] <= getattr(tightened, name)
     for name in chosen:
@@ -55,10 +58,9 @@ def test_no_change_escapes_its_bounds(
 def test_tightening_twice_changes_nothing(
     change: list[Fraction], chosen: set[str], slack: dict[str, int]
 ) -> None:
-    """The bounds are a fixed point, so that equal sensitivities compare equal."""
     exact = norms(change)
-    once = Sensitivity(**{name: exact[name] * (1 + slack[name]) for name in chosen})
-    assert Sensitivity(**bounds(once)) == once
+    once = sd.Sensitivity(**{name: exact[name] * (1 + slack[name]) for name in chosen})
+    assert sd.Sensitivity(**bounds(once)) == once
 
 
 @for_each(
@@ -83,7 +85,7 @@ def test_what_follows_is_filled_in(
     given_bounds: dict[str, Any], filled_in: tuple[Any, ...]
 ) -> None:
     """A norm left out costs nothing where the rest implies it (B024)."""
-    found = Sensitivity(**given_bounds)
+    found = sd.Sensitivity(**given_bounds)
     assert (found.l0, found.l1, found.l2, found.linf) == filled_in
 
 
@@ -99,6 +101,61 @@ def test_what_follows_is_filled_in(
     ],
 )
 def test_a_senseless_bound_is_refused(bad: dict[str, Any], message: str) -> None:
-    """Each refusal names its bound (B026)."""
     with pytest.raises(InvalidParameter, match=message):
-        Sensitivity(**bad)
+        sd.Sensitivity(**bad)
+
+
+EPSILONS = np.array([0.0, 0.1, 0.4, 1.0, 2.0])
+
+
+def test_the_worst_geometric_change_is_the_worst() -> None:
+    """No integer change within the bounds costs more at any epsilon."""
+    bounds = sd.Sensitivity(l0=3, l1=5, linf=2)
+    worst = geometric_vector(bounds, 2).delta_at(EPSILONS)
+    for change in itertools.product(range(3), repeat=3):
+        if sum(change) <= 5:
+            parts: list[sd.Loss] = [sd.GeometricLoss(d, 2) for d in change]
+            assert (
+                sd.compose(parts).delta_at(EPSILONS) <= worst * (1 + 1e-9) + 1e-12
+            ).all()
+
+
+@for_each(
+    ("bounds", "loss"),
+    [
+        (sd.Sensitivity(l1=1), sd.LaplaceLoss("0.1")),
+        (sd.Sensitivity(l0=4, linf=1), sd.LaplaceLoss("0.1") * 4),
+        (
+            sd.Sensitivity(l0=9, l1=5, linf=2),
+            sd.LaplaceLoss("0.2") * 2 + sd.LaplaceLoss("0.1"),
+        ),
+        (sd.Sensitivity(l1=0), sd.PureDP(0)),
+        (sd.Sensitivity(l0=3), sd.PureDP(math.inf)),
+        (sd.Sensitivity(l0=2, linf="sqrt(2)"), sd.LaplaceLoss("sqrt(2)/10") * 2),
+    ],
+)
+def test_laplace_vectors_are_copies_and_a_rest(
+    bounds: sd.Sensitivity, loss: sd.Loss
+) -> None:
+    """As many numbers as can change most, and what is left of l1 on one more."""
+    assert laplace_vector(bounds, 10) == loss
+
+
+def test_a_vector_costs_less_than_its_sum() -> None:
+    """The headline is l1 / scale all the same, but the curve is far below it."""
+    vector = laplace_vector(sd.Sensitivity(l0=100, linf=1), 41)
+    assert vector.guarantees.epsilon == Fraction(100, 41)
+    assert vector.epsilon_at(1e-6) < 1.1
+
+
+def test_discrete_gaussian_vectors_are_exact_where_the_worst_is_known() -> None:
+    """One number and unit changes keep their lattice, the rest its rho."""
+    assert discrete_gaussian_vector(
+        sd.Sensitivity(l0=1, linf=3), 4
+    ) == sd.DiscreteGaussianLoss(3, 4)
+    assert (
+        discrete_gaussian_vector(sd.Sensitivity(l0=5, linf=1), 4)
+        == sd.DiscreteGaussianLoss(1, 4) * 5
+    )
+    assert discrete_gaussian_vector(sd.Sensitivity(l0=5, linf=2), 4) == sd.ZCDP("2.5")
+    assert discrete_gaussian_vector(sd.Sensitivity(l0=1), 4) == sd.PureDP(math.inf)

@@ -23,7 +23,6 @@ TYPES = {"id": "i64", "ward": "text", "share": "f64"}
 
 @given(tables())
 def test_tables_keep_their_facts(table: Table) -> None:
-    """Nothing is missing or NaN where the facts say so; Arrow gives the rows back."""
     for name, column in table.schema.columns:
         given_values = table.columns[name]
         assert column.nullable or None not in given_values
@@ -36,14 +35,12 @@ def test_tables_keep_their_facts(table: Table) -> None:
 
 @given(st.data())
 def test_permutations_keep_all_rows(data: st.DataObject) -> None:
-    """Each row stays as often as it was there."""
     table = data.draw(tables())
     assert data.draw(permutations(table)).counted() == table.counted()
 
 
 @given(st.data(), st.integers(1, 3))
 def test_neighbours_by_row_differ_in_rows(data: st.DataObject, most: int) -> None:
-    """One table has one to `most` rows that the other lacks, which has none."""
     table = data.draw(tables(TYPES))
     other = data.draw(neighbours_by_row(table, most))
     more, less = table.counted() - other.counted(), other.counted() - table.counted()
@@ -53,7 +50,6 @@ def test_neighbours_by_row_differ_in_rows(data: st.DataObject, most: int) -> Non
 
 @given(st.data())
 def test_neighbours_by_id_differ_in_one_id(data: st.DataObject) -> None:
-    """All rows of one identifier come or go, and no other row."""
     table = data.draw(tables(TYPES))
     other = data.draw(neighbours_by_id(table, "id"))
     ours, theirs = set(table.columns["id"]), set(other.columns["id"])
@@ -66,7 +62,6 @@ def test_neighbours_by_id_differ_in_one_id(data: st.DataObject) -> None:
 @sampled(2)
 @for_each("kind", PLAIN)
 def test_every_hard_value_is_drawn(kind: str) -> None:
-    """Each value of the pool, NaN and None can be found."""
     column = Column(kind)
     for wanted in (*POOLS[kind], None, *((math.nan,) if column.nan else ())):
         drawn = find(values(column).map(repr), repr(wanted).__eq__)
@@ -75,7 +70,6 @@ def test_every_hard_value_is_drawn(kind: str) -> None:
 
 @pytest.mark.slow
 def test_rows_repeat_and_come_and_go() -> None:
-    """Tables with equal rows, empty tables, larger and smaller neighbours are drawn."""
     table = find(tables(TYPES), lambda one: max(one.counted().values(), default=0) > 1)
     assert len(table.rows) >= 2
     assert find(tables(TYPES), lambda one: not one.rows).rows == ()

@@ -61,5 +61,4 @@ def test_an_aggregation_is_one_file() -> None:
     ),
 )
 def test_what_contributing_names_is_there(path: str) -> None:
-    """Files and folders that it says are touched exist."""
     assert (ROOT / path).exists() or (ROOT / "src/sordino" / path).exists()

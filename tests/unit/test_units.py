@@ -1,6 +1,5 @@
 """Rows that take the place of others, and numbers that people add to."""
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Final
 
@@ -9,15 +8,13 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.errors import (
     EngineUnavailable,
     InvalidParameter,
-    InvalidQuery,
-    SordinoError,
-    UnknownName,
 )
 from sordino.numbers import sqrt
-from tests.batches import for_each, sampled
+from tests.batches import calls_of, for_each, sampled
 from tests.effort import by_night
 from tests.postgres_server import stored_table
 
@@ -38,7 +35,6 @@ T: Final = sd.table("t")
 
 
 def numbered(row: Any) -> list[dict[str, int]]:
-    """Make two rows of each."""
     del row
     return [{"k": 1}, {"k": 2}]
 
@@ -46,7 +42,6 @@ def numbered(row: Any) -> list[dict[str, int]]:
 def session(
     rows: Any, unit: Any, budget: Any = ALL, engine: Any = "duckdb"
 ) -> sd.Session:
-    """Return a session of one table."""
     source = stored_table(rows) if engine == "postgres" else rows
     return sd.Session(
         {"t": sd.PrivateTable(source, protects=unit)}, budget, engine=engine
@@ -54,7 +49,6 @@ def session(
 
 
 def row(request: sd.Request, rows: Any, unit: Any, engine: str = "duckdb") -> Any:
-    """Return the rounded answers of the only row."""
     release = session(rows, unit, engine=engine).release(request, sd.PureDP(10**8))
     (told,) = release.table.to_pylist()
     return {name: round(number, 2) for name, number in told.items()}
@@ -128,7 +122,6 @@ def test_how_far_what_is_added_moves(name: str) -> None:
 @sampled(1)
 @for_each("engine", ["duckdb", "memory", "postgres"])
 def test_every_engine_answers(engine: str) -> None:
-    """Numbers of rows that are public, and sums; rows of no weight are none."""
     asked = T.agg(
         n=sd.count(),
         mean=sd.mean("pay", 0, 100, nulls=0),
@@ -178,7 +171,6 @@ def test_a_number_of_rows_is_public_only_of_all_of_them() -> None:
 
 
 def test_a_public_number_costs_nothing() -> None:
-    """Though a budget was asked for it; a count of some rows is charged that."""
     known = session(STAFF, sd.ChangeOneRow(), sd.PureDP(1))
     for _ in range(3):
         release = known.release(T.agg(n=sd.count()), sd.PureDP(1))
@@ -203,7 +195,6 @@ def test_a_table_that_has_grown_is_refused_before_the_charge() -> None:
 
 
 def test_what_tells_whom_it_protects() -> None:
-    """Descriptions and releases say it in words."""
     for rows, unit, description, note in (
         (
             STAFF,
@@ -226,44 +217,17 @@ def test_what_tells_whom_it_protects() -> None:
 
 @for_each("most", [0, -1, 2.5, True, None, "3", 2**60])
 def test_totals_that_protect_nothing_are_refused(most: Any) -> None:
-    """A limit is a whole number of 1 or more."""
     with pytest.raises(InvalidParameter, match="max_total"):
         sd.AddMaxTotal("views", most)
 
 
-WRONG: Final[dict[str, tuple[Callable[[], Any], type[SordinoError], str]]] = {
-    "floats": (
-        lambda: session(STAFF, sd.AddMaxTotal("odd", 3)),
-        InvalidQuery,
-        "must hold whole numbers",
-    ),
-    "no such column": (
-        lambda: session(STAFF, sd.AddMaxTotal("views", 3)),
-        UnknownName,
-        "no column 'views'",
-    ),
-    "limits of ids": (
-        lambda: session(STAFF, sd.ChangeOneRow()).price(
-            T.enforce(sd.MaxRowsPerID(1)).agg(n=sd.count()), ALL
-        ),
-        InvalidQuery,
-        "protects rows",
-    ),
-    "rows of a person": (
-        lambda: session(VIEWS, sd.AddMaxTotal("views", 3)).price(
-            T.per_id(n=sd.count()).agg(n=sd.sum("n")), ALL
-        ),
-        InvalidQuery,
-        "protects rows",
-    ),
-}
+WRONG: Final = calls_of("refused/units", globals())
 
 
 @for_each("name", WRONG)
 def test_what_makes_no_sense_is_refused(name: str) -> None:
-    """With what to do next."""
     work, kind, match = WRONG[name]
-    with pytest.raises(kind, match=match):
+    with pytest.raises(vars(errors)[kind], match=match):
         work()
 
 

@@ -1,4 +1,4 @@
-"""Arrow tables and data sets; columns of Arrow as our types; frozen public tables.
+"""Arrow tables, data sets and eager Polars frames, handed to a database as our types.
 
 Each value is read by itself, by one rule for its type (`Schema`): no other
 value of its column, and no statement about the column, can change what it becomes. Fast
@@ -15,10 +15,6 @@ goes its slow way.
 | an extension | its storage; a UUID is text |
 
 `values_of` says the same in plain Python, for tests and for the memory engine.
-
-Rows in memory: Arrow tables and data sets, and eager Polars frames.
-
-A database is handed columns of our types, read value by value (`columns`).
 
 Kernel: totals.
 """
@@ -74,23 +70,6 @@ def column_type(kind: str) -> pa.DataType:
     return pa.large_string() if kind == "text" else arrow_type(kind)
 
 
-def value_batches(
-    batches: Iterable[pa.RecordBatch], fields: Sequence[tuple[str, pa.DataType]]
-) -> pa.RecordBatchReader:
-    """Return batches of some names and types for a database, read value by value."""
-    form = pa.schema([
-        (name, column_type(kind_of(arrow) or "bool")) for name, arrow in fields
-    ])
-    return pa.RecordBatchReader.from_batches(
-        form, (_batch(batch, form) for batch in batches)
-    )
-
-
-def _batch(batch: pa.RecordBatch, form: pa.Schema) -> pa.RecordBatch:
-    columns = [column_of(column) for column in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=form)
-
-
 def column_of(array: pa.Array) -> pa.Array:
     """Return the values of an array as one of our types.
 
@@ -118,7 +97,6 @@ def _same(array: pa.Array) -> pa.Array:
 
 
 def _lists(array: pa.Array) -> pa.Array:
-    """Return lists of any form, their entries read one by one."""
     sizes = pc.fill_null(pc.list_value_length(array), 0)
     ends = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))])
     # flatten leaves out the entries of missing lists, so sizes count those as 0
@@ -135,31 +113,26 @@ def _integers(array: pa.Array) -> pa.Array:
 
 
 def _doubles(array: pa.Array) -> pa.Array:
-    """Return doubles; adding 0.0 takes the sign of a zero, and nothing else."""
     # -0.0 + 0.0 is 0.0: two zeros would be two groups on some engines
     return pc.add(array.cast(pa.float64()), _ZERO)
 
 
 def _decimals(array: pa.Array) -> pa.Array:
-    """Return the doubles nearest to n / 10**scale.
-
-    Where both are doubles their quotient is rounded once; elsewhere Python's division
-    of integers does the same.
-    """
     scale = array.type.scale
     words = _words(array)
     low = words[:, 0]
     plain = np.all(words[:, 1:] == (low >> 63)[:, None], axis=1)
     plain &= (low >= -_EXACT) & (low <= _EXACT) & (0 <= scale <= _EXACT_POWER)
+    # both are doubles there: the quotient is rounded once, to the nearest
     value = low / 10.0 ** min(max(scale, 0), _EXACT_POWER)
     for place in np.flatnonzero(~plain & np.asarray(array.is_valid())):
         whole = int.from_bytes(words[place].tobytes(), "little", signed=True)
+        # Python rounds a quotient of integers once, however long they are
         value[place] = whole * 10 ** max(-scale, 0) / 10 ** max(scale, 0)
     return pa.array(value + 0.0, pa.float64(), mask=np.asarray(array.is_null()))
 
 
 def _words(array: pa.Array) -> Any:
-    """Return the integers of decimals as rows of 64 bits, the lowest first."""
     if array.type.bit_width < 128:
         array = array.cast(pa.decimal128(array.type.precision, array.type.scale))
     width = array.type.bit_width // 64
@@ -169,7 +142,6 @@ def _words(array: pa.Array) -> Any:
 
 
 def _texts(array: pa.Array) -> pa.Array:
-    """Return texts in UTF-8 that are not too long."""
     wide = array.cast(pa.large_string())
     longest = pc.max(pc.binary_length(wide)).as_py() or 0
     # looked at, not believed: Arrow hands on bytes that are no UTF-8
@@ -190,7 +162,6 @@ def _is_valid(array: pa.Array) -> bool:
 
 
 def _dates(array: pa.Array) -> pa.Array:
-    """Return days, of a count of days or of milliseconds."""
     if pa.types.is_date64(array.type):
         ticks = _ticks(array.view(pa.int64()))
         days = ticks // _DAY_MILLISECONDS
@@ -202,7 +173,6 @@ def _dates(array: pa.Array) -> pa.Array:
 
 
 def _times(array: pa.Array) -> pa.Array:
-    """Return microseconds, of a count of seconds or of parts of them."""
     ticks = _ticks(array.view(pa.int64()))
     outside = np.asarray(array.is_null())
     if array.type.unit == "ns":
@@ -241,7 +211,6 @@ class TableSource(AbstractSource):
     def __init__(
         self, table: pa.Table, unsaid: Mapping[str, str] | None = None
     ) -> None:
-        """Keep a reference to the table, no copy."""
         self._table = table
         self.fields = fields_of(table.schema)
         self.unsaid = unsaid or {}
@@ -269,7 +238,6 @@ class DatasetSource(AbstractSource):
     ours = True
 
     def __init__(self, dataset: Any) -> None:
-        """Keep the data set."""
         self._dataset = dataset
         self.fields = fields_of(dataset.schema)
         if _is_filtered(dataset):
@@ -293,7 +261,6 @@ class DatasetSource(AbstractSource):
 
 
 def _is_filtered(dataset: Any) -> bool:
-    """Tell whether a data set has a filter: its fragments are then refused."""
     try:
         # only a data set that was filtered refuses to list them
         next(iter(dataset.get_fragments()), None)
@@ -305,20 +272,22 @@ def _is_filtered(dataset: Any) -> bool:
 def handed_columns(
     batches: Iterable[pa.RecordBatch], fields: Fields, places: Sequence[int]
 ) -> pa.RecordBatchReader:
-    """Return columns for a database, called c0, c1, ... by their places."""
+    """Columns for a database, read value by value: c0, c1, ... by their places."""
     named = [(f"c{place}", fields[place][1]) for place in places]
-    return value_batches(batches, named or [(NOTHING, pa.bool_())])
+    form = pa.schema([
+        (name, column_type(kind_of(arrow) or "bool"))
+        for name, arrow in named or [(NOTHING, pa.bool_())]
+    ])
+    read = (
+        pa.RecordBatch.from_arrays(list(map(column_of, batch.columns)), schema=form)
+        for batch in batches
+    )
+    return pa.RecordBatchReader.from_batches(form, read)
 
 
 def fields_of(schema: pa.Schema) -> Fields:
     """Return the names and types of columns."""
     return tuple((field.name, field.type) for field in schema)
-
-
-def of_polars(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of a Polars frame."""
-    del declared
-    return table_of_frame(frame)
 
 
 def table_of_frame(frame: Any) -> TableSource:
@@ -330,7 +299,6 @@ def table_of_frame(frame: Any) -> TableSource:
 
 
 def _try_convert(convert: Callable[[], Any], length: int) -> Any:
-    """Return a converted column, or one of no type where Arrow has none for it."""
     try:
         return convert()
     except (pa.ArrowException, TypeError, ValueError, NotImplementedError):
@@ -340,6 +308,7 @@ def _try_convert(convert: Callable[[], Any], length: int) -> Any:
 def of_batches(reader: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of a stream of batches, which is read to its end."""
     del declared
+    # a stream can be read once, and a source as often as it is asked
     return TableSource(reader.read_all())
 
 
@@ -350,7 +319,7 @@ FROM_ARROW: Final[dict[str, Callable[..., AbstractSource]]] = {
         pa.Table.from_batches([batch])
     ),
     "pyarrow.RecordBatchReader": of_batches,
-    "polars.DataFrame": of_polars,
+    "polars.DataFrame": lambda frame, declared: table_of_frame(frame),  # noqa: ARG005 door
 }
 """How the objects of each class become a source, by package and class."""
 

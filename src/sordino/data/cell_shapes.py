@@ -67,7 +67,6 @@ def seen_shapes(opened: Opened, place: int) -> Counter[str]:
 
 
 def _unread_shapes(opened: Opened, stored: Stored, unread: int) -> Counter[str]:
-    """Return the shapes of the values that do not become of a declared type."""
     shapes, reading = Counter[str](), stored.reading
     for value, times in _count(opened, stored.place):
         if (
@@ -111,7 +110,6 @@ _NOTHING: Final = ("NAType", "NaTType", "NoneType")
 
 
 def _objects(source: Any, name: str) -> list[Any] | None:
-    """Return the cells of a column of Python objects, None for other columns."""
     sort = f"{type(source).__module__.split('.')[0]}.{type(source).__name__}"
     known = _CELLS.get(sort)
     return None if known is None else known(source, name)

@@ -238,7 +238,6 @@ def most_squares(whole: int, largest: int, count: int) -> int:
 
 
 def _tighten(limits: Limits, columns: Versions, most: int) -> Limits:
-    """Return the limits with one more, the least for each set of columns."""
     tightest: dict[Versions, int] = {}
     for limited, bound in (*limits, (columns, most)):
         tightest[limited] = min(bound, tightest.get(limited, bound))
@@ -246,7 +245,6 @@ def _tighten(limits: Limits, columns: Versions, most: int) -> Limits:
 
 
 def _restate(limits: Limits, moved: Mapping[Version, Version]) -> Limits:
-    """Return the limits on columns that all have new versions."""
     return tuple(
         (frozenset(moved[column] for column in columns), most)
         for columns, most in limits

@@ -1,11 +1,11 @@
-"""Text files: the format declared, the fields read, the shape checked once.
+"""Rows in text files: fields are text, and become what their column is declared.
 
-How a text file is written: what a user declares of it, and nothing that is guessed.
+No type is ever guessed from rows. When files are opened they are looked at once from
+end to end: one that is not well-formed is refused, with the line, and one that has
+changed since is not read.
 
 >>> Csv("visits.csv", columns={"day": "date"}, delimiter=";", date="%d.%m.%Y").delimiter
 ';'
-
-Whether a delimited file is well-formed: looked at once, when it is opened.
 
 | a file is well-formed if |
 |---|
@@ -18,12 +18,6 @@ Whether a delimited file is well-formed: looked at once, when it is opened.
 What a reader makes of any other file depends on the reader: an unclosed quote swallows
 the records that follow. Blocks of bytes end at line feeds outside of quotes, so each is
 a whole number of records, whatever its size.
-
-Rows in text files: fields are text, and become what their column is declared.
-
-No type is ever guessed from rows. When files are opened they are looked at once from
-end to end: one that is not well-formed is refused, with the line, and one that has
-changed since is not read.
 
 | in the file | what becomes of it |
 |---|---|
@@ -106,7 +100,6 @@ class Csv:
         false: str | Iterable[str] = _PLAIN.false,
         null: str | Iterable[str] = "",
     ) -> None:
-        """Check what is declared; the files are opened by a session."""
         words = _words(true=true), _words(false=false)
         for word in set(words[0]) & set(words[1]):
             raise InvalidParameter(
@@ -162,7 +155,6 @@ def _read_texts(**argument: Any) -> tuple[str, ...]:
 
 
 def _words(**argument: Any) -> tuple[str, ...]:
-    """Return the words of a truth in small letters, without blanks around them."""
     return tuple(
         dict.fromkeys(
             fold_ascii(text.strip(BLANKS)) for text in _read_texts(**argument)
@@ -216,7 +208,6 @@ def first_fault(blocks: Iterator[bytes], shape: Shape) -> Fault | None:
 
 
 def _last(rest: bytes, shape: Shape, line: int) -> Fault | None:
-    """Return the first fault of what stands after the last whole record."""
     if shape.quote is None or rest.count(shape.quote.encode()) % 2 == 0:
         return _fault(rest + b"\n", shape, line) if rest else None
     view = np.frombuffer(rest, np.uint8)
@@ -247,9 +238,9 @@ def _quotes(view: NDArray[np.uint8], shape: Shape) -> Places:
 
 
 def _outside(places: Places, quotes: Places) -> Places:
-    """Return the places that stand outside of quotes: after an even number of them."""
     if not quotes.size:
         return places
+    # outside of quotes is what stands after an even number of them
     ends: Places = places[np.searchsorted(quotes, places) % 2 == 0]
     return ends
 
@@ -273,17 +264,13 @@ def _fault(data: bytes, shape: Shape, line: int) -> Fault | None:
 def _torn_quotes(
     view: NDArray[np.uint8], quotes: Places, shape: Shape
 ) -> Iterator[tuple[int, str]]:
-    """Yield the first quote that does not open or close a field.
-
-    A quote before an opening one closed a field: the two are one quote within it. So
-    is one after a closing one.
-    """
     if not quotes.size:
         return
     cut = ord(shape.delimiter)
     opening, closing = quotes[::2], quotes[1::2]
     before = view[np.maximum(opening - 1, 0)]
     begins = (opening == 0) | (before == cut) | (before == _FEED)
+    # a quote before it closed a field: the two are one quote within it
     begins |= before == view[quotes[0]]
     if not begins.all():
         yield int(opening[~begins][0]), _WITHIN
@@ -296,7 +283,6 @@ def _torn_quotes(
 
 
 def _lone(view: NDArray[np.uint8], quotes: Places) -> Iterator[tuple[int, str]]:
-    """Yield the first carriage return that ends no line."""
     returns = _outside(np.flatnonzero(view == _RETURN), quotes)
     alone = returns[view[np.minimum(returns + 1, view.size - 1)] != _FEED]
     if alone.size:
@@ -313,7 +299,6 @@ def _long(ends: Places) -> Iterator[tuple[int, str]]:
 def _ragged_records(
     view: NDArray[np.uint8], ends: Places, quotes: Places, shape: Shape
 ) -> Iterator[tuple[int, str]]:
-    """Yield the first record with another number of fields than the header."""
     cuts = _outside(np.flatnonzero(view == ord(shape.delimiter)), quotes)
     counts = np.diff(np.searchsorted(cuts, ends), prepend=0) + 1
     wrong = np.flatnonzero(counts != shape.fields)
@@ -342,7 +327,6 @@ class CSVSource(AbstractSource):
     untyped = True
 
     def __init__(self, dialect: Csv, declared: Mapping[str, Column]) -> None:
-        """Read the headers, and look whether the files are well-formed."""
         self.declared = dialect.columns
         self.reading = dialect.spelling.value_of
         self._dialect = dialect
@@ -353,7 +337,6 @@ class CSVSource(AbstractSource):
         self.fields = _texts(self._names)
 
     def hand_over(self, places: Sequence[int]) -> pa.RecordBatchReader:
-        """Return a reader of the columns, to be read once."""
         self.check()
         names = internal(places)
         fields = [(name, pa.string()) for name in names] or [(NOTHING, pa.bool_())]
@@ -370,7 +353,6 @@ class CSVSource(AbstractSource):
         return self.hand_over(places).read_all()
 
     def _look(self, path: str, declared: Mapping[str, Column]) -> None:
-        """Refuse a file that is not well-formed, or has another header."""
         before = _stamp(path)
         names = self._header(path)
         _refuse_delimiter(path, names, self._dialect, declared)
@@ -413,7 +395,6 @@ class CSVSource(AbstractSource):
         return tuple(names)
 
     def _fault(self, path: str, fields: int) -> Fault | None:
-        """Return why a file is not well-formed, or None."""
         shape = Shape(self._dialect.delimiter, self._dialect.quote, fields)
         with self._stream(path) as stream:
             try:
@@ -423,11 +404,9 @@ class CSVSource(AbstractSource):
             return _none(stream.line, self._dialect) if stream.broken else fault
 
     def _stream(self, path: str) -> TextStream:
-        """Return a file as UTF-8."""
         return TextStream(path, self._dialect.encoding, _BLOCK)
 
     def _batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of all files, batch after batch."""
         for path in self._stamps:
             header = 1
             for batch in self._records(path, names or internal([0])):
@@ -435,13 +414,13 @@ class CSVSource(AbstractSource):
                 header = max(0, header - batch.num_rows)
                 nothing = pa.nulls(rows.num_rows, pa.bool_())
                 yield rows if names else pa.record_batch({NOTHING: nothing})
-        self.check()
+        self.check()  # again: a file may have changed while it was read
 
     def _records(self, path: str, names: list[str]) -> pa_csv.CSVStreamingReader:
-        """Return a reader of some columns of a file, the header as a record."""
         whole = internal(range(len(self._names)))
         return pa_csv.open_csv(
             pa.PythonFile(io.BufferedReader(self._stream(path), _BLOCK), "r"),
+            # a block holds the longest record that the check lets pass
             pa_csv.ReadOptions(column_names=whole, block_size=LONGEST),
             pa_csv.ParseOptions(
                 delimiter=self._dialect.delimiter,
@@ -463,23 +442,7 @@ def _texts(names: tuple[str, ...]) -> Fields:
     return tuple((name, pa.string()) for name in names)
 
 
-def of_csv(csv: Csv, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of files whose dialect is declared."""
-    return CSVSource(csv, declared)
-
-
-def of_commas(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of files with commas."""
-    return CSVSource(Csv(list(paths)), declared)
-
-
-def of_tabs(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of files with tabs."""
-    return CSVSource(Csv(list(paths), delimiter="\t"), declared)
-
-
 def _paths(source: Any) -> tuple[str, ...]:
-    """Return the files of a path, a pattern or a list of them."""
     listed = source if isinstance(source, list) else [source]
     for path in listed:
         if not isinstance(path, (str, Path)):
@@ -504,7 +467,6 @@ def _stamp(path: str) -> Stamp:
 
 
 def _none(line: int, dialect: Csv) -> Fault:
-    """Return the fault of bytes that are not valid in an encoding."""
     hint = "; Excel writes cp1252" if dialect.encoding == "utf-8" else ""
     return Fault(line, f"has bytes that are no {dialect.encoding}{hint}")
 

@@ -59,7 +59,6 @@ class Files:
     def __init__(
         self, paths: tuple[str, ...], form_of: Callable[[str], Fields]
     ) -> None:
-        """Read the form of each file, and nothing else of it."""
         self.paths = paths
         self._form_of = form_of
         self.fields = form_of(paths[0])
@@ -121,7 +120,6 @@ class TextStream(io.RawIOBase):
     """
 
     def __init__(self, path: str, encoding: str, block: int) -> None:
-        """Open a file, unpacked by its ending, to be read in blocks of bytes."""
         super().__init__()
         self._file = pa.input_stream(path, compression="detect")
         self._decoder = codecs.getincrementaldecoder(encoding)()
@@ -158,12 +156,11 @@ class TextStream(io.RawIOBase):
         return size
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file, too."""
         self._file.close()
         super().close()
 
     def _decode(self, read: bytes) -> str:
-        """Return the text of the next bytes, up to the first invalid ones."""
         before = self._decoder.getstate()
         self._ended = not read
         try:

@@ -1,13 +1,10 @@
-"""Columns of keys as our types; the canonical form of a table of keys.
+"""Columns of keys as our types, exactly, and the canonical form of a table of keys.
 
-Tables of keys in their canonical form: sorted, each key once, our Arrow types.
+What would have to be rounded, cut or guessed is refused. A table is canonical if it is
+sorted, has each key once, and has our Arrow types.
 
 Keys are ordered by their columns in turn. A missing value comes first, then numbers and
 dates by size, text code point by code point, and False before True.
-
-Columns of keys in Arrow arrays of any kind, brought into our types exactly.
-
-Whatever would have to be rounded, cut or guessed is refused.
 
 Kernel: totals.
 """
@@ -56,7 +53,6 @@ class Extent:
     exact: bool = True
 
     def __repr__(self) -> str:
-        """Show the number and the first names."""
         listed = ", ".join(self.names[:_NAMED])
         more = f", ... ({len(self.names)} columns)" if self.names[_NAMED:] else ""
         bound = "" if self.exact else "at most "
@@ -143,6 +139,7 @@ def take_rows(table: pa.Table, rows: NDArray[Any]) -> pa.Table:
     """Return some rows of a table, refusing more text than a column can hold."""
     for name, column in zip(table.column_names, table.columns, strict=True):
         if column.type == pa.string():
+            # lengths have 32 bits: their sum needs more
             lengths = as_numpy(_without_gaps(pc.binary_length(column)))
             refuse_long_text(name, int(lengths[rows].sum(dtype=np.int64)))
     return table.take(as_arrow(rows)).combine_chunks()
@@ -181,7 +178,7 @@ def fingerprint(table: pa.Table) -> str:
     if it is missing; the values as little-endian 64-bit integers, 0 if missing, which
     for text are the lengths in UTF-8; and for text the UTF-8 itself.
     """
-    names = sorted(table.column_names)
+    names = sorted(table.column_names)  # the order of columns tells no set apart
     ordered = sort_canonically(table.select(names))
     kinds = [KINDS[column.type] for column in ordered.columns]
     head = {"columns": list(zip(names, kinds, strict=True)), "keys": ordered.num_rows}
@@ -195,7 +192,6 @@ def fingerprint(table: pa.Table) -> str:
 
 
 def _numbers(column: pa.ChunkedArray, kind: str) -> NDArray[Any]:
-    """Return an integer for each value, 0 where it is missing."""
     if kind == "text":
         values = pc.binary_length(column)
     else:
@@ -204,15 +200,14 @@ def _numbers(column: pa.ChunkedArray, kind: str) -> NDArray[Any]:
 
 
 def _without_gaps(numbers: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return integers, 0 where one is missing."""
     return numbers.fill_null(0) if numbers.null_count else numbers
 
 
 def _joined_text(column: pa.ChunkedArray) -> memoryview:
-    """Return the UTF-8 of all values, one after the other."""
     array = column.fill_null("").combine_chunks()
     _, offset_buffer, data_buffer = array.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)
+    # a slice shares the buffers of the whole, of which other keys are no part
     first, last = offsets[array.offset], offsets[array.offset + len(array)]
     return memoryview(data_buffer or b"")[first:last]
 
@@ -334,11 +329,6 @@ def refused_text(name: str, example: object) -> InvalidParameter:
     )
 
 
-def _read_bools(name: str, array: pa.Array) -> Read:
-    del name
-    return Read("bool", array)
-
-
 def _read_integers(name: str, array: pa.Array) -> Read:
     if array.type == pa.uint64():
         most = pc.max(array).as_py()
@@ -358,7 +348,6 @@ def refused_integer(name: str, example: object) -> InvalidParameter:
 
 
 def _read_text(name: str, array: pa.Array) -> Read:
-    """Return text; Arrow has three kinds of it."""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
@@ -382,19 +371,12 @@ def _read_date64(name: str, array: pa.Array) -> Read:
 
 
 def _read_times(name: str, array: pa.Array) -> Read:
-    """Return times in UTC, which is what Arrow counts in whatever zone it shows."""
+    # Arrow counts in UTC, whatever zone it shows
     ticks, missing = _column_numbers(array)
     return read_ticks(name, ticks, array.type.unit, missing)
 
 
-def _read_nothing(name: str, array: pa.Array) -> Read:
-    """Return missing values, whose type the caller has to know."""
-    del name
-    return Read(None, array)
-
-
 def _refuse_floats(name: str, array: pa.Array) -> Read:
-    """Refuse floats, showing a number if there is one."""
     values = [value for value in array[:1].to_pylist() if value is not None]
     numbers = pc.drop_null(array.filter(pc.invert(pc.is_nan(array))))[:1].to_pylist()
     raise refused_float(name, (numbers or values or [None])[0])
@@ -413,13 +395,13 @@ def _is_text(kind: pa.DataType) -> bool:
 _READERS: Final[
     tuple[tuple[Callable[[pa.DataType], bool], Callable[[str, pa.Array], Read]], ...]
 ] = (
-    (pa.types.is_boolean, _read_bools),
+    (pa.types.is_boolean, lambda _, array: Read("bool", array)),
     (pa.types.is_integer, _read_integers),
     (_is_text, _read_text),
     (pa.types.is_date32, _read_date32),
     (pa.types.is_date64, _read_date64),
     (pa.types.is_timestamp, _read_times),
-    (pa.types.is_null, _read_nothing),
+    (pa.types.is_null, lambda _, array: Read(None, array)),  # the caller knows its type
     (pa.types.is_floating, _refuse_floats),
 )
 
@@ -468,7 +450,6 @@ def read_objects(name: str, values: Sequence[Any]) -> Read:
 def _refuse_mixture(
     name: str, values: Sequence[Any], kinds: set[type]
 ) -> InvalidParameter:
-    """Return the refusal of several types, with an example of each."""
     examples = [
         next(value for value in values if type(value) is kind)
         for kind in sorted(kinds, key=lambda kind: _KINDS[kind])
@@ -483,7 +464,6 @@ def _refuse_mixture(
 
 
 def _refuse_long_integers(name: str, values: Sequence[Any]) -> None:
-    """Refuse integers of more than 64 bits."""
     for value in values:
         if value is not None and not -_OBJECT_MOST <= value < _OBJECT_MOST:
             raise refused_integer(name, value)
@@ -506,7 +486,6 @@ def _read_object_text(name: str, value: str) -> str:
 
 
 def _read_missing(name: str, value: Any) -> None:
-    """Return None for the missing values of pandas."""
     del name, value
 
 
@@ -564,7 +543,6 @@ def _refuse_float(name: str, value: Any) -> None:
 
 
 def _refuse(name: str, value: Any) -> None:
-    """Refuse a value of a type that keys do not have."""
     raise refused_type(name, type(value).__name__, value)
 
 

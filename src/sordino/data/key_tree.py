@@ -1,6 +1,4 @@
-"""What key sets are made of: products, unions, filters, joins.
-
-What sets of keys are made of: a tree of few kinds of node, listed only when asked.
+"""What sets of keys are made of: a tree of few kinds of node, listed only when asked.
 
 Listed ── Projected ── Renamed ── Filtered ── Union ── Difference ── Joined
 
@@ -94,7 +92,6 @@ class ListedKeys(AbstractKeys):
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the types, and where values are missing."""
         return Schema.of(
             (name, Column(KINDS[column.type], nullable=column.null_count > 0))
             for name, column in zip(
@@ -114,76 +111,11 @@ class ListedKeys(AbstractKeys):
         return self.rows
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class Projected(AbstractKeys):
-    """The different values of some columns."""
+class AbstractPart(AbstractKeys):
+    """Keys made of those of one set, of which there are no more."""
 
     child: AbstractKeys
-    names: tuple[str, ...]
-
-    @property
-    def inputs(self) -> tuple[AbstractKeys, ...]:
-        return (self.child,)
-
-    @cached_property
-    def schema(self) -> Schema:
-        return Schema.of((name, self.child.schema[name]) for name in self.names)
-
-    @cached_property
-    def at_most(self) -> int:
-        return self.child.at_most
-
-    @property
-    def exact(self) -> bool:
-        """Tell whether the bound is 0 or 1, which projecting leaves alone."""
-        return self.child.exact and self.at_most <= 1
-
-    def list_keys(self) -> pa.Table:
-        """Drop columns, then what is now there twice."""
-        return sort_canonically(self.child.table.select(self.names))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Renamed(AbstractKeys):
-    """The same keys under other names."""
-
-    child: AbstractKeys
-    names: Mapping[str, str]
-    """From old to new; columns that are absent keep their names."""
-
-    @property
-    def inputs(self) -> tuple[AbstractKeys, ...]:
-        return (self.child,)
-
-    @cached_property
-    def schema(self) -> Schema:
-        return Schema.of(
-            (self.names.get(name, name), column)
-            for name, column in self.child.schema.columns
-        )
-
-    @cached_property
-    def at_most(self) -> int:
-        return self.child.at_most
-
-    @cached_property
-    def exact(self) -> bool:
-        return self.child.exact
-
-    def list_keys(self) -> pa.Table:
-        """Replace the names."""
-        return self.child.table.rename_columns(list(self.schema.names))
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Filtered(AbstractKeys):
-    """The keys for which a condition is true; missing is not true."""
-
-    child: AbstractKeys
-    condition: AbstractExpression
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
@@ -197,13 +129,80 @@ class Filtered(AbstractKeys):
     def at_most(self) -> int:
         return self.child.at_most
 
+
+@dataclass(frozen=True, eq=False)
+class AbstractPair(AbstractKeys):
+    """Keys made of those of two sets: how many is known if there are none."""
+
+    left: AbstractKeys
+    right: AbstractKeys
+
+    @property
+    def inputs(self) -> tuple[AbstractKeys, ...]:
+        return (self.left, self.right)
+
+    @property
+    def exact(self) -> bool:
+        return self.at_most == 0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Projected(AbstractPart):
+    """The different values of some columns."""
+
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema.of((name, self.child.schema[name]) for name in self.names)
+
+    @property
+    def exact(self) -> bool:
+        # of two keys or more some may become one
+        return self.child.exact and self.at_most <= 1
+
+    def list_keys(self) -> pa.Table:
+        return sort_canonically(self.child.table.select(self.names))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Renamed(AbstractPart):
+    """The same keys under other names."""
+
+    names: Mapping[str, str]
+    """From old to new; columns that are absent keep their names."""
+
+    @cached_property
+    def schema(self) -> Schema:
+        return Schema.of(
+            (self.names.get(name, name), column)
+            for name, column in self.child.schema.columns
+        )
+
+    @cached_property
+    def exact(self) -> bool:
+        return self.child.exact
+
+    def list_keys(self) -> pa.Table:
+        return self.child.table.rename_columns(list(self.schema.names))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Filtered(AbstractPart):
+    """The keys for which a condition is true; missing is not true."""
+
+    condition: AbstractExpression
+
     @property
     def exact(self) -> bool:
         return self.child.exact and self.at_most == 0
 
     def list_keys(self) -> pa.Table:
-        """Ask the condition once for each combination of the values it reads."""
         table = self.child.table
+        # a condition may be slow: it is asked once for each combination that it reads
         names = sorted(self.condition.names()) or table.column_names[:1]
         read = table.select(names)
         _, first, which = np.unique(ranks(read), return_index=True, return_inverse=True)
@@ -219,26 +218,15 @@ class Filtered(AbstractKeys):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Union(AbstractKeys):
+class Union(AbstractPair):
     """The keys of either of two sets."""
-
-    left: AbstractKeys
-    right: AbstractKeys
-
-    @property
-    def inputs(self) -> tuple[AbstractKeys, ...]:
-        return (self.left, self.right)
 
     @cached_property
     def schema(self) -> Schema:
-        """Return the columns of the left set; either may bring missing values."""
+        right = self.right.schema
+        # either may bring missing values
         return Schema.of(
-            (
-                name,
-                replace(
-                    column, nullable=column.nullable or self.right.schema[name].nullable
-                ),
-            )
+            (name, replace(column, nullable=column.nullable or right[name].nullable))
             for name, column in self.left.schema.columns
         )
 
@@ -246,26 +234,14 @@ class Union(AbstractKeys):
     def at_most(self) -> int:
         return self.left.at_most + self.right.at_most
 
-    @property
-    def exact(self) -> bool:
-        return self.at_most == 0
-
     def list_keys(self) -> pa.Table:
-        """List both, and drop what is in both."""
         return sort_canonically(join_tables(_align(self.left, self.right)))
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Difference(AbstractKeys):
+class Difference(AbstractPair):
     """The keys of the left set that are not in the right one."""
-
-    left: AbstractKeys
-    right: AbstractKeys
-
-    @property
-    def inputs(self) -> tuple[AbstractKeys, ...]:
-        return (self.left, self.right)
 
     @cached_property
     def schema(self) -> Schema:
@@ -275,12 +251,7 @@ class Difference(AbstractKeys):
     def at_most(self) -> int:
         return self.left.at_most
 
-    @property
-    def exact(self) -> bool:
-        return self.at_most == 0
-
     def list_keys(self) -> pa.Table:
-        """Keep what the right set lacks."""
         left, right = _align(self.left, self.right)
         ours, theirs = _shared_ranks(left, right)
         remaining = np.isin(ours, theirs, invert=True)
@@ -289,23 +260,16 @@ class Difference(AbstractKeys):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Joined(AbstractKeys):
+class Joined(AbstractPair):
     """Pairs of keys that agree in some columns; a missing value agrees with itself.
 
     The columns are those of the left set, then the others of the right one.
     """
 
-    left: AbstractKeys
-    right: AbstractKeys
     on: tuple[str, ...]
 
     @property
-    def inputs(self) -> tuple[AbstractKeys, ...]:
-        return (self.left, self.right)
-
-    @property
     def _others(self) -> tuple[str, ...]:
-        """Return the columns that only the right set has."""
         return tuple(name for name in self.right.schema if name not in self.on)
 
     @cached_property
@@ -315,25 +279,20 @@ class Joined(AbstractKeys):
 
     @cached_property
     def at_most(self) -> int:
-        """Return the product, or one side where the other adds no column."""
         bounds = [self.left.at_most * self.right.at_most]
         for first, second in ((self.left, self.right), (self.right, self.left)):
+            # then a key of the first side has one partner at most
             if len(second.schema.names) == len(self.on):
                 bounds.append(first.at_most)
         return min(bounds)
 
-    @property
-    def exact(self) -> bool:
-        return self.at_most == 0
-
     def list_keys(self) -> pa.Table:
-        """Count the pairs, then list them: in order, as both sides are."""
         left, right = self.left.table, self.right.table
         ours, theirs = _shared_ranks(left.select(self.on), right.select(self.on))
         order = np.argsort(theirs, kind="stable")
         first = np.searchsorted(theirs[order], ours, "left")
         partners = np.searchsorted(theirs[order], ours, "right") - first
-        total = int(partners.sum())
+        total = int(partners.sum())  # counted before any pair is written out
         refuse_too_many(Extent(total, self.schema.names))
         before = np.cumsum(partners) - partners
         places = np.arange(total) + np.repeat(first - before, partners)
@@ -383,7 +342,6 @@ class Product(AbstractKeys):
 
     @property
     def inputs(self) -> tuple[AbstractKeys, ...]:
-        """Return the factors, dropped ones included."""
         return (*self.factors, *self.guards)
 
     @cached_property
@@ -416,7 +374,6 @@ class Product(AbstractKeys):
         return Extent(self.at_most, self.names, self.exact)
 
     def list_keys(self) -> pa.Table:
-        """Repeat the keys of each factor; factors in order give keys in order."""
         refuse_too_many(Extent(self.count, self.names))
         if not self.count:
             return _none(self.schema)
@@ -429,6 +386,7 @@ class Product(AbstractKeys):
             repeated = take_rows(keys, rows)
             together |= zip(repeated.column_names, repeated.columns, strict=True)
         table = pa.table(together)
+        # sorted factors, repeated in their order, give sorted keys
         if tuple(table.column_names) == self.names:
             return table
         return sort_canonically(table.select(self.names))
@@ -502,14 +460,12 @@ def _none(schema: Schema) -> pa.Table:
 def _split_factors(
     factors: tuple[AbstractKeys, ...], names: Iterable[str]
 ) -> tuple[list[AbstractKeys], list[AbstractKeys]]:
-    """Return the factors that have one of some columns, and those that have none."""
     chosen = set(names)
     met = [factor for factor in factors if not chosen.isdisjoint(factor.schema.names)]
     return met, [factor for factor in factors if chosen.isdisjoint(factor.schema.names)]
 
 
 def _only(factor: AbstractKeys, names: tuple[str, ...]) -> AbstractKeys:
-    """Return a factor with some of its columns, itself if these are all."""
     chosen = tuple(name for name in factor.schema if name in names)
     return factor if chosen == factor.schema.names else Projected(factor, chosen)
 
@@ -519,7 +475,6 @@ def _by_columns(keys: Product) -> dict[frozenset[str], AbstractKeys]:
 
 
 def _same(left: AbstractKeys, right: AbstractKeys) -> bool:
-    """Tell whether two sets with the same columns have the same keys, listing both."""
     if left is right:
         return True
     if left.schema.names == right.schema.names:

@@ -1,6 +1,4 @@
-"""KeySet: the groups that a release will show; what a user hands over as keys.
-
-KeySet: the groups that a release will show, each exactly once, empty ones included.
+"""KeySet: the groups that a release will show, each exactly once, empty ones included.
 
 >>> wards = KeySet.from_dict({"ward": ["A", "B"], "sex": ["f", "m"]})
 >>> wards
@@ -148,7 +146,6 @@ def _names(columns: Any) -> Sequence[Any]:
 
 
 def _checked_types(types: Types, names: Iterable[str]) -> dict[str, str]:
-    """Return declared types, for columns that exist and types that keys have."""
     if not isinstance(types or {}, Mapping):
         raise InvalidParameter(
             "types", types, "must be a dict from names to types", 'Try {"year": "i64"}.'
@@ -193,7 +190,6 @@ def _pairs(rows: Any) -> list[tuple[Any, Any]]:
 
 
 def _column(name: str, cells: Any, declared: str | None) -> pa.Array:
-    """Return the values of a column in our type, one at least."""
     kind, values = _read(name, cells)
     if not len(values):
         raise _empty(argument(name), [])
@@ -267,7 +263,6 @@ def _read_numpy(name: str, cells: NDArray[Any]) -> Read:
 
 
 def _sequence(name: str, cells: Any) -> Sequence[Any]:
-    """Return the members of a list, a set, a range or the like."""
     if isinstance(cells, (str, bytes, Mapping)) or not isinstance(cells, Iterable):
         raise InvalidParameter(name, cells, "must be a list", "Write [...] around it.")
     return list(cells)
@@ -291,7 +286,6 @@ class KeySet:
     """What lists the keys when they are asked for."""
 
     def __post_init__(self) -> None:
-        """Refuse values, which the methods below take."""
         if not isinstance(self.tree, Product):
             raise InvalidParameter(
                 "tree",

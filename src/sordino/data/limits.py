@@ -66,7 +66,6 @@ class MaxRowsPerID(AbstractConstraint):
     values: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a limit that keeps nothing."""
         fill(self, limit=limit(limit=self.limit))
 
     @property
@@ -94,7 +93,6 @@ class MaxGroupsPerID(AbstractConstraint):
     marks: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse names that are none and a limit that keeps nothing."""
         fill(self, columns=_columns(self.columns), limit=limit(limit=self.limit))
 
     @property
@@ -125,7 +123,6 @@ class MaxRowsPerGroupPerID(AbstractConstraint):
     values: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        """Refuse names that are none and a limit that keeps nothing."""
         fill(self, columns=_columns(self.columns), limit=limit(limit=self.limit))
 
     @property
@@ -178,13 +175,11 @@ class DropExcess(AbstractTruncation):
     limit: int
 
     def __post_init__(self) -> None:
-        """Refuse a limit that keeps nothing."""
         fill(self, limit=limit(limit=self.limit))
 
     @property
     def change(self) -> int:
-        """Return 2: a new row enters and another leaves."""
-        return 2
+        return 2  # a new row enters, and pushes another out
 
     @property
     def words(self) -> Words:
@@ -202,13 +197,11 @@ class DropNonUnique(AbstractTruncation):
 
     @property
     def limit(self) -> int:  # type: ignore[override]
-        """Return 1."""
         return 1
 
     @property
     def change(self) -> int:
-        """Return 1: the first row of a key enters, or leaves when a second comes."""
-        return 1
+        return 1  # the first row of a key enters, or leaves when a second comes
 
     @property
     def words(self) -> Words:
@@ -220,7 +213,6 @@ class DropNonUnique(AbstractTruncation):
 
 
 def _columns(columns: object) -> tuple[str, ...]:
-    """Return one or several names, each once."""
     listed = (columns,) if isinstance(columns, str) else columns
     if not isinstance(listed, (tuple, list)) or not listed:
         raise InvalidParameter(

@@ -1,6 +1,4 @@
-"""Pandas, dicts of lists: cells of Python as our types.
-
-Cells of Python, as our types: what an object is decides alone what it becomes.
+"""Rows as Python objects: pandas frames, and dicts of lists.
 
 A cell is known by its own type, never by what it says of itself: of a built-in type
 and of what inherits from it only the built-in part is read; other types are known
@@ -19,8 +17,6 @@ of a clock.
 
 In a column that is declared as another type a cell becomes what `cast` makes of it, as
 it would in a whole column of its type.
-
-Rows as Python objects: pandas frames, and dicts of lists.
 
 What a column is follows from its dtype or from its declaration; what a cell becomes,
 from that and from the cell.
@@ -89,7 +85,7 @@ def coerce(value: Any, kind: str) -> Any:
     >>> coerce(3, "f64"), coerce(3.0, "i64"), coerce([True, "x"], "list[bool]")
     (3.0, None, [True, None])
     """
-    return _in_column(value, kind, _read_nothing)
+    return _in_column(value, kind, lambda *_: None)
 
 
 def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> Any:
@@ -110,12 +106,7 @@ def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> A
 
 
 def _cast(value: Any, known: str, kind: str) -> Any:
-    """Return a value as another type, as a cast of its column would."""
     return CAST.meaning(value, to=kind) if (known, kind) in CASTS else None
-
-
-def _read_nothing(value: Any, known: str, kind: str) -> None:
-    del value, known, kind
 
 
 def read_cell(cell: Any) -> Read | None:
@@ -130,9 +121,9 @@ def read_cell(cell: Any) -> Read | None:
 
 @cache
 def _reader_of(kind: Any) -> Callable[[Any], Read | None] | None:
-    """Return how cells of a type are read: as the first known type it inherits from."""
     if kind in _EXACT:
         return _EXACT[kind]
+    # not `kind.__mro__`, which a metaclass may answer as it likes
     for base in type.__dict__["__mro__"].__get__(kind):
         room = base.__module__.partition(".")[0]
         if room == "pandas" and base.__name__ in _OF_PANDAS:
@@ -142,24 +133,19 @@ def _reader_of(kind: Any) -> Callable[[Any], Read | None] | None:
     return None
 
 
-def _pandas_missing(base: Any, value: Any) -> None:
-    del base, value
-
-
 def _pandas_moment(base: Any, value: Any) -> Read | None:
-    """Return a moment of pandas, which may have nanoseconds or any year."""
     return _numpy_moment(base.to_datetime64(value))
 
 
 _OF_PANDAS: Final[Mapping[str, Callable[[Any, Any], Read | None]]] = {
-    "NaTType": _pandas_missing,  # it claims to be a datetime
-    "NAType": _pandas_missing,
+    "NaTType": lambda *_: None,  # it claims to be a datetime
+    "NAType": lambda *_: None,
     "Timestamp": _pandas_moment,
 }
 
 
 def _text(value: str) -> Read | None:
-    plain = str.__str__(value)
+    plain = str.__str__(value)  # no method of a class that inherits from it runs
     return ("text", plain) if len(plain.encode()) <= LONGEST else None
 
 
@@ -177,17 +163,15 @@ def _day(value: dt.date) -> Read:
 
 
 def _moment(value: dt.datetime) -> Read:
-    """Return a time in UTC; what has no zone is in UTC already."""
     moment = dt.datetime.combine(dt.datetime.date(value), dt.datetime.time(value))
-    offset = dt.datetime.utcoffset(value)
+    offset = dt.datetime.utcoffset(value)  # asks its zone, which may fail as it likes
     return "time", moment if offset is None else moment - offset
 
 
 def _numpy_moment(value: np.datetime64) -> Read | None:
-    """Return a time, or a date where the unit is a day or longer."""
     unit, many = np.datetime_data(value.dtype)
     ticks = int(value.view("i8")) * many
-    if ticks == _LEAST:
+    if ticks == _LEAST:  # NaT
         return None
     if unit in _MONTHS:
         months = ticks * _MONTHS[unit]
@@ -222,7 +206,7 @@ def _entries(values: Any) -> Read | None:
 _READINGS: Final[Mapping[type, Callable[[Any], Read | None]]] = {
     bool: lambda truth: ("bool", truth),
     int: lambda number: ("i64", int.__add__(number, 0)),
-    float: lambda number: ("f64", float.__add__(number, 0.0)),
+    float: lambda number: ("f64", float.__add__(number, 0.0)),  # -0.0 becomes 0.0
     str: _text,
     bytes: _decode,
     dt.date: _day,
@@ -266,12 +250,12 @@ def column_of_cells(cells: Iterable[Any], kind: str) -> pa.Array:
     array = _at_once(listed, kind)
     if array is None:
         values = [cell_of(value, kind) for value in listed]
+        # in a dict NaN is a value; as from pandas it would be missing
         array = pa.array(values, column_type(kind), from_pandas=False)
     return array
 
 
 def _at_once(cells: list[Any], kind: str) -> pa.Array | None:
-    """Return cells of one plain type, unless some of them need a look."""
     if kind not in _OWN or not set(map(type, cells)) <= {type(None), _OWN[kind]}:
         return None
     try:
@@ -313,9 +297,13 @@ _PANDAS: Final = re.compile(
 """The types of pandas that say what their cells are."""
 
 
+_INDEX: Final = "it is the index of the frame, which is not read; give df.reset_index()"
+
+
 def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of a pandas frame; its index is not a column."""
-    names, arrays, unsaid = [], [], _index_of(frame)
+    index = (str(label) for label in frame.index.names if label is not None)
+    names, arrays, unsaid = [], [], dict.fromkeys(index, _INDEX)
     for place, label in enumerate(frame.columns):
         name, series = str(label), frame.iloc[:, place]
         unsaid.pop(name, None)
@@ -328,14 +316,7 @@ def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     return TableSource(pa.Table.from_arrays(arrays, names=names), unsaid)
 
 
-def _index_of(frame: Any) -> dict[str, str]:
-    """Return the names of a frame's index, and why they are no columns."""
-    why = "it is the index of the frame, which is not read; give df.reset_index()"
-    return {str(label): why for label in frame.index.names if label is not None}
-
-
 def _of_series(series: Any, declared: Column | None) -> Any:
-    """Return a column of pandas in Arrow, or why it has no type."""
     dtype = series.dtype
     sort = type(dtype).__name__
     if sort in {"ObjectDType", "CategoricalDtype"}:
@@ -355,7 +336,6 @@ def _of_series(series: Any, declared: Column | None) -> Any:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Tell whether a dtype is one of NumPy's numbers or truths, in our byte order."""
     return isinstance(dtype, np.dtype) and dtype.isnative and dtype.str[1:] in _NUMPY
 
 
@@ -393,7 +373,6 @@ def of_columns(columns: Any, declared: Mapping[str, Column]) -> AbstractSource:
 
 
 def _of_values(name: str, values: Any, declared: Column | None) -> Any:
-    """Return a column of a dict in Arrow, or why it has no type."""
     sorts = (
         f"{ancestor.__module__}.{ancestor.__name__}"
         for ancestor in type(values).__mro__

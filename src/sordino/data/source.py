@@ -1,12 +1,8 @@
-"""What every source is; Arrow types and plain Python values as our types.
-
-What every source of rows is, whatever holds them: columns by their places.
+"""What every source of rows is, whatever holds them, and its values as our types.
 
 Names of columns are free text of users and never reach a database: the n-th column of
-a source is called cn.
-
-This is the plain meaning of the rules by which a table is opened (`Schema`);
-SQL engines say the same in their own words.
+a source is called cn. `values_of` is the plain meaning of the rules by which a table is
+opened (`Schema`); SQL engines say the same in their own words.
 
 Kernel: totals.
 """
@@ -249,19 +245,14 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
     )
 
 
-def recast(kind: str) -> AbstractExpression:
-    """Return the value of a column x as one of a declared type, or missing."""
-    return col("x").cast(kind)
-
-
 def _read_as(
     source: AbstractSource, name: str, kind: str, declared: str
 ) -> AbstractExpression | None:
-    """Return how a column becomes a declared type, or refuse a type it never does."""
     if declared == kind:
         return None
     try:
-        reading = (source.reading or recast)(declared)
+        as_declared = source.reading or col("x").cast
+        reading = as_declared(declared)
         reading.column(Schema((("x", Column(kind)),)))
     except SordinoError:
         pass
@@ -320,8 +311,7 @@ def decode_text(utf8: bytes) -> str | None:
     ('café', None)
     """
     try:
-        # one long or broken text is missing by itself: it must not stop the rows beside
-        # it
+        # a long or broken text is missing by itself: no other row may be lost by it
         return utf8.decode() if len(utf8) <= LONGEST else None
     except UnicodeDecodeError:
         return None
@@ -340,7 +330,6 @@ def values_of(array: pa.Array) -> list[Any]:
 
 
 def _plain(array: pa.Array) -> list[Any]:
-    """Return the values of an array of no extension."""
     arrow = array.type
     if is_list(arrow):
         return [
@@ -363,7 +352,6 @@ def _plain(array: pa.Array) -> list[Any]:
 
 
 def _map_valid(array: pa.Array, reading: Callable[[Any], Any]) -> list[Any]:
-    """Return the readings of the values that are not missing."""
     return [None if value is None else reading(value) for value in array.to_pylist()]
 
 
@@ -380,7 +368,6 @@ def moment_of(ticks: int, scale: int) -> dt.datetime | None:
 
 
 def _dates(array: pa.Array) -> list[Any]:
-    """Return the days of dates of 32 bits (days) or 64 bits (milliseconds)."""
     if pa.types.is_date32(array.type):
         return _map_valid(array.cast(pa.int32()), day_of)
     ticks = array.cast(pa.int64())
@@ -395,7 +382,7 @@ def day_of(number: int) -> dt.date | None:
 
 _READINGS: Final[dict[str, Callable[[Any], Any]]] = {
     "i64": fit_i64,
-    "f64": lambda number: float(number) + 0.0,
+    "f64": lambda number: float(number) + 0.0,  # of two zeros only 0.0 is left
 }
 
 
@@ -414,5 +401,5 @@ def _sortable(value: Any) -> tuple[Any, ...]:
     if isinstance(value, list):
         return (1, sort_values(value))
     if isinstance(value, float) and math.isnan(value):
-        return (2,)
+        return (2,)  # NaN equals no NaN, and would be a group of its own each time
     return (1, value)

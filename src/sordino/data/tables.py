@@ -1,12 +1,6 @@
-"""PrivateTable, PublicTable; which source an object is; Parquet.
+"""PrivateTable and PublicTable, and which source the object in one of them is.
 
-Rows in Parquet files.
-
-A database may read them by itself, as far as it reads each value by our rules and
-believes nothing that a file states (its dialect says which types these are). All
-others are handed the values, which Arrow reads one by one; the answer is the same.
-
-Which source an object is: decided by its class and package, never by its rows.
+Its class and package decide that, never its rows.
 
 | what is handed over | its kind |
 |---|---|
@@ -15,6 +9,10 @@ Which source an object is: decided by its class and package, never by its rows.
 | a pair of an address and the name of a table | "(scheme://, name)" |
 
 Kinds of sources that live in an engine are told by that engine (`engines.doors`).
+
+A database may read Parquet files by itself, as far as it reads each value by our rules
+and believes nothing that a file states (its dialect says which types these are). All
+others are handed the values, which Arrow reads one by one; the answer is the same.
 
 Kernel: totals.
 """
@@ -28,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sordino.data.arrow import FROM_ARROW, DatasetSource
-from sordino.data.csv import COMMAS, TABS, of_commas, of_csv, of_tabs
+from sordino.data.csv import COMMAS, TABS, Csv, CSVSource
 from sordino.data.files import Fields, Files, find_files, have_endings
 from sordino.data.lazy_frames import of_lazy_frame
 from sordino.data.python_rows import FROM_OBJECTS
@@ -77,7 +75,6 @@ class PrivateTable:
         blocks: str | None = None,
         vouched_by: str | None = None,
     ) -> None:
-        """Check what is declared; the source is opened by a session."""
         if not isinstance(protects, AbstractUnit):
             raise InvalidParameter(
                 "protects",
@@ -102,7 +99,6 @@ class PrivateTable:
 
 
 def _check_name(vouched_by: str | None) -> str | None:
-    """Return who answers for a source: somebody, in words that can be shown."""
     if vouched_by is not None and not arguments.text(vouched_by=vouched_by).strip():
         raise InvalidParameter(
             "vouched_by",
@@ -128,11 +124,9 @@ class PublicTable:
     columns: Mapping[str, Column]
 
     def __init__(self, source: Any, columns: Mapping[str, Any] | None = None) -> None:
-        """Check what is declared; the source is opened by a session."""
         fill(self, source=source, columns=read_columns(columns))
 
     def __repr__(self) -> str:
-        """Show nothing of what it holds."""
         return "PublicTable()"
 
 
@@ -146,7 +140,6 @@ class ParquetSource(AbstractSource):
     ours = True
 
     def __init__(self, paths: tuple[str, ...]) -> None:
-        """Read the footers."""
         self._files = Files(paths, _form)
         self.fields = self._files.fields
         self.paths = paths
@@ -164,7 +157,6 @@ class ParquetSource(AbstractSource):
         return self._values().read(places)
 
     def _values(self) -> DatasetSource:
-        """Return the files as they are now, to be read a few pages at a time."""
         import pyarrow.dataset as ds  # noqa: PLC0415 brings pandas
 
         self._files.check()
@@ -183,7 +175,6 @@ Reader: TypeAlias = Callable[[Any, Mapping[str, Column]], AbstractSource]
 
 
 def _of_paths(source: Any, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of one path or pattern, or of a list of them."""
     listed = source if isinstance(source, list) else [source]
     for path in listed:
         if not isinstance(path, (str, PurePath)):
@@ -208,8 +199,11 @@ def _of_paths(source: Any, declared: Mapping[str, Column]) -> AbstractSource:
 
 _FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]] = (
     (ENDINGS, lambda paths, _: ParquetSource(paths)),
-    (COMMAS, of_commas),
-    (TABS, of_tabs),
+    (COMMAS, lambda paths, declared: CSVSource(Csv(list(paths)), declared)),
+    (
+        TABS,
+        lambda paths, declared: CSVSource(Csv(list(paths), delimiter="\t"), declared),
+    ),
 )
 _READERS: Final[dict[str, Reader]] = {
     **FROM_ARROW,
@@ -218,7 +212,7 @@ _READERS: Final[dict[str, Reader]] = {
     "builtins.str": _of_paths,
     "builtins.list": _of_paths,
     "pathlib.PurePath": _of_paths,
-    "sordino.Csv": of_csv,
+    "sordino.Csv": CSVSource,
 }
 
 
@@ -280,12 +274,10 @@ def kinds_of(source: Any) -> Iterator[str]:
 
 
 def _is_a(source: Any, kind: type) -> bool:
-    """Tell whether an object is of a type, whatever it says of itself."""
     return issubclass(type(source), kind)
 
 
 def _kinds_alone(source: Any) -> Iterator[str]:
-    """Yield the names of the types of an object that is not a pair."""
     if _is_a(source, str) and str.__contains__(source, "://"):
         yield f"{str.partition(source, '://')[0]}://"
     for ancestor in type(source).__mro__:
@@ -308,7 +300,6 @@ def _public_name(source: Any) -> str:
 
 
 def _match(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
-    """Return a source with all that is declared of it, refusing to hear it twice."""
     for name in declared:
         if name in source.declared:
             raise InvalidParameter(

@@ -97,7 +97,7 @@ def read_text(folder: Path, name: str, place: str) -> str:
 def small_text(path: Path) -> str:
     """Return the text of a file that is no larger than a person would write."""
     with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
+        content = file.read(_LARGEST + 1)  # one byte more tells a larger file
     if len(content) > _LARGEST:
         raise ValueError
     return content.decode()
@@ -130,11 +130,9 @@ class Section:
                 raise self.refusal(self.title, f"has no {show(name)}", near)
 
     def __contains__(self, name: str) -> bool:
-        """Tell whether something is said under a name."""
         return name in self.values
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names, as the file has them."""
         return iter(self.values)
 
     def at(self, name: str) -> str:
@@ -181,7 +179,7 @@ class Section:
         return tuple(listed)
 
     def section(self, name: str) -> "Section":
-        """Return a table in this one; an empty one where nothing is section."""
+        """Return a table in this one; an empty one if there is none."""
         value = self.values.get(name, {})
         if value == UNDECIDED:
             self.value(name)
@@ -198,7 +196,8 @@ class Section:
         """Return a text, or that of the environment: `{ env = "NAME" }`."""
         value = self.value(name)
         if not isinstance(value, dict):
-            return self._open_text(name)
+            self.text(name)
+            return self.open_texts(name)[0]
         section = self.section(name)
         section.refuse_others("env")
         variable = section.text("env")
@@ -220,10 +219,6 @@ class Section:
                 'Put it into the environment, and write { env = "CLINIC_DATABASE" }.',
             )
         return texts
-
-    def _open_text(self, name: str) -> str:
-        self.text(name)
-        return self.open_texts(name)[0]
 
     def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob | InvalidPolicy:
         """Return the refusal of a value."""

@@ -93,7 +93,6 @@ class AddMaxRows(AbstractUnit):
     id_space: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        """Refuse a number of rows that protects nothing."""
         fill(self, max_rows=limit(max_rows=self.max_rows))
 
     @property
@@ -121,7 +120,6 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
     id_space: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers that protect nothing."""
         fill(
             self,
             column=arguments.text(column=self.column),
@@ -146,7 +144,6 @@ class AddMaxRowsInMaxGroups(AbstractUnit):
         )
 
     def contribution(self, schema: Schema) -> Contribution:
-        """Return the bounds on groups of the column, and on rows in each."""
         column = frozenset([schema[self.column].version])
         bounds = Contribution(rows=self.max_groups * self.max_rows_per_group)
         bounds = bounds.with_groups(column, self.max_groups)
@@ -176,8 +173,8 @@ class ChangeOneRow(AbstractUnit):
         return call("ChangeOneRow")
 
     def contribution(self, schema: Schema) -> Contribution:
-        """Return two rows, of which one leaves and one comes."""
         del schema
+        # one row leaves, and one comes in its place
         return Contribution(rows=2, each_way=1)
 
 
@@ -202,7 +199,6 @@ class AddMaxTotal(AbstractUnit):
     id_space: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        """Refuse a total that protects nothing."""
         fill(
             self,
             column=arguments.text(column=self.column),
@@ -221,10 +217,6 @@ class AddMaxTotal(AbstractUnit):
         return Weighed(schema[self.column].version, self.max_total)
 
     def contribution(self, schema: Schema) -> Contribution:
-        """Return the rows that are touched: each leaves, and comes with another number.
-
-        A row is touched by 1 or more, so they are no more than the total.
-        """
         column = schema[self.column]
         if column.type != "i64":
             raise InvalidQuery(
@@ -232,6 +224,8 @@ class AddMaxTotal(AbstractUnit):
                 f"{self.column!r} has type {column.type}",
                 'Declare it, columns={"views": sd.Column("i64")}, or count in cents.',
             )
+        # a row is touched by 1 or more: at most `max_total` leave, and come back with
+        # another number
         return Contribution(rows=2 * self.max_total, each_way=self.max_total)
 
 
@@ -248,7 +242,6 @@ class AddRowsWithID(AbstractUnit):
     id_space: str = "default"
 
     def __post_init__(self) -> None:
-        """Refuse names that are none."""
         fill(
             self,
             column=arguments.text(column=self.column),
@@ -268,7 +261,6 @@ class AddRowsWithID(AbstractUnit):
         return call("AddRowsWithID", column=self.column, id_space=self.id_space)
 
     def contribution(self, schema: Schema) -> Contribution:
-        """No bounds: rows with one id are without limit until one is enforced."""
         ids = schema[self.column]
         if ids.type not in _IDS:
             raise InvalidQuery(
@@ -277,4 +269,4 @@ class AddRowsWithID(AbstractUnit):
                 f"{ids.type}",
                 'Name another column: sd.AddRowsWithID("person").',
             )
-        return Contribution()
+        return Contribution()  # an id has any number of rows until a limit is enforced

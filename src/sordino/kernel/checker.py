@@ -29,7 +29,7 @@ from decimal import (
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, starmap
-from math import ceil, comb, factorial, floor, isqrt, prod
+from math import ceil, comb, factorial, floor, isfinite, isqrt, prod
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,10 @@ def rational(text: Any) -> Fraction:
     """Read an exact number, "3/8"; no exponents, whose values could be huge."""
     need(isinstance(text, str) and len(text) <= 2 * MOST_DIGITS, "not an exact number")
     read = _RATIONAL.fullmatch(text)
-    need(read and max(map(len, text.split("/"))) <= MOST_DIGITS, "not an exact number")
-    need((read and read[2] is None) or int(read[2]), "a number over zero")
-    return Fraction(int(read[1]), int(read[2] or 1)) if read else Fraction(0)
+    if read is None or max(map(len, text.split("/"))) > MOST_DIGITS:
+        raise Refused("not an exact number")
+    need(read[2] is None or int(read[2]), "a number over zero")
+    return Fraction(int(read[1]), int(read[2] or 1))
 
 
 def square(number: Any) -> Fraction:
@@ -200,7 +201,7 @@ def above(number: Decimal) -> Fraction:
 
 @lru_cache(maxsize=64)
 def _pi(digits: int) -> tuple[int, int]:
-    """Enclose pi times 10**digits: Machin's sum of arctangents, whose signs alternate."""
+    """Enclose pi times 10**digits by Machin's sum of two arctangents."""
     one = 10 ** (digits + 10)
 
     def arctangent(of: int) -> int:
@@ -217,7 +218,7 @@ def _pi(digits: int) -> tuple[int, int]:
     return (near - off) // 10**10, -(-(near + off) // 10**10)
 
 
-def _normal_at(reals: Reals, x: Decimal) -> Span:
+def _normal_at(reals: Reals, x: Decimal) -> Span:  # noqa: PLR0914, PLR0915 one series
     """Enclose Phi(x): 1/2 + phi(x) (x + x**3/3 + x**5/15 + ...), in integers.
 
     Far out the two parts nearly cancel, by about x**2 / 4.6 digits, which are added.
@@ -359,14 +360,13 @@ class Limits:
         )
 
     def times(self, factor: int | None) -> "Limits":
-        """Return the bounds after each row became so many, or any number (section 3)."""
-        rows, every = self.most_rows(), self.groups
+        """Return the bounds after each row became so many, or any number."""
         if factor is None:
-            return Limits(None, every, {})
+            return Limits(None, self.groups, {})
         more = max(factor, 1)
         return Limits(
             None if self.rows is None else self.rows * more,
-            every,
+            self.groups,
             {columns: most * more for columns, most in self.each.items()},
         )
 
@@ -473,7 +473,7 @@ class Rows:
         )
 
     def tighten(self, **bounds: Any) -> "Rows":
-        """Return the rows of a unit with further bounds, which hold of each row, too."""
+        """Return the rows of a unit with further bounds, which hold of each row."""
         part = self.part and replace(self.part, row=self.part.row.tighten(**bounds))
         return replace(self, limits=self.limits.tighten(**bounds), part=part)
 
@@ -504,8 +504,14 @@ class Rows:
         )
 
 
+_STEPS = frozenset({
+    *("table", "unreadable", "crowded", "project", "filter", "part", "keep_rows"),
+    *("keep_groups", "keep_unique", "map", "explode", "flat_map", "one_per", "join"),
+})
+
+
 class Plan:
-    """Reads the tree that the engine runs: what becomes of a unit's rows, node by node."""
+    """Reads the tree that the engine runs: what becomes of a unit's rows."""
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self.tables = tables
@@ -517,13 +523,12 @@ class Plan:
         self.left -= 1
         need(self.left > 0, "too many steps")
         need(isinstance(node, dict) and isinstance(node.get("do"), str), "not a step")
-        rule = getattr(self, "_" + node["do"], None)
-        need(rule, "a step without a rule")
-        found: Rows = rule(node)
+        need(node["do"] in _STEPS, "a step without a rule")
+        found: Rows = getattr(self, "_" + node["do"])(node)
         return found
 
     def _table(self, node: Any) -> Rows:
-        """Say whom a table protects (units.md); its first filter leaves out nobody's rows."""
+        """Say whom a table protects (units.md)."""
         unit, left_out = self.tables[node["table"]], names(node["leaves_out"])
         rows = Rows({name: Version() for name in names(node["columns"])}, Limits())
         match unit["protects"]:
@@ -535,11 +540,11 @@ class Plan:
                 size = whole(unit["rows"])
                 return replace(rows, limits=Limits(rows=2), each_way=1, size=size)
             case "AddMaxRowsInMaxGroups":
-                column = rows.versions([unit["column"]])
+                marked = rows.versions([unit["column"]])
                 groups = whole(unit["max_groups"], 1)
                 each = whole(unit["max_rows_per_group"], 1)
                 return rows.tighten(
-                    rows=groups * each, groups={column: groups}, each={column: each}
+                    rows=groups * each, groups={marked: groups}, each={marked: each}
                 )
             case "AddMaxTotal":
                 # rows of no weight, of which neighbours may have any number
@@ -563,7 +568,7 @@ class Plan:
         return self._table({**node, "columns": [*node["columns"], *own]}).changed()
 
     def _crowded(self, node: Any) -> Rows:
-        """One row for each value above a limit (lemma 10): a row lies in one of them."""
+        """One row for each value above a limit: a row lies in one (lemma 10)."""
         rows = self.rows(node["of"])
         kept = {name: rows.columns[name] for name in names(node["per"])}
         rows.versions(names(node["groups"]))
@@ -603,7 +608,7 @@ class Plan:
         per = names(node["per"])
         key = rows.versions(per)
         if rows.ids is None:
-            # by keys: one row moves two, of anybody, and nothing else is known (lemma 2)
+            # by keys one row moves two, of anybody; nothing else is known (lemma 2)
             count = rows.limits.most_rows()
             need(count is not None, "nothing bounds the rows of a unit")
             return rows.changed(
@@ -965,7 +970,7 @@ def _everywhere(_number: Any, groups: Groups, _by: Columns | None) -> Move:
 
 
 def _centred(number: Any, groups: Groups, by: Columns | None) -> Move:
-    """Counts of known groups less a share of the number of ids (moments.md, lemma 6)."""
+    """Counts of known groups less a share of all ids (moments.md, lemma 6)."""
     base, known = move_of(number["base"], groups, by), groups.known
     need(number["base"]["of"] in {"sum", "distinct"} and known, "no known groups")
     need(groups.rows.ids is not None and not groups.unknown, "no ids are protected")
@@ -1126,7 +1131,7 @@ class Shown:
         return above(chance), max(case.mu_squared for case in self.cases)
 
     def delta(self, beside: Fraction, epsilon: Span) -> Decimal:
-        """Return delta with Gaussian noise beside it (queries.md, lemma 8; keys.md, 1)."""
+        """Return delta with Gaussian noise beside (queries.md, lemma 8; keys.md, 1)."""
         return max(self._delta_of(case, beside, epsilon) for case in self.cases)
 
     @staticmethod
@@ -1179,7 +1184,9 @@ class Lost:
     def apart(self) -> "Lost":
         """Return the same with keys that are shown by what they are within."""
         worst = [shown.worst for shown in self.shown]
-        chances, squares = (sum(each, Fraction(0)) for each in zip((0, 0), *worst))
+        chances, squares = (
+            sum(each, Fraction(0)) for each in zip((0, 0), *worst, strict=True)
+        )
         return Lost(self.pures, self.mu_squared + squares, self.breach + chances)
 
 
@@ -1198,7 +1205,7 @@ def noise_cost(number: Any, move: Move) -> Lost:
 
 
 def _coordinates(noise: str, move: Move, scale: Fraction) -> Iterator[Pure]:
-    """Yield the losses of the worst change: largest entries, then the rest (noise.md, 1)."""
+    """Yield the worst change: entries of the largest size, then the rest."""
     exact, width = root_above(scale) ** 2 == scale, root_above(scale)
     largest, whole_ = root_above(move.largest), root_above(move.l1)
     full = min(move.entries, floor(whole_ / largest))
@@ -1290,11 +1297,11 @@ class Release:
         self.way = ways[0] if ways else ""
 
     def _of(self, few: int) -> Groups:
-        """Return the groups where a unit lies in no more than a few (first-few.md, 3)."""
+        """Return the groups, of which a unit lies in a few (first-few.md, 3)."""
         rows = self.whole.rows.tighten(groups={self.whole.by: few})
         return replace(self.whole, rows=replace(rows, size=None), known=None)
 
-    def lost(self) -> Lost:
+    def lost(self) -> Lost:  # noqa: C901 one line for each way to show keys
         """Return what all of it loses."""
         given, lost = self.given, Lost()
         told: Told = []
@@ -1500,7 +1507,7 @@ class Grid:
         self._half = [reals.of(1), (reals.of(step / 2)).exp()]
 
     def half(self, place: int) -> Span:
-        """Return exp(loss / 2); one factor more costs one rounding each way."""
+        """Return the root of that: a factor more costs one rounding each way."""
         while len(self._half) <= place:
             self._half.append(self._half[-1] * self._half[1])
         return self._half[place]
@@ -1511,7 +1518,7 @@ class Grid:
         return Span(self.reals, least.low, least.low)
 
     def exp(self, place: int) -> Span:
-        """Return exp(loss), of a place of any sign."""
+        """Return the exponential of the loss at a place of any sign."""
         power = self.half(2 * abs(place))
         return power if place >= 0 else self.reals.of(1) / power
 
@@ -1611,7 +1618,7 @@ def composed_delta(
     return best
 
 
-def _delta_beside(
+def _delta_beside(  # noqa: PLR0914 one sum
     grid: Grid, product: Masses, mu_squared: Fraction, epsilon: Fraction
 ) -> Fraction:
     """Return the sum of masses times the Gaussian's delta at the rest of epsilon."""
@@ -1639,7 +1646,7 @@ def _delta_beside(
     return above(min(total.scaleb(-grid.digits), Decimal(1)))
 
 
-# --- Charges ---------------------------------------------------------------------------
+# --- Charges --------------------------------------------------------------------------
 
 COORDINATES = {
     ("epsilon",),
@@ -1664,7 +1671,9 @@ def amounts(charge: Any) -> dict[str, Fraction]:
     return found
 
 
-def admit(lost: Lost, charge: Mapping[str, Fraction], reals: Reals, rays: bool) -> str:
+def admit(
+    lost: Lost, charge: Mapping[str, Fraction], reals: Reals, *, rays: bool
+) -> str:
     """Refuse a charge that is less than what is lost; say by which rule it is enough.
 
     `rays`: the cost must fall with the rows of a unit at least as they do (filters.md,
@@ -1685,7 +1694,7 @@ def admit(lost: Lost, charge: Mapping[str, Fraction], reals: Reals, rays: bool) 
             _within(sums.breach, delta, "delta")
             said.append(f"sums of {name}")
     if "epsilon" in charge:
-        said.append(_admit_epsilon(lost, charge["epsilon"], delta, reals, rays))
+        said.append(_admit_epsilon(lost, charge["epsilon"], delta, reals, rays=rays))
     return ", ".join(said)
 
 
@@ -1702,7 +1711,7 @@ def _within(
 
 
 def _admit_epsilon(
-    lost: Lost, epsilon: Fraction, delta: Fraction, reals: Reals, rays: bool
+    lost: Lost, epsilon: Fraction, delta: Fraction, reals: Reals, *, rays: bool
 ) -> str:
     left = epsilon - lost.epsilon
     if not lost.mu_squared and not lost.shown and left >= 0:
@@ -1734,7 +1743,7 @@ def _admit_epsilon(
     return "a composed curve"
 
 
-# --- Blocks: queries.md, section 11 ----------------------------------------------------
+# --- Blocks: queries.md, section 11 ---------------------------------------------------
 
 Value = Any
 WHOLE = "*"
@@ -1757,7 +1766,7 @@ class Cover:
         return replace(self, marks=marks, ids=ids)
 
 
-def covers(
+def covers(  # noqa: C901, PLR0911 one case for each step
     node: Any, layouts: Mapping[str, Any], tables: Mapping[str, Any]
 ) -> list[Cover]:
     """Return what is known to cover some rows; nothing, if nobody can change them."""
@@ -1877,7 +1886,7 @@ _PASSES: dict[str, Callable[[int, int], bool]] = {
 
 
 def _admitted(condition: Any, mark: str, ends: Ends) -> frozenset[str]:
-    """Return the blocks of which some row may pass; what is not understood admits all."""
+    """Return the blocks of which a row may pass: all, if it is not understood."""
     if not condition or condition.get("column", mark) != mark:
         return frozenset(ends)
     if "and" in condition:
@@ -1905,7 +1914,7 @@ def _admitted(condition: Any, mark: str, ends: Ends) -> frozenset[str]:
 def _order(left: Value, right: Value) -> int:
     if isinstance(left, float) or isinstance(right, float):
         left, right = float(left), float(right)
-        need(left == left and right == right, "not a number")
+        need(isfinite(left) and isfinite(right), "not a number")
     return int(left > right) - int(left < right)
 
 
@@ -1914,9 +1923,8 @@ def _start(moment: Value, units: list[str]) -> Value:
     for unit in units:
         if isinstance(moment, datetime):
             kept = ("second", "minute", "hour").index(unit) if unit in _CLOCK else 3
-            moment = moment.replace(
-                **dict.fromkeys(("microsecond", *_CLOCK)[: kept + 1], 0)
-            )
+            parts: Any = dict.fromkeys(("microsecond", *_CLOCK)[: kept + 1], 0)
+            moment = moment.replace(**parts)
         if unit == "week":
             moment -= timedelta(days=moment.weekday())
         elif unit in {"year", "quarter", "month"}:
@@ -1930,7 +1938,9 @@ def _start(moment: Value, units: list[str]) -> Value:
 _CLOCK = ("second", "minute", "hour")
 
 
-def _is_gate(condition: Any, mark: str, ends: list[tuple[Value, Value]]) -> bool:
+def _is_gate(  # noqa: PLR0911 one case for each form
+    condition: Any, mark: str, ends: list[tuple[Value, Value]]
+) -> bool:
     """Say whether nothing passes but values of some blocks."""
     if not condition:
         return False
@@ -1951,7 +1961,7 @@ def _is_gate(condition: Any, mark: str, ends: list[tuple[Value, Value]]) -> bool
 
 
 def _covers_run(low: Value, high: Value, ends: list[tuple[Value, Value]]) -> bool:
-    """Say whether blocks that follow each other without a gap hold all values between."""
+    """Say whether blocks without a gap between them hold all these values."""
     step: Any = 1
     if isinstance(low, date):
         step = timedelta(microseconds=1) if isinstance(low, datetime) else timedelta(1)
@@ -1975,10 +1985,10 @@ def check_blocks(certificate: Any, plan: Plan, nodes: list[Any]) -> None:
 
 
 def check_sums(record: Any) -> None:
-    """Refuse what a ledger writes down of a charge, unless the sums are those (filters.md).
+    """Refuse what a ledger writes down of a charge, unless it adds up (filters.md).
 
-    `places` are the blocks that are charged; `before` their sums, or those of budgets,
-    as they stood; `runs` and `after` what is written, `limits` what they must be within.
+    `before` has the sums of what is charged, blocks or budgets, as they stood;
+    `runs` and `after` are what is written of them.
     """
     charge, written = amounts(record["charge"]), dict[str, Any]()
     for first, last, sums in record["runs"]:
@@ -1993,7 +2003,7 @@ def check_sums(record: Any) -> None:
             need(after[coordinate] >= before[coordinate] + amount, "a sum too small")
 
 
-# --- What is handed in ------------------------------------------------------------------
+# --- What is handed in ----------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
@@ -2015,7 +2025,7 @@ def check(text: str) -> str:
     raise Refused(f"not a certificate ({why})")
 
 
-def _no_double(text: str) -> None:
+def _no_double(_text: str) -> None:
     raise Refused("a double, where only exact numbers count")
 
 
@@ -2038,7 +2048,7 @@ def _checked(certificate: Any) -> str:
         nodes = [node for each in given for node in _nodes_read(each)]
         check_blocks(certificate, plan, nodes)
     shared = {name: amount / share for name, amount in charge.items()}
-    return admit(lost, shared, reals, rays)
+    return admit(lost, shared, reals, rays=rays)
 
 
 def _nodes_read(release: Any) -> Iterator[Any]:
@@ -2064,7 +2074,7 @@ def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: Plan) -> str:
             need("epsilon" in each, "budgets of two kinds")
             whole_ = Pure(times * each["epsilon"])
             due = whole_.rho(reals) if name == "rho" else whole_.mu_squared(reals)
-        if (name, charged) != ("delta", 1):
+        if name != "delta" or charged != 1:
             _within(due, charged, name)
     return f"{times} budgets of a part"
 

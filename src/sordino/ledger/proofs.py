@@ -14,7 +14,7 @@ from sordino import kernel
 from sordino.errors import ProofRefused
 from sordino.ledger import blocks as block_charges
 from sordino.ledger.log import Log
-from sordino.ledger.record_kinds import certificates, proof_text
+from sordino.ledger.record_kinds import DATASET, certificates, proof_text
 
 
 def refuse_unproved(
@@ -55,7 +55,7 @@ def _sums(
             "runs": [],
         }
     if blocks:
-        limit = log.chargeable(block_charges.DATASET)
+        limit = log.chargeable(DATASET)
         places = block_charges.places_of(log, blocks)
         sums = block_charges.sums_of_blocks(log, limit, places)
         yield {

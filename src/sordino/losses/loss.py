@@ -422,7 +422,6 @@ def headline(loss: Loss, budget: Budget | None = None) -> str:
 
 
 def _own_terms(loss: Loss) -> str:
-    """Return the first parameter that holds, with the reserve delta if there is one."""
     guarantees = loss.guarantees
     reserve = f", delta = {decimal_above(guarantees.delta)}" if guarantees.delta else ""
     named = {"epsilon": guarantees.epsilon, "mu": guarantees.mu, "rho": guarantees.rho}

@@ -80,7 +80,6 @@ class AboveThreshold(AbstractMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {
             "kind": "walk",
             "rate": certified(self.epsilon / Fraction(self.rows)),

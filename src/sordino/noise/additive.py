@@ -64,6 +64,7 @@ from sordino.numbers import (
     total,
     up,
 )
+from sordino.numbers.canonical import Words
 from sordino.numbers.frozen import hides
 from sordino.numbers.rounding import enclose
 
@@ -103,6 +104,11 @@ class AbstractMechanism(ABC):
     @abstractmethod
     def adds_no_noise(self) -> bool:
         """Tell whether this is the explicit no-noise mode."""
+
+    @property
+    def certificate(self) -> dict[str, Words]:
+        """Return what is drawn, as a certificate has it; {}: no release draws it."""
+        return {}
 
     @abstractmethod
     def map(self, d_in: Any) -> Loss:
@@ -375,7 +381,6 @@ class AbstractNoiseMechanism(AbstractMechanism):
         return self._quantile((1 + share) / 2)
 
     def _quantile(self, p: Fraction) -> float | int:
-        """Return a quantile as an int on the integers, else as the nearest double."""
         if p in {0, 1}:
             return math.inf if p else -math.inf
         x = self.law.quantile(p)

@@ -106,7 +106,6 @@ class RangeCurve(AbstractCurve):
         return grow(short**2 / -math.expm1(-ratio))
 
     def epsilon(self, delta: Floats) -> Floats:
-        """Return ratio + 2 ln(1 - sqrt(delta (1 - exp(-ratio))))."""
         ratio = up(self.ratio)
         if math.isinf(ratio):
             return np.full_like(delta, math.inf)
@@ -374,7 +373,6 @@ def _read_scores(scores: Any) -> "Whole | list[Fraction]":
 
 
 def _is_exact(score: Any) -> bool:
-    """Tell whether a score is an integer or a fraction, never a bool."""
     return isinstance(score, Rational) and not isinstance(score, (bool, np.bool_))
 
 

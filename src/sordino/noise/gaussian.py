@@ -476,7 +476,6 @@ class Gaussian(AbstractFloatMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {"noise": "gaussian", "scale": certified(sqrt(self.variance))}
 
     @classmethod

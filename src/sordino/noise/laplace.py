@@ -465,7 +465,6 @@ class Geometric(AbstractIntegerMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {"noise": "geometric", "scale": certified(self.scale)}
 
     @classmethod
@@ -562,7 +561,6 @@ class Laplace(AbstractFloatMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {"noise": "laplace", "scale": certified(self.scale)}
 
     @classmethod

@@ -110,7 +110,6 @@ class Quantiles(AbstractMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {
             "kind": "quantiles",
             "rate": certified(self.epsilon / Fraction(self.rows)),

@@ -8,13 +8,15 @@ Kernel: charge.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from sordino.numbers.canonical import Words
 from sordino.plan.margins import MarginsPurchase
 from sordino.plan.purchase import Purchase
 from sordino.query.certified import PlanWriter, Step
 from sordino.query.dropped_rows import Counted
+
+if TYPE_CHECKING:
+    from sordino.numbers.canonical import Words
 
 VERSION: Final = 1
 

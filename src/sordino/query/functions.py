@@ -155,7 +155,6 @@ def _compile(source: str, flags: int) -> tuple[ast.Module, tuple[CodeType, ...]]
 
 
 def _covers(node: Function, code: CodeType) -> bool:
-    """Whether a function in a tree may be that of a code: by name, line and places."""
     if not isinstance(node, ast.Lambda):
         first = min([
             node.lineno,

@@ -358,7 +358,6 @@ def _refuse_period_gaps(listed: list[Any]) -> None:
 
 
 def _steps(before: Any, after: Any) -> list[tuple[str, int]]:
-    """Distances of two periods: in numbers or days, and in months."""
     if isinstance(before, int):
         return [("number", after - before)]
     steps = [("days", (after - before).days)]

@@ -167,7 +167,6 @@ def _read_limits(limits: Any) -> Mapping[str, Any]:
 def _limits(
     request: Request, relation: Relation, lists: Mapping[str, Any]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the limits of groups and of rows, none where nothing is to be limited."""
     named = [name for name in (GROUPS, ROWS) if name in lists]
     if relation.ids is None:
         if named:
@@ -235,7 +234,6 @@ def _bounds(
 
 
 def _pairs(lists: Mapping[str, Any], name: str) -> Iterator[Ends]:
-    """Yield pairs of bounds that were lists, each checked."""
     for pair in _listed(lists, name, "[(0, 7), (0, 30)]"):
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise InvalidParameter(

@@ -227,8 +227,11 @@ class Explode(AbstractNode):
     schema: Schema
 
     def describe(self) -> str:
-        cap = "" if self.limit is None else f", at most {self.limit} rows each"
-        return f"explode {self.column}{cap}"
+        return f"explode {self.column}{_cap_text(self.limit)}"
+
+
+def _cap_text(limit: int | None) -> str:
+    return "" if limit is None else f", at most {limit} rows each"
 
 
 @final
@@ -267,8 +270,8 @@ class FlatMap(AbstractNode):
     schema: Schema
 
     def describe(self) -> str:
-        cap = "" if self.limit is None else f", at most {self.limit} rows each"
-        return f"flat map {', '.join(self.returns)} by a Python function{cap}"
+        names = ", ".join(self.returns)
+        return f"flat map {names} by a Python function{_cap_text(self.limit)}"
 
 
 @final

@@ -390,7 +390,6 @@ _MOST_ROWS: Final = 2**62
 
 
 def _several(word: str, which: Any, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Some of the names: all for True, none for False."""
     if isinstance(which, bool):
         return names if which else ()
     listed = (which,) if isinstance(which, str) else which

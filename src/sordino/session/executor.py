@@ -241,7 +241,7 @@ class Desk:
         )
 
     def certify(self, releases: Any, blocks: tuple[str, ...] | None) -> Step:
-        """Return the certificate of releases that share a charge, but for the charge."""
+        """Return the certificate of releases that share a charge, but for that."""
         return certify(self.catalog.plan_writer(), releases, blocks)
 
     def _charge_together(self, bundle: Bundle) -> Priced:

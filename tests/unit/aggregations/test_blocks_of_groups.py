@@ -15,14 +15,12 @@ _TOP, _BOTTOM = (0.0, 1.0), (1.0, 1.0)
 
 
 def noisy_sums(*, shown: bool) -> Sums:
-    """Return two noisy numbers of each group, of all sizes."""
     size = np.linspace(1, 200, _GROUPS)
     cut = Shown((1.0, 1.0), 20.0) if shown else None
     return Sums((size * 0.6, size * 0.4), (Noise(Laplace(3)), Noise(Laplace(3))), cut)
 
 
 def bars_of(numbers: Sums) -> tuple[np.ndarray, ...]:
-    """Return the bars of a quotient and of a form that shares its noise."""
     return (
         *quotient_bars(numbers, _TOP, _BOTTOM, "0.95"),
         *linear(numbers, (1.0, 0.5), "0.95", 0.0),
@@ -30,7 +28,6 @@ def bars_of(numbers: Sums) -> tuple[np.ndarray, ...]:
 
 
 def assert_alike(got: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> None:
-    """Refuse columns that differ in any bit of a number."""
     for one, other in zip(got, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -40,7 +37,6 @@ def assert_alike(got: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> N
 def test_a_block_of_groups_is_like_all(
     block: int, *, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many are worked through together."""
     expected = bars_of(noisy_sums(shown=shown))
     monkeypatch.setattr(linear_forms, "_BLOCK", block)
     got = noisy_sums(shown=shown).in_blocks(bars_of)

@@ -43,7 +43,6 @@ shifts = st.floats(-1, 1)
 
 
 def sums(*values: Any, noise: Noise = REAL, shown: Shown | None = None) -> Sums:
-    """Return noisy numbers with one noise."""
     arrays = tuple(np.atleast_1d(np.asarray(value, float)) for value in values)
     return Sums(arrays, (noise,) * len(arrays), shown)
 
@@ -55,7 +54,6 @@ def holds(bars: Bars, exact: Any) -> bool:
 
 @given(n=st.integers(-400, 400), shift=st.fractions(-1, 1))
 def test_a_number_within_reach_is_held(n: int, shift: Fraction) -> None:
-    """For noise within its reach, the exact number lies within the bars."""
     noisy = float(n + shift * F(FINE.reach(F(9, 10))))
     assert holds(additive([noisy], FINE, "0.9"), n)
 
@@ -113,7 +111,6 @@ def test_a_variance_is_held_where_its_forms_are_within_reach(
 def test_a_variance_without_noise_in_its_numbers_is_held(
     size: float, mean: float
 ) -> None:
-    """About every centre the squares are those about the mean, if that is right."""
     exact = mean * (1 - mean) / 3
     second = size * (exact + mean**2)
     parts = size - 2 * size * mean + second, 2 * (size * mean - second), second
@@ -188,7 +185,6 @@ def test_a_variance_is_told_closely_where_rows_are_many(mean: float) -> None:
 
 @for_each("name", ["linear", "quotient", "spread"])
 def test_surer_intervals_hold_the_less_sure(name: str) -> None:
-    """Intervals of one answer at growing confidences lie within each other."""
     parts = {"linear": (300, 500), "quotient": (300, 500), "spread": (300, 400, 500)}
     noisy = sums(*parts[name])
     ask: Any = {
@@ -202,7 +198,6 @@ def test_surer_intervals_hold_the_less_sure(name: str) -> None:
 
 
 def test_integers_keep_integer_bars() -> None:
-    """Counts with integer noise have integer ends, cut to the public range."""
     bars = additive(np.array([120, 3, -20]), Noise(Geometric(2)), "0.95", least=0)
     assert bars.low.tolist() == [114, 0, 0]
     assert bars.high.tolist() == [126, 9, 0]
@@ -218,7 +213,6 @@ def test_integers_beyond_the_doubles_are_covered() -> None:
 
 
 def test_missing_values_have_no_bars() -> None:
-    """NaN gives NaN in every part, and the neighbours are as ever."""
     two, gap = [50.0, np.nan], [60.0, 60.0]
     for bars in (
         additive(two, ONE, "0.95"),
@@ -248,13 +242,11 @@ def test_a_count_that_may_be_zero_says_nothing(count: float) -> None:
 def test_noise_beyond_the_range_leaves_its_nearest_end(
     upper: float, end: float
 ) -> None:
-    """Where no mean of the range is near, the interval is the end of the range."""
     bars = quotient_bars(sums(500 - upper, upper), *PAIR, "0.95")
     assert (bars.low[0], bars.high[0]) == (end, end)
 
 
 def test_certainty_is_the_public_range() -> None:
-    """At confidence 1 nothing but the public range is certain."""
     bars = additive([5.0], ONE, 1, least=0)
     assert (bars.low[0], bars.high[0]) == (0, np.inf)
     bars = quotient_bars(sums(9.0, 900.0), *PAIR, 1)
@@ -264,7 +256,6 @@ def test_certainty_is_the_public_range() -> None:
 
 
 def test_no_noise_has_no_width() -> None:
-    """Without noise the bars close on the exact answer, up to rounding."""
     silent = Noise(Geometric.no_noise())
     assert [part[0] for part in additive([7], silent, "0.95")] == [0, 7, 7]
     bars = quotient_bars(sums(2.0, 1.0, noise=NONE), *PAIR, "0.95")
@@ -275,7 +266,6 @@ def test_no_noise_has_no_width() -> None:
 
 
 def test_bars_move_with_the_answer() -> None:
-    """In other units ends and deviations follow, and stay within the public range."""
     bars = quotient_bars(sums(600.0, 200.0), *PAIR, "0.95").move(-10, 40, 30)
     share = quotient_bars(sums(600.0, 200.0), *PAIR, "0.95")
     assert bars.sd == pytest.approx(40 * share.sd)
@@ -302,7 +292,6 @@ def test_rounding_after_the_noise_is_counted(scale: str) -> None:
 
 
 def test_a_confidence_is_a_probability() -> None:
-    """Percent written as 95 is refused by name."""
     with pytest.raises(InvalidParameter, match="confidence must lie between 0 and 1"):
         additive([1], ONE, 95)
     with pytest.raises(InvalidParameter, match="confidence must lie between 0 and 1"):
@@ -332,7 +321,6 @@ class Lessened:
 
     @property
     def told(self) -> Noise:
-        """Return what it says."""
         return self.noise.times(F(4, 5))
 
 

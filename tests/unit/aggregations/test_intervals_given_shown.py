@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import laplace, norm
 
+import sordino as sd
 from sordino.aggregations.intervals import (
     Noise,
     Shown,
@@ -15,9 +16,6 @@ from sordino.aggregations.intervals import (
     linear,
     quotient_bars,
 )
-from sordino.noise.laplace import Laplace
-from sordino.noise.threshold.gaussian import GaussianThreshold
-from sordino.noise.threshold.laplace import LaplaceThreshold
 from tests.batches import for_each, sampled
 
 F = Fraction
@@ -25,7 +23,7 @@ F = Fraction
 
 def lattice(scale: str, cut: int, confidence: str) -> tuple[Any, Any, Any, Any]:
     """Return all noisy counts that matter, their tails, and the ends of intervals."""
-    mechanism = LaplaceThreshold(scale, cut, dtype="i64")
+    mechanism = sd.LaplaceThreshold(scale, cut, dtype="i64")
     spread = float(Fraction(scale))
     seen = np.arange(cut, cut + int(60 * spread) + 8)
     sums = Sums((seen.astype(float),), (Noise(mechanism),), Shown((1.0,), float(cut)))
@@ -39,7 +37,6 @@ def lattice(scale: str, cut: int, confidence: str) -> tuple[Any, Any, Any, Any]:
 def test_a_count_on_integers_is_held_given_that_it_shows(
     scale: str, cut: int, confidence: str
 ) -> None:
-    """For every exact count the chance is at least nominal, by enumeration."""
     seen, law, low, high = lattice(scale, cut, confidence)
     for exact in {1, cut // 2, cut - 1, cut, cut + 1, cut + 3, cut + 9, 2 * cut + 20}:
         if not 1 <= exact < seen[-1] - 40 * float(Fraction(scale)):
@@ -57,7 +54,7 @@ def test_a_count_on_integers_is_held_given_that_it_shows(
 @for_each("cut", [2, 15, 40])
 def test_the_counts_that_hold_a_number_have_no_gaps(scale: str, cut: int) -> None:
     """On integers, too, the exact counts whose sets hold a number are an interval."""
-    law = LaplaceThreshold(scale, cut, dtype="i64").law
+    law = sd.LaplaceThreshold(scale, cut, dtype="i64").law
 
     def tail(k: Any) -> Any:
         return np.exp(law.log_at_least(np.asarray(k, float)))
@@ -75,7 +72,6 @@ def test_the_counts_that_hold_a_number_have_no_gaps(scale: str, cut: int) -> Non
 
 
 def test_ends_rise_with_the_number() -> None:
-    """A greater number has no lesser end."""
     for scale in ("0.3", "2.16", "50"):
         _, _, low, high = lattice(scale, 60, "0.95")
         assert (np.diff(low) >= 0).all()
@@ -87,7 +83,7 @@ def test_ends_rise_with_the_number() -> None:
 def test_a_rounded_gaussian_count_is_held_given_that_it_shows(exact: int) -> None:
     """By integration over what is printed, from 94 to 96.5 %, and not as of before."""
     cut, spread = 79.3, 15.3
-    mechanism = GaussianThreshold(scale="15.3", threshold="79.3")
+    mechanism = sd.GaussianThreshold(scale="15.3", threshold="79.3")
     seen = np.arange(79, 800)
     noise = Noise(mechanism, rounding=F(1, 2))
     edges = np.append(np.maximum(seen - 0.5, cut), np.inf)
@@ -102,9 +98,8 @@ def test_a_rounded_gaussian_count_is_held_given_that_it_shows(exact: int) -> Non
 
 
 def test_far_above_the_cut_nothing_changes() -> None:
-    """Where all groups show, the interval is that of the noise."""
     seen = np.array([5_000.0, 10.0**12])
-    mechanism = LaplaceThreshold("2.16", 31, dtype="i64")
+    mechanism = sd.LaplaceThreshold("2.16", 31, dtype="i64")
     sums = Sums((seen,), (Noise(mechanism),), Shown((1.0,), 31.0))
     bars = linear(sums, (1.0,), "0.95", 1, whole=True)
     plain = additive(seen, Noise(mechanism), "0.95")
@@ -114,16 +109,15 @@ def test_far_above_the_cut_nothing_changes() -> None:
 
 def test_certainty_begins_at_the_least_group() -> None:
     """At confidence 1 a shown group has at least one row, and there is no end."""
-    mechanism = LaplaceThreshold(1, 15, dtype="i64")
+    mechanism = sd.LaplaceThreshold(1, 15, dtype="i64")
     sums = Sums((np.array([40.0]),), (Noise(mechanism),), Shown((1.0,), 15.0))
     bars = linear(sums, (1.0,), 1, 1, whole=True)
     assert (bars.low[0], bars.high[0]) == (1, np.inf)
 
 
 def test_no_groups_have_no_intervals() -> None:
-    """Where nothing shows there is nothing to tell."""
     none = np.zeros(0)
-    mechanism = LaplaceThreshold(1, 15, dtype="i64")
+    mechanism = sd.LaplaceThreshold(1, 15, dtype="i64")
     noise = Noise(mechanism)
     sums = Sums((none, none), (noise, noise), Shown((1.0, 1.0), 15.0))
     for form in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
@@ -137,7 +131,7 @@ def of_pair(
 
     The noises run over a fine grid; the group shows where their sum is at least 16.28.
     """
-    cut, noise = 16.28, Noise(Laplace(1))
+    cut, noise = 16.28, Noise(sd.Laplace(1))
     steps = np.linspace(-16, 16, 321)
     edges = np.append(steps - 0.05, 16.05)
     each = -np.diff(laplace.sf(edges))

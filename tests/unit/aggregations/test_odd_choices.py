@@ -5,10 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import pyarrow as pa
-import pytest
 
 import sordino as sd
-from sordino.errors import InvalidParameter, SordinoError
 from tests.batches import for_each, sampled
 
 LOUD: Final = sd.PureDP(10**6)
@@ -82,40 +80,3 @@ def test_an_id_that_holds_everything_is_a_few_rows_among_others() -> None:
     asked = sd.median("x", 0, 10, nulls="drop")
     request = sd.table("t").enforce(sd.MaxRowsPerID(3)).agg(a=asked)
     assert session.release(request, LOUD)["a"].to_pylist() == [2]
-
-
-@for_each(
-    "share", [-1, "1.0001", 2, math.nan, math.inf, -math.inf, True, "many", None, 1j]
-)
-def test_a_quantile_outside_the_unit_interval_is_refused(share: Any) -> None:
-    """By name, before a table is seen; in a list as well."""
-    with pytest.raises(InvalidParameter, match="probability"):
-        sd.quantile("x", share, 0, 1)
-    with pytest.raises(InvalidParameter, match="probabilities"):
-        sd.quantiles("x", ["0.1", share], 0, 1)
-
-
-@for_each("shares", [[], ["0.5", "0.5"], ["0.9", "0.1"], "0.5", 0.5])
-def test_quantiles_that_do_not_ascend_are_refused(shares: Any) -> None:
-    """Nothing, one twice, in another order, and what is no list."""
-    with pytest.raises(InvalidParameter, match="probabilities"):
-        sd.quantiles("x", shares, 0, 1)
-
-
-@for_each(
-    ("low", "high"), [(1, 1), (2, 1), ("nan", 1), (0, math.inf), (0, True), (None, 1)]
-)
-@for_each("verb", [sd.median, sd.min, sd.max])
-def test_senseless_bounds_of_choices_are_refused(
-    verb: Any, low: Any, high: Any
-) -> None:
-    """The refusal names the argument."""
-    with pytest.raises(InvalidParameter, match=r"low|high"):
-        verb("x", low, high)
-
-
-@for_each("power", [-100, 2.5, 10**6, "many", True, None, math.nan])
-def test_a_senseless_largest_size_is_refused(power: Any) -> None:
-    """`up_to` is a power of two that a double can hold."""
-    with pytest.raises(SordinoError, match="up_to"):
-        sd.bounds("x", up_to=power)

@@ -1,17 +1,22 @@
-"""What values show of themselves in a notebook, looked at in a browser."""
+"""What a notebook and a label show can be read, whatever the ground and the screen."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final
 
 import pytest
 
 import sordino as sd
+from sordino.office.html.page import language_codes
+from sordino.office.label.facts import CountedRange, LabelFacts, PaidBy
+from sordino.office.label.views import Label, Status
+from sordino.release.explanation import Protected, RowLimit
 from tests import asked_margins
 from tests.batches import for_each, sampled
 from tests.browser.grounds import GROUNDS, cell_page
 from tests.browser.sight import look_at
-from tests.releases import RELEASES
+from tests.releases import RELEASES, few
 
 EVIL: Final = "<img src=x onerror=alert(1)>\u202e & a name that goes on and on and on"
 PLENTY: Final = sd.ApproxDP("0.5", "5e-7")
@@ -26,7 +31,6 @@ QUERY: Final = ROWS.agg(visits=sd.count(), days=sd.mean("days", 0, 30))
 
 @cache
 def spent_session() -> sd.Session:
-    """Return a session that has spent half of its budget."""
     table = sd.PrivateTable(VISITS, protects=sd.AddRowsWithID("patient"))
     opened = sd.Session(tables={"visits": table}, budget=sd.ApproxDP(1, "1e-6"))
     opened.release(QUERY, PLENTY)
@@ -43,14 +47,12 @@ def ledger() -> sd.Ledger:
 
 
 def batch() -> Any:
-    """Return the prices of several requests."""
     visits = sd.table("visits").enforce(sd.MaxRowsPerID(2))
     asked = {"wards": QUERY, EVIL: visits.agg(n=sd.count())}
     return spent_session().price_all(asked, PLENTY)
 
 
 def margins() -> Any:
-    """Return a session over tables that belong together."""
     table = sd.PrivateTable(asked_margins.ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": table}, sd.ApproxDP(3, "1e-5"))
 
@@ -85,3 +87,52 @@ def test_displays_can_be_read(value: Callable[[], Any], theme: str) -> None:
     """On white, on black, on paper and on a phone, whatever theme the system has."""
     sight = look_at(cell_page(value()._repr_html_(), theme))
     assert sight.problems == ()
+
+
+LONG: Final = "a_very_long_name_of_a_column_that_nobody_ever_wanted_to_read_at_all"
+HOSTILE: Final = "<script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[31m"
+
+
+def full_facts(name: str) -> LabelFacts:
+    """Return facts of every kind, with a name in all places that take one."""
+    return replace(
+        few().label().facts,
+        units=(Protected(name, "AddRowsWithID", name), Protected("b", "AddOneRow")),
+        limits=(RowLimit("MaxGroupsPerID", 2, (name, name)),),
+        bounds=(CountedRange(name, -1e9, 1.5e12),),
+        noise=(name, "Laplace"),
+        groups="hidden",
+        shown_from=449.25,
+        minimum=20,
+        paid_by=PaidBy("0" * 32, 123456, "f" * 64, "2026-09-03T09:00:00+00:00"),
+    )
+
+
+@pytest.mark.slow
+@sampled(1, 3)
+@for_each("code", language_codes())
+@for_each("name", ["patient", LONG, HOSTILE], ids=["plain", "long", "x"])
+def test_a_label_reads_well_everywhere(code: str, name: str) -> None:
+    language = few().label(code).language
+    label = Label(full_facts(name), f"{name}.csv", "unknown", language)
+    sight = look_at(label.html)
+    assert sight.problems == ()
+    assert sight.pages == 1
+
+
+@pytest.mark.slow
+@for_each("release", RELEASES.values(), ids=RELEASES)
+def test_the_label_of_every_release_reads_well(release: Any) -> None:
+    assert look_at(release.label().html).problems == ()
+
+
+@pytest.mark.slow
+@for_each("status", ["claimed", "confirmed", "unlabelled"])
+def test_how_sure_it_is_stands_first(status: Status) -> None:
+    """A reader sees it before any number."""
+    label = Label(full_facts("patient"), "wards.csv", status)
+    words = look_at(label.html).words
+    sentence = label.texts.status
+    assert sentence in words
+    assert words.index(sentence) < words.index("100")
+    assert sd.Label is Label

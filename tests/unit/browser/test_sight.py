@@ -16,7 +16,6 @@ GOOD = (Path(__file__).parent / "good_page.html").read_text(encoding="utf-8")
 
 
 def picture(shapes: str) -> str:
-    """Return a picture with a name."""
     attributes = 'width="200" height="40" role="img" aria-label="a picture"'
     return f"<svg {attributes}>{shapes}</svg>"
 
@@ -90,7 +89,6 @@ def planted(plant: str) -> str:
 
 @pytest.mark.slow
 def test_a_good_page_has_no_problems(tmp_path: Path) -> None:
-    """Nothing is wrong with it, and what there is to see is seen; as a file, too."""
     sight = look_at(GOOD, pictures=True)
     assert sight.problems == ()
     assert sight.figures == ("visits by ward",)
@@ -107,7 +105,6 @@ def test_a_good_page_has_no_problems(tmp_path: Path) -> None:
 @sampled(1, 6)
 @for_each(("plant", "kinds"), PLANTS.values(), ids=PLANTS)
 def test_planted_errors_are_seen(plant: str, kinds: set[str]) -> None:
-    """Each is called by its kind, and nothing else is called wrong."""
     assert {problem.kind for problem in look_at(planted(plant)).problems} == kinds
 
 
@@ -131,7 +128,6 @@ def test_a_page_of_its_own_width_is_seen() -> None:
 
 
 def test_a_page_that_says_nothing_is_empty() -> None:
-    """Shapes alone do not fill a printed page, nor does a page without content."""
     pages = {b"0 0 9 9 re f": False, b"BT (x) Tj ET": True, b"": False}
     for content, is_written in pages.items():
         stream = b"stream\n" + zlib.compress(content) + b"\nendstream"

@@ -3,71 +3,63 @@
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 
+import sordino as sd
 from sordino.errors import InvalidParameter
-from sordino.losses.budgets.risk import Advantage, ErrorRates, calibrate
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.loss import Budget, Loss, PureDP
-from sordino.noise.laplace import LaplaceLoss
 from tests.batches import for_each
 
 
-def gaussian(scale: float) -> Loss:
-    """Return the loss of Gaussian noise."""
-    return GaussianDP(1 / Fraction(scale))
+def gaussian(scale: float) -> sd.Loss:
+    return sd.GaussianDP(1 / Fraction(scale))
 
 
-def laplace_often(scale: float) -> Loss:
-    """Return the loss of fifty releases with Laplace noise."""
-    return LaplaceLoss(1 / Fraction(scale)) * 50
+def laplace_often(scale: float) -> sd.Loss:
+    return sd.LaplaceLoss(1 / Fraction(scale)) * 50
 
 
-def sampled(scale: float) -> Loss:
-    """Return the loss of a hundred sampled releases."""
-    return GaussianDP(1 / Fraction(scale)).subsampled("0.05") * 100
+def sampled(scale: float) -> sd.Loss:
+    return sd.GaussianDP(1 / Fraction(scale)).subsampled("0.05") * 100
 
 
 @for_each(
     "target",
     [
-        ApproxDP(1, "1e-6"),
-        GaussianDP("0.3"),
-        ZCDP("0.05"),
-        ApproxZCDP("0.05", "1e-9"),
-        Advantage("0.1"),
-        ErrorRates(fpr="0.01", tpr="0.03"),
-        ErrorRates(fpr="1e-5", tpr="1e-4"),
+        sd.ApproxDP(1, "1e-6"),
+        sd.GaussianDP("0.3"),
+        sd.ZCDP("0.05"),
+        sd.ApproxZCDP("0.05", "1e-9"),
+        sd.Advantage("0.1"),
+        sd.ErrorRates(fpr="0.01", tpr="0.03"),
+        sd.ErrorRates(fpr="1e-5", tpr="1e-4"),
     ],
     ids=repr,
 )
 @for_each("loss_at", [gaussian, laplace_often], ids=lambda f: f.__name__)
 def test_the_scale_found_is_admitted_and_hardly_more_than_needed(
-    loss_at: Callable[[float], Loss], target: Budget
+    loss_at: Callable[[float], sd.Loss], target: sd.Budget
 ) -> None:
-    """The target admits the scale returned, and refuses one a tolerance below."""
-    if target == GaussianDP("0.3") and loss_at is laplace_often:
-        target = PureDP(2)
-    scale = calibrate(loss_at, target=target, tolerance="1e-5")
+    if target == sd.GaussianDP("0.3") and loss_at is laplace_often:
+        target = sd.PureDP(2)
+    scale = sd.calibrate(loss_at, target=target, tolerance="1e-5")
     assert target.admits(loss_at(scale))
     assert not target.admits(loss_at(scale * (1 - 2e-5)))
 
 
 def test_known_answers() -> None:
     """The mu of an advantage of 0.1 is 0.251323, of 2 % at 1 % it is 0.272599."""
-    one = calibrate(gaussian, target=Advantage("0.1"))
+    one = sd.calibrate(gaussian, target=sd.Advantage("0.1"))
     assert 1 / one == pytest.approx(0.251323, rel=4e-6)
-    two = calibrate(gaussian, target=ErrorRates(fpr="0.01", tpr="0.02"))
+    two = sd.calibrate(gaussian, target=sd.ErrorRates(fpr="0.01", tpr="0.02"))
     assert 1 / two == pytest.approx(0.272599, rel=4e-6)
 
 
 def test_a_lenient_search_is_confirmed_at_full_precision() -> None:
     """With coarse grids in between, the answer still holds, within its tolerance."""
-    target = Advantage("0.2")
-    scale = calibrate(sampled, target=target, tolerance="1e-3")
+    target = sd.Advantage("0.2")
+    scale = sd.calibrate(sampled, target=target, tolerance="1e-3")
     assert target.admits(sampled(scale))
     assert not target.admits(sampled(scale * (1 - 3e-3)))
 
@@ -75,12 +67,12 @@ def test_a_lenient_search_is_confirmed_at_full_precision() -> None:
 @for_each("loss_at", [sampled, laplace_often], ids=lambda f: f.__name__)
 @for_each("tolerance", ["1e-2", "1e-3", "1e-4"])
 def test_coarser_grids_cost_no_more_than_the_tolerance(
-    loss_at: Callable[[float], Loss], tolerance: str
+    loss_at: Callable[[float], sd.Loss], tolerance: str
 ) -> None:
     """A tolerant answer is at most its tolerance above the strict one, never below."""
-    target = Advantage("0.1")
-    strict = calibrate(loss_at, target=target, tolerance="1e-6")
-    found = calibrate(loss_at, target=target, tolerance=tolerance)
+    target = sd.Advantage("0.1")
+    strict = sd.calibrate(loss_at, target=target, tolerance="1e-6")
+    found = sd.calibrate(loss_at, target=target, tolerance=tolerance)
     assert strict * (1 - 2e-6) <= found <= strict * (1 + 1.01 * float(tolerance))
 
 
@@ -97,64 +89,32 @@ def test_the_advantage_is_the_same_from_both_directions() -> None:
 @for_each("start", ["1e-6", "1e6"])
 def test_a_bad_start_only_costs_time(start: str) -> None:
     """The search finds its way from far below and from far above."""
-    for target in (Advantage("0.1"), ApproxDP(1, "1e-6")):
-        near = calibrate(gaussian, target=target)
-        assert calibrate(gaussian, target=target, start=start) == pytest.approx(
+    for target in (sd.Advantage("0.1"), sd.ApproxDP(1, "1e-6")):
+        near = sd.calibrate(gaussian, target=target)
+        assert sd.calibrate(gaussian, target=target, start=start) == pytest.approx(
             near, rel=3e-6
         )
 
 
-def test_hopeless_targets_are_refused() -> None:
-    """Where every scale or none is within the target, the refusal says so."""
-    with pytest.raises(InvalidParameter, match="no scale"):
-        calibrate(lambda _: GaussianDP(1), target=Advantage("0.1"))
-    with pytest.raises(InvalidParameter, match="every scale"):
-        calibrate(lambda _: PureDP(0), target=Advantage("0.1"))
-
-
 @for_each("tolerance", [0, -1, 1, 2, math.nan, "1e-300"])
 def test_senseless_tolerances_are_refused(tolerance: object) -> None:
-    """A tolerance lies between rounding and one."""
     with pytest.raises(InvalidParameter, match="tolerance"):
-        calibrate(gaussian, target=Advantage("0.1"), tolerance=tolerance)
-
-
-def test_a_function_that_returns_no_loss_is_refused() -> None:
-    """An epsilon is not a loss."""
-    with pytest.raises(InvalidParameter, match="loss_at"):
-        calibrate(lambda scale: 1 / scale, target=Advantage("0.1"))  # type: ignore[arg-type,return-value]
-
-
-def test_senseless_risks_are_refused() -> None:
-    """Rates outside [0, 1], and a tpr that guessing attains, are refused by name."""
-    with pytest.raises(InvalidParameter, match="most"):
-        Advantage(1.5)
-    with pytest.raises(InvalidParameter, match="fpr"):
-        ErrorRates(fpr=-0.1, tpr=0.5)
-    with pytest.raises(InvalidParameter, match="tpr"):
-        ErrorRates(fpr="0.1", tpr="0.05")
-
-
-@for_each("target", [3, None, "0.1", 0.1])
-def test_what_is_no_target_is_refused_by_name(target: Any) -> None:
-    """A number says neither which loss nor which risk is meant."""
-    with pytest.raises(InvalidParameter, match=r"^target .*Advantage"):
-        calibrate(lambda scale: GaussianDP(1 / Fraction(scale)), target=target)
+        sd.calibrate(gaussian, target=sd.Advantage("0.1"), tolerance=tolerance)
 
 
 def test_a_search_leaves_no_coarse_grid_behind() -> None:
     """Losses that a search has looked at answer like losses that none has seen."""
 
-    def made() -> list[Loss]:
+    def made() -> list[sd.Loss]:
         parts = [Fraction(1, k) for k in range(1, 12)]
-        return [LaplaceLoss(part) * 4 + GaussianDP(part) for part in parts]
+        return [sd.LaplaceLoss(part) * 4 + sd.GaussianDP(part) for part in parts]
 
     losses = made()
 
-    def prepared(scale: float) -> Loss:
+    def prepared(scale: float) -> sd.Loss:
         return losses[min(max(int(scale) - 1, 0), len(losses) - 1)]
 
-    calibrate(prepared, target=Advantage("0.4"), tolerance="1e-2")
+    sd.calibrate(prepared, target=sd.Advantage("0.4"), tolerance="1e-2")
     assert any("at " in name for loss in losses for name in vars(loss.tradeoff))
     for seen, fresh in zip(losses, made(), strict=True):
         assert np.array_equal(seen.delta_at([0, 0.5, 2]), fresh.delta_at([0, 0.5, 2]))

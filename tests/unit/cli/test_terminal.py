@@ -22,7 +22,6 @@ def test_a_table_fits_and_keeps_every_letter(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As far as eight letters a column allow; no control character is passed on."""
     monkeypatch.setenv("COLUMNS", str(columns))
     capsys.readouterr()
     main.text_table(rows)
@@ -39,7 +38,6 @@ def test_a_table_fits_and_keeps_every_letter(
 def test_a_sentence_is_folded_between_words(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A word stays whole where it fits, and an escape is shown, not obeyed."""
     monkeypatch.setenv("COLUMNS", "20")
     main.say("clinic.ledger is what was written")
     assert capsys.readouterr().out == "clinic.ledger is\nwhat was written\n"
@@ -50,7 +48,6 @@ def test_a_sentence_is_folded_between_words(
 def test_columns_stand_side_by_side(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The widest column is folded; the others keep their width."""
     monkeypatch.setenv("COLUMNS", "24")
     main.text_table([("a", "limit", "one two three four"), ("", "left", "")])
     assert capsys.readouterr().out.split("\n") == [

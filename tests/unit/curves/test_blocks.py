@@ -35,7 +35,6 @@ DISTINCT = 40_000
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a few laws fill several blocks."""
     monkeypatch.setattr(composition, "_MANY", 0)
     monkeypatch.setattr(composition, "_BLOCK", 1 << 13)
 
@@ -61,7 +60,6 @@ def exactly(given: list[tuple[Grid, int]]) -> tuple[int, Wide, float]:
 
 
 def tails(start: int, masses: Wide, infinity: float, places: Places) -> Wide:
-    """Return the masses at and above places."""
     above = np.append(np.cumsum(masses[::-1].astype(np.longdouble))[::-1], 0.0)
     return above[np.clip(places - start, 0, len(masses))] + infinity
 
@@ -105,7 +103,6 @@ def test_certain_breaches_stay_certain() -> None:
 
 
 def test_few_laws_are_given_as_they_are() -> None:
-    """Where the laws fill no block, nothing is summed: the answers are the same."""
     given = list(grids(1, 50))
     assert list(sum_blocks(given)) == given
 

@@ -61,7 +61,6 @@ def test_a_composition_bounds_the_exact_enumeration() -> None:
 
 
 def composed_delta(law: AbstractLossLaw, times: int) -> Floats:
-    """Return delta of repeated sampling at a few epsilons."""
     return Convolution(((law, times),), 1e-3).profile(0.0).delta_at(EPSILONS)
 
 
@@ -99,7 +98,6 @@ def test_what_a_law_doubts_is_charged() -> None:
 
 
 def test_a_lost_tail_is_caught() -> None:
-    """A mutant that forgets the mass at infinity falls below the reserve."""
     masses = on_grid(GaussianLaw(1.0), 1e-2)
     honest = tail_profile(masses.masses, masses.start, 1e-2, 0.01)
     forgetful = tail_profile(masses.masses, masses.start, 1e-2, 0.0)
@@ -154,7 +152,6 @@ def test_transform_errors_are_within_their_bound() -> None:
 
 @for_each("size", [16, 45, 1000, 4096, 15625])
 def test_a_transform_is_within_its_error(size: int) -> None:
-    """Of masses and back, by the definition in longer floats: a quarter is not used."""
     generator = np.random.default_rng(size)
     masses = generator.dirichlet(np.full(size, 0.1))
     places = generator.integers(0, size // 2 + 1, 40)
@@ -176,7 +173,6 @@ def test_sizes_of_transforms_are_the_next_fast_ones() -> None:
 
 
 def test_a_law_meets_its_masses() -> None:
-    """Cells of a law add up to one for P, and to at most one for Q."""
     for law in (LaplaceLaw(0.7), GaussianLaw(1.2), SampledLaw(LaplaceLaw(2.0), 0.3)):
         low, high = law.span
         p, q = law.masses(np.linspace(low, high, 501))
@@ -185,7 +181,6 @@ def test_a_law_meets_its_masses() -> None:
 
 
 def test_an_empty_grid_costs_nothing() -> None:
-    """A law without loss has a profile of zero."""
     one = Grid(0, np.array([1.0]), 0.0)
     assert tail_profile(one.masses, one.start, 0.1, one.infinity).delta[0] == 0
 
@@ -216,7 +211,6 @@ def test_the_joint_threshold_gives_the_published_noise() -> None:
 
 @for_each("times", [1, 10, 200])
 def test_the_optimistic_side_lies_below(times: int) -> None:
-    """The lower bound of a sum of Gaussians is below the closed form, and near."""
     sums = Convolution(((GaussianLaw(0.1), times),))
     epsilon = np.linspace(0, 2, 30)
     truth = (

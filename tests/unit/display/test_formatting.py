@@ -24,7 +24,6 @@ positives = st.floats(1e-300, 1e300)
 
 
 def read(text: str) -> Fraction:
-    """Return the number that a text shows."""
     return F(text.replace(",", ""))
 
 
@@ -52,7 +51,6 @@ def test_no_digit_is_shown_that_the_noise_has_washed_out(
 
 @given(value=floats)
 def test_a_float_without_deviation_has_six_digits(value: float) -> None:
-    """Unknown, zero and infinite deviations leave six significant digits."""
     for sd in (None, 0.0, math.inf, math.nan):
         assert (
             abs(read(format_number(value, sd)) - F(value)) <= abs(F(value)) / 10**5 / 2
@@ -61,7 +59,6 @@ def test_a_float_without_deviation_has_six_digits(value: float) -> None:
 
 @given(value=st.integers(-(2**63), 2**63 - 1), sd=positives)
 def test_an_integer_has_all_its_digits(value: int, sd: float) -> None:
-    """A count is shown exactly, in groups of three."""
     shown = format_number(value, sd)
     assert read(shown) == value
     assert all(len(group) <= 3 for group in shown.lstrip("-").split(","))
@@ -106,7 +103,6 @@ def test_an_interval_is_rounded_outward(value: float, sd: float, wide: float) ->
 def test_numbers_as_they_are_shown(
     value: float | None, sd: float | None, shown: str
 ) -> None:
-    """Zero, signs, huge, tiny, missing and what is no number."""
     assert format_number(value, sd) == shown
 
 
@@ -123,12 +119,10 @@ def test_numbers_as_they_are_shown(
 def test_intervals_as_they_are_shown(
     bars: tuple[float | None, float | None, float | None], shown: str
 ) -> None:
-    """Unknown ends leave nothing, and public ends are not pushed outward."""
     assert format_interval(1.0, bars) == shown
 
 
 def test_deviations_have_two_digits() -> None:
-    """Two digits, nothing where unknown, 0 where there is no noise."""
     assert [format_spread(sd) for sd in (0.1234, 98765.0, 0.0, None, math.nan)] == [
         "0.12",
         "99,000",
@@ -139,7 +133,6 @@ def test_deviations_have_two_digits() -> None:
 
 
 def test_percents_are_exact() -> None:
-    """Round confidences have no trailing digits."""
     assert [format_percent(F(p)) for p in ("0.95", "0.995", "0.9", "1")] == [
         "95%",
         "99.5%",
@@ -150,7 +143,6 @@ def test_percents_are_exact() -> None:
 
 @given(text=st.text())
 def test_keys_are_one_printable_line(text: str) -> None:
-    """No key moves the cursor, breaks a line or turns the writing around."""
     shown = format_key(text)
     assert shown.isprintable()
     assert format_key(shown) == shown
@@ -158,14 +150,12 @@ def test_keys_are_one_printable_line(text: str) -> None:
 
 @given(text=st.text(), most=st.integers(1, 40))
 def test_cut_texts_fit(text: str, most: int) -> None:
-    """A cut text is at most so wide, and an ellipsis says that it was cut."""
     shown = cut_text(text, most)
     assert text_width(shown) <= most
     assert shown == text or shown.endswith("…")
 
 
 def test_wide_letters_take_two_columns() -> None:
-    """Letters of East Asia are twice as wide, combining marks have no width."""
     assert cut_text("病院の名前", 7) == "病院の…"
     assert text_width("e\u0301") == 1
     assert text_width(cut_text("x" * 10**6, 30)) == 30

@@ -31,7 +31,6 @@ def contrast(one: str, other: str) -> float:
 
 @both
 def test_letters_can_be_read(inks: Inks) -> None:
-    """On paper, and in each tinted cell."""
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     for letters in (inks.ink, inks.soft):
         assert contrast(letters, inks.paper) >= LETTERS
@@ -41,7 +40,6 @@ def test_letters_can_be_read(inks: Inks) -> None:
 
 @both
 def test_shapes_can_be_seen(inks: Inks) -> None:
-    """Bands, lines, zero and rings on paper; the tick upon its band."""
     for shape in (inks.band, inks.blue, inks.bare, inks.ink, inks.find):
         assert contrast(shape, inks.paper) >= SHAPES
     assert contrast(inks.ink, inks.band) >= SHAPES

@@ -30,12 +30,10 @@ class Nesting(HTMLParser):
     """Reads a page in which every tag that opens is closed, in its turn."""
 
     def __init__(self) -> None:
-        """Begin with no tag."""
         super().__init__()
         self.open_tags: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Keep a tag."""
         del attrs
         self.open_tags.append(tag)
 
@@ -43,12 +41,10 @@ class Nesting(HTMLParser):
         """Pass over a tag that closes itself."""
 
     def handle_endtag(self, tag: str) -> None:
-        """Close the last tag."""
         assert self.open_tags.pop() == tag
 
 
 def test_text_from_outside_is_escaped() -> None:
-    """Every part of a page, given the worst text, stays one element of text."""
     page = html_page(
         html_line(EVIL),
         html_aside(EVIL),
@@ -82,7 +78,6 @@ def test_text_from_outside_is_escaped() -> None:
 def test_bars_stay_inside(
     value: float | None, interval: tuple[float | None, float | None]
 ) -> None:
-    """Whatever is missing, endless or huge, all of it lies within the picture."""
     scale = scale_of([value, *interval])
     if scale is None:
         assert not any(end and math.isfinite(end) for end in interval) or value == 1e308
@@ -93,7 +88,6 @@ def test_bars_stay_inside(
 
 
 def test_a_bar_shows_where_zero_is() -> None:
-    """A scale always holds zero, so no bar seems to begin where it does not."""
     assert scale_of([4.0, 6.0]) == (0.0, 6.0)
     assert scale_of([-4.0, -2.0]) == (-4.0, 0.0)
     bar = interval_bar(1.0, (-1.0, 2.0), (-1.0, 2.0), "")
@@ -102,5 +96,4 @@ def test_a_bar_shows_where_zero_is() -> None:
 
 @for_each(("share", "width"), [(-1, 0), (0, 0), (0.5, 60), (7, 120)])
 def test_shares_are_cut_to_the_bar(share: float, width: float) -> None:
-    """More than all of a budget fills the bar, and no more."""
     assert f'width="{width:.1f}"' in share_bar(share, "")

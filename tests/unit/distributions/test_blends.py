@@ -1,5 +1,6 @@
-"""Sums of noises: their tails are those of draws, and their reach is a norm."""
+"""Sums of independent noises: how far they reach."""
 
+import math
 from fractions import Fraction
 from math import prod
 
@@ -11,7 +12,12 @@ from numpy.typing import NDArray
 from sordino.noise.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
 from sordino.noise.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
 from sordino.noise.law import AbstractLaw, PointMass
-from sordino.noise.sums import AbstractBlend, GaussianBlend, LaplaceBlend
+from sordino.noise.sums import (
+    AbstractBlend,
+    GaussianBlend,
+    LaplaceBlend,
+    reach_of_equal,
+)
 from sordino.numbers import ball
 from sordino.numbers.rounding import precision
 from tests.batches import for_each
@@ -29,7 +35,6 @@ F = Fraction
 
 
 def column(*sizes: float) -> NDArray[np.float64]:
-    """Return one case of scales."""
     return np.array(sizes)[:, None]
 
 
@@ -57,7 +62,6 @@ def parts(sizes: list[float]) -> list[tuple[Fraction, arb]]:
 @for_each("sizes", SIZES, ids=str)
 @for_each("alpha", [0.9, 0.5, 0.05, 1e-3, 1e-9])
 def test_laplace_reach_inverts_the_tail(sizes: list[float], alpha: float) -> None:
-    """The tail at the reach is alpha, by partial fractions with 300 digits of two."""
     found = float(LaplaceBlend().reach(column(*sizes), alpha)[0])
     with precision(600):
         tail = sum(
@@ -95,7 +99,6 @@ def test_reach_is_a_norm(blend: AbstractBlend, alpha: float) -> None:
 
 
 def test_certainty_is_endless_unless_there_is_no_noise() -> None:
-    """At alpha 0 any noise may go anywhere."""
     for blend in (LaplaceBlend(), GaussianBlend()):
         assert blend.reach(column(1, 0), 0.0).tolist() == [np.inf]
         assert blend.reach(column(0, 0), 0.0).tolist() == [0]
@@ -144,3 +147,36 @@ def test_lattice_noise_slips_no_further_than_told(law: AbstractLaw) -> None:
         point = float(-real.log_at_least(np.array([k - float(slip)]))[0])
         worst = max(worst, point)
     assert worst > 0
+
+
+@for_each("alpha", [0.5, 0.05, 1e-9])
+def test_few_have_closed_forms(alpha: float) -> None:
+    """One: exp(-t); two: (1 + t/2) exp(-t)."""
+    assert reach_of_equal(1, alpha) == pytest.approx(-math.log(alpha))
+    two = reach_of_equal(2, alpha)
+    assert (1 + two / 2) * math.exp(-two) == pytest.approx(alpha)
+
+
+@for_each("number", [5, 52, 365])
+def test_many_are_nearly_normal(number: int) -> None:
+    """A little farther than a normal law of the same variance at 95 %."""
+    normal = 1.959964 * math.sqrt(2 * number)
+    assert normal < reach_of_equal(number, 0.05) < normal * (1 + 0.8 / number)
+
+
+def test_draws_stay_within() -> None:
+    """Of 200,000 sums of 12: off by 7 deviations of their number at most."""
+    sums = np.abs(np.random.default_rng(1).laplace(size=(200_000, 12)).sum(axis=1))
+    beyond = float(np.mean(sums > reach_of_equal(12, 0.05)))
+    assert abs(beyond - 0.05) < 7 * math.sqrt(0.05 * 0.95 / 200_000)
+    short = float(np.mean(sums > 0.97 * reach_of_equal(12, 0.05)))
+    assert abs(short - 0.05) > 7 * math.sqrt(0.05 * 0.95 / 200_000)
+
+
+def test_a_blend_of_equal_ones_is_exact() -> None:
+    """Cases of any number of terms, and of none, each in its own scale."""
+    sizes = np.tril(np.full((9, 9), 3.0)).T
+    sizes[:, 0] = 0
+    found = LaplaceBlend().reach(sizes, 0.05)
+    wanted = [0.0, *(3 * reach_of_equal(n, 0.05) for n in range(2, 10))]
+    assert found == pytest.approx(wanted)

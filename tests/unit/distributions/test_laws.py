@@ -1,4 +1,4 @@
-"""Tails and quantiles against an independent library, from the safe side."""
+"""Laws of noise: tails, quantiles, deviations, and what lies at their edges."""
 
 from fractions import Fraction
 from typing import Any
@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from sordino.noise import gaussian
 from sordino.noise.gaussian import ContinuousGaussianLaw, DiscreteGaussianLaw
-from sordino.noise.laplace import ContinuousLaplaceLaw, DiscreteLaplaceLaw
-from sordino.noise.law import AbstractLatticeLaw, AbstractLaw, PointMass
+from sordino.noise.laplace import (
+    ContinuousLaplaceLaw,
+    DiscreteLaplaceLaw,
+    LaplaceSumLaw,
+)
+from sordino.noise.law import AbstractLatticeLaw, AbstractLaw, PointMass, _least
+from sordino.noise.sums import GaussianBlend
 from sordino.numbers import ball, fraction, sqrt
+from sordino.numbers.exact import floor_exact
 from tests.batches import for_each, sampled
 
 F = Fraction
@@ -76,7 +82,6 @@ def test_a_missing_term_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @for_each("law", LATTICE, ids=repr)
 def test_points_belong_to_the_closed_tail_only(law: AbstractLatticeLaw) -> None:
-    """P[Z >= x] exceeds P[Z > x] at lattice points and equals it between them."""
     unit = law.unit
     for k in (-2, 0, 1, 3):
         at, between = k * unit, (k + F(1, 2)) * unit
@@ -113,7 +118,6 @@ def test_continuous_quantiles_are_tight_from_above(
 
 @for_each("law", [*LATTICE, *CONTINUOUS], ids=repr)
 def test_laws_are_symmetric(law: AbstractLaw) -> None:
-    """P[Z <= -x] = P[Z >= x], and the median is 0."""
     for x in (F(0), F(1, 2), F(5), F(77, 3)):
         assert law.at_most(-x).overlaps(law.at_least(x))
     assert law.quantile(F(1, 2)) == 0
@@ -168,7 +172,6 @@ def test_continuous_deviations_are_rounded_up(law: AbstractLaw) -> None:
 
 
 def test_known_deviations() -> None:
-    """Closed forms round up; no noise has none; narrow noise has very little."""
     laplace = F(ContinuousLaplaceLaw(F(1)).deviation)
     assert laplace**2 > 2 > (laplace - F(2) ** -52) ** 2
     assert ContinuousGaussianLaw(F(9)).deviation == 3.0
@@ -179,7 +182,6 @@ def test_known_deviations() -> None:
 
 
 def test_known_values() -> None:
-    """Textbook figures: the normal's 97.5 % point, and the geometric's tail."""
     assert float(ContinuousGaussianLaw(F(1)).quantile(F("0.975"))) == pytest.approx(
         1.959963984540054, rel=1e-15
     )
@@ -198,3 +200,35 @@ def test_quantiles_of_wide_noise_are_found_at_once(p: str) -> None:
     with ctx.workprec(256):
         assert law.at_most(found) >= ball(F(p))
         assert law.at_most(found - 1) < ball(F(p))
+
+
+@for_each("guess", [0, 4, 5, 6, 100, 10**9])
+@for_each("least", [0, 1, 5])
+def test_the_least_is_found_from_any_guess(guess: int, least: int) -> None:
+    assert _least(lambda k: k >= least, guess) == least
+
+
+@for_each("whole", [0, 1, 2, 9, 10, 80, 81, 82, 10**6])
+def test_the_floor_of_roots_is_exact(whole: int) -> None:
+    root = sqrt(Fraction(whole))
+    assert floor_exact(root) ** 2 <= whole < (floor_exact(root) + 1) ** 2
+    fourth = sqrt(root)
+    assert floor_exact(fourth) ** 4 <= whole < (floor_exact(fourth) + 1) ** 4
+
+
+@for_each("variance", [Fraction(1, 3), Fraction(7, 2), Fraction(40)])
+def test_masses_of_a_discrete_gaussian_are_all_there_is(variance: Fraction) -> None:
+    law = DiscreteGaussianLaw(variance)
+    total = sum((law.mass(k) for k in range(-60, 61)), law.mass(0) * 0)
+    assert abs(float(total.mid()) - 1) < 1e-12
+    beyond = sum((law.mass(k) for k in range(4, 61)), law.mass(0) * 0)
+    assert abs(float((beyond - law.tail(4)).mid())) < 1e-12
+    assert isinstance(law.blend, GaussianBlend)
+    assert law.deviation <= law.spread == float(law.spread)
+
+
+def test_a_point_of_a_sum_of_laplace_noises_has_no_mass() -> None:
+    law = LaplaceSumLaw(3, Fraction(2))
+    for x in (Fraction(0), Fraction(5), Fraction(-1, 3)):
+        above, least = law.chance_above(x), law.at_least(x)
+        assert (above.mid(), above.rad()) == (least.mid(), least.rad())

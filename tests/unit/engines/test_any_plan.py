@@ -51,12 +51,10 @@ def _tables() -> st.SearchStrategy[pa.Table]:
 
 
 def _twice(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return two rows, of which one has a value."""
     return [{"x": row["x"]}, {"x": str(row["x"])}]
 
 
 def _joined(rows: AbstractNode, other: AbstractNode, on: Any, outer: Any) -> Any:
-    """Return a join with a table whose other columns have names of their own."""
     names = {name: f"{name}{len(rows.schema.names)}" for name in VALUES}
     names = {known: new for known, new in names.items() if known not in on}
     return plans.join_rows(rows, plans.rename_columns(other, names), on, outer=outer)
@@ -100,7 +98,6 @@ STEPS: st.SearchStrategy[Step] = st.one_of(
 def test_engines_agree_on_any_plan(
     rows: pa.Table, other: pa.Table, steps: list[Step], by: tuple[str, ...]
 ) -> None:
-    """Whatever is asked of whatever rows, DuckDB answers as the memory engine does."""
     answers = []
     for engine in (MEMORY, DUCKDB):
         first = Source("rows", engine.open("rows", rows, {}))
@@ -114,7 +111,6 @@ def test_engines_agree_on_any_plan(
 
 
 def _columns(table: pa.Table, names: tuple[str, ...]) -> list[list[Any]]:
-    """Return the values of some columns."""
     return [table.column(name).to_pylist() for name in names]
 
 
@@ -128,7 +124,6 @@ def _columns(table: pa.Table, names: tuple[str, ...]) -> list[list[Any]]:
 def test_engines_agree_on_memberships(
     rows: pa.Table, gone: pa.Table, per: tuple[str, ...], groups: tuple[str, ...]
 ) -> None:
-    """What is left of whatever groups, missing ones too, is counted alike, in parts."""
     listed, answers, sizes = gone.select(list(groups)), [], 0
     for engine in (MEMORY, DUCKDB, IN_PARTS):
         left = plans.rows_without(

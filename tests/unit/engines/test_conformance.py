@@ -18,7 +18,6 @@ from tests.batches import for_each, sampled
 
 
 def on_plans() -> list[Verdict]:
-    """Return the verdicts on the plans alone."""
     return list(islice(verdicts(duckdb_engine(threads=1)), len(CASES)))
 
 
@@ -30,7 +29,6 @@ def test_duckdb_conforms_on_plans() -> None:
 
 @pytest.mark.slow
 def test_duckdb_conforms() -> None:
-    """On plans, operations at extremes, multiplicities and frozen tables."""
     told = list(verdicts(duckdb_engine()))
     assert not [one for one in told if not one.conforms]
     kinds = Counter(one.name.partition(":")[0] for one in told)
@@ -81,7 +79,6 @@ def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 def test_a_wrong_operation_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What differs is told with both answers."""
     entries = {**DuckDBDialect.entries, arithmetic.ADD: itemgetter(0)}
     monkeypatch.setattr(DuckDBDialect, "entries", entries)
     wrong = [one for one in on_plans() if one.outcome == "differs"]

@@ -61,7 +61,6 @@ def whole(table: pa.Table) -> pa.Table:
 
 
 def answered(engine: AbstractEngine, case: Case, tables: Sources) -> Any:
-    """Return what an engine answers, as what must be equal for all."""
     question = case.asked(tables)
     return comparable_answer(question, engine.answer(question))
 
@@ -93,7 +92,6 @@ WITHIN: Final = [case for case in CASES if case.name not in BEYOND]
 @sampled(18)
 @for_each("case", WITHIN, ids=[case.name for case in WITHIN])
 def test_sqlite_agrees(case: Case) -> None:
-    """Each kind of node, bound and total, with the rows that SQLite's digests keep."""
     told = answered(SQLITE_ENGINE, case, OPENED["sqlite"])
     assert told == answered(MEMORY, case, OPENED["memory"])
     if case in PLAIN_CASES:
@@ -101,7 +99,6 @@ def test_sqlite_agrees(case: Case) -> None:
 
 
 def test_parts_add_up() -> None:
-    """Totals wider than any integer of SQLite leave it, come back and are added."""
     engine = sqlite_engine(salt=SALT, parts=(5,))
     tables = open_each(engine, WHOLE)
     for case in ADDING_CASES:
@@ -116,7 +113,6 @@ HELD: Final = [form for form in FORMS if set(form.types) <= set(SQLITE.types)]
 @sampled(21, 120)
 @for_each("form", HELD, ids=str)
 def test_operations_agree_or_are_refused(form: Form) -> None:
-    """At the edges of each type: what Python means, or a refusal that says why."""
     ask = partial(answer_of_form, form)
     told = verdict(str(form), ask, sqlite_engine(), MemoryEngine())
     assert told.conforms, told
@@ -124,7 +120,6 @@ def test_operations_agree_or_are_refused(form: Form) -> None:
 
 
 def test_most_of_the_door_is_tried() -> None:
-    """The dialect says enough to prove something."""
     assert len(WITHIN) > 50
     assert len(SQLITE.entries) > 25
 
@@ -150,14 +145,12 @@ def test_a_dialect_is_complete_or_not_there(facts: dict[str, Any], told: str) ->
 
 @pytest.fixture
 def sqlite_door(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have sessions find the engine by its name."""
     place = "tests.sqlite_engine.engine:sqlite_of_settings"
     monkeypatch.setitem(doors.DOORS, "sqlite", Door(place))
 
 
 @pytest.mark.usefixtures("sqlite_door")
 def test_a_session_asks_sqlite() -> None:
-    """By its name, with a line of the table of doors: bounded, noisy, charged."""
     rows = {"id": [1, 1, 1, 2, 3], "ward": ["a", "a", "b", "b", None], "n": range(5)}
     table = sd.PrivateTable(pa.table(rows), protects=sd.AddRowsWithID("id"))
     engine: Any = "sqlite"
@@ -174,7 +167,6 @@ def test_a_session_asks_sqlite() -> None:
 
 
 def test_engines_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unknown name is refused with those known, a missing package with its extra."""
     with pytest.raises(InvalidParameter, match='one of "duckdb", "memory"'):
         engine_named("postgress", Settings())
     for name in (None, 7, ["duckdb"], "x" * 10_000):
@@ -193,7 +185,6 @@ class Deaf(tuple[Any, ...]):
     __slots__ = ()
 
     def __len__(self) -> int:
-        """Fail."""
         raise OSError("a private cell")
 
     __getitem__ = __iter__ = __eq__ = __len__  # type: ignore[assignment]
@@ -202,13 +193,11 @@ class Deaf(tuple[Any, ...]):
 
 @for_each("pair", [Deaf((1, "t")), Deaf(("x://y", "t")), Deaf()])
 def test_odd_pairs_are_refused(pair: Any) -> None:
-    """Which source an object is follows from its type, and no method of it runs."""
     for engine in (duckdb_engine(), MemoryEngine()):
         with pytest.raises(InvalidParameter, match="must be \\(connection, name"):
             engine.open("t", pair, {})
 
 
 def test_every_operation_is_written_or_absent() -> None:
-    """The names of types and operations are told apart, so that none hides another."""
     assert len({one.name for one in OPERATIONS}) == len(OPERATIONS)
     assert not {one.name for one in OPERATIONS} & set(SQLITE.types)

@@ -1,4 +1,4 @@
-"""What is particular about DuckDB: its settings, its failures, its interruptions."""
+"""What the DuckDB engine does beside answering: failures, memory and settings."""
 
 import gc
 import math
@@ -20,6 +20,7 @@ import sordino as sd
 from sordino.aggregations.measurement import Total
 from sordino.engines.conformance import plans
 from sordino.engines.conformance.plans import question_of
+from sordino.engines.doors import EngineName
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine
@@ -96,7 +97,6 @@ def test_damaged_files_fail_when_opened(tmp_path: Path) -> None:
 
 
 def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
-    """A file that is written again with the same columns is read as it is now."""
     path = tmp_path / "t.parquet"
     pq.write_table(ROWS, path)
     engine = duckdb_engine()
@@ -106,7 +106,6 @@ def test_written_anew_in_the_same_form(tmp_path: Path) -> None:
 
 
 def test_unknown_tables_are_named() -> None:
-    """A table that was not opened is refused by its name."""
     engine = duckdb_engine()
     for asked in (
         lambda: engine.multiplicity("t", ()),
@@ -118,7 +117,6 @@ def test_unknown_tables_are_named() -> None:
 
 
 def test_settings_are_locked(tmp_path: Path) -> None:
-    """The database opens its sources only, and its settings cannot be changed."""
     path = tmp_path / "t.parquet"
     other = tmp_path / "other.parquet"
     pq.write_table(ROWS, path)
@@ -147,7 +145,6 @@ def test_settings_are_locked(tmp_path: Path) -> None:
 
 
 def test_every_connection_has_our_time_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also the one that is made after a failure, wherever the machine stands."""
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
@@ -201,7 +198,6 @@ def test_short_memory_is_answered_in_parts(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_memory_that_never_suffices_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When parts do not help either, the failure is the one of all failures."""
     engine = duckdb_engine()
     rows = Source("t", engine.open("t", ROWS, {}))
 
@@ -240,7 +236,6 @@ def test_interruptions_pass() -> None:
 def test_progress_is_percent(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line says how far a long query is on stderr, and nothing of the rows."""
     monkeypatch.setattr("sordino.numbers.progress.PATIENCE", 0.0)
     monkeypatch.setattr("sordino.numbers.progress.is_watched", lambda: True)
     engine = duckdb_engine(progress=True)
@@ -260,7 +255,6 @@ def test_progress_is_percent(
 
 
 def test_statement_is_readable() -> None:
-    """The statement shows the bound values and the steps, but neither names nor key."""
     engine = duckdb_engine(salt=123456789)
     rows = Source("t", engine.open("t", ROWS, {}))
     mapped = plans.call_rows(
@@ -277,7 +271,6 @@ def test_statement_is_readable() -> None:
 
 
 def test_sources_of_duckdb_are_left_alone() -> None:
-    """The user's connection keeps its settings, tables and unfinished results."""
     user = duckdb.connect()
     user.execute("CREATE TABLE t AS SELECT range AS id FROM range(10000)")
     settings = user.sql("FROM duckdb_settings() ORDER BY name").fetchall()
@@ -299,7 +292,6 @@ def test_sources_of_duckdb_are_left_alone() -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_long_lists_are_searched_by_halves() -> None:
-    """For any type and any number of values, an entry is found as in memory."""
     held: dict[str, list[Any]] = {
         "i": [None, 0, 1, -7, 2**53, 2**53 + 1, -(2**63), 2**63 - 1],
         "x": [None, 0.0, -0.0, 0.5, math.nan, math.inf, -math.inf, 2.0**53],
@@ -331,3 +323,57 @@ def test_long_lists_are_searched_by_halves() -> None:
         release = session.release(request, sd.PureDP(10**8))
         answers.append({name: release[name].to_pylist() for name in found})
     assert answers[0] == answers[1]
+
+
+MUCH = "CREATE TABLE much AS SELECT hash(n), hash(n + 1) FROM range(4000000) r(n)"
+
+
+def test_what_is_spilled_cannot_be_encrypted_without_an_extension(
+    tmp_path: Path,
+) -> None:
+    """When this fails, DuckDB can, and decision 165 is to be taken anew."""
+    settings: Any = {
+        "temp_directory": str(tmp_path),
+        "memory_limit": "20MB",
+        "threads": 1,
+        "temp_file_encryption": "true",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+    }
+    with (
+        duckdb.connect(config=settings) as connection,
+        pytest.raises(duckdb.Error, match="crypto module"),
+    ):
+        connection.execute(MUCH)
+
+
+class Liar(dict[str, int]):  # noqa: FURB189 a mapping, and no more
+    """A mapping that fails when it is asked what it is."""
+
+    @property
+    def __class__(self) -> Any:
+        raise ValueError
+
+    @__class__.setter
+    def __class__(self, _: Any) -> None:
+        """Stay."""
+
+
+def _odd(row: Any) -> Any:
+    return Liar(z=1) if row["id"] == 5 else {"z": 1}
+
+
+@for_each("engine", ["duckdb", "memory"])
+@for_each("flat", [True, False])
+def test_an_object_that_lies_about_its_class(engine: EngineName, *, flat: bool) -> None:
+    rows = {"id": list(range(10))}
+    table = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns={"id": "i64"})
+    session = sd.Session({"t": table}, sd.PureDP(1), engine=engine)
+    query: Any = sd.table("t")
+    if flat:
+        query = query.flat_map(lambda row: [_odd(row)], {"z": "i64"}, max_rows=1)
+    else:
+        query = query.with_columns(sd.udf(_odd, {"z": "i64"}))
+    price = session.price(query.agg(z=sd.sum("z", 0, 1, nulls=0)), sd.PureDP(1))
+    exact = session._desk.engine.answer(price._purchase.plan.question)
+    assert exact["total 0"].to_pylist()[0] in {9, 10}

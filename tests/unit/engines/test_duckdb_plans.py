@@ -28,7 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 
 @pytest.fixture
 def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every optimiser run, as a version might that ignores the switch."""
     monkeypatch.setitem(connection._SETTINGS, "enable_optimizer", "true")
 
 
@@ -91,7 +90,6 @@ def test_every_plan_is_the_one_that_was_written(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """For all kinds of nodes: no rows of a file are handed over, and none is shown."""
     session = people(tmp_path / "t.parquet")
     with caplog.at_level(logging.WARNING, "sordino"):
         for request in requests():
@@ -124,7 +122,6 @@ def test_another_plan_is_not_believed(
 def test_the_optimiser_believes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the optimiser, and no look at the plan, the same file is believed."""
     monkeypatch.setattr(plans, "_is_written", lambda *_: True)
     assert believes(duckdb_engine(), write_lying_file(tmp_path / "lying.parquet"))
 
@@ -132,7 +129,6 @@ def test_the_optimiser_believes(
 def test_a_setting_that_was_not_made_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A database that optimises though it was told not to is not asked."""
     connect = duckdb.connect
     monkeypatch.setattr(
         duckdb, "connect", lambda config: connect(config={**config, **ON})
@@ -142,13 +138,11 @@ def test_a_setting_that_was_not_made_is_refused(
 
 
 def explained(name: str, *below: Any, **said: str) -> dict[str, Any]:
-    """Return a node of a plan, as DuckDB tells it."""
     info = {name.replace("_", " "): value for name, value in said.items()}
     return {"name": name, "children": list(below), "extra_info": info}
 
 
 def test_a_leaf_is_asked_for_columns_alone() -> None:
-    """A scan with a filter, and a leaf of a name that is not known, are other plans."""
     scan = explained("READ_PARQUET", Function="READ_PARQUET", Projections="")
     assert tuple(plans._nodes(explained("FILTER", scan))) == ("file", "filter")
     for leaf in (
@@ -162,7 +156,6 @@ def test_a_leaf_is_asked_for_columns_alone() -> None:
 
 
 def test_plans_are_compared_node_by_node(tmp_path: Path) -> None:
-    """A plan with a node more or less, or in another order, is another one."""
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": pa.array(NAN), "g": [1] * len(NAN)}), path)
     there = duckdb.connect(config={"enable_optimizer": "false"})
@@ -196,7 +189,6 @@ def test_plans_are_compared_node_by_node(tmp_path: Path) -> None:
 
 
 def test_a_plan_that_cannot_be_told_is_another_one() -> None:
-    """A statement that does not bind, or a plan of another form, is not run."""
     there = duckdb.connect()
     assert not runs_as_written(there, (), "SELECT nothing FROM nowhere", [])
 

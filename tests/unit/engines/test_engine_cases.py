@@ -33,7 +33,6 @@ EXPECTED = open_each(MEMORY, plans.TABLES)
 @for_each("case", CASES, ids=[case.name for case in CASES])
 @for_each("name", ENGINES)
 def test_engines_agree(name: str, case: Case) -> None:
-    """An engine's answer is that of the memory engine, bounds included."""
     asked, expected = case.asked(TABLES[name]), case.asked(EXPECTED)
     answer = ENGINES[name].answer(asked)
     assert comparable_answer(asked, answer) == comparable_answer(
@@ -54,14 +53,12 @@ MULTIPLICITIES = {
 
 @for_each(("table", "on"), MULTIPLICITIES)
 def test_multiplicity(table: str, on: tuple[str, ...]) -> None:
-    """NaN equals NaN and 0.0 equals -0.0; what is missing equals nothing."""
     for engine in (MEMORY, *ENGINES.values()):
         assert engine.multiplicity(table, on) == MULTIPLICITIES[table, on]
 
 
 @pytest.mark.slow
 def test_parts_add_up() -> None:
-    """Answers in parts of the ids are those of all ids at once."""
     engine = duckdb_engine(salt=SALT, parts=(5,))
     tables = open_each(engine, plans.TABLES)
     for case in ADDING_CASES:
@@ -74,7 +71,6 @@ def test_parts_add_up() -> None:
 
 @pytest.mark.slow
 def test_parts_that_do_not_add_up() -> None:
-    """Nothing is answered in parts where an id, or what is counted, is in several."""
     engine = duckdb_engine(salt=SALT, parts=(5,))
     tables = open_each(engine, plans.TABLES)
     for case in PLAIN_CASES[:9] + BOUNDED_CASES[:12]:

@@ -1,7 +1,8 @@
-"""Which rows a bound keeps depends on the rows of its own id, and on nothing else."""
+"""Which rows a bound keeps: by chance alone, where digests tie or hashes are shared."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import numpy as np
@@ -9,15 +10,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import stats
+from sqlglot import exp
 
 from sordino.engines.conformance import plans
-from sordino.engines.conformance.plans import question_of, sortable_rows
+from sordino.engines.conformance.plans import (
+    comparable_answer,
+    question_of,
+    sortable_rows,
+)
+from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.memory import MemoryEngine, keyed_order
+from sordino.engines.statements import plans as kept_rows
 from sordino.query.nodes import AbstractNode, Source
 from tests.batches import for_each, sampled
-from tests.duckdb_order import SALT
+from tests.duckdb_order import SALT, in_duckdb_order
 
 
 def _visits(count: int) -> pa.Table:
@@ -78,7 +86,6 @@ def test_order_does_not_matter(bound: str, tmp_path: Path) -> None:
 @for_each("bound", BOUNDS)
 @for_each("name", _engines())
 def test_other_ids_do_not_matter(bound: str, name: str) -> None:
-    """Without all other ids, the rows kept of an id are the ones kept before."""
     engine = _engines()[name]
     before = _kept(engine, VISITS, bound)
     ids = VISITS["id"].to_numpy(zero_copy_only=False)
@@ -103,7 +110,6 @@ def test_bounds_hold() -> None:
 
 
 def test_another_key_keeps_other_rows() -> None:
-    """The order is secret: engines of their own keys keep different rows."""
     first, second = duckdb_engine(), duckdb_engine()
     assert _kept(first, VISITS, "rows") != _kept(second, VISITS, "rows")
     assert _kept(first, VISITS, "rows") == _kept(first, VISITS, "rows")
@@ -115,7 +121,6 @@ FALSE_ALARM = 1e-9
 
 
 def _unevenness(counts: list[int]) -> float:
-    """Return the chi-square statistic of equally likely categories."""
     expected = sum(counts) / CATEGORIES
     return sum((one - expected) ** 2 / expected for one in counts)
 
@@ -173,3 +178,93 @@ def test_rows_that_are_alike_count_each() -> None:
     assert sum(counts.values()) == IDS
     assert unevenness(counts[1]) < stats.chi2.isf(FALSE_ALARM, 1)
     assert unevenness(IDS // 2) > 100 * stats.chi2.isf(FALSE_ALARM, 1)
+
+
+LEVELS = 3
+"""Of digests: with as many ids as values all of them are met by several rows."""
+
+
+def rows() -> pa.Table:
+    """Return rows of which many agree in some columns, some in all, some missing."""
+    draw = np.random.default_rng(11)
+    days = draw.integers(-2, 4, 900)
+    return pa.table({
+        "id": pa.array(days * 0 + draw.integers(0, 40, 900)),
+        "ward": pa.array(draw.integers(0, 3, 900), mask=draw.integers(0, 9, 900) == 0),
+        "days": pa.array(days / 2, mask=draw.integers(0, 9, 900) == 0),
+    })
+
+
+def few_digests(
+    self: DuckDBDialect, values: Sequence[exp.Expression]
+) -> exp.Expression:
+    del self  # (id, ward, days, number among rows alike)
+    level = exp.Coalesce(this=values[-2].copy(), expressions=[exp.Literal.number(0)])
+    return exp.cast(exp.Mod(this=exp.Paren(this=level), expression=levels()), "BIGINT")
+
+
+def levels() -> exp.Expression:
+    return exp.cast(exp.Literal.number(LEVELS), "DOUBLE")
+
+
+def same_digests(given: list[tuple[int, ...]], kinds: tuple[str, ...]) -> list[int]:
+    del kinds
+    found = (np.fmod(row[-2] or 0, LEVELS) for row in given)
+    return [int(np.rint(one)) for one in found]
+
+
+@sampled(5)
+@for_each("limit", [1, 2, 3, 7, 20, 40])
+@for_each("per", [("id",), ("id", "ward"), ("ward",)])
+def test_ties(
+    per: tuple[str, ...], limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DuckDBDialect, "digest", few_digests)
+    answers = []
+    for engine in (duckdb_engine(threads=2), MemoryEngine(order=same_digests)):
+        held = Source("t", engine.open("t", rows(), {}))
+        asked = question_of(plans.bound_rows(held, per, limit), "id", "ward", "days")
+        answers.append(comparable_answer(asked, engine.answer(asked)))
+    assert answers[0] == answers[1]
+
+
+ROWS: Final = pa.table({
+    "id": [["a", "b", "cc", "dd", None, "", "eee"][n % 7] for n in range(120)],
+    "ward": ["xyz"[n * n % 3] for n in range(120)],
+    "days": list(range(120)),
+})
+
+
+def kept(engine: Any) -> list[Any]:
+    """Return the rows that an engine keeps of each id."""
+    source = Source("t", engine.open("t", ROWS, {}))
+    found = []
+    for limit in (1, 3):
+        rows = plans.bound_rows(source, ("id",), limit)
+        answer = engine.answer(question_of(rows, "id", "ward", "days"))
+        found.append(sorted(sortable_rows(answer)))
+    return found
+
+
+def kept_with(key_hash: str) -> list[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DuckDBDialect, "key_hash", key_hash)
+        return kept(duckdb_engine(salt=SALT))
+
+
+@for_each("key_hash", ["", "hash", "strlen"])
+def test_a_hash_decides_nothing(key_hash: str) -> None:
+    """By a good hash, by one that most ids share, and by none, the same is kept."""
+    assert kept_with(key_hash) == kept(MemoryEngine(order=in_duckdb_order(SALT)))
+
+
+def test_groups_that_are_mixed_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mutant: rows of other groups are not looked for among those of a hash."""
+    first = kept_rows._first_or_unclear
+
+    def believing(work: Any, node: Any, ranked: Any, width: int) -> Any:
+        narrow = type(ranked)(ranked.name, ranked.columns, ranked.further[: width + 2])
+        return first(work, node, narrow, width)
+
+    monkeypatch.setattr(kept_rows, "_first_or_unclear", believing)
+    assert kept_with("strlen") != kept_with("hash")

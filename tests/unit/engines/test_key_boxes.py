@@ -35,7 +35,6 @@ def drawn_keys(dice: Dice) -> pa.Table:
 
 
 def misplaced(sides: tuple[Side, ...], keys: pa.Table) -> list[int]:
-    """Return the keys that are not at the place that the sides say."""
     rows = zip(*(column.to_pylist() for column in keys.columns), strict=True)
     return [
         place
@@ -45,7 +44,6 @@ def misplaced(sides: tuple[Side, ...], keys: pa.Table) -> list[int]:
 
 
 def groups_within(sides: tuple[Side, ...]) -> int:
-    """Return how many groups lie between all ends."""
     count = 1
     for side in sides:
         count *= side.greatest - side.least + 1
@@ -81,5 +79,4 @@ def test_a_place_in_a_box_is_that_of_its_key() -> None:
     ids=lambda keys: str(keys.to_pylist()),
 )
 def test_other_keys_are_joined(keys: pa.Table) -> None:
-    """With gaps, missing keys, of other types, or in another order."""
     assert box_of(keys) is None

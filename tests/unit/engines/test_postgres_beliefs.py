@@ -121,7 +121,6 @@ def asked() -> Iterator[Asked]:
 
 
 def view_rows(name: str, rows: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return the rows that a view of a table shows."""
     if name == "indexed":
         return [row for row in rows if row[0] <= 10]
     if name == "there":
@@ -148,7 +147,6 @@ PUBLIC: Final = {
 
 
 def rows_of(name: str) -> pa.Table:
-    """Return the rows of a table or a view."""
     ids, values = zip(*stored_rows(name), strict=True)
     return pa.table({"id": pa.array(ids), "x": pa.array(values, pa.int64())})
 
@@ -156,7 +154,6 @@ def rows_of(name: str) -> pa.Table:
 def catalog_of(
     engine: AbstractEngine, source: Callable[[str], Any], names: Iterable[str]
 ) -> Catalog:
-    """Return a catalogue of the tables that are asked about."""
     tables = {
         name: sd.PrivateTable(source(name), protects=sd.AddOneRow()) for name in names
     }

@@ -34,7 +34,6 @@ def make(server: Cluster, name: str, columns: str, *rows: str) -> tuple[str, str
 
 
 def values_read(engine: AbstractEngine, source: Any, name: str) -> list[Any]:
-    """Return the different values of a column, as an engine groups by them."""
     schema = engine.open("t", source, {})
     told = engine.answer(question_of(Source("t", schema), name))
     return sorted(told.column(name).to_pylist(), key=repr)
@@ -93,7 +92,6 @@ VALUES: Final[Mapping[str, tuple[tuple[str, Any], ...]]] = {
 @sampled(3)
 @for_each("kind", VALUES)
 def test_values_become_ours(kind: str) -> None:
-    """In place and handed over: each value is the nearest of ours, or missing."""
     server = cluster()
     rows = [text for text, _ in VALUES[kind]]
     source = make(server, "typed", f"x {kind}", *rows)
@@ -110,7 +108,6 @@ ODD: Final = (
 
 
 def test_types_without_a_meaning_are_told() -> None:
-    """They are in no schema, and a query that names one is refused with the reason."""
     server = cluster()
     server.run(
         "DROP TYPE IF EXISTS mood, pair CASCADE",
@@ -154,7 +151,6 @@ def test_collations_decide_nothing() -> None:
 
 
 def test_least_rights_suffice() -> None:
-    """CONNECT, USAGE, SELECT on two columns, and nothing else: no temporary table."""
     server = cluster()
     server.drop_role("reader")
     server.run(
@@ -193,7 +189,6 @@ def test_least_rights_suffice() -> None:
 
 
 def test_a_role_without_rights_is_refused() -> None:
-    """When the session is made: nothing can have been charged."""
     server = cluster()
     make(server, "closed", "x integer", "1")
     server.drop_role("stranger")
@@ -252,7 +247,6 @@ def test_policies_below_a_view_are_refused() -> None:
 
 
 def test_foreign_rows_are_refused() -> None:
-    """Of a foreign table, also below a view or a partition: its bounds are believed."""
     server = cluster()
     server.run(
         "CREATE EXTENSION IF NOT EXISTS file_fdw",
@@ -272,7 +266,6 @@ def test_foreign_rows_are_refused() -> None:
 
 
 def test_partitions_and_views_are_read() -> None:
-    """A partitioned table and a view are tables like others."""
     server = cluster()
     server.run(
         "DROP TABLE IF EXISTS parted CASCADE",
@@ -289,7 +282,6 @@ def test_partitions_and_views_are_read() -> None:
 
 
 def test_private_rows_are_never_sent() -> None:
-    """A private table that is not in the server, and functions of rows, are refused."""
     server = cluster()
     source = make(server, "here", "x integer", "1")
     tables = {
@@ -326,7 +318,6 @@ def test_one_session_asks_one_database() -> None:
 
 
 def test_a_server_without_tables_is_not_asked() -> None:
-    """Then nothing says which server is meant."""
     table = sd.PrivateTable({"x": [1]}, protects=UNIT)
     session = sd.Session({"t": table}, budget=BUDGET, engine="postgres")
     with pytest.raises(EngineUnavailable, match="no table of this session"):

@@ -28,7 +28,6 @@ def test_codes_tell_what_may_mend_itself() -> None:
 
 
 def test_sentences_of_a_failed_connection() -> None:
-    """They have no code: what English servers say of names and rights lasts."""
     import psycopg  # noqa: PLC0415 after the look whether it is there
 
     told = {

@@ -27,7 +27,7 @@ from sordino.query.nodes import Question, Source
 from tests.batches import for_each, sampled
 from tests.doors import DOORS
 from tests.duckdb_order import SALT
-from tests.laws.test_expression_doors import held
+from tests.laws.test_expression_laws import held
 from tests.postgres_server import cluster, stored_table
 
 BUDGET: Final = sd.PureDP(1)
@@ -38,7 +38,6 @@ MEMORY = cache(lambda: MemoryEngine(order=order_of(ENGINE())))
 @sampled(6)
 @for_each("case", CASES, ids=[case.name for case in CASES])
 def test_plans_agree(case: Case) -> None:
-    """Each kind of node, bound and total, with the rows that its digests keep."""
     told: list[Any] = []
     for engine in (ENGINE(), MEMORY()):
         question = case.asked(open_each(engine, TABLES))
@@ -116,7 +115,6 @@ def test_quotients_of_doubles_rounded_down_are_exact() -> None:
 
 
 def test_sums_are_exact_on_the_way() -> None:
-    """Where numbers that are left of large ones would be lost in doubles."""
     rows = pa.table({"x": [2**62, 1, -(2**62), 2**62, 3, -(2**62)]})
     source, told = stored_table(rows), []
     for engine in (ENGINE(), MemoryEngine()):
@@ -136,7 +134,6 @@ def test_each_session_has_a_key_of_its_own() -> None:
 
 
 def test_a_session_asks_a_table_in_a_server() -> None:
-    """By its address and name: bounded, noisy, charged; nothing is left there."""
     server = cluster()
     server.run(
         "CREATE TABLE visits (id bigint, ward text, days integer)",

@@ -29,7 +29,6 @@ pytestmark = pytest.mark.usefixtures("silent")
 
 
 def session_of(source: Any) -> sd.Session:
-    """Return a session of one private table."""
     table = sd.PrivateTable(source, protects=sd.AddOneRow(), vouched_by="a test")
     return sd.Session({"t": table}, budget=BUDGET, engine="postgres")
 
@@ -46,7 +45,6 @@ def table_named(server: Cluster, name: str, *further: str) -> tuple[str, str]:
 
 
 def quiet(failure: BaseException) -> bool:
-    """Tell whether a failure carries no other, and no cell or password."""
     bare = failure.__cause__ is None and failure.__context__ is None
     return bare and SECRET not in f"{failure!r}{failure}"
 
@@ -64,7 +62,6 @@ def silent(
 
 
 def test_no_server() -> None:
-    """Told when a session is made; the address is not shown."""
     address = f"postgresql://me:{SECRET}@localhost:1/base?connect_timeout=2"
     with pytest.raises(EngineUnavailable, match="cannot be asked: no server") as caught:
         session_of((address, "t"))
@@ -78,7 +75,6 @@ def test_no_server() -> None:
 
 
 def test_wrong_password_and_database() -> None:
-    """Each is told by its own sentence, without the password."""
     server = cluster()
     server.run("CREATE ROLE locked LOGIN PASSWORD 'right'")
     rules = server.folder / "data" / "pg_hba.conf"
@@ -116,7 +112,6 @@ def _wait_for_rules(server: Cluster) -> None:
 
 
 def test_an_address_is_shown_nowhere(tmp_path: Path) -> None:
-    """Not by a table, a session, its description, its plan or its ledger."""
     server = cluster()
     _, name = table_named(server, "shown")
     address = f"{server.address()}&password={SECRET}"
@@ -139,7 +134,6 @@ def test_an_address_is_shown_nowhere(tmp_path: Path) -> None:
 
 
 def view_of(server: Cluster, name: str, computed: str) -> tuple[str, str]:
-    """Make a view whose rows are computed when they are read."""
     table_named(server, f"{name}_rows")
     columns = f"{computed} AS x, secret"
     server.run(f"CREATE VIEW {name} AS SELECT {columns} FROM {name}_rows")  # noqa: S608 ours
@@ -147,7 +141,6 @@ def view_of(server: Cluster, name: str, computed: str) -> tuple[str, str]:
 
 
 def spent_by_failing(session: sd.Session) -> EngineFailure:
-    """Return the failure of a release that was charged."""
     with pytest.raises(EngineFailure) as caught:
         session.release(COUNT, BUDGET)
     assert quiet(caught.value)
@@ -164,7 +157,6 @@ def test_what_a_server_says_of_a_cell_is_not_passed_on() -> None:
 
 
 def test_rows_that_are_read_out_fail_as_quietly() -> None:
-    """By another engine, of which the server's cursor is a source."""
     server = cluster()
     source = view_of(server, "quoting_out", "secret::bigint")
     table = sd.PrivateTable(source, protects=sd.AddOneRow(), vouched_by="a test")
@@ -210,7 +202,6 @@ KILL: Final = (
 
 
 def test_a_backend_that_is_killed() -> None:
-    """In the middle of a question: charged; the next one has a new connection."""
     server = cluster()
     session = session_of(view_of(server, "sleeping", SLEEPING))
     watcher = when_sleeping(server, lambda: server.run(KILL))
@@ -281,7 +272,6 @@ def test_a_server_that_dies_after_the_charge() -> None:
 
 
 def test_statement_timeout() -> None:
-    """Of the role: what takes too long fails like anything else."""
     server = cluster()
     _, name = view_of(server, "slow", SLEEPING)
     server.drop_role("hasty")
@@ -334,7 +324,6 @@ def test_an_interruption_is_one() -> None:
 
 
 def test_too_many_connections_are_told() -> None:
-    """A server that is full is no reason to be charged."""
     server = cluster()
     server.drop_role("single")
     server.run("CREATE ROLE single LOGIN CONNECTION LIMIT 0")

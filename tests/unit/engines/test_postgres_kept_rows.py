@@ -1,5 +1,6 @@
-"""Rows that a server keeps: in a temporary table of one connection, or not at all."""
+"""Which rows a server keeps, where they lie, and when they go."""
 
+from collections.abc import Sequence
 from itertools import starmap
 from typing import Any, Final
 
@@ -7,10 +8,12 @@ import pytest
 
 import sordino as sd
 from sordino.engines.conformance.plans import bound_rows, whole_question
+from sordino.engines.postgres.dialect import PostgresDialect
 from sordino.engines.postgres.server import Server, ServerRefusal
 from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import Source
 from tests.postgres_server import Cluster, cluster, lose_connection
+from tests.statistics import MOST_UNEVEN, unevenness_of
 
 COUNT: Final = sd.PureDP(1)
 BUDGET: Final = sd.PureDP(20)
@@ -29,13 +32,11 @@ def filled(server: Cluster, name: str) -> tuple[str, str]:
 
 
 def session_of(source: Any) -> sd.Session:
-    """Return a session of one private table."""
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
     return sd.Session({"t": table}, budget=BUDGET, engine="postgres")
 
 
 def asked(session: sd.Session, column: str) -> int:
-    """Return how many groups a question over bounded rows has: noise aside, all."""
     keys = sd.KeySet.from_dict({column: ["a"] if column == "ward" else [1]})
     release = session.release(ROWS.group_by(keys).agg(n=sd.count()), COUNT)
     return int(release.table.num_rows)
@@ -106,7 +107,6 @@ def test_rows_that_cannot_be_settled_answer_all_the_same(
 
 
 def test_kept_rows_are_of_their_moment() -> None:
-    """What comes later is in no answer until they are forgotten."""
     server = cluster()
     session = session_of(filled(server, "snapshot"))
     engine: Any = session._desk.engine
@@ -149,7 +149,6 @@ def test_without_the_right_rows_are_bounded_anew() -> None:
 
 
 def test_behind_a_pool_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pool shares its connections: others would see the rows."""
     server = cluster()
     source = filled(server, "pooled")
     known = Server(server.address())
@@ -179,7 +178,6 @@ def test_a_lost_connection_loses_what_was_kept() -> None:
 
 
 def test_what_a_lost_connection_kept_can_be_forgotten() -> None:
-    """It is gone already."""
     server = cluster()
     session = session_of(filled(server, "lost"))
     asked(session, "ward")
@@ -189,7 +187,6 @@ def test_what_a_lost_connection_kept_can_be_forgotten() -> None:
 
 
 def test_a_question_over_kept_rows_is_the_same() -> None:
-    """In the server as anywhere: what is kept decides, not how it is kept."""
     server = cluster()
     source = filled(server, "alike")
     engine = postgres_engine(server.address())
@@ -200,3 +197,36 @@ def test_a_question_over_kept_rows_is_the_same() -> None:
     engine.forget()
     assert engine.answer(question).sort_by("ward") == first
     engine.close()
+
+
+IDS: Final = 20_000
+SIDES: Final = 6
+
+
+def unevenness() -> float:
+    server = cluster()
+    server.run(
+        "DROP TABLE IF EXISTS dice CASCADE",
+        "CREATE TABLE dice AS SELECT id::bigint, side::bigint"  # noqa: S608 ours
+        f" FROM generate_series(1, {IDS}) AS id, generate_series(1, {SIDES}) AS side",
+    )
+    engine = postgres_engine(server.address())
+    found = unevenness_of(engine, (server.address(), "dice"), IDS)
+    engine.close()
+    return found
+
+
+def test_each_row_is_as_likely_as_another() -> None:
+    """False alarms: one in a million runs."""
+    assert unevenness() < MOST_UNEVEN
+
+
+def test_a_hash_that_is_not_mixed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inner hash alone prefers some rows by far."""
+    mixed = PostgresDialect.digest
+
+    def inner_alone(self: PostgresDialect, values: Sequence[Any]) -> Any:
+        return mixed(self, values).expressions[0]
+
+    monkeypatch.setattr(PostgresDialect, "digest", inner_alone)
+    assert unevenness() > MOST_UNEVEN

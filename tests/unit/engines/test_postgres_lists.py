@@ -74,7 +74,6 @@ def listed(server: Cluster, kind: str, *values: str) -> tuple[str, str]:
 
 
 def entries(engine: AbstractEngine, source: tuple[str, str]) -> list[tuple[Any, ...]]:
-    """Return the entries of a column x, with the person and how often there is one."""
     node = Source("t", engine.open("t", source, {}))
     question = question_of(explode_rows(node, "x"), "id", "x")
     told = [tuple(row.values()) for row in engine.answer(question).to_pylist()]
@@ -104,7 +103,6 @@ def test_shapes_of_arrays() -> None:
 
 @pytest.mark.slow
 def test_a_list_of_too_many_entries_is_missing() -> None:
-    """A copy of it with wider entries could leave what a cell can hold."""
     server = cluster()
     filled = "array_fill(7, ARRAY[{}])"
     source = listed(server, "integer", filled.format(MOST + 1), filled.format(3))
@@ -113,7 +111,6 @@ def test_a_list_of_too_many_entries_is_missing() -> None:
 
 @for_each("kind", ENTRIES)
 def test_entries_are_read_like_columns(kind: str) -> None:
-    """Each by the rule of its type."""
     server = cluster()
     written, told = ENTRIES[kind]
     source = listed(server, kind, f"{written}::{kind}[]")
@@ -124,7 +121,6 @@ def test_entries_are_read_like_columns(kind: str) -> None:
 
 
 def test_lists_that_are_alike_are_one_value() -> None:
-    """However they are numbered: so copies of a row are, for a bound."""
     server = cluster()
     source = listed(server, "integer", "'{7,8}'", "'[0:1]={7,8}'", "'[5:6]={7,8}'")
     engine = postgres_engine(server.address())
@@ -179,7 +175,6 @@ def test_lists_of_public_tables_travel() -> None:
 
 
 def test_a_session_asks_for_entries() -> None:
-    """Bounded, kept and exploded; alone in a group, split and counted."""
     server = cluster()
     source = listed(server, "text", "'{a,b}'", "'{}'", "NULL", "'{{a}}'", "'{a,a,c}'")
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
@@ -192,7 +187,6 @@ def test_a_session_asks_for_entries() -> None:
 
 
 def test_a_list_alone_in_its_group_is_kept() -> None:
-    """Whatever lists there are in others: lengths that differ, none at all."""
     server = cluster()
     source = listed(server, "integer", "'{7,8}'", "'{7}'", "NULL", "'{}'", "'{9}'")
     server.run("INSERT INTO listed VALUES (0, '{7}'), (1, NULL), (1, '{}')")

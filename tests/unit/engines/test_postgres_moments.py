@@ -115,7 +115,6 @@ def test_what_is_something_else_is_refused(made: str) -> None:
 
 
 def test_rows_that_change_are_read_as_they_are() -> None:
-    """New rows and an emptied table are the table as it is then."""
     server = cluster()
     session = session_of(table_named(server, "growing"))
     server.run("TRUNCATE growing", "INSERT INTO growing VALUES (7, '')")
@@ -140,7 +139,6 @@ def test_a_table_emptied_at_this_moment_is_refused() -> None:
 
 
 def test_one_of_several_tables_that_is_emptied_is_noticed() -> None:
-    """Below a view, whatever the others are."""
     server = cluster()
     address, _ = table_named(server, "one_half")
     table_named(server, "other_half")
@@ -184,7 +182,6 @@ def test_another_moment_is_tried(
 
 
 def test_a_held_table_cannot_change() -> None:
-    """Others wait until the transaction ends."""
     server = cluster()
     address, name = table_named(server, "held")
     known = Server(address)

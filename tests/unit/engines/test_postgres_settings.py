@@ -94,14 +94,12 @@ def differing(address: str) -> list[str]:
 
 @pytest.mark.slow
 def test_settings_of_a_role_change_nothing() -> None:
-    """Dates, zones, literals, nulls, isolation: all is set anew in each transaction."""
     assert not differing(role_with(cluster(), "odd", ODD))
 
 
 @for_each("name", PLANS)
 @pytest.mark.slow
 def test_plans_change_nothing(name: str) -> None:
-    """Sorted, hashed, in parallel or spilled: the same rows and totals."""
     assert not differing(role_with(cluster(), "planning", PLANS[name]))
 
 
@@ -176,7 +174,6 @@ def test_without_our_path_names_mean_others(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_table_is_found_by_the_roles_own_path() -> None:
-    """A bare name is what it is for the role; its columns are asked of PostgreSQL."""
     server = cluster()
     server.run(
         "DROP TABLE IF EXISTS public.mine", "CREATE TABLE public.mine (x integer)"

@@ -88,14 +88,12 @@ BY_MANY: Final = (
 
 
 def opened(name: str, vouched_by: str | None = None) -> sd.Session:
-    """Return a session over a table or view of the schema."""
     source = (cluster().address(), f"judged.{name}")
     table = sd.PrivateTable(source, protects=sd.AddOneRow(), vouched_by=vouched_by)
     return sd.Session({"t": table}, budget=sd.PureDP(1))
 
 
 def doubts(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return why each view is doubted, "" if it is not."""
     server = cluster()
     server.run(*MADE)
     server.run(*(f"CREATE VIEW judged.v{n} AS {text}" for n, text in enumerate(texts)))
@@ -131,7 +129,6 @@ def test_somebody_can_answer_for_a_view() -> None:
 
 
 def test_a_view_that_changes_its_mind_is_refused_before_the_charge() -> None:
-    """A view that is replaced by one of the same columns, also one below it."""
     cluster().run(*MADE, "CREATE VIEW judged.upper_one AS TABLE judged.some")
     with opened("upper_one") as session:
         assert session.price(COUNT, sd.PureDP("0.1")).errors

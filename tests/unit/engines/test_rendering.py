@@ -28,13 +28,11 @@ CONNECTION = duckdb.connect()
 
 
 def schema_result(form: Form) -> str:
-    """Return the type of what a form makes."""
     facts = ((f"x{at}", Column(kind)) for at, kind in enumerate(form.types))
     return form.on_columns().column(Schema.of(facts)).type
 
 
 def written(expression: AbstractExpression, **types: str) -> tuple[str, list[Any]]:
-    """Return the SQL of an expression, and what it binds."""
     schema = Schema.of((name, Column(kind)) for name, kind in types.items())
     parameters = Parameters(DUCKDB)
     made = render(expression, typed_columns(schema), parameters)
@@ -100,7 +98,6 @@ def test_the_largest_expressions_can_be_written(form: Form) -> None:
 
 
 def test_a_column_must_say_its_type() -> None:
-    """Without a type there is no telling what an operation means."""
     with pytest.raises(InvalidParameter, match=r"must say a type.*Use with_type"):
         render(col("x"), {"x": exp.column("x")}, Parameters(DUCKDB))
     with pytest.raises(UnknownName, match="no column 'y'"):
@@ -108,7 +105,6 @@ def test_a_column_must_say_its_type() -> None:
 
 
 def test_the_given_columns_are_left_alone() -> None:
-    """Rendering copies what it is given: the same columns serve many expressions."""
     columns = {"x": with_type(exp.column("x", table="t"), "i64")}
     for _ in range(2):
         assert render(col("x") % 2 == 0, columns, Parameters(DUCKDB)).find(exp.Column)
@@ -116,8 +112,6 @@ def test_the_given_columns_are_left_alone() -> None:
 
 
 def test_a_foreign_expression_is_refused() -> None:
-    """Only what is built from col and lit has a meaning that engines keep."""
-
     class AbstractForeign(AbstractExpression):
         """An expression of somebody else."""
 
@@ -125,21 +119,17 @@ def test_a_foreign_expression_is_refused() -> None:
         """One that could be anything."""
 
         def names(self) -> frozenset[str]:
-            """Return nothing."""
             return frozenset()
 
         def column(self, schema: Schema) -> Column:
-            """Return anything."""
             del schema
             return Column("i64")
 
         @property
         def words(self) -> Words:
-            """Return nothing that anybody asks for."""
             return None
 
         def value(self, row: Any) -> Value:
-            """Return anything."""
             del row
             return 1
 

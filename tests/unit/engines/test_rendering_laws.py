@@ -47,7 +47,6 @@ CONNECTION = duckdb.connect()
 
 
 def values(kind: str) -> st.SearchStrategy[Any]:
-    """Return values of a type: missing, extreme or any."""
     return st.one_of(st.none(), st.sampled_from(EXTREMES[kind]), VALUES[kind])
 
 
@@ -57,7 +56,6 @@ def answers(
     rows: list[dict[str, Any]],
     dialect: AbstractDialect,
 ) -> list[Any]:
-    """Return what DuckDB gives for each row."""
     parameters = Parameters(dialect)
     made = render(expression, typed_columns(schema), parameters)
     select = exp.select(exp.alias_(made, "answer", quoted=True)).from_("rows_of_test")
@@ -92,7 +90,6 @@ def check(
     rows: list[dict[str, Any]],
     dialect: AbstractDialect = DUCKDB,
 ) -> None:
-    """Compare the answers for some rows with their meaning."""
     found = answers(expression, schema_of(form), rows, dialect)
     for row, answer in zip(rows, found, strict=True):
         meant = expression.value(row)
@@ -100,7 +97,6 @@ def check(
 
 
 def operations(tree: AbstractTree) -> set[str]:
-    """Return the names of the operations of a tree."""
     if not isinstance(tree, Call):
         return set()
     below = (operations(one) for one in tree.arguments)
@@ -108,7 +104,6 @@ def operations(tree: AbstractTree) -> set[str]:
 
 
 def test_every_operation_has_an_entry_and_a_form() -> None:
-    """No operation is without SQL, and none is left out of the laws."""
     assert set(DUCKDB.entries) == set(OPERATIONS)
     covered = set[str]().union(*(operations(form.on_columns().tree) for form in FORMS))
     assert covered == {one.name for one in OPERATIONS}
@@ -117,12 +112,10 @@ def test_every_operation_has_an_entry_and_a_form() -> None:
 @sampled(35, 160)
 @for_each("form", FORMS, ids=str)
 def test_extreme_values_agree(form: Form) -> None:
-    """At the edges of each type DuckDB gives what Python gives, to the bit."""
     check(form, form.on_columns(), form.rows())
 
 
 def named(name: str, *further: Sql) -> Entry:
-    """Return the entry that an engine's own function would be."""
     return lambda to: function(name, *to.each(), *further)
 
 
@@ -173,7 +166,6 @@ def test_naive_entries_are_noticed(
 
 @st.composite
 def _arguments(draw: st.DrawFn, form: Form) -> list[Expression]:
-    """Return columns, or literals in their place."""
     return [
         col(f"x{at}") if draw(st.booleans()) else lit(draw(values(kind)), kind)
         for at, kind in enumerate(form.types)
@@ -182,7 +174,6 @@ def _arguments(draw: st.DrawFn, form: Form) -> list[Expression]:
 
 @st.composite
 def _rows(draw: st.DrawFn, form: Form) -> list[dict[str, Any]]:
-    """Return rows of values of the types of a form."""
     row = {f"x{at}": values(kind) for at, kind in enumerate(form.types)}
     return draw(st.lists(st.fixed_dictionaries(row), min_size=1, max_size=8))
 
@@ -191,7 +182,6 @@ def _rows(draw: st.DrawFn, form: Form) -> list[dict[str, Any]]:
 @for_each("topic", TOPICS)
 @given(data=st.data())
 def test_any_values_agree(topic: str, data: st.DataObject) -> None:
-    """For any operation and values, some literals, DuckDB agrees with Python."""
     form = data.draw(st.sampled_from(TOPICS[topic]))
     expression = form.build(*data.draw(_arguments(form)))
     check(form, expression, data.draw(_rows(form)))
@@ -203,7 +193,6 @@ def test_any_values_agree(topic: str, data: st.DataObject) -> None:
 @settings(max_examples=TENTH)
 @given(data=st.data())
 def test_any_values_of_each_form_agree(form: Form, data: st.DataObject) -> None:
-    """For each form and any values, some literals, DuckDB agrees with Python."""
     expression = form.build(*data.draw(_arguments(form)))
     check(form, expression, data.draw(_rows(form)))
 
@@ -231,7 +220,6 @@ def trees(draw: st.DrawFn, kind: str, depth: int) -> Expression:
 
 @given(kind=st.sampled_from(list(EXTREMES)), data=st.data())
 def test_operations_within_operations_agree(kind: str, data: st.DataObject) -> None:
-    """However operations are put together, DuckDB agrees with Python."""
     check(COLUMNS, data.draw(trees(kind, 4)), data.draw(_rows(COLUMNS)))
 
 

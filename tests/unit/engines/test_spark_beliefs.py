@@ -259,7 +259,6 @@ def old_settings() -> dict[str, tuple[int, int]]:
 def test_a_frame_means_what_it_means_to_its_owner(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever its owner has set; frames of two sessions that differ are refused."""
     users = users_session()
     users.conf.set("spark.sql.mapKeyDedupPolicy", "LAST_WIN")
     told = old_settings()

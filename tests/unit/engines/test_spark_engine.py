@@ -1,6 +1,5 @@
 """Spark means what the memory engine means, in anybody's session."""
 
-import math
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
@@ -30,6 +29,7 @@ from sordino.expressions.schema import Column, Schema, arrow_type
 from sordino.query.nodes import Source
 from tests.batches import for_each
 from tests.spark_here import engine_beside, users_session
+from tests.unit.engines.test_rendering_laws import alike
 
 pytestmark = pytest.mark.slow
 SALT: Final = 0x9E3779B97F4A7C15
@@ -37,14 +37,12 @@ SALT: Final = 0x9E3779B97F4A7C15
 
 @cache
 def engines() -> dict[str, tuple[Any, dict[str, Source]]]:
-    """Return Spark and its meaning, with the tables of the cases."""
     spark = engine_beside(salt=SALT)
     made = {"spark": spark, "memory": MemoryEngine(order=order_of(spark))}
     return {name: (one, dict(open_each(one, TABLES))) for name, one in made.items()}
 
 
 def answered(name: str, case: Case) -> Any:
-    """Return what an engine answers, as what must be equal for all."""
     engine, tables = engines()[name]
     question = case.asked(tables)
     return comparable_answer(question, engine.answer(question))
@@ -52,7 +50,6 @@ def answered(name: str, case: Case) -> Any:
 
 @for_each("case", CASES, ids=[case.name for case in CASES])
 def test_spark_agrees(case: Case) -> None:
-    """Each kind of node, bound and total, with the rows that Spark's digests keep."""
     assert answered("spark", case) == answered("memory", case)
 
 
@@ -73,14 +70,12 @@ WRITTEN: Final = 12
 
 
 def written(types: tuple[str, ...]) -> Iterator[list[Form]]:
-    """Yield the operations of some types that Spark has, a few at a time."""
     held = [form for form in FORMS if form.types == types and not absent(form)]
     for start in range(0, len(held), WRITTEN):
         yield held[start : start + WRITTEN]
 
 
 def absent(form: Form) -> bool:
-    """Tell whether Spark refuses an operation."""
     return any(name in str(form) for name in SPARK.absent)
 
 
@@ -106,17 +101,9 @@ def spark_values(session: Any, forms: list[Form]) -> list[list[Any]]:
     return [column.to_pylist() for column in found.columns]
 
 
-def alike(one: Any, other: Any) -> bool:
-    """Tell whether two values are the same: type, NaN, and no -0.0 for 0.0."""
-    if isinstance(one, float) and isinstance(other, float) and math.isnan(one):
-        return math.isnan(other)
-    return type(one) is type(other) and repr(one) == repr(other)
-
-
 @for_each("ansi", ["true", "false"])
 @for_each("types", KINDS, ids="-".join)
 def test_extreme_values_agree_on_spark(types: tuple[str, ...], ansi: str) -> None:
-    """At the edges of each type Spark gives what Python gives, ANSI on or off."""
     session = session_beside(users_session())
     session.conf.set("spark.sql.ansi.enabled", ansi)
     for forms in written(types):
@@ -128,7 +115,6 @@ def test_extreme_values_agree_on_spark(types: tuple[str, ...], ansi: str) -> Non
 
 
 def test_the_zone_of_a_session_changes_no_operation() -> None:
-    """No form of a date goes through a zone, where hours are left out or come twice."""
     session = session_beside(users_session())
     session.conf.set("spark.sql.session.timeZone", "America/New_York")
     dated = [types for types in KINDS if {"date", "time"} & set(types)]
@@ -139,7 +125,6 @@ def test_the_zone_of_a_session_changes_no_operation() -> None:
 
 
 def test_what_spark_cannot_say_it_refuses() -> None:
-    """An operation without a form is refused by name."""
     engine = engine_beside()
     tables = open_each(engine, TABLES)
     for made in (col("ward").matches("a*"), col("ward").normalize()):

@@ -46,7 +46,6 @@ def table() -> pa.Table:
 
 
 def session() -> sd.Session:
-    """Return a session over the rows in Spark."""
     private = sd.PrivateTable(frame_of_rows(table()), protects=sd.AddRowsWithID("id"))
     with pytest.warns(sd.errors.WeakBudget):
         return sd.Session({"t": private}, LIMIT)
@@ -114,7 +113,6 @@ def test_files_hold_what_a_release_holds(request_: Any, tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_refusals_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that is there or cannot be, workers that lack us or draw otherwise."""
     opened, counts = session(), T.group_by("text").agg(n=sd.count())
     with pytest.raises(InvalidParameter, match="is there already"):
         opened.release_files(counts, EXACT, tmp_path)
@@ -186,7 +184,6 @@ files = "published"
 def test_a_job_has_files_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Once, however often it runs; `sordino verify` and `label` know the folder."""
     users_session()
     pq.write_table(table(), tmp_path / "t.parquet")
     path = tmp_path / "job.toml"

@@ -19,7 +19,6 @@ from tests.batches import for_each
 
 
 def java_that_says(folder: Path, told: str) -> None:
-    """Put a Java into a folder that only tells its version."""
     (folder / "bin").mkdir()
     java = folder / "bin" / "java"
     java.write_text(f"#!/bin/sh\necho '{told}' >&2\n")
@@ -33,7 +32,6 @@ def java_that_says(folder: Path, told: str) -> None:
 def test_an_old_java_is_told(
     told: str, version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The version that is found, the one that is needed, and what to do."""
     java_that_says(tmp_path, told)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     needed = f"needs Java 17 or later, and .* is Java {version}. Install it, or set"
@@ -55,7 +53,6 @@ def test_a_new_java_or_an_unknown_one_is_tried(
 def test_a_missing_java_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither in JAVA_HOME nor on the path."""
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(EngineUnavailable, match=r"none is found\. Install it, or set"):
         cluster.refuse_old_java()
@@ -79,14 +76,12 @@ def test_a_wrong_home_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @for_each("running", ["3.5.9", "4.0.2", "5.3.0"])
 def test_another_spark_is_told(running: str) -> None:
-    """JARs of another version, as a SPARK_HOME of an older Spark brings them."""
     with pytest.raises(EngineUnavailable, match=f"speaks to Spark {running}"):
         cluster.refuse_other_spark("4.3.0", running)
     cluster.refuse_other_spark("4.3.0", "4.3.1")
 
 
 def test_a_missing_pyspark_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the extra that installs it."""
     monkeypatch.setattr(doors, "find_spec", lambda _: None)
     with pytest.raises(MissingDependency, match=r"'sordino\[spark\]'"):
         doors.engine_named("spark", Settings())
@@ -98,7 +93,6 @@ class FrameOfSpark:
     __module__ = "pyspark.sql.classic.dataframe"
 
     def __repr__(self) -> str:
-        """Show the same in every process: tests are named by it."""
         return "a frame"
 
 
@@ -119,12 +113,10 @@ PEOPLE: Final = {"id": [1]}
     ids=str,
 )
 def test_private_tables_choose_the_engine(sources: list[Any], name: str) -> None:
-    """One frame is enough; a pair with something else is none."""
     assert doors.engine_of_sources(sources) == name
 
 
 def test_a_frame_asks_spark_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A private one, unless another engine is named; a public one does not."""
     monkeypatch.setattr(doors, "find_spec", lambda name: name != "pyspark" or None)
     private = sd.PrivateTable(FrameOfSpark(), protects=sd.AddOneRow())
     with pytest.raises(MissingDependency, match="engine='spark' needs"):
@@ -136,14 +128,12 @@ def test_a_frame_asks_spark_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_senseless_sizes_are_refused() -> None:
-    """A limit of memory that Java would not understand."""
     for limit in ("much", "4 parsecs", "-1GB", ""):
         with pytest.raises(InvalidParameter, match="must be a size of memory"):
             cluster.memory_of(limit)
 
 
 def test_spark_connect_is_refused() -> None:
-    """Its settings and functions are a server's."""
     remote: Any = type("DataFrame", (), {"__module__": "pyspark.sql.connect.dataframe"})
     with pytest.raises(InvalidParameter, match="not of Spark Connect"):
         of_frame(remote(), {})
@@ -154,7 +144,6 @@ def test_spark_connect_is_refused() -> None:
 def test_files_of_this_machine_are_not_for_a_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers elsewhere would not find them after the charge."""
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"x": [1]}), path)
 

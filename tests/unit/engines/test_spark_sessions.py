@@ -40,7 +40,6 @@ LIMIT: Final = sd.PureDP(10)
 
 
 def spark_session(frame: Any, protects: Any = None, budget: Any = LIMIT) -> sd.Session:
-    """Return a session over one table."""
     table = sd.PrivateTable(frame, protects=protects or sd.AddOneRow())
     return sd.Session({"t": table}, budget)
 
@@ -58,7 +57,6 @@ def odd_frame() -> Any:
 
 
 def test_every_type_of_a_frame_has_its_meaning() -> None:
-    """The same as its values in Arrow, whatever zone or collation it has."""
     utc = dt.UTC
     meant = pa.table({
         "tiny": pa.array([1, 2, None], pa.int8()),
@@ -92,12 +90,10 @@ def test_every_type_of_a_frame_has_its_meaning() -> None:
 
 
 def of_path(folder: Path) -> Any:
-    """Return files that Spark reads by itself."""
     return str(folder / "*.parquet")
 
 
 def of_frame(folder: Path) -> Any:
-    """Return a frame of the user's."""
     return users_session().read.parquet(str(folder))
 
 
@@ -112,12 +108,10 @@ def of_catalogue(folder: Path, provider: str = "parquet") -> Any:
 
 
 def of_orc(folder: Path) -> Any:
-    """Return a table of the catalogue in ORC."""
     return of_catalogue(folder, "orc")
 
 
 def of_json(folder: Path) -> Any:
-    """Return a table of the catalogue in JSON."""
     return of_catalogue(folder, "json")
 
 
@@ -125,7 +119,6 @@ def of_json(folder: Path) -> Any:
 def test_bounded_counts_of_each_source(
     source: Callable[[Path], Any], tmp_path: Path
 ) -> None:
-    """Five rows of each id, from rows in any order and any number of partitions."""
     table = pa.table({
         "id": [n % 40 for n in range(1000)],
         "ward": [f"w{n % 7}" for n in range(1000)],
@@ -224,7 +217,6 @@ def test_a_source_of_the_session_is_read_like_any_other() -> None:
 
 
 def test_an_inspection_fetches_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The workers count: the same report as of the rows in memory."""
     rows = pa.table({
         "id": [n % 7 if n % 11 else None for n in range(100)],
         "days": [("3", "many", "99", None, "x 1")[n % 5] for n in range(100)],
@@ -251,7 +243,6 @@ def test_an_inspection_fetches_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_the_users_stays() -> None:
-    """Settings, views, functions and what is cached, while rows are kept and let go."""
     users = users_session()
     frame = users.range(100).selectExpr("id % 10 AS id", "id AS v").cache()
     frame.count()
@@ -277,7 +268,6 @@ def test_what_is_the_users_stays() -> None:
 
 
 def test_settings_are_ours() -> None:
-    """Those of others are at Spark's defaults, speed is as the user has it."""
     ours = session_beside(users_session())
     held = ours.conf.getAll
     assert {name: held[name] for name in PINS} == dict(PINS)
@@ -288,6 +278,5 @@ def test_settings_are_ours() -> None:
 
 
 def test_files_are_not_believed(tmp_path: Path) -> None:
-    """A file with false bounds and null counts is read by its values."""
     path = write_lying_file(tmp_path / "lying.parquet")
     assert not believes(engine_beside(), path)

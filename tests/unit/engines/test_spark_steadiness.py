@@ -22,29 +22,24 @@ pytestmark = [
 
 
 def rewrite(folder: Path, rows: int) -> None:
-    """Write other rows into the files of a folder, as another process does."""
     for path in sorted(folder.glob("*.parquet")):
         pq.write_table(pa.table({"x": range(rows)}), path, row_group_size=rows // 4)
 
 
 def rewrite_and_add(folder: Path) -> None:
-    """Write other rows into the files, and one more file."""
     add_file(folder)
     rewrite(folder, 4000)
 
 
 def rewrite_longer(folder: Path) -> None:
-    """Write more rows into the files."""
     rewrite(folder, 4000)
 
 
 def remove_file(folder: Path) -> None:
-    """Remove a file."""
     (folder / "0.parquet").unlink()
 
 
 def add_file(folder: Path) -> None:
-    """Write one more file."""
     pq.write_table(pa.table({"x": range(1000)}), folder / "more.parquet")
 
 

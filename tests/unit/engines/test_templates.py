@@ -27,22 +27,31 @@ def test_no_argument_is_torn_apart() -> None:
 
 
 def test_a_function_keeps_its_name() -> None:
-    """Another function would come out of each by the table of sqlglot."""
     entry = TEMPLATES.entry("ifnull(strlen(a), len(a))")
     assert written(entry, exp.column("x")) == "IFNULL(STRLEN(x), LEN(x))"
 
 
 def test_values_are_bound_in_definitions_too() -> None:
-    """Only those that a text asks for are bound."""
     entry = TEMPLATES.entry("held(a)", most=lambda _: 7, unused=lambda _: 1 // 0)
     assert written(entry, exp.column("x")) == "LEAST(x, $p7)"
 
 
 def test_each_tree_is_a_new_one() -> None:
-    """A tree has one parent: an entry that gave one twice would tear a statement."""
     entry = TEMPLATES.entry("a + 1", "a + 1::DOUBLE")
     assert written(entry, exp.column("x")) == written(entry, exp.column("x"))
     assert written(entry, exp.column("x"), kind="f64") == "x + CAST(1 AS DOUBLE)"
+
+
+def test_a_piece_tears_no_tree_apart() -> None:
+    """A tree that stands twice in a text, or has a parent already, is copied."""
+    double = TEMPLATES.piece("x", "x * 2 + x")
+    outer = exp.Neg(this=exp.column("y"))
+    tree = double(outer.this)
+    assert tree.sql() == "(y * 2) + y"
+    assert outer.this.parent is outer
+    first, second = tree.find_all(exp.Column)
+    assert first is not second
+    assert double(exp.Add(this=tree, expression=tree.copy())).sql().count("y") == 8
 
 
 def test_nothing_is_parsed_before_it_is_used() -> None:

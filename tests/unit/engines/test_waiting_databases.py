@@ -32,7 +32,6 @@ HELD: Final = "SELECT coalesce(sum(memory_usage_bytes), 0) FROM duckdb_memory()"
 
 @pytest.fixture
 def _none_waits() -> None:
-    """Have none wait that another test has left."""
     instances._close_waiting()
 
 
@@ -40,14 +39,12 @@ pytestmark = pytest.mark.usefixtures("_none_waits")
 
 
 def opened(source: Any = ROWS, **settings: Any) -> sd.Session:
-    """Return a session over the rows, ids protected."""
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
     limit = sd.Limit.of(sd.ApproxDP(10**9, "0.5"))
     return sd.Session({"t": table}, limit, **settings)
 
 
 def instance_of(session: sd.Session) -> Instance:
-    """Return the database of a session."""
     engine: Any = session._desk.engine
     database: Instance = engine._database._there()
     return database
@@ -63,7 +60,6 @@ def asked(session: sd.Session) -> Instance:
 
 
 def number(database: Instance, text: str) -> int:
-    """Return one number that a database says of itself."""
     return int(database._home.execute(text).fetchall()[0][0])
 
 
@@ -80,7 +76,6 @@ ENDS: Final[dict[str, Callable[[list[sd.Session]], None]]] = {
 
 @for_each("end", ENDS)
 def test_the_next_session_gets_it_empty(end: str) -> None:
-    """No row, table or registered name of a session is there in the next one."""
     sessions = [opened()]
     first = asked(sessions[0])
     cursor = first._cursors[0]
@@ -142,7 +137,6 @@ def test_one_that_is_not_empty_is_closed(leave: Callable[[Instance], None]) -> N
 
 
 def test_one_that_failed_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question that failed may have left what nobody can see."""
     session = opened()
     asked(session)
     engine: Any = session._desk.engine
@@ -168,7 +162,6 @@ def test_one_that_reads_files_is_closed(tmp_path: Path) -> None:
 
 
 def test_one_of_other_settings_is_not_taken() -> None:
-    """Limits that a session did not ask for are not its limits."""
     settings: list[dict[str, Any]] = [
         {"memory_limit": "333MB"},
         {"threads": 1},
@@ -195,7 +188,6 @@ def test_one_that_says_how_far_it_is_is_closed() -> None:
 
 
 def test_sessions_at_once_have_their_own() -> None:
-    """One that is closed while the other keeps its rows changes nothing there."""
     first, second = opened(), opened()
     databases = asked(first), asked(second)
     assert databases[0] is not databases[1]

@@ -51,7 +51,6 @@ def truth(moment: datetime, zone: str) -> int | None:
 
 @for_each("zone", ZONES)
 def test_offsets_are_those_of_zoneinfo(zone: str) -> None:
-    """On both sides of each change, to the microsecond."""
     for moment in moments(zone):
         offset, local = col("x").utc_offset(zone), col("x").local_time(zone)
         wanted = truth(moment, zone)
@@ -82,13 +81,11 @@ def differing(engine: AbstractEngine, zone: str) -> list[Any]:
 @pytest.mark.slow
 @for_each("zone", ZONES)
 def test_duckdb_has_the_same_clocks(zone: str) -> None:
-    """Whatever DuckDB knows of zones itself."""
     assert not differing(duckdb_engine(), zone)
 
 
 @pytest.mark.slow
 def test_other_engines_have_the_same_clocks() -> None:
-    """PostgreSQL and Spark."""
     server = postgres_engine(cluster().address())
     for engine in (duckdb_engine(), server, engine_beside()):
         for zone in (*ZONES[:2], ZONES[-1]):
@@ -117,7 +114,6 @@ def test_sql_means_the_clocks_that_duckdb_shows() -> None:
 
 @for_each("zone", ["", "Mars", "../etc/passwd", "a\0b", 5, None])
 def test_what_is_no_zone_is_refused(zone: Any) -> None:
-    """By a typed error that says what to try."""
     with pytest.raises(sd.errors.InvalidParameter):
         col("x").local_time(zone)
 

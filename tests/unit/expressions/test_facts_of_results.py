@@ -16,7 +16,6 @@ ASKED = {"bin", "when", "fill_nan None"}
 
 
 def schema(form: Form, *, nullable: bool, nan: bool) -> Schema:
-    """Return the columns of a form."""
     return Schema.of(
         (f"x{at}", Column(kind, nullable=nullable, nan=nan))
         for at, kind in enumerate(form.types)
@@ -24,7 +23,6 @@ def schema(form: Form, *, nullable: bool, nan: bool) -> Schema:
 
 
 def is_nan(value: Any) -> bool:
-    """Tell whether a value is NaN."""
     return isinstance(value, float) and math.isnan(value)
 
 
@@ -33,7 +31,6 @@ def is_nan(value: Any) -> bool:
 @for_each("nan", [False, True])
 @for_each("form", FORMS, ids=str)
 def test_facts_hold(form: Form, nullable: bool, nan: bool) -> None:  # noqa: FBT001 drawn
-    """A result is missing or NaN only where its facts say that it may be."""
     expression = form.on_columns()
     facts = expression.column(schema(form, nullable=nullable, nan=nan))
     asked = any(form.name.startswith(name) for name in ASKED)
@@ -127,7 +124,6 @@ def test_precise_facts(expression: Expression) -> None:
     ids=str,
 )
 def test_reasons(expression: Expression, reason: str) -> None:
-    """A value that the data did have may be lost: the reason is said, and passed on."""
     for further in (expression, expression.is_in([])):
         assert further.column(FIRM).unsettled == reason
         assert further.column(FIRM).nullable
@@ -144,7 +140,6 @@ def test_a_column_keeps_its_version_and_a_result_has_its_own() -> None:
 
 
 def test_infinities_make_nan() -> None:
-    """A difference or a quotient of doubles may be NaN though no argument is."""
     for made in (col("f") - col("f"), col("f") / col("f"), col("f") * col("i")):
         assert made.column(FIRM).nan
     assert not (col("f") * 0.5).column(FIRM).nan
@@ -184,7 +179,6 @@ REFUSED = [
 def test_types_that_make_no_sense_are_refused(
     expression: Expression, message: str
 ) -> None:
-    """A refusal says which types there are, and what to do."""
     with_list = Schema((*FIRM.columns, ("l", Column("list[i64]"))))
     with pytest.raises(InvalidQuery, match=message):
         expression.column(with_list)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.errors import InvalidQuery
 from sordino.expressions.bins import FARTHEST, STEEPEST, steps
 from sordino.expressions.language import col
 from sordino.expressions.schema import Column, Schema
@@ -56,29 +56,10 @@ def test_doubles_are_nearest(
     ],
 )
 def test_edges(value: float | None, expected: int | None) -> None:
-    """Infinities are at the ends, NaN and missing are missing, halves go up."""
     assert steps(col("x"), -9, 9, 0).value({"x": value}) == expected
 
 
-@for_each(
-    ("arguments", "name"),
-    [
-        ((-FARTHEST - 1, 0, 0), "low"),
-        ((0, FARTHEST + 1, 0), "high"),
-        ((1, 0, 0), "high"),
-        ((0, 1, STEEPEST + 1), "exponent"),
-        ((0, 1, -STEEPEST - 1), "exponent"),
-        ((0.5, 1, 0), "low"),
-    ],
-)
-def test_bad_lattices_are_refused(arguments: tuple[int, int, int], name: str) -> None:
-    """Bounds that would not be exact are refused by name."""
-    with pytest.raises(InvalidParameter, match=name):
-        steps(col("x"), *arguments)
-
-
 def test_facts() -> None:
-    """A column without NaN loses nothing; one with NaN does; texts are refused."""
     made = steps(col("x"), 0, 1, 0)
     for kind, nan in (("i64", False), ("f64", False), ("f64", True)):
         facts = made.column(Schema.of([("x", Column(kind, nullable=False, nan=nan))]))

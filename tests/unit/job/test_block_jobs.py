@@ -15,7 +15,7 @@ from sordino.numbers.calendar import CALENDARS
 from sordino.office.job.draft import Draft, draft_text, read_schema
 from sordino.office.job.job import Job, read_job, undecided_places
 from sordino.office.job.questions import BlockReading
-from tests.batches import for_each
+from tests.batches import for_each, table_of
 from tests.growing import JOB
 from tests.jobs import ran
 
@@ -23,7 +23,6 @@ FIRST = date(2026, 1, 1)
 
 
 def job_of(folder: Path, text: str) -> Job:
-    """Return the job of a text."""
     path = folder / "clinic.toml"
     path.write_text(text, encoding="utf-8")
     return read_job(path)
@@ -53,7 +52,6 @@ READS: dict[str, tuple[str, ...]] = {
 
 @for_each("said", READS)
 def test_what_a_period_reads_follows_from_its_name(said: str, tmp_path: Path) -> None:
-    """Its own blocks, every one so far, or the last few."""
     text = JOB.replace('schedule = "monthly"', f'schedule = "monthly"\n{said}')
     reading = job_of(tmp_path, text).releases["wards"].reading
     assert reading is not None
@@ -121,75 +119,13 @@ def test_no_period_cuts_a_block_in_two(
     assert blocks == reading.blocks.names_over(reading.first, last)
 
 
-REFUSED: dict[str, tuple[str, str, str]] = {
-    "a column without a kind": (
-        'blocks = { start = "2026-01", every = "month" }',
-        "",
-        "tables.visits.blocks needs the blocks of the ledger",
-    ),
-    "a kind without a column": (
-        'blocks = "arrived"',
-        "",
-        'ledger.blocks are of no table.*tables.visits.blocks = "arrived"',
-    ),
-    "a name that is near": ("start =", "strat =", "has no 'strat'. Did you mean 'star"),
-    "no first month": ('"2026-01"', '"2026-13"', "ledger.blocks is refused: .*first"),
-    "no kind": ('"month"', '"fortnight"', "ledger.blocks is refused: every must be"),
-    "periods and names": (
-        "start =",
-        'names = ["A"], start =',
-        "blocks is refused: nam",
-    ),
-    "no names": (
-        '{ start = "2026-01", every = "month" }',
-        "{ names = [] }",
-        "blocks is refused: names must",
-    ),
-    "a list": ('{ start = "2026-01", every = "month" }', "3", "must be a table"),
-    "no number to read": (
-        "max_rows_per_id = 1 }",
-        "max_rows_per_id = 1 }\nreads = 0",
-        'be "period", "all"',
-    ),
-    "half a number": (
-        "max_rows_per_id = 1 }",
-        "max_rows_per_id = 1 }\nreads = 1.5",
-        'be "period", "all"',
-    ),
-    "true": (
-        "max_rows_per_id = 1 }",
-        "max_rows_per_id = 1 }\nreads = true",
-        'be "period", "all"',
-    ),
-    "another word": (
-        "max_rows_per_id = 1 }",
-        'max_rows_per_id = 1 }\nreads = "year"',
-        'be "period", "all"',
-    ),
-    "once": (
-        'schedule = "monthly"',
-        'reads = "all"',
-        "reads is for releases with a schedule",
-    ),
-    "since of another kind": (
-        'schedule = "monthly"',
-        'schedule = "monthly"\nsince = "2026-Q1"',
-        "since is refused: period must be a month",
-    ),
-    "what is to be decided": ('"2026-01"', '"?"', "ledger.blocks.start is still"),
-    "a limit that does not add up": (
-        'limit = { mu = "0.24" }',
-        'limit = { epsilon = 1, delta = "1e-6" }\ncounting = "concentrated"',
-        "does not add up",
-    ),
-}
+REFUSED = table_of("refused/block_jobs")
 
 
 @for_each("what", REFUSED)
 def test_what_cannot_be_meant_is_refused_at_its_place(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By name, with what to do;."""
     old, new, match = REFUSED[what]
     assert old in JOB
     monkeypatch.chdir(tmp_path)

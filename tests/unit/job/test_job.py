@@ -10,7 +10,7 @@ import sordino as sd
 from sordino.errors import InvalidJob
 from sordino.office.job.job import Job, find_job, read_job, undecided_places
 from sordino.office.job.questions import check_period
-from tests.batches import for_each
+from tests.batches import for_each, table_of
 
 GOOD = """
 schema = 1
@@ -29,7 +29,6 @@ schedule = "monthly"
 
 
 def job_of(folder: Path, text: str) -> Job:
-    """Return the job of a text."""
     (folder / "clinic.toml").write_text(text, encoding="utf-8")
     return read_job(folder / "clinic.toml")
 
@@ -45,7 +44,6 @@ def test_numbers_are_those_that_are_written(tmp_path: Path) -> None:
 
 
 def test_the_same_job_has_one_text(tmp_path: Path) -> None:
-    """Comments, order and blanks do not count; a changed number does."""
     text = job_of(tmp_path, GOOD).text
     moved = GOOD.replace("schema = 1\n", "# reviewed by Ana\nschema   =   1\n")
     assert job_of(tmp_path, moved).text == text
@@ -53,7 +51,6 @@ def test_the_same_job_has_one_text(tmp_path: Path) -> None:
 
 
 def test_programs_belong_to_the_text(tmp_path: Path) -> None:
-    """A Python file that a release names is in the text of the job, word for word."""
     (tmp_path / "queries.py").write_text("def wards(): ...", encoding="utf-8")
     asked = GOOD.replace('sql = "SELECT COUNT(*) AS n FROM visits"\n', "").replace(
         "limits = { max_rows_per_id = 3 }", 'query = "queries.py:wards"'
@@ -67,7 +64,6 @@ def test_programs_belong_to_the_text(tmp_path: Path) -> None:
 def test_secrets_stay_in_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The text of a job names the variable, and not what is in it."""
     said = GOOD.replace('"visits.parquet"', '{ env = "CLINIC_DATABASE" }')
     with pytest.raises(InvalidJob, match=r"tables.visits.source.env names CLINIC_DATA"):
         job_of(tmp_path, said)
@@ -101,14 +97,12 @@ BUDGETS = {
 
 @for_each("said", UNITS)
 def test_every_unit_can_be_said(said: str, tmp_path: Path) -> None:
-    """Whom a table protects is the unit of that name."""
     table: Any = job_of(tmp_path, GOOD.replace('{ id = "patient" }', said)).tables
     assert table["visits"].protects == UNITS[said]
 
 
 @for_each("said", BUDGETS)
 def test_every_budget_can_be_said(said: str, tmp_path: Path) -> None:
-    """Its numbers name it."""
     job = job_of(tmp_path, GOOD.replace("{ epsilon = 0.1 }", said))
     assert job.releases["wards"].budget == BUDGETS[said]
 
@@ -127,7 +121,6 @@ def test_a_password_in_the_file_is_refused(address: str, tmp_path: Path) -> None
 
 
 def test_a_format_is_that_of_a_text_file(tmp_path: Path) -> None:
-    """The types of columns are said once, and the file is read as it is written."""
     (tmp_path / "wards.csv").write_text("ward;beds\nA;3\n")
     public = (
         '[public.wards]\nsource = "wards.csv"\nformat = { delimiter = ";" }\n'
@@ -142,76 +135,13 @@ def test_a_format_is_that_of_a_text_file(tmp_path: Path) -> None:
 def test_a_table_of_a_server_is_its_address_and_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The address comes from the environment, and the name stands in the file."""
     monkeypatch.setenv("CLINIC_DATABASE", "postgresql://reader@host/base")
     source = '[{ env = "CLINIC_DATABASE" }, "public.visits"]'
     tables: Any = job_of(tmp_path, GOOD.replace('"visits.parquet"', source)).tables
     assert tables["visits"].source == ("postgresql://reader@host/base", "public.visits")
 
 
-REFUSED: dict[str, tuple[str, str, str]] = {
-    "a name that is near": (
-        "schedule",
-        "shedule",
-        r"releases.wards has no 'shedule'. Did you mean 'schedule'",
-    ),
-    "a table that is near": ("[ledger]", "[legder]", "the file has no 'legder'"),
-    "a schedule": ("monthly", "fortnightly", "must be once, daily, weekly, monthly"),
-    "a unit": ('{ id = "patient" }', '"patient"', "tables.visits.protects is no unit"),
-    "half a unit": ('{ id = "patient" }', "{ groups = 2 }", "too much or too little"),
-    "a limit of zero": (
-        "{ max_rows_per_id = 3 }",
-        "{ max_rows_per_id = 0 }",
-        "least 1",
-    ),
-    "a limit with another name": ("max_rows_per_id", "max_rows", "has no 'max_rows'"),
-    "no budget": ("budget = { epsilon = 0.1 }", "budget = {}", "is no budget"),
-    "a budget of two kinds": (
-        "{ epsilon = 0.1 }",
-        "{ epsilon = 0.1, mu = 1 }",
-        "releases.wards.budget is no budget",
-    ),
-    "a negative epsilon": ("{ epsilon = 0.1 }", "{ epsilon = -0.1 }", "is refused"),
-    "infinity": ("{ epsilon = 0.1 }", "{ epsilon = nan }", "is refused"),
-    "two questions": (
-        "schedule =",
-        'query = "q.py:f"\nschedule =',
-        "must have one question, sql or query",
-    ),
-    "a program that is none": (
-        'sql = "SELECT COUNT(*) AS n FROM visits"\nlimits = { max_rows_per_id = 3 }',
-        'query = "os.system"',
-        "must be FILE.py:FUNCTION",
-    ),
-    "a program that is not there": (
-        'sql = "SELECT COUNT(*) AS n FROM visits"\nlimits = { max_rows_per_id = 3 }',
-        'query = "gone.py:f"',
-        "names 'gone.py', which cannot be read",
-    ),
-    "what is to be decided": ('{ id = "patient" }', '"?"', "is still to be decided"),
-    "another version": ("schema = 1", "schema = 2", "schema must be 1"),
-    "no toml": ("schema = 1", "schema = = 1", "is not TOML: .*line 2"),
-    "no tables": (
-        '[tables.visits]\nsource = "visits.parquet"\nprotects = { id = "patient" }',
-        "",
-        "tables has no visits",
-    ),
-    "a name for no file": ("[releases.wards]", '[releases."../x"]', "must be named by"),
-    "an output": ("schedule =", 'out = ["xlsx"]\nschedule =', "must be a list of parq"),
-    "files without workers": (
-        "schedule =",
-        'files = "published"\nschedule =',
-        r"releases.wards.files is for workers, which Spark alone has",
-    ),
-    "files beside an output": (
-        "schedule =",
-        'files = "published"\nout = ["csv"]\nschedule =',
-        "files stands beside out",
-    ),
-    "files nowhere": ("schedule =", 'files = " "\nschedule =', "must be a folder"),
-    "bounds": ("schedule =", "bounds = { days = 3 }\nschedule =", "must be two values"),
-    "a truth": ("limit =", "create = 1\nlimit =", "must be true or false, got 1"),
-}
+REFUSED = table_of("refused/jobs")
 
 
 @for_each(
@@ -224,7 +154,6 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     ],
 )
 def test_workers_write_to_a_folder(files: str, place: str, tmp_path: Path) -> None:
-    """Beside the job file, or at an address of the cluster's file system."""
     text = f'files = "{files}"\nschedule ='
     asked = GOOD.replace("schedule =", text) + '[engine]\nname = "spark"\n'
     plan = job_of(tmp_path, asked).releases["wards"]
@@ -236,7 +165,6 @@ def test_workers_write_to_a_folder(files: str, place: str, tmp_path: Path) -> No
 def test_what_cannot_be_meant_is_refused_at_its_place(
     what: str, tmp_path: Path
 ) -> None:
-    """By name, with what to do; and nothing is opened or made."""
     old, new, told = REFUSED[what]
     assert old in GOOD
     with pytest.raises(InvalidJob, match=told):
@@ -245,7 +173,6 @@ def test_what_cannot_be_meant_is_refused_at_its_place(
 
 
 def test_what_is_undecided_is_listed(tmp_path: Path) -> None:
-    """All places at once, so that a person can go through them."""
     path = tmp_path / "a.toml"
     path.write_text(GOOD.replace('"patient"', '"?"').replace("0.3", '"?"'))
     assert undecided_places(path) == [
@@ -273,7 +200,6 @@ BAD_PERIODS = ["", "..", "a/b", "2026 11", "-x", "x" * 101, "2026\n", "é"]
 
 @for_each("period", BAD_PERIODS)
 def test_a_period_is_part_of_a_name(period: str) -> None:
-    """What would leave the folder, or hide in it, is refused."""
     with pytest.raises(InvalidJob, match="--key must be letters"):
         check_period(period)
 
@@ -289,7 +215,6 @@ def test_what_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
 def test_what_is_no_file_of_text_is_refused(
     content: bytes | None, tmp_path: Path
 ) -> None:
-    """A folder, a file beyond a megabyte, a file that is no text: it is named."""
     path = tmp_path / "x.toml"
     if content is None:
         path.mkdir()

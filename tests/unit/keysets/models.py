@@ -35,11 +35,9 @@ class Among(AbstractExpression):
     chosen: frozenset[Key]
 
     def names(self) -> frozenset[str]:
-        """Return the columns."""
         return frozenset(self.columns)
 
     def column(self, schema: Schema) -> Column:
-        """Return a bool, refusing columns that are not there."""
         return Column(
             "bool", nullable=any(schema[name].nullable for name in self.columns)
         )
@@ -61,11 +59,9 @@ class Number(AbstractExpression):
     """The number 1, which is no condition."""
 
     def names(self) -> frozenset[str]:
-        """Return nothing."""
         return frozenset()
 
     def column(self, schema: Schema) -> Column:
-        """Return an integer."""
         del schema
         return Column("i64", nullable=False)
 
@@ -75,7 +71,6 @@ class Number(AbstractExpression):
         return None
 
     def value(self, row: Mapping[str, Any]) -> int:
-        """Return 1."""
         del row
         return 1
 
@@ -90,7 +85,6 @@ class Model:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the names."""
         return tuple(name for name, _ in self.types)
 
     def only(self, names: Iterable[str]) -> "Model":
@@ -115,7 +109,6 @@ class Model:
         return Model((*self.types, *(other.types[place] for place in added)), keys)
 
     def where(self, condition: AbstractExpression) -> "Model":
-        """Return the keys for which a condition is true."""
         rows = {key: dict(zip(self.columns, key, strict=True)) for key in self.keys}
         kept = (key for key, row in rows.items() if condition.value(row) is True)
         return Model(self.types, frozenset(kept))
@@ -127,7 +120,6 @@ class Model:
         )
 
     def listed(self) -> list[Key]:
-        """Return the keys in canonical order."""
         return sorted(
             self.keys, key=lambda key: [(one is not None, one) for one in key]
         )
@@ -144,12 +136,10 @@ def of_model(model: Model) -> KeySet:
 
 
 def keys_of(keys: KeySet) -> list[Key]:
-    """Return the keys in the order of the table."""
     return [tuple(row.values()) for row in keys.table().to_pylist()]
 
 
 def typed(draw: st.DrawFn, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
-    """Draw a type for each name."""
     kinds = st.sampled_from(sorted(POOLS))
     return tuple((name, draw(kinds)) for name in names)
 

@@ -29,7 +29,6 @@ ALIKE = st.shared(listed(), key="types").flatmap(lambda pair: listed(pair[1].typ
 
 @given(made())
 def test_keyset_is_its_model(pair: Pair) -> None:
-    """Any tree lists the keys of its model, in order, in our types, each once."""
     keys, model = pair
     assert keys_of(keys) == model.listed()
     assert keys.columns == keys.schema.names == model.columns
@@ -40,7 +39,6 @@ def test_keyset_is_its_model(pair: Pair) -> None:
 
 @given(made())
 def test_facts_hold_of_the_listed_keys(pair: Pair) -> None:
-    """The size is exact, the bound is one, and columns without nulls have none."""
     keys, model = pair
     bound, shown = keys.at_most, repr(keys)
     assert keys.size == len(model.keys) <= bound
@@ -55,14 +53,12 @@ def test_facts_hold_of_the_listed_keys(pair: Pair) -> None:
 @for_each("step", STEPS)
 @given(st.data())
 def test_each_step_keeps_its_model(step: Any, data: st.DataObject) -> None:
-    """Every operation, after every other one, agrees with sets of tuples."""
     keys, model = step(data.draw, data.draw(made(most=2)))
     assert keys_of(keys) == model.listed()
 
 
 @given(made())
 def test_equality_is_that_of_sets(pair: Pair) -> None:
-    """A set equals its model written out, whatever the order of rows and columns."""
     keys, model = pair
     if not model.keys:
         return
@@ -84,7 +80,6 @@ def test_different_sets_differ(one: Pair, other: Pair) -> None:
 
 @given(ALIKE, ALIKE, ALIKE)
 def test_algebra_of_sets(first: Pair, second: Pair, third: Pair) -> None:
-    """Union is associative, commutative and idempotent; differences obey De Morgan."""
     a, b, c = first[0], second[0], third[0]
     assert (a | b) | c == a | (b | c)
     assert a | b == b | a
@@ -97,7 +92,6 @@ def test_algebra_of_sets(first: Pair, second: Pair, third: Pair) -> None:
 
 @given(made(most=2), made(most=2), made(most=2))
 def test_algebra_of_products(first: Pair, second: Pair, third: Pair) -> None:
-    """Products are associative, and give their factors back when projected."""
     a, b, c = (
         pair[0].rename({name: f"{name}{place}" for name in pair[0].columns})
         for place, pair in enumerate((first, second, third))
@@ -112,7 +106,6 @@ def test_algebra_of_products(first: Pair, second: Pair, third: Pair) -> None:
 
 @given(made(), st.data())
 def test_filters_part_a_set(pair: Pair, data: st.DataObject) -> None:
-    """What passes a filter and what does not are disjoint and make up the set."""
     keys, model = pair
     values = sorted({(key[0],) for key in model.keys if key[0] is not None}, key=str)
     if not values:
@@ -142,7 +135,6 @@ def plain_fingerprint(model: Model) -> str:
 
 
 def plain_number(kind: str, value: Any) -> int:
-    """Return the integer that stands for a value."""
     if kind == "text":
         return len(str(value).encode())
     if kind == "date":
@@ -155,12 +147,10 @@ def plain_number(kind: str, value: Any) -> int:
 
 @given(made())
 def test_fingerprint_is_the_documented_one(pair: Pair) -> None:
-    """Another program can compute the fingerprint from its description."""
     assert pair[0].fingerprint == plain_fingerprint(pair[1])
 
 
 def test_fingerprint_never_changes() -> None:
-    """A ledger written by one version is read by the next."""
     keys = KeySet.from_dict({"ward": ["A", None], "year": [2025]})
     assert keys.fingerprint == (
         "45808f79f059490f33d8c8d517b6795c4aa31e2086ad9f652a0564760438fb09"

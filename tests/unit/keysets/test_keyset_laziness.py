@@ -30,26 +30,21 @@ class Counting(AbstractExpression):
     asked: list[Any]
 
     def names(self) -> frozenset[str]:
-        """Return the column."""
         return SMALL.names()
 
     def column(self, schema: Schema) -> Column:
-        """Return a bool."""
         return SMALL.column(schema)
 
     @property
     def words(self) -> Words:
-        """Return nothing that anybody asks for."""
         return None
 
     def value(self, row: Mapping[str, Any]) -> bool | None:
-        """Remember the row."""
         self.asked.append(row)
         return row["c3"] in (1, 3)
 
 
 def listings(keys: AbstractKeys) -> int:
-    """Return how many sets of a tree have been listed, written ones left out."""
     here = "table" in vars(keys) and not isinstance(keys, ListedKeys)
     return here + sum(map(listings, keys.inputs))
 
@@ -119,7 +114,6 @@ def test_pairs_are_counted_before_they_are_listed() -> None:
 
 
 def test_the_longest_table_is_allowed() -> None:
-    """The limit itself is not too many, one more is."""
     assert MOST_KEYS == 10_000_000
     half = KeySet.from_dict({"a": range(10), "b": range(MOST_KEYS // 10 + 1)})
     with pytest.raises(InvalidParameter, match="got 10,000,010 keys"):
@@ -135,7 +129,6 @@ def test_too_much_text_is_refused() -> None:
 
 
 def test_equality_of_huge_products() -> None:
-    """Products over the same factors are compared factor by factor, others by size."""
     turned = KeySet.from_dict({name: range(1000) for name in NAMES[::-1]})
     assert turned == HUGE
     assert KeySet.from_dict({name: range(999) for name in NAMES}) != HUGE

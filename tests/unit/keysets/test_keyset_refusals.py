@@ -16,7 +16,7 @@ import pytest
 from sordino.data import KeySet
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, UnknownName
 from sordino.expressions.schema import Column, Schema
-from tests.batches import for_each
+from tests.batches import calls_of, for_each
 from tests.unit.keysets.models import Among, Number
 
 NAN = float("nan")
@@ -96,7 +96,6 @@ COLUMNS: dict[str, tuple[Any, str]] = {
 
 @for_each("case", COLUMNS)
 def test_senseless_columns_are_refused_by_name(case: str) -> None:
-    """A column is refused the same way in a dict and in a table, by its name."""
     values, message = COLUMNS[case]
     for make in (KeySet.from_dict, KeySet.from_table):
         with pytest.raises(InvalidParameter, match=rf"^column 'x' .*{message}"):
@@ -107,98 +106,11 @@ A = KeySet.from_dict({"a": [1, 2]})
 HUGE = KeySet.from_dict({"h": range(10_000), "i": range(10_000)})
 ODD: Any = KeySet
 
-CALLS: dict[str, tuple[Callable[[], Any], str]] = {
-    "no columns": (lambda: ODD.from_dict({}), r"^columns .*from_dict\("),
-    "no dict": (lambda: ODD.from_dict([1]), r"^columns .*got \[1\]"),
-    "no constructor": (lambda: ODD({"a": [1]}), r"^tree .*from_dict\("),
-    "no table": (lambda: ODD.from_table(3), "^table must be an Arrow table"),
-    "table without columns": (lambda: ODD.from_table(pa.table({})), "^columns must na"),
-    "uneven table": (lambda: ODD.from_table({"a": [1], "b": [1, 2]}), "same length"),
-    "uncollected": (lambda: ODD.from_table(pl.LazyFrame({"a": [1]})), "Collect it"),
-    "two of a name": (
-        lambda: ODD.from_table(pa.table([[1], [2]], names=["a", "a"])),
-        "^columns must name each column once, got 'a'",
-    ),
-    "two of a name in pandas": (
-        lambda: ODD.from_table(pd.DataFrame([[1, 2]], columns=["a", "a"])),
-        "must name each column once",
-    ),
-    "names that are numbers": (
-        lambda: ODD.from_table(pd.DataFrame([[1, 2]])),
-        "^columns must have text as names, got 0",
-    ),
-    "numbers for names": (
-        lambda: ODD.from_dict({1: [1]}),
-        "must have text as names, got 1",
-    ),
-    "empty name": (lambda: ODD.from_dict({"": [1]}), "must have text as names, got ''"),
-    "surrogate name": (lambda: ODD.from_dict({"\ud800": [1]}), "valid Unicode"),
-    "text for names": (lambda: ODD.from_tuples([(1,)], columns="a"), "tuple of names"),
-    "no names": (lambda: ODD.from_tuples([()], columns=()), "at least one column"),
-    "names twice": (
-        lambda: ODD.from_tuples([(1, 2)], columns=("a", "a")),
-        "must name each column once",
-    ),
-    "no tuples": (lambda: ODD.from_tuples([], columns=("a",)), "^keys must hold at"),
-    "short tuple": (
-        lambda: ODD.from_tuples([(1, 2), (1,)], columns=("a", "b")),
-        r"^keys must be tuples of 2.*got \(1,\)",
-    ),
-    "text for a tuple": (
-        lambda: ODD.from_tuples(["ab"], columns=("a", "b")),
-        "^keys must be tuples of 2.*got 'ab'",
-    ),
-    "a tuple for tuples": (
-        lambda: ODD.from_tuples(("a", 1), columns=("a", "b")),
-        "^keys must be tuples of 2.*got 'a'",
-    ),
-    "another type": (
-        lambda: ODD.from_dict({"a": [1]}, types={"a": "text"}),
-        "^column 'a' must hold text, as declared, and holds i64",
-    ),
-    "floats by type": (lambda: ODD.from_dict({"a": [None]}, types={"a": "f64"}), "Bin"),
-    "no type": (lambda: ODD.from_dict({"a": [None]}, types={"a": "int"}), '"i64", "te'),
-    "no types": (lambda: ODD.from_dict({"a": [None]}, types=["a"]), "^types must be a"),
-    "times a number": (lambda: A * 3, "^other must be a KeySet, got 3"),  # type: ignore[operator]
-    "or a set": (lambda: A | {1}, "^other must be a KeySet"),  # type: ignore[operator]
-    "product with itself": (lambda: A * A, r"^other must have.*'a'.*a\.join\(b\)"),
-    "union of other columns": (
-        lambda: A | A.rename({"a": "b"}),
-        r"^other must have the columns of KeySet\(2 keys of a\)",
-    ),
-    "difference of other types": (
-        lambda: A - KeySet.from_dict({"a": ["1"]}),
-        "^other has text in the column 'a', the first set i64",
-    ),
-    "join of other types": (
-        lambda: A.join(KeySet.from_dict({"a": ["1"]})),
-        "^other has text in the column 'a'",
-    ),
-    "join of nothing": (
-        lambda: A.join(A.rename({"a": "b"})),
-        r"^other must share a column with .*a \* b",
-    ),
-    "no column": (lambda: A[[]], "^columns must name at least one"),
-    "a column twice": (lambda: A[["a", "a"]], "must name each column once"),
-    "a row": (lambda: ODD.__getitem__(A, 0), "^columns must be a name or.*table"),
-    "a loop": (lambda: [*ODD.rename(A, {})], "^columns must be a name or"),
-    "rename onto another": (
-        lambda: KeySet.from_dict({"a": [1], "b": [2]}).rename({"a": "b"}),
-        "must name each column once",
-    ),
-    "rename by text": (lambda: ODD.rename(A, "b"), "^names must be a dict"),
-    "rename to a number": (lambda: ODD.rename(A, {"a": 1}), "must have text as names"),
-    "filter by text": (lambda: ODD.filter(A, "a > 1"), "^condition must be an expr"),
-    "equivalent to a list": (lambda: ODD.is_equivalent(A, [1]), "^other must be a Ke"),
-    "listing too many": (HUGE.table, "^keys must be at most 10,000,000.*100,000,000"),
-    "counting too many": (lambda: (HUGE | HUGE).size, "^keys must be at most.*Filter"),
-    "hashing too many": (lambda: HUGE.fingerprint, "^keys must be at most"),
-}  # fmt: skip
+CALLS = calls_of("refused/keysets", globals())
 
 
 @for_each("case", CALLS)
 def test_senseless_calls_are_refused(case: str) -> None:
-    """Each names the argument, shows what was given and says what to do next."""
     call, message = CALLS[case]
     with pytest.raises(InvalidParameter, match=message) as caught:
         call()
@@ -218,13 +130,11 @@ def test_senseless_calls_are_refused(case: str) -> None:
     ],
 )
 def test_unknown_columns_are_told_the_known_ones(call: Callable[[], Any]) -> None:
-    """A wrong name is answered by the nearest right one."""
     with pytest.raises(UnknownName, match=r"there is no column 'aa?'\. Did you mean"):
         call()
 
 
 def test_conditions_must_be_true_or_false() -> None:
-    """A condition of another type is refused with its type."""
     with pytest.raises(InvalidParameter, match="true or false, not i64"):
         A.filter(Number())
 
@@ -237,7 +147,6 @@ def test_conditions_must_be_true_or_false() -> None:
 def test_keys_of_another_type_than_the_table_are_refused(
     there: str, remedy: str
 ) -> None:
-    """The message names the column and both types."""
     with pytest.raises(
         InvalidQuery, match=rf"i64 in the column 'a', .* {re.escape(there)}\. {remedy}"
     ):

@@ -101,7 +101,6 @@ COLUMNS: dict[str, tuple[Any, list[Any]]] = {
 
 @for_each("case", COLUMNS)
 def test_values_are_read_exactly(case: str) -> None:
-    """Sorted, each once, in plain types: the expected list, type by type."""
     given, expected = COLUMNS[case]
     values = KeySet.from_dict({"x": given}).table().column("x").to_pylist()
     assert values == expected
@@ -110,7 +109,6 @@ def test_values_are_read_exactly(case: str) -> None:
 
 @for_each("kind", ["i64", "text", "bool", "date", "time"])
 def test_declared_types_settle_columns_of_none(kind: str) -> None:
-    """A group of missing values alone has the declared type, in any source."""
     types = {"x": kind}
     for keys in (
         KeySet.from_dict({"x": [None]}, types=types),
@@ -123,7 +121,6 @@ def test_declared_types_settle_columns_of_none(kind: str) -> None:
 
 
 def test_tables_of_all_kinds_are_one_set() -> None:
-    """Arrow, pandas, Polars, a record batch and a dict give equal sets."""
     rows = {"ward": ["B", "A", "B"], "year": [2, 1, 2], "open": [True, False, True]}
     tables: list[Any] = [
         rows,
@@ -149,7 +146,6 @@ def test_tuples_may_be_lists() -> None:
 
 
 def test_sets_do_not_change_with_their_source() -> None:
-    """An array that is overwritten later leaves the keys alone."""
     array = np.arange(3)
     keys = KeySet.from_dict({"x": array})
     array[:] = 7
@@ -157,7 +153,6 @@ def test_sets_do_not_change_with_their_source() -> None:
 
 
 def test_the_table_is_plain() -> None:
-    """No metadata, no dictionaries, one piece of each column."""
     frame = pd.DataFrame({"x": pd.Categorical(["b", "a"]), "y": ["c", "d"]})
     table = KeySet.from_table(frame).table()
     assert table.schema.metadata is None
@@ -166,7 +161,6 @@ def test_the_table_is_plain() -> None:
 
 
 def test_names_may_look_like_paths() -> None:
-    """Dots and brackets in names mean nothing."""
     keys = KeySet.from_dict({".a[0].b": [2, 1], "a.b": [None, "x"]})
     assert keys_of(keys) == [(1, None), (1, "x"), (2, None), (2, "x")]
     assert (keys - keys[["a.b", ".a[0].b"]]).size == 0

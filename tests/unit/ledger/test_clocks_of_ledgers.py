@@ -23,17 +23,14 @@ MONTHS: Final = sd.Blocks(start="2026-09", every="month")
 
 
 def at_time(now: datetime, *, doubted: bool = False) -> World:
-    """Return a world whose clock stands."""
     return World(clock=lambda: now, is_unsynchronised=lambda: doubted)
 
 
 def make(path: Path, **more: Any) -> None:
-    """Make a ledger at the start."""
     Ledger.at(path, LIMIT, create=True, world=at_time(START), **more).close()
 
 
 def every_door(folder: Path, world: World) -> tuple[Ticket, tuple[Record, ...]]:
-    """Record something through every door; return a ticket, and the records."""
     path, terms = folder / "a", {"witness": folder / "a.seen", "world": world}
     (folder / "f").write_text("1", encoding="ascii")
     with Ledger.at(path, LIMIT, create=True, world=world) as ledger:
@@ -140,7 +137,6 @@ def test_blocks_do_not_open_ahead(tmp_path: Path) -> None:
 
 
 def test_what_is_no_day_is_refused(tmp_path: Path) -> None:
-    """A text, a time, a number."""
     make(tmp_path / "a")
     for day in ("2026-11-22", START, 0):
         with pytest.raises(InvalidParameter, match=r"^on must be a date"):
@@ -148,7 +144,6 @@ def test_what_is_no_day_is_refused(tmp_path: Path) -> None:
 
 
 def _outcome(act: Callable[[], Any]) -> Any:
-    """Return what an act returns, or the argument that is refused."""
     try:
         return act()
     except InvalidParameter as refusal:

@@ -6,34 +6,28 @@ from typing import Any
 
 import pytest
 
+import sordino as sd
 from sordino.errors import BudgetExceeded, InvalidParameter, UnknownName
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.budgets.risk import Advantage
-from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
-from sordino.losses.loss import PureDP
 from tests.ledgers import claim
 
-HALF = ApproxDP("0.5", "1e-7")
+HALF = sd.ApproxDP("0.5", "1e-7")
 
 
 def of(budget: Any, name: str = "dataset", key: str | None = None) -> Claim:
-    """Return a claim of a budget."""
     return Claim(request="count", asked=budget, loss=budget, budget=name, key=key)
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
+def ledger(tmp_path: Path) -> sd.Ledger:
     """Return a ledger of 1 with a budget for Ana."""
-    made = Ledger.at(tmp_path / "a.ledger", ApproxDP(1, "1e-6"), create=True)
+    made = sd.Ledger.at(tmp_path / "a.ledger", sd.ApproxDP(1, "1e-6"), create=True)
     made.allot("ana", HALF)
     return made
 
 
-def test_a_closed_budget_is_charged_nothing_more(ledger: Ledger) -> None:
-    """For any way to it; its answers stay, others go on, and it is closed once."""
-    tenth = ApproxDP("0.1", 0)
+def test_a_closed_budget_is_charged_nothing_more(ledger: sd.Ledger) -> None:
+    tenth = sd.ApproxDP("0.1", 0)
     ledger.store(ledger.reserve(of(tenth, "ana", "kept")), b"42")
     waiting = ledger.reserve(of(tenth, "ana", "waiting"))
     ledger.close_budget("ana", who="curator", why="left")
@@ -42,11 +36,11 @@ def test_a_closed_budget_is_charged_nothing_more(ledger: Ledger) -> None:
         lambda: ledger.reserve(of(tenth, "ana")),
         lambda: ledger.what_if(of(tenth, "ana")),
         lambda: ledger.earmark("plan", tenth, budget="ana"),
-        lambda: ledger.lower("ana", ApproxDP("0.3", 0)),
+        lambda: ledger.lower("ana", sd.ApproxDP("0.3", 0)),
     ):
         with pytest.raises(BudgetExceeded, match="'ana' is closed"):
             ask()
-    assert ledger.remaining("ana") == ApproxDP(0, 0)
+    assert ledger.remaining("ana") == sd.ApproxDP(0, 0)
     assert ledger.reserve(of(tenth, "ana", "kept")).answer == b"42"
     assert ledger.store(waiting, b"43") == b"43"
     ledger.allot("ana", HALF)
@@ -56,80 +50,80 @@ def test_a_closed_budget_is_charged_nothing_more(ledger: Ledger) -> None:
     assert ledger.verify().releases == 3
 
 
-def test_a_closed_dataset_closes_all(ledger: Ledger) -> None:
+def test_a_closed_dataset_closes_all(ledger: sd.Ledger) -> None:
     """Every release counts against it."""
     ledger.close_budget("dataset")
     for name in ("dataset", "ana"):
         with pytest.raises(BudgetExceeded, match="'dataset' is closed"):
-            ledger.reserve(of(ApproxDP("0.1", 0), name))
+            ledger.reserve(of(sd.ApproxDP("0.1", 0), name))
     ledger.verify()
 
 
-def test_what_is_closed_or_lowered_stays_so(ledger: Ledger, tmp_path: Path) -> None:
+def test_what_is_closed_or_lowered_stays_so(ledger: sd.Ledger, tmp_path: Path) -> None:
     """In another process, and by the limit that everybody knows."""
-    ledger.lower("dataset", ApproxDP("0.7", "1e-7"), who="curator")
+    ledger.lower("dataset", sd.ApproxDP("0.7", "1e-7"), who="curator")
     ledger.close_budget("ana")
     ledger.close()
-    with Ledger.at(tmp_path / "a.ledger", ApproxDP(1, "1e-6")) as again:
-        assert again.remaining() == ApproxDP("0.7", "1e-7")
-        assert again.first_limit().rule.promise == ApproxDP(1, "1e-6")
+    with sd.Ledger.at(tmp_path / "a.ledger", sd.ApproxDP(1, "1e-6")) as again:
+        assert again.remaining() == sd.ApproxDP("0.7", "1e-7")
+        assert again.first_limit().rule.promise == sd.ApproxDP(1, "1e-6")
         assert again.limits()["dataset"] == again.limit()
         with pytest.raises(BudgetExceeded, match="is left"):
-            again.reserve(of(ApproxDP("0.8", 0)))
+            again.reserve(of(sd.ApproxDP("0.8", 0)))
         with pytest.raises(BudgetExceeded, match="is closed"):
-            again.reserve(of(ApproxDP("0.1", 0), "ana"))
+            again.reserve(of(sd.ApproxDP("0.1", 0), "ana"))
 
 
 @pytest.mark.parametrize(
     "limit",
     [
-        ApproxDP("0.8", "1e-6"),
-        ApproxDP("0.5", "2e-6"),
-        ApproxDP(2, 0),
-        PureDP("0.5"),
-        ZCDP("0.1"),
-        GaussianDP("0.1"),
-        Advantage("0.01"),
-        Limit.of(ApproxDP("0.5", "1e-6"), "concentrated"),
+        sd.ApproxDP("0.8", "1e-6"),
+        sd.ApproxDP("0.5", "2e-6"),
+        sd.ApproxDP(2, 0),
+        sd.PureDP("0.5"),
+        sd.ZCDP("0.1"),
+        sd.GaussianDP("0.1"),
+        sd.Advantage("0.01"),
+        sd.Limit.of(sd.ApproxDP("0.5", "1e-6"), "concentrated"),
     ],
     ids=repr,
 )
-def test_a_limit_is_never_raised(ledger: Ledger, limit: Any) -> None:
+def test_a_limit_is_never_raised(ledger: sd.Ledger, limit: Any) -> None:
     """Nor counted otherwise: that could be more of something."""
-    ledger.lower("dataset", ApproxDP("0.7", "1e-6"))
+    ledger.lower("dataset", sd.ApproxDP("0.7", "1e-6"))
     before = ledger.records()
     with pytest.raises(InvalidParameter, match="and not above it"):
         ledger.lower("dataset", limit)
     assert ledger.records() == before
 
 
-def test_a_limit_is_not_lowered_below_what_is_spent(ledger: Ledger) -> None:
+def test_a_limit_is_not_lowered_below_what_is_spent(ledger: sd.Ledger) -> None:
     """Or what is set aside; the same limit again changes nothing."""
-    ledger.reserve(of(ApproxDP("0.3", 0), "ana"))
-    ledger.earmark("plan", ApproxDP("0.1", 0), budget="ana")
+    ledger.reserve(of(sd.ApproxDP("0.3", 0), "ana"))
+    ledger.earmark("plan", sd.ApproxDP("0.1", 0), budget="ana")
     with pytest.raises(InvalidParameter, match="set aside, ApproxDP"):
-        ledger.lower("ana", ApproxDP("0.39", "1e-7"))
-    ledger.lower("ana", ApproxDP("0.4", "1e-7"))
+        ledger.lower("ana", sd.ApproxDP("0.39", "1e-7"))
+    ledger.lower("ana", sd.ApproxDP("0.4", "1e-7"))
     before = ledger.records()
-    ledger.lower("ana", ApproxDP("0.4", "1e-7"))
+    ledger.lower("ana", sd.ApproxDP("0.4", "1e-7"))
     assert ledger.records() == before
-    assert ledger.remaining("ana") == ApproxDP(0, "1e-7")
+    assert ledger.remaining("ana") == sd.ApproxDP(0, "1e-7")
     ledger.verify()
 
 
 def test_every_way_of_counting_can_be_lowered() -> None:
     """Each number of a rule bounds a sum, so smaller ones allow less."""
     for budget, counting, reserve in (
-        (PureDP(1), "asked", 0),
-        (ZCDP(1), "asked", 0),
-        (GaussianDP(1), "asked", 0),
-        (ApproxDP(1, "1e-6"), "concentrated", "5e-7"),
-        (ApproxDP(1, "1e-6"), "gaussian", "5e-7"),
-        (Advantage("0.1"), "gaussian", 0),
+        (sd.PureDP(1), "asked", 0),
+        (sd.ZCDP(1), "asked", 0),
+        (sd.GaussianDP(1), "asked", 0),
+        (sd.ApproxDP(1, "1e-6"), "concentrated", "5e-7"),
+        (sd.ApproxDP(1, "1e-6"), "gaussian", "5e-7"),
+        (sd.Advantage("0.1"), "gaussian", 0),
     ):
-        limit = Limit.of(budget, counting, reserve)  # type: ignore[arg-type]
-        ledger = Ledger.in_memory(limit)
-        smaller = Limit(
+        limit = sd.Limit.of(budget, counting, reserve)  # type: ignore[arg-type]
+        ledger = sd.Ledger.in_memory(limit)
+        smaller = sd.Limit(
             "smaller",
             type(limit.rule)(**{
                 name: Fraction(number) / 2 for name, number in limit.rule.limits.items()
@@ -143,12 +137,11 @@ def test_every_way_of_counting_can_be_lowered() -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", 1, None, "", "\ud800"])
-def test_unknown_budgets_are_refused(ledger: Ledger, name: Any) -> None:
-    """In words, and nothing is written."""
+def test_unknown_budgets_are_refused(ledger: sd.Ledger, name: Any) -> None:
     before = ledger.records()
     for ask in (
         lambda: ledger.close_budget(name),
-        lambda: ledger.lower(name, PureDP(1)),
+        lambda: ledger.lower(name, sd.PureDP(1)),
         lambda: ledger.history("" if name is None else name),
         lambda: ledger.first_limit(name),
     ):
@@ -157,10 +150,10 @@ def test_unknown_budgets_are_refused(ledger: Ledger, name: Any) -> None:
     assert ledger.records() == before
 
 
-def test_an_analyst_sees_the_own_requests_in_full(ledger: Ledger) -> None:
+def test_an_analyst_sees_the_own_requests_in_full(ledger: sd.Ledger) -> None:
     """And of others that, when and what: no plan, no literal, no key, no name."""
     told: dict[str, Any] = {"who": "Bob", "why": "secret", "plan": "x == 'secret'"}
-    tenth = ApproxDP("0.1", 0)
+    tenth = sd.ApproxDP("0.1", 0)
     ledger.allot("bob", HALF)
     ledger.reserve(of(tenth, "ana", "mine"))
     ledger.reserve(
@@ -179,8 +172,7 @@ def test_an_analyst_sees_the_own_requests_in_full(ledger: Ledger) -> None:
         ledger.answer("his", "ana")
 
 
-def test_names_of_who_and_why_are_text(ledger: Ledger) -> None:
-    """Whatever is told is text."""
+def test_names_of_who_and_why_are_text(ledger: sd.Ledger) -> None:
     for told in ({"who": 1}, {"why": None}, {"who": "\ud800"}):
         given: Any = told
         with pytest.raises(InvalidParameter, match="must be text"):

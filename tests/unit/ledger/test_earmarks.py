@@ -9,49 +9,44 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sordino as sd
 from sordino.errors import BudgetExceeded, InvalidParameter, LedgerDamaged, UnknownName
 from sordino.ledger import earmarks
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
 from sordino.losses.budgets.charge import Charge
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.closed import ZCDP, ApproxDP, GaussianDP
-from sordino.losses.loss import PureDP
 from tests.batches import for_each, sampled
 from tests.unit.ledger.test_ledger_forgery import History, forge_and_verify
 
-LIMIT = PureDP(1)
+LIMIT = sd.PureDP(1)
 
 
 def of(epsilon: Any, earmark: str | None = None, name: str = "dataset") -> Claim:
-    """Return a claim of an epsilon."""
-    asked = PureDP(epsilon)
+    asked = sd.PureDP(epsilon)
     return Claim(request="count", asked=asked, loss=asked, budget=name, earmark=earmark)
 
 
 @pytest.fixture(name="path")
 def path_of_a_ledger(tmp_path: Path) -> Path:
-    """Return where a ledger was made, with a budget for Ana."""
     path = tmp_path / "a.ledger"
-    with Ledger.at(path, LIMIT, create=True) as made:
-        made.allot("ana", PureDP("0.5"))
+    with sd.Ledger.at(path, LIMIT, create=True) as made:
+        made.allot("ana", sd.PureDP("0.5"))
     return path
 
 
 def test_what_is_set_aside_cannot_be_spent_otherwise(path: Path) -> None:
     """Not by others, not by the own budget, in no process; but by its name."""
-    with Ledger.at(path) as ledger:
-        ledger.earmark("report", PureDP("0.6"), why="every year")
-    with Ledger.at(path) as ledger:
-        assert ledger.remaining() == PureDP("0.4")
-        assert ledger.spent() == PureDP(0)
+    with sd.Ledger.at(path) as ledger:
+        ledger.earmark("report", sd.PureDP("0.6"), why="every year")
+    with sd.Ledger.at(path) as ledger:
+        assert ledger.remaining() == sd.PureDP("0.4")
+        assert ledger.spent() == sd.PureDP(0)
         with pytest.raises(BudgetExceeded, match=r"epsilon=0\.4\) is left"):
             ledger.reserve(of("0.5"))
         with pytest.raises(BudgetExceeded):
-            ledger.earmark("more", PureDP("0.41"))
+            ledger.earmark("more", sd.PureDP("0.41"))
         ledger.reserve(of("0.4"))
         ledger.reserve(of("0.35", "report"))
-        assert ledger.what_if(of("0.25", "report")) == PureDP(0)
+        assert ledger.what_if(of("0.25", "report")) == sd.PureDP(0)
         with pytest.raises(BudgetExceeded, match=r"epsilon=0\.25\) is left"):
             ledger.reserve(of("0.26", "report"))
         ledger.reserve(of("0.25", "report"))
@@ -61,12 +56,11 @@ def test_what_is_set_aside_cannot_be_spent_otherwise(path: Path) -> None:
 
 
 def test_what_is_freed_is_there_again(path: Path) -> None:
-    """What is left of it; and its name is used up."""
-    with Ledger.at(path) as ledger:
-        ledger.earmark("report", PureDP("0.6"))
+    with sd.Ledger.at(path) as ledger:
+        ledger.earmark("report", sd.PureDP("0.6"))
         ledger.reserve(of("0.2", "report"))
         ledger.free("report", who="curator")
-        assert ledger.remaining() == PureDP("0.8")
+        assert ledger.remaining() == sd.PureDP("0.8")
         assert ledger.earmarks() == ()
         for ask in (
             lambda: ledger.free("report"),
@@ -75,38 +69,38 @@ def test_what_is_freed_is_there_again(path: Path) -> None:
             with pytest.raises(UnknownName, match="there is no earmark 'report'"):
                 ask()
         with pytest.raises(InvalidParameter, match="was used for another earmark"):
-            ledger.earmark("report", PureDP("0.6"))
+            ledger.earmark("report", sd.PureDP("0.6"))
         ledger.verify()
 
 
 def test_the_same_earmark_again_changes_nothing(path: Path) -> None:
     """So a script may say it each time; another part of that name is refused."""
-    with Ledger.at(path) as ledger:
-        ledger.earmark("report", PureDP("0.6"))
+    with sd.Ledger.at(path) as ledger:
+        ledger.earmark("report", sd.PureDP("0.6"))
         ledger.reserve(of("0.2", "report"))
         before = ledger.records()
-        ledger.earmark("report", PureDP("3/5"))
+        ledger.earmark("report", sd.PureDP("3/5"))
         assert ledger.records() == before
-        for part in ({"amount": PureDP("0.5")}, {"budget": "ana"}):
-            given: dict[str, Any] = {"amount": PureDP("0.6"), **part}
+        for part in ({"amount": sd.PureDP("0.5")}, {"budget": "ana"}):
+            given: dict[str, Any] = {"amount": sd.PureDP("0.6"), **part}
             with pytest.raises(InvalidParameter, match="was used for another earmark"):
                 ledger.earmark("report", **given)
 
 
 def test_a_named_budget_sets_aside_of_both(path: Path) -> None:
     """Its own and the dataset's; only its sessions spend it; closing gives it back."""
-    with Ledger.at(path) as ledger:
-        ledger.earmark("hers", PureDP("0.3"), budget="ana")
-        assert ledger.remaining("ana") == PureDP("0.2")
-        assert ledger.remaining() == PureDP("0.7")
+    with sd.Ledger.at(path) as ledger:
+        ledger.earmark("hers", sd.PureDP("0.3"), budget="ana")
+        assert ledger.remaining("ana") == sd.PureDP("0.2")
+        assert ledger.remaining() == sd.PureDP("0.7")
         with pytest.raises(InvalidParameter, match="belongs to the budget 'ana'"):
             ledger.reserve(of("0.1", "hers"))
         ledger.reserve(of("0.1", "hers", "ana"))
         with pytest.raises(BudgetExceeded, match="of the budget 'ana'"):
             ledger.reserve(of("0.25", None, "ana"))
-        assert ledger.remaining() == PureDP("0.7")
+        assert ledger.remaining() == sd.PureDP("0.7")
         ledger.close_budget("ana")
-        assert ledger.remaining() == PureDP("0.9")
+        assert ledger.remaining() == sd.PureDP("0.9")
         assert ledger.earmarks() == ()
         ledger.reserve(of("0.9"))
         ledger.verify()
@@ -114,13 +108,13 @@ def test_a_named_budget_sets_aside_of_both(path: Path) -> None:
 
 def test_no_more_than_a_hundred_are_open() -> None:
     """A charge looks at each of them."""
-    ledger = Ledger.in_memory(LIMIT)
+    ledger = sd.Ledger.in_memory(LIMIT)
     for number in range(100):
-        ledger.earmark(str(number), PureDP("0.001"))
+        ledger.earmark(str(number), sd.PureDP("0.001"))
     with pytest.raises(InvalidParameter, match="cannot be added"):
-        ledger.earmark("another", PureDP("0.001"))
+        ledger.earmark("another", sd.PureDP("0.001"))
     ledger.free("5")
-    ledger.earmark("another", PureDP("0.001"))
+    ledger.earmark("another", sd.PureDP("0.001"))
     assert len(ledger.earmarks()) == 100
     ledger.verify()
 
@@ -134,7 +128,7 @@ def test_no_more_than_a_hundred_are_open() -> None:
         {"amount": 1},
         {"amount": "0.1"},
         {"amount": None},
-        {"amount": ZCDP("0.1")},
+        {"amount": sd.ZCDP("0.1")},
         {"budget": "nobody"},
         {"budget": 1},
         {"why": 1},
@@ -142,9 +136,8 @@ def test_no_more_than_a_hundred_are_open() -> None:
     ids=repr,
 )
 def test_what_cannot_be_set_aside_is_refused(path: Path, bad: dict[str, Any]) -> None:
-    """In words, before anything is written."""
-    given: dict[str, Any] = {"name": "report", "amount": PureDP("0.1")} | bad
-    with Ledger.at(path) as ledger:
+    given: dict[str, Any] = {"name": "report", "amount": sd.PureDP("0.1")} | bad
+    with sd.Ledger.at(path) as ledger:
         before = ledger.records()
         with pytest.raises((InvalidParameter, UnknownName)):
             ledger.earmark(**given)
@@ -153,8 +146,8 @@ def test_what_cannot_be_set_aside_is_refused(path: Path, bad: dict[str, Any]) ->
 
 def test_rests_do_not_grow_long() -> None:
     """After many charges of unlike fractions a rest is rounded down."""
-    ledger = Ledger.in_memory(LIMIT)
-    ledger.earmark("report", PureDP("0.5"))
+    ledger = sd.Ledger.in_memory(LIMIT)
+    ledger.earmark("report", sd.PureDP("0.5"))
     primes = [p for p in range(1000, 4000) if all(p % d for d in range(2, 64))]
     for prime in primes[:250]:
         ledger.reserve(of(Fraction(1, prime * 100_003), "report"))
@@ -164,20 +157,20 @@ def test_rests_do_not_grow_long() -> None:
 
 
 LIMITS = {
-    "epsilon": (Limit.of(PureDP(1)), PureDP),
-    "rho": (Limit.of(ZCDP(1)), ZCDP),
-    "mu": (Limit.of(GaussianDP(1)), GaussianDP),
+    "epsilon": (sd.Limit.of(sd.PureDP(1)), sd.PureDP),
+    "rho": (sd.Limit.of(sd.ZCDP(1)), sd.ZCDP),
+    "mu": (sd.Limit.of(sd.GaussianDP(1)), sd.GaussianDP),
     "epsilon and delta": (
-        Limit.of(ApproxDP(1, "1e-6")),
-        lambda share: ApproxDP(share, Fraction(share) / 10**6),
+        sd.Limit.of(sd.ApproxDP(1, "1e-6")),
+        lambda share: sd.ApproxDP(share, Fraction(share) / 10**6),
     ),
     "either": (
-        Limit.of(ApproxDP(1, "1e-6"), "concentrated", "5e-7"),
-        lambda share: PureDP(Fraction(share) / 4),
+        sd.Limit.of(sd.ApproxDP(1, "1e-6"), "concentrated", "5e-7"),
+        lambda share: sd.PureDP(Fraction(share) / 4),
     ),
     "either, no epsilon": (
-        Limit.of(ApproxDP(1, "1e-6"), "concentrated", "5e-7"),
-        lambda share: ZCDP(Fraction(share) / 50),
+        sd.Limit.of(sd.ApproxDP(1, "1e-6"), "concentrated", "5e-7"),
+        lambda share: sd.ZCDP(Fraction(share) / 50),
     ),
 }
 ACTS = st.lists(
@@ -196,7 +189,7 @@ ACTS = st.lists(
 class Model:
     """A ledger, and the sums of what it accepted."""
 
-    ledger: Ledger
+    ledger: sd.Ledger
     kind: Any
     spent: dict[str, Charge] = field(default_factory=dict)
 
@@ -209,7 +202,7 @@ class Model:
             "free": lambda: self.ledger.free(mark),
             "close": lambda: self.ledger.close_budget("bob"),
             "lower": lambda: self.ledger.lower(
-                budget, Limit.of(self.kind(Fraction(9, 10)))
+                budget, sd.Limit.of(self.kind(Fraction(9, 10)))
             ),
             "ask": lambda: self.ask(loss, budget, None),
             "spend": lambda: self.ask(loss, budget, mark),
@@ -240,7 +233,7 @@ def test_no_history_exceeds_a_limit(rule: str, acts: list[Any]) -> None:
     And what was set aside can be spent: an open rest is never refused to its releases.
     """
     limit, kind = LIMITS[rule]
-    ledger = Ledger.in_memory(limit)
+    ledger = sd.Ledger.in_memory(limit)
     ledger.allot("ana", limit)
     ledger.allot("bob", limit)
     model = Model(ledger, kind)
@@ -273,8 +266,8 @@ def test_spending_what_is_set_aside_twice_is_caught(
         "sum_earmarks",
         lambda _log, _name, limit, **_without: limit.rule.zero,
     )
-    ledger = Ledger.in_memory(LIMIT)
-    ledger.earmark("report", PureDP("0.6"))
+    ledger = sd.Ledger.in_memory(LIMIT)
+    ledger.earmark("report", sd.PureDP("0.6"))
     ledger.reserve(of("0.5"))
     with pytest.raises(LedgerDamaged):
         ledger.verify()
@@ -282,10 +275,10 @@ def test_spending_what_is_set_aside_twice_is_caught(
 
 def marked(path: Path) -> Path:
     """Return a ledger with an earmark that was spent of, lowered and closed budgets."""
-    with Ledger.at(path) as ledger:
-        ledger.earmark("report", PureDP("0.6"))
+    with sd.Ledger.at(path) as ledger:
+        ledger.earmark("report", sd.PureDP("0.6"))
         ledger.reserve(of("0.2", "report"))
-        ledger.lower("dataset", PureDP("0.9"))
+        ledger.lower("dataset", sd.PureDP("0.9"))
         ledger.close_budget("ana")
         ledger.free("report")
         assert ledger.verify().releases == 1
@@ -293,12 +286,10 @@ def marked(path: Path) -> Path:
 
 
 def number(history: History, kind: str) -> dict[str, Any]:
-    """Return the body of the first record of a kind."""
     return next(fields for one, fields in history if one == kind)
 
 
 def charge_closed(history: History) -> None:
-    """Close the dataset before its last release."""
     place = next(place for place, (kind, _) in enumerate(history) if kind == "charged")
     history.insert(place, ("closed", number(history, "closed") | {"budget": "dataset"}))
 
@@ -331,6 +322,5 @@ FORGERIES = {
 
 @pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
 def test_a_history_that_cannot_be_is_refused(path: Path, forgery: Any) -> None:
-    """Hashes made anew do not help."""
     with pytest.raises(LedgerDamaged):
         forge_and_verify(marked(path), forgery)

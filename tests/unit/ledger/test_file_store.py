@@ -70,7 +70,6 @@ def test_every_cut_before_the_durable_end_is_refused(tmp_path: Path) -> None:
 
 
 def test_one_lost_mark_does_no_harm(tmp_path: Path) -> None:
-    """A mark that was cut short is passed over: the other one is a mark too."""
     store = in_a_file(tmp_path)
     path = tmp_path / "ledger"
     for charge in range(3):
@@ -93,7 +92,6 @@ def test_one_lost_mark_does_no_harm(tmp_path: Path) -> None:
 def test_a_file_that_is_replaced_within_a_transaction(
     tmp_path: Path, point: str
 ) -> None:
-    """What was written to a file that lost its name is not told."""
     path = tmp_path / "ledger"
     in_a_file(tmp_path).close()
 

@@ -18,31 +18,23 @@ from types import FrameType
 import pytest
 
 import sordino as sd
-from sordino.errors import (
-    InvalidParameter,
-    LedgerDamaged,
-    LedgerUnavailable,
-    SordinoError,
-)
+from sordino import errors
 from sordino.ledger.file_format import DEEPEST, NOTHING, Disk, Record, World, parse_json
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import is_sound
-from sordino.losses.loss import PureDP
 from tests.batches import for_each
 from tests.effort import often
 from tests.ledgers import LIMIT, Failing, claim
 from tests.stores import leased
 
 QUERY = sd.table("visits").agg(n=sd.count())
-HUNDREDTH = PureDP("0.01")
-MANY = PureDP(10**6)
+HUNDREDTH = sd.PureDP("0.01")
+MANY = sd.PureDP(10**6)
 
 
 class Lying:
     """A disk that once tells another byte, or fewer bytes, than it has."""
 
     def __init__(self, at: int, lie: Callable[[bytes], bytes]) -> None:
-        """Choose the read that lies."""
         self.at, self.count, self._lie = at, 0, lie
         self.world = World(disk=Disk(read=self._read, sync=lambda _: None))
 
@@ -59,8 +51,7 @@ LIES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def of_session(path: Path, ledger: Ledger | None = None) -> sd.Session:
-    """Return a session that keeps its budget in a file."""
+def of_session(path: Path, ledger: sd.Ledger | None = None) -> sd.Session:
     table = sd.PrivateTable({"patient": [*range(9)]}, protects=sd.AddOneRow())
     return sd.Session(tables={"visits": table}, ledger=ledger or path, engine="memory")
 
@@ -69,16 +60,16 @@ def service(path: Path, witness: Path | None, world: World) -> Counter[str]:
     """Ask several things, each until it is answered, and count what was answered."""
     told: Counter[str] = Counter()
     try:
-        ledger = Ledger.at(path, witness=witness, world=world)
-    except InvalidParameter:  # its header was not read as it is
-        ledger = Ledger.at(path, witness=witness, world=world)
+        ledger = sd.Ledger.at(path, witness=witness, world=world)
+    except errors.InvalidParameter:  # its header was not read as it is
+        ledger = sd.Ledger.at(path, witness=witness, world=world)
     for key in ("a", None, "a", None):
         for _ in range(3):
             try:
                 told["obeys"] += ledger.obeys
                 ticket = ledger.reserve(claim(key))
                 answer = ticket.answer or ledger.store(ticket, b"42")
-            except LedgerUnavailable:
+            except errors.LedgerUnavailable:
                 continue
             told[f"{key} {answer!r}"] += 1
             break
@@ -104,14 +95,14 @@ def test_a_disk_that_lies_once_raises_no_alarm(
     for k in itertools.count(1):
         path = folder / f"{k}.ledger"
         witness = folder / f"{k}.witness" if witnessed else None
-        Ledger.at(path, LIMIT, create=True, witness=witness).close()
+        sd.Ledger.at(path, LIMIT, create=True, witness=witness).close()
         lying = Lying(k, LIES[lie])
         try:
             told = service(path, witness, lying.world)
-        except SordinoError as error:
+        except errors.SordinoError as error:
             wrong.append((k, str(error)))
             continue
-        with Ledger.at(path, witness=witness) as fresh:
+        with sd.Ledger.at(path, witness=witness) as fresh:
             fresh.verify()
             charged = Counter(entry.key for entry in fresh.entries())
         if told["a b'42'"] != 2 or told["None b'42'"] != 2:
@@ -130,12 +121,12 @@ def test_what_was_added_is_not_added_again(folder: Path) -> None:
     for k in itertools.count(1):
         path = folder / f"{k}"
         lying = Lying(0, LIES["a byte"])
-        with Ledger.at(path, LIMIT, create=True, world=lying.world) as ledger:
+        with sd.Ledger.at(path, LIMIT, create=True, world=lying.world) as ledger:
             lying.at = lying.count + k
             try:
                 ledger.reserve(claim(None))
                 given = True
-            except LedgerUnavailable:
+            except errors.LedgerUnavailable:
                 given = False
             outcomes[given, len(ledger.entries())] += 1
             if lying.count < lying.at:
@@ -147,19 +138,20 @@ def test_what_was_added_is_not_added_again(folder: Path) -> None:
 def test_what_is_damaged_is_called_so_by_both_looks(folder: Path) -> None:
     """A lie that the disk keeps to is damage: the handle ends, a fresh one agrees."""
     path = folder / "a"
-    with Ledger.at(path, LIMIT, create=True) as ledger:
+    with sd.Ledger.at(path, LIMIT, create=True) as ledger:
         ledger.reserve(claim("a"))
         path.write_bytes(path.read_bytes().replace(b'"charged"', b'"charges"'))
-        with pytest.raises(LedgerDamaged, match="count the whole budget as spent"):
+        with pytest.raises(
+            errors.LedgerDamaged, match="count the whole budget as spent"
+        ):
             ledger.verify()
-        with pytest.raises(LedgerUnavailable, match="was found damaged before"):
+        with pytest.raises(errors.LedgerUnavailable, match="was found damaged before"):
             ledger.reserve(claim("b"))
-    with pytest.raises(LedgerDamaged):
-        Ledger.at(path)
+    with pytest.raises(errors.LedgerDamaged):
+        sd.Ledger.at(path)
 
 
 def _nested(depth: int, ask: Callable[[], object]) -> object:
-    """Ask from so many calls further down."""
     return _nested(depth - 1, ask) if depth else ask()
 
 
@@ -170,9 +162,9 @@ def _nested(depth: int, ask: Callable[[], object]) -> object:
 def test_a_release_from_any_depth(tmp_path: Path, first: int, step: int) -> None:
     """What is charged is answered, and nothing is damaged; others append meanwhile."""
     path = tmp_path / "a"
-    Ledger.at(path, MANY, create=True, world=Lying(0, bytes).world).close()
-    ledger = Ledger.at(path, world=Lying(0, bytes).world)
-    session, other = of_session(path, ledger), Ledger.at(path)
+    sd.Ledger.at(path, MANY, create=True, world=Lying(0, bytes).world).close()
+    ledger = sd.Ledger.at(path, world=Lying(0, bytes).world)
+    session, other = of_session(path, ledger), sd.Ledger.at(path)
     room = sys.getrecursionlimit() - len(list(_frames()))
     wrong, answered = [], 0
     for depth in range(room - first, room - 4, step):
@@ -205,7 +197,6 @@ def test_a_record_is_no_worse_for_the_stack_it_is_read_on() -> None:
 
 
 def _frames() -> Iterator[FrameType]:
-    """Yield the frames that are on the stack."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         yield frame
@@ -240,14 +231,14 @@ def test_a_signal_handler_that_asks_is_refused(tmp_path: Path, kind: str) -> Non
         for act in (ledger.remaining, ledger.close):
             try:
                 act()
-            except LedgerUnavailable as refusal:
+            except errors.LedgerUnavailable as refusal:
                 heard.append(str(refusal))
 
     world = World(reached=reached)
     ledger = (
-        Ledger.at(tmp_path / "a", LIMIT, create=True, world=world)
+        sd.Ledger.at(tmp_path / "a", LIMIT, create=True, world=world)
         if in_file
-        else Ledger.in_memory(LIMIT, world=world)
+        else sd.Ledger.in_memory(LIMIT, world=world)
     )
     before = signal.signal(signal.SIGUSR1, ask)
     try:
@@ -257,34 +248,34 @@ def test_a_signal_handler_that_asks_is_refused(tmp_path: Path, kind: str) -> Non
     assert len(heard) == 2
     assert all("in use in this very thread" in refusal for refusal in heard)
     assert ledger.reserve(claim("a")).answer == b"42"
-    assert ledger.remaining() == PureDP("0.9")
+    assert ledger.remaining() == sd.PureDP("0.9")
 
 
 def test_a_handle_goes_on_with_the_same_file_alone(folder: Path) -> None:
     """Meanwhile replaced, put back in place, or gone: the next call says so."""
 
-    def failed(name: str) -> tuple[Path, Ledger]:
+    def failed(name: str) -> tuple[Path, sd.Ledger]:
         path = folder / name
-        Ledger.at(path, LIMIT, create=True).close()
+        sd.Ledger.at(path, LIMIT, create=True).close()
         shutil.copy(path, folder / f"{name} before")
         failing = Failing(2, acts=frozenset({"sync"}))
-        ledger = Ledger.at(path, world=failing.world)
+        ledger = sd.Ledger.at(path, world=failing.world)
         ledger.reserve(claim("first"))
-        with pytest.raises(LedgerUnavailable):
+        with pytest.raises(errors.LedgerUnavailable):
             ledger.reserve(claim("second"))
         return path, ledger
 
     path, ledger = failed("replaced")
     path.with_name("replaced before").rename(path)
-    with pytest.raises(LedgerDamaged, match="moved or replaced"):
+    with pytest.raises(errors.LedgerDamaged, match="moved or replaced"):
         ledger.spent()
     path, ledger = failed("put back")
     path.write_bytes(path.with_name("put back before").read_bytes())
-    with pytest.raises(LedgerDamaged, match="put back"):
+    with pytest.raises(errors.LedgerDamaged, match="put back"):
         ledger.spent()
     path, ledger = failed("gone")
     path.unlink()
-    with pytest.raises(LedgerDamaged, match="moved or replaced"):
+    with pytest.raises(errors.LedgerDamaged, match="moved or replaced"):
         ledger.spent()
 
 
@@ -297,9 +288,9 @@ def test_a_kill_while_both_are_made(tmp_path: Path, file: str, point: str) -> No
         if reached == f"create {file}: {point}":
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def start(world: World) -> Ledger:
+    def start(world: World) -> sd.Ledger:
         path, witness = tmp_path / "a", tmp_path / "w"
-        return Ledger.at(path, LIMIT, create=True, witness=witness, world=world)
+        return sd.Ledger.at(path, LIMIT, create=True, witness=witness, world=world)
 
     child = os.fork()
     if child == 0:
@@ -307,5 +298,5 @@ def test_a_kill_while_both_are_made(tmp_path: Path, file: str, point: str) -> No
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
     with start(World()) as ledger:
-        assert ledger.spent() == PureDP(0)
+        assert ledger.spent() == sd.PureDP(0)
         assert ledger.verify().records == 3

@@ -25,7 +25,6 @@ from tests.tenths import QUERY, clinic, elsewhere, forked, spend
 
 @pytest.fixture(name="path")
 def path_of_a_ledger(tmp_path: Path) -> Path:
-    """Return a ledger of which nothing is spent."""
     path = tmp_path / "clinic.ledger"
     clinic(path, LIMIT).ledger.close()
     return path
@@ -179,7 +178,6 @@ def test_forks_in_the_middle_of_transactions_of_a_thread(path: Path) -> None:
 
 
 def test_a_parent_that_dies_in_a_transaction_leaves_no_lock(path: Path) -> None:
-    """A child that lives on does not keep the lock of its dead parent."""
     reader, writer = os.pipe()
 
     def die(point: str) -> None:
@@ -264,7 +262,6 @@ def test_a_crash_is_seen_by_every_name(path: Path, point: str) -> None:
 
 
 def test_a_ledger_by_its_descriptor_is_the_same(path: Path) -> None:
-    """A path through /dev/fd, where there is one, leads to the same lock and sums."""
     with path.open("rb") as file, Ledger.at(path) as first:
         by_descriptor = Path(f"/dev/fd/{file.fileno()}")
         with Ledger.at(by_descriptor) as second:

@@ -7,28 +7,24 @@ from typing import Any, TypeAlias
 
 import pytest
 
+import sordino as sd
 from sordino.errors import LedgerDamaged, LedgerUnavailable
 from sordino.ledger import file_format, record_kinds
 from sordino.ledger.file_format import NOTHING, Record, World
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
-from sordino.losses.budgets.blocks import Blocks
-from sordino.losses.loss import Loss, PureDP
 from tests.batches import for_each
 from tests.ledgers import FRESH, Standing, charge_blocks, run
 
-MONTHS = Blocks(start="2026-01", every="month")
-LIMIT = PureDP("0.1")
+MONTHS = sd.Blocks(start="2026-01", every="month")
+LIMIT = sd.PureDP("0.1")
 
 
 def claim(*blocks: str, **more: Any) -> Claim:
-    """Return a claim of some blocks."""
-    loss = PureDP("0.04")
+    loss = sd.PureDP("0.04")
     return Claim(request="n", asked=loss, loss=loss, blocks=blocks, **more)
 
 
-def left(ledger: Ledger) -> dict[str, Loss]:
-    """Return what is left of each block."""
+def left(ledger: sd.Ledger) -> dict[str, sd.Loss]:
     return {block.name: block.remaining for block in ledger.blocks()}
 
 
@@ -37,10 +33,9 @@ History: TypeAlias = list[tuple[str, dict[str, Any]]]
 
 @pytest.fixture(name="path")
 def path_of_a_ledger(tmp_path: Path) -> Path:
-    """Return a closed ledger with blocks and charges."""
     path = tmp_path / "a.ledger"
     world = World(clock=Standing(2026, 4, 1))
-    with Ledger.at(path, LIMIT, create=True, blocks=MONTHS, world=world) as ledger:
+    with sd.Ledger.at(path, LIMIT, create=True, blocks=MONTHS, world=world) as ledger:
         ledger.open_blocks(whole=True)
         ledger.reserve(claim("2026-01", "2026-02", key="a"))
         ledger.reserve(claim("2026-02", "2026-03", key="b"))
@@ -49,7 +44,7 @@ def path_of_a_ledger(tmp_path: Path) -> Path:
 
 def forge(path: Path, change: Callable[[History], object]) -> None:
     """Rewrite a ledger with a changed history and hashes that fit it."""
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         history: History = [(one.kind, one.fields) for one in ledger.records()]
     change(history)
     contents, head = [], NOTHING
@@ -74,7 +69,6 @@ def put(number: int, *where: Any, value: Any) -> Callable[[History], object]:
 
 
 def again(number: int) -> Callable[[History], object]:
-    """Return the change that has a record twice."""
     return lambda history: history.append(history[number - 1])
 
 
@@ -112,9 +106,8 @@ FORGERIES: dict[str, Callable[[History], object]] = {
 
 
 def test_a_history_that_was_not_changed_is_whole(path: Path) -> None:
-    """The forger of these tests makes a ledger that is whole."""
     forge(path, lambda _: None)
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         assert ledger.verify().releases == 2
 
 
@@ -130,13 +123,12 @@ def test_a_history_of_blocks_that_cannot_be_is_found(
 
 def verify(path: Path) -> None:
     """Open a ledger, and walk through it; both may refuse it."""
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         ledger.blocks(), ledger.entries(), ledger.exposure(2)
         ledger.verify()
 
 
 def test_a_flipped_bit_is_found(path: Path) -> None:
-    """In any byte of any record."""
     whole = path.read_bytes()
     begins = whole.index(b'{"number":1,')
     for at in range(begins, len(whole), 23):
@@ -154,15 +146,14 @@ def test_a_version_without_blocks_refuses_the_ledger(
     }
     monkeypatch.setattr(record_kinds, "KINDS", older)
     with pytest.raises(LedgerUnavailable, match="'divided', which a later version"):
-        Ledger.at(path)
+        sd.Ledger.at(path)
 
 
 def test_backups_and_witnesses_have_the_blocks(tmp_path: Path) -> None:
-    """What was charged to a block after a backup counts when it is restored."""
     path, witness = tmp_path / "a.ledger", tmp_path / "a.witness"
     clock = Standing(2026, 3, 1)
     terms: Any = {"witness": witness, "world": World(clock=clock)}
-    with Ledger.at(path, LIMIT, create=True, blocks=MONTHS, **terms) as ledger:
+    with sd.Ledger.at(path, LIMIT, create=True, blocks=MONTHS, **terms) as ledger:
         ledger.open_blocks()
         ledger.reserve(claim("2026-01"))
         ledger.backup(tmp_path / "copy")
@@ -171,7 +162,7 @@ def test_backups_and_witnesses_have_the_blocks(tmp_path: Path) -> None:
         ledger.reserve(claim("2026-01", "2026-03"))
         expected = left(ledger)
     path.unlink()
-    with Ledger.restore(tmp_path / "copy", path, witness=witness) as ledger:
+    with sd.Ledger.restore(tmp_path / "copy", path, witness=witness) as ledger:
         assert left(ledger) == expected
         assert ledger.division == MONTHS
         ledger.verify()
@@ -189,21 +180,19 @@ POINTS = [
 def test_whoever_dies_on_the_way_leaves_a_whole_ledger(
     tmp_path: Path, point: str
 ) -> None:
-    """Who comes next opens what is due, and charges once."""
     path = tmp_path / "a.ledger"
-    Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
+    sd.Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
     assert run(charge_blocks, path, "k", 1, point, (2026, 3, 1)) == -signal.SIGKILL
     assert run(charge_blocks, path, "k", 1, "", (2026, 3, 1)) == 0
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         ledger.verify()
-        assert set(left(ledger).values()) == {PureDP("0.09")}
+        assert set(left(ledger).values()) == {sd.PureDP("0.09")}
 
 
 @pytest.mark.slow
 def test_two_processes_open_each_block_once(tmp_path: Path) -> None:
-    """Their days may differ by months; no block is charged beyond its limit."""
     path = tmp_path / "a.ledger"
-    Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
+    sd.Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
     days = [(2026, 3, 1), (2026, 8, 1), (2025, 1, 1), (2026, 8, 1)]
     children = [
         FRESH.Process(target=charge_blocks, args=(path, f"c{place}", 12, "", day))
@@ -213,7 +202,7 @@ def test_two_processes_open_each_block_once(tmp_path: Path) -> None:
         child.start()
     for child in children:
         child.join(120)
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         ledger.verify()
         assert [block.name for block in ledger.blocks()][-1] == "2026-07"
-        assert PureDP(0) in left(ledger).values()
+        assert sd.PureDP(0) in left(ledger).values()

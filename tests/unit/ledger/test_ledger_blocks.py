@@ -7,47 +7,36 @@ from typing import Any
 
 import pytest
 
-from sordino.errors import (
-    BudgetExceeded,
-    InvalidParameter,
-    InvalidQuery,
-    UnknownName,
-)
+import sordino as sd
+from sordino import errors
 from sordino.ledger.blocks import runs_of
 from sordino.ledger.file_format import World
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
-from sordino.losses.budgets.blocks import WHOLE, Blocks
+from sordino.losses.budgets.blocks import WHOLE
 from sordino.losses.budgets.charge import Charge
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.losses.loss import Loss, PureDP
 from tests.batches import for_each
 from tests.dice import Dice, rolled
 from tests.ledgers import Standing
 
-MONTHS = Blocks(start="2026-01", every="month")
-LIMIT = PureDP("0.1")
+MONTHS = sd.Blocks(start="2026-01", every="month")
+LIMIT = sd.PureDP("0.1")
 
 
 def claim(*blocks: str, epsilon: str = "0.04", **more: Any) -> Claim:
-    """Return a claim of some blocks."""
-    loss = PureDP(epsilon)
+    loss = sd.PureDP(epsilon)
     return Claim(request="n", asked=loss, loss=loss, blocks=blocks, **more)
 
 
 def opened(
-    limit: Any = LIMIT, *, day: Any = (2026, 5, 1), blocks: Blocks = MONTHS
-) -> tuple[Ledger, Standing]:
-    """Return a ledger in memory whose blocks are open, and its clock."""
+    limit: Any = LIMIT, *, day: Any = (2026, 5, 1), blocks: sd.Blocks = MONTHS
+) -> tuple[sd.Ledger, Standing]:
     clock = Standing(*day)
-    ledger = Ledger.in_memory(limit, blocks=blocks, world=World(clock=clock))
+    ledger = sd.Ledger.in_memory(limit, blocks=blocks, world=World(clock=clock))
     ledger.open_blocks(blocks.names)
     return ledger, clock
 
 
-def left(ledger: Ledger) -> dict[str, Loss]:
-    """Return what is left of each block."""
+def left(ledger: sd.Ledger) -> dict[str, sd.Loss]:
     return {block.name: block.remaining for block in ledger.blocks()}
 
 
@@ -70,19 +59,18 @@ def test_a_clock_that_is_far_ahead_opens_blocks_early_or_none() -> None:
     """So many blocks at once are an error of the clock, and nothing is recorded."""
     ledger, clock = opened()
     clock.now = Standing(9999, 1, 1).now
-    with pytest.raises(InvalidParameter, match="would open more than"):
+    with pytest.raises(errors.InvalidParameter, match="would open more than"):
         ledger.open_blocks()
     assert len(ledger.blocks()) == 4
     clock.now = Standing(2030, 1, 1).now
     assert len(ledger.open_blocks()) == 48
     ledger.reserve(claim("2029-12"))
-    assert left(ledger)["2029-12"] == PureDP("0.06")
+    assert left(ledger)["2029-12"] == sd.PureDP("0.06")
     ledger.verify()
 
 
 def test_names_open_when_they_are_named() -> None:
-    """Each once, whoever names them; numbers are named by their digits."""
-    ledger, _ = opened(blocks=Blocks(names=["pilot", 7]))
+    ledger, _ = opened(blocks=sd.Blocks(names=["pilot", 7]))
     assert ledger.open_blocks(("7", "new"), whole=True) == ("pilot", "7", WHOLE, "new")
     assert ledger.open_blocks() == ("pilot", "7", WHOLE, "new")
     ledger.verify()
@@ -90,32 +78,30 @@ def test_names_open_when_they_are_named() -> None:
 
 @for_each("name", [WHOLE, "", 1.5, "a\nb", "x" * 201, "\ud800", None])
 def test_what_is_no_name_opens_nothing(name: Any) -> None:
-    """Nothing is written that could not be read again; periods have no other names."""
-    ledger, _ = opened(blocks=Blocks(names=["pilot"]))
-    with pytest.raises(InvalidParameter):
+    ledger, _ = opened(blocks=sd.Blocks(names=["pilot"]))
+    with pytest.raises(errors.InvalidParameter):
         ledger.open_blocks((name,))
     assert ledger.open_blocks() == ("pilot",)
     months, _ = opened()
-    with pytest.raises(InvalidParameter, match="opens when it is over"):
+    with pytest.raises(errors.InvalidParameter, match="opens when it is over"):
         months.open_blocks(("2026-05",))
     assert (ledger.verify().records, months.verify().records) == (4, 4)
 
 
 def test_a_release_is_charged_to_all_of_its_blocks_or_to_none() -> None:
-    """The refusal says which blocks lack, and what they have left."""
     ledger, _ = opened()
     ledger.reserve(claim("2026-01", "2026-02", epsilon="0.07"))
-    with pytest.raises(BudgetExceeded, match=r"epsilon=0\.03\) of 2026-02"):
+    with pytest.raises(errors.BudgetExceeded, match=r"epsilon=0\.03\) of 2026-02"):
         ledger.reserve(claim("2026-02", "2026-03"))
     assert left(ledger) == {
-        "2026-01": PureDP("0.03"),
-        "2026-02": PureDP("0.03"),
+        "2026-01": sd.PureDP("0.03"),
+        "2026-02": sd.PureDP("0.03"),
         "2026-03": LIMIT,
         "2026-04": LIMIT,
     }
     ledger.reserve(claim("2026-03", "2026-01", epsilon="0.03"))
-    assert left(ledger)["2026-01"] == PureDP(0)
-    assert (ledger.spent(), ledger.remaining()) == (LIMIT, PureDP(0))
+    assert left(ledger)["2026-01"] == sd.PureDP(0)
+    assert (ledger.spent(), ledger.remaining()) == (LIMIT, sd.PureDP(0))
     (_, entry) = ledger.entries()
     assert (entry.blocks, entry.charges) == (("2026-01", "2026-03"), {})
     assert entry.each == Charge(("epsilon",), (Fraction("0.03"),))
@@ -134,10 +120,10 @@ def test_blocks_apart_with_one_sum_are_two_runs() -> None:
 
 def test_a_block_between_others_stays_charged() -> None:
     """Charged to b alone, then to a and c at once: of b there is left what was left."""
-    ledger, _ = opened(PureDP(1))
+    ledger, _ = opened(sd.PureDP(1))
     ledger.reserve(claim("2026-02", epsilon="0.9", key="b"))
     ledger.reserve(claim("2026-01", "2026-03", epsilon="0.5", key="ac"))
-    with pytest.raises(BudgetExceeded, match=r"0.1.* of 2026-02"):
+    with pytest.raises(errors.BudgetExceeded, match=r"0.1.* of 2026-02"):
         ledger.reserve(claim("2026-02", epsilon="0.2", key="again"))
 
 
@@ -146,7 +132,7 @@ def test_of_many_blocks_that_lack_some_are_named() -> None:
     ledger, _ = opened(day=(2030, 1, 1))
     names = tuple(block.name for block in ledger.blocks())
     ledger.reserve(claim(*names, epsilon="0.1"))
-    with pytest.raises(BudgetExceeded, match="of 38 more") as refusal:
+    with pytest.raises(errors.BudgetExceeded, match="of 38 more") as refusal:
         ledger.reserve(claim(*names))
     assert len(str(refusal.value)) < 700
 
@@ -154,21 +140,20 @@ def test_of_many_blocks_that_lack_some_are_named() -> None:
 @for_each(
     ("blocks", "refusal"),
     [
-        (None, InvalidParameter),
-        ((), InvalidParameter),
-        (("2026-01", "2026-01"), InvalidParameter),
-        (["2026-01"], InvalidParameter),
-        (("",), InvalidParameter),
-        ((5,), InvalidParameter),
-        (("2026-05",), UnknownName),
-        (("x" * 200,), UnknownName),
-        (tuple(f"b{place}" for place in range(50)), UnknownName),
+        (None, errors.InvalidParameter),
+        ((), errors.InvalidParameter),
+        (("2026-01", "2026-01"), errors.InvalidParameter),
+        (["2026-01"], errors.InvalidParameter),
+        (("",), errors.InvalidParameter),
+        ((5,), errors.InvalidParameter),
+        (("2026-05",), errors.UnknownName),
+        (("x" * 200,), errors.UnknownName),
+        (tuple(f"b{place}" for place in range(50)), errors.UnknownName),
     ],
 )
 def test_other_blocks_than_those_that_are_open_are_refused(
     blocks: Any, refusal: type[Exception]
 ) -> None:
-    """Nothing is charged."""
     ledger, _ = opened()
     with pytest.raises(refusal):
         ledger.reserve(Claim(request="n", asked=LIMIT, loss=LIMIT, blocks=blocks))
@@ -176,12 +161,11 @@ def test_other_blocks_than_those_that_are_open_are_refused(
 
 
 def test_a_ledger_without_blocks_charges_none() -> None:
-    """And it opens none."""
-    ledger = Ledger.in_memory(LIMIT)
+    ledger = sd.Ledger.in_memory(LIMIT)
     assert (ledger.division, ledger.blocks()) == (None, ())
-    with pytest.raises(InvalidParameter, match="has no blocks"):
+    with pytest.raises(errors.InvalidParameter, match="has no blocks"):
         ledger.reserve(claim("2026-01"))
-    with pytest.raises(InvalidParameter, match="has none"):
+    with pytest.raises(errors.InvalidParameter, match="has none"):
         ledger.open_blocks(("a",))
     ledger.reserve(Claim(request="n", asked=LIMIT, loss=LIMIT))
     exposure = ledger.exposure(12)
@@ -189,65 +173,64 @@ def test_a_ledger_without_blocks_charges_none() -> None:
 
 
 def test_the_blocks_of_a_ledger_never_change(tmp_path: Path) -> None:
-    """Other blocks are refused when it is opened, the same ones and none are not."""
     path = tmp_path / "a.ledger"
-    Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
+    sd.Ledger.at(path, LIMIT, create=True, blocks=MONTHS).close()
     for blocks in (MONTHS, None):
-        with Ledger.at(path, blocks=blocks) as ledger:
+        with sd.Ledger.at(path, blocks=blocks) as ledger:
             assert ledger.division == MONTHS
     for other in (
-        Blocks(start="2026-02", every="month"),
-        Blocks(start="2026", every="year"),
-        Blocks(names=["2026-01"]),
+        sd.Blocks(start="2026-02", every="month"),
+        sd.Blocks(start="2026", every="year"),
+        sd.Blocks(names=["2026-01"]),
     ):
-        with pytest.raises(InvalidParameter, match="never change"):
-            Ledger.at(path, blocks=other)
+        with pytest.raises(errors.InvalidParameter, match="never change"):
+            sd.Ledger.at(path, blocks=other)
     plain = tmp_path / "b.ledger"
-    Ledger.at(plain, LIMIT, create=True).close()
-    with pytest.raises(InvalidParameter, match="which has none"):
-        Ledger.at(plain, blocks=MONTHS)
+    sd.Ledger.at(plain, LIMIT, create=True).close()
+    with pytest.raises(errors.InvalidParameter, match="which has none"):
+        sd.Ledger.at(plain, blocks=MONTHS)
 
 
 def test_what_does_not_add_up_is_no_limit_of_blocks() -> None:
     """An "or" of two sums holds of each block, and of several together it need not."""
-    limit = Limit.of(ApproxDP(1, "1e-6"), "concentrated")
-    with pytest.raises(InvalidParameter, match="does not add up"):
-        Ledger.in_memory(limit, blocks=MONTHS)
+    limit = sd.Limit.of(sd.ApproxDP(1, "1e-6"), "concentrated")
+    with pytest.raises(errors.InvalidParameter, match="does not add up"):
+        sd.Ledger.in_memory(limit, blocks=MONTHS)
     other: Any = "month"
-    with pytest.raises(InvalidParameter, match="must be blocks"):
-        Ledger.in_memory(LIMIT, blocks=other)
+    with pytest.raises(errors.InvalidParameter, match="must be blocks"):
+        sd.Ledger.in_memory(LIMIT, blocks=other)
 
 
 def test_nothing_is_set_aside_in_a_ledger_of_blocks() -> None:
     """It would have to be of some of them."""
     ledger, _ = opened()
-    with pytest.raises(InvalidParameter, match="has blocks"):
-        ledger.earmark("year", PureDP("0.01"))
-    with pytest.raises(UnknownName):
+    with pytest.raises(errors.InvalidParameter, match="has blocks"):
+        ledger.earmark("year", sd.PureDP("0.01"))
+    with pytest.raises(errors.UnknownName):
         ledger.reserve(claim("2026-01", earmark="year"))
 
 
 def test_budgets_of_names_add_up_over_blocks() -> None:
     """An analyst's budget never renews; both have to allow a release."""
     ledger, _ = opened()
-    ledger.allot("anna", PureDP("0.1"))
-    ledger.allot("2026-01", PureDP("0.1"))
+    ledger.allot("anna", sd.PureDP("0.1"))
+    ledger.allot("2026-01", sd.PureDP("0.1"))
     ledger.reserve(claim("2026-01", epsilon="0.06", budget="anna"))
-    with pytest.raises(BudgetExceeded, match="anna"):
+    with pytest.raises(errors.BudgetExceeded, match="anna"):
         ledger.reserve(claim("2026-02", epsilon="0.06", budget="anna"))
     ledger.reserve(claim("2026-02", epsilon="0.06", budget="2026-01"))
-    with pytest.raises(BudgetExceeded, match="of 2026-02"):
+    with pytest.raises(errors.BudgetExceeded, match="of 2026-02"):
         ledger.reserve(claim("2026-02", epsilon="0.05"))
-    assert ledger.remaining("anna") == PureDP("0.04")
-    assert left(ledger)["2026-02"] == PureDP("0.04")
+    assert ledger.remaining("anna") == sd.PureDP("0.04")
+    assert left(ledger)["2026-02"] == sd.PureDP("0.04")
     assert [entry.blocks for entry in ledger.history("anna")] == [
         ("2026-01",),
         ("2026-02",),
     ]
-    assert ledger.what_if(claim("2026-03", epsilon="0.01", budget="anna")) == PureDP(
+    assert ledger.what_if(claim("2026-03", epsilon="0.01", budget="anna")) == sd.PureDP(
         "0.03"
     )
-    assert ledger.what_if(claim("2026-02", "2026-03")) == PureDP(0)
+    assert ledger.what_if(claim("2026-02", "2026-03")) == sd.PureDP(0)
     ledger.verify()
 
 
@@ -255,22 +238,24 @@ def test_a_limit_that_is_lowered_is_that_of_each_block() -> None:
     """It holds what each was charged; blocks that open later have it, too."""
     ledger, clock = opened()
     ledger.reserve(claim("2026-01", epsilon="0.06"))
-    with pytest.raises(InvalidParameter, match="is below"):
-        ledger.lower("dataset", PureDP("0.05"))
-    ledger.lower("dataset", PureDP("0.07"))
+    with pytest.raises(errors.InvalidParameter, match="is below"):
+        ledger.lower("dataset", sd.PureDP("0.05"))
+    ledger.lower("dataset", sd.PureDP("0.07"))
     clock.now = Standing(2026, 6, 1).now
     ledger.open_blocks()
-    assert [block.limit for block in ledger.blocks()] == [LIMIT] * 4 + [PureDP("0.07")]
-    with pytest.raises(BudgetExceeded):
+    assert [block.limit for block in ledger.blocks()] == [LIMIT] * 4 + [
+        sd.PureDP("0.07")
+    ]
+    with pytest.raises(errors.BudgetExceeded):
         ledger.reserve(claim("2026-01", epsilon="0.02"))
     ledger.reserve(claim("2026-05", epsilon="0.07"))
     ledger.verify()
     ledger.close_budget("dataset")
     clock.now = Standing(2026, 7, 1).now
     assert len(ledger.open_blocks()) == 5
-    with pytest.raises(BudgetExceeded, match="closed"):
+    with pytest.raises(errors.BudgetExceeded, match="closed"):
         ledger.reserve(claim("2026-02", epsilon="0.01"))
-    assert set(left(ledger).values()) == {PureDP(0)}
+    assert set(left(ledger).values()) == {sd.PureDP(0)}
     ledger.verify()
 
 
@@ -281,9 +266,9 @@ def test_a_lost_answer_is_not_computed_of_other_blocks() -> None:
     ledger.reserve(lost)
     clock.now = Standing(2026, 6, 1).now
     ledger.open_blocks()
-    with pytest.raises(InvalidQuery, match="other blocks"):
+    with pytest.raises(errors.InvalidQuery, match="other blocks"):
         ledger.reserve(claim("2026-03", "2026-04", "2026-05", key="k"))
-    with pytest.raises(InvalidQuery, match="other blocks"):
+    with pytest.raises(errors.InvalidQuery, match="other blocks"):
         ledger.reserve(claim("2026-04", key="k"))
     ticket = ledger.reserve(lost)
     assert ticket.fence == 2
@@ -293,22 +278,21 @@ def test_a_lost_answer_is_not_computed_of_other_blocks() -> None:
     ledger.verify()
 
 
-def drawn_history(dice: Dice, limit: Any, whole: bool) -> Ledger:  # noqa: FBT001 drawn
-    """Return a ledger with drawn charges of drawn blocks."""
+def drawn_history(dice: Dice, limit: Any, whole: bool) -> sd.Ledger:  # noqa: FBT001 drawn
     ledger, _ = opened(limit, day=(2026, dice.between(2, 8), 1))
     names = list(ledger.open_blocks(whole=whole))
     for turn in range(dice.below(7)):
         blocks = dice.several(names, 1, len(names))
-        loss = dice.one((PureDP("0.01"), PureDP("0.02"), GaussianDP("0.05")))
+        loss = dice.one((sd.PureDP("0.01"), sd.PureDP("0.02"), sd.GaussianDP("0.05")))
         wanted = Claim(request=f"{turn}", asked=loss, loss=loss, blocks=tuple(blocks))
         try:
             ledger.reserve(wanted)
-        except (BudgetExceeded, InvalidParameter):
+        except (errors.BudgetExceeded, errors.InvalidParameter):
             continue
     return ledger
 
 
-def total_of(ledger: Ledger, person: frozenset[str]) -> Charge:
+def total_of(ledger: sd.Ledger, person: frozenset[str]) -> Charge:
     """Return the sum of the charges of which somebody's blocks were a part."""
     total = ledger.limit().rule.zero
     for entry in ledger.entries():
@@ -318,7 +302,6 @@ def total_of(ledger: Ledger, person: frozenset[str]) -> Charge:
 
 
 def greatest(zero: Charge, totals: list[Charge]) -> Charge:
-    """Return the greatest amount of each coordinate."""
     amounts = zip(*(total.amounts for total in (zero, *totals)), strict=True)
     return Charge(zero.coordinates, tuple(max(each) for each in amounts))
 
@@ -330,7 +313,7 @@ def test_what_people_lose_is_what_all_people_lose(seed: int) -> None:
     For sums of one number; where there are several, each of them is at most that.
     """
     dice = rolled(seed)
-    limit = dice.one((LIMIT, GaussianDP("0.4"), ApproxDP("0.2", "1e-3")))
+    limit = dice.one((LIMIT, sd.GaussianDP("0.4"), sd.ApproxDP("0.2", "1e-3")))
     ledger = drawn_history(dice, limit, dice.chance(1, 2))
     names = [block.name for block in ledger.blocks()]
     months = [name for name in names if name != WHOLE]
@@ -356,10 +339,9 @@ def test_what_people_lose_is_what_all_people_lose(seed: int) -> None:
 
 
 def test_exposure_refuses_what_is_no_window() -> None:
-    """The argument is named."""
     ledger, _ = opened()
-    with pytest.raises(InvalidParameter, match="window"):
+    with pytest.raises(errors.InvalidParameter, match="window"):
         ledger.exposure(0)
-    with pytest.raises(InvalidParameter, match="blocks"):
+    with pytest.raises(errors.InvalidParameter, match="blocks"):
         ledger.exposure(3, 0)
-    assert ledger.exposure(12).charged == PureDP(0)
+    assert ledger.exposure(12).charged == sd.PureDP(0)

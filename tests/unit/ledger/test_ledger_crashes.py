@@ -62,7 +62,6 @@ def faults(
 
 
 def report(what: str, tried: int, wrong: Counter[str]) -> None:
-    """Print the counts, and insist on zeros."""
     shown = ", ".join(f"{name} {count}" for name, count in wrong.items())
     print(f"\n{what}: {tried} tried; {shown}")  # noqa: T201 the counts are the result
     assert tried > 0
@@ -70,7 +69,6 @@ def report(what: str, tried: int, wrong: Counter[str]) -> None:
 
 
 def test_the_counts_can_fail(folder: Path) -> None:
-    """An answer that nobody paid for, and a second one, are counted."""
     path, told = folder / "a", folder / "told"
     with Ledger.at(path, LIMIT, create=True) as ledger:
         number = ledger.reserve(claim()).number
@@ -134,7 +132,6 @@ def test_a_kill_of_the_retry_too(folder: Path) -> None:
 @pytest.mark.parametrize("witnessed", [False, True], ids=["alone", "witnessed"])
 @pytest.mark.parametrize("point", [*MAKING_WITNESS, *MAKING])
 def test_a_kill_while_it_is_made(folder: Path, point: str, witnessed: bool) -> None:  # noqa: FBT001 a parameter of the test
-    """A ledger is there and whole, or it is not there."""
     path = folder / "a"
     witness = folder / "witness" if witnessed else None
     killed = run(create, path, point, witness) == KILLED
@@ -149,7 +146,6 @@ def test_a_kill_while_it_is_made(folder: Path, point: str, witnessed: bool) -> N
 @pytest.mark.slow
 @pytest.mark.parametrize("racers", [2, 8])
 def test_races_for_the_last_of_the_budget(folder: Path, racers: int) -> None:
-    """Processes that ask for more than there is get exactly what there is."""
     path, told = folder / "a", folder / "told"
     with Ledger.at(path, LIMIT, create=True) as ledger:
         most = PureDP("0.6")
@@ -364,7 +360,6 @@ def _fill(ledger: Ledger, told: Path, size: int) -> None:
 
 
 def test_another_process_in_the_way(folder: Path) -> None:
-    """A ledger that another process holds too long is refused, and nothing charged."""
     path = folder / "a"
     Ledger.at(path, LIMIT, create=True).close()
     with Ledger.at(path, world=World(patience=0.05)) as ledger, path.open() as other:

@@ -13,17 +13,11 @@ from typing import Any
 import pytest
 
 import sordino as sd
-from sordino.errors import (
-    InvalidParameter,
-    LedgerDamaged,
-    LedgerUnavailable,
-    SessionMoved,
-)
+from sordino import errors
 from sordino.ledger import file_format, format_1, opening
 from sordino.ledger.charges import entry_of
 from sordino.ledger.file_format import NOTHING, Disk, LockedFile, Record, World
 from sordino.ledger.file_store import FileStore, _lines
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.log import Log
 from sordino.ledger.opening import LedgerTerms
 from sordino.ledger.other_stores import MemoryStore, WitnessedStore
@@ -40,7 +34,6 @@ LIMIT = sd.PureDP(10)
 
 
 def log_of(*records: Record) -> Log:
-    """Return the log of a store in memory that holds some records."""
     store = MemoryStore(World().reached)
     for record in records:
         store.append(record)
@@ -49,22 +42,21 @@ def log_of(*records: Record) -> Log:
 
 def test_a_store_without_records_is_damaged() -> None:
     """So is one whose first record is another, and one without any limit."""
-    with pytest.raises(LedgerDamaged, match="has no records"):
+    with pytest.raises(errors.LedgerDamaged, match="has no records"):
         log_of().record(1)
-    with pytest.raises(LedgerDamaged, match="first record is missing"):
+    with pytest.raises(errors.LedgerDamaged, match="first record is missing"):
         log_of(leased(NOTHING, 1)).first_record()
-    with pytest.raises(LedgerDamaged, match="records no limit"):
+    with pytest.raises(errors.LedgerDamaged, match="records no limit"):
         refuse_overspent(log_of(FIRST))
 
 
 def test_a_charge_to_an_unknown_budget_is_damage() -> None:
-    """A charge names budgets that were limited before it."""
-    with Ledger.in_memory(LIMIT) as ledger:
+    with sd.Ledger.in_memory(LIMIT) as ledger:
         ledger.reserve(claim("k"))
 
         def unlimited(log: Log) -> None:
             (charged,) = log.every("charged")
-            with pytest.raises(LedgerDamaged, match="does not follow"):
+            with pytest.raises(errors.LedgerDamaged, match="does not follow"):
                 entry_of(log, charged, {}, ())
 
         ledger._guarded.look(unlimited)
@@ -74,26 +66,23 @@ def test_a_charge_to_an_unknown_budget_is_damage() -> None:
     "value", [{"stated": "x", "limits": {"nothing": "1/2"}}, {"stated": "x"}, 5, None]
 )
 def test_what_is_no_limit_is_none(value: Any) -> None:
-    """A limit names coordinates that a filter has."""
     assert not is_limit(value)
 
 
 def test_a_ledger_stays_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not used after a fork, nor copied, nor pickled."""
-    with Ledger.in_memory(LIMIT) as ledger:
+    with sd.Ledger.in_memory(LIMIT) as ledger:
         for act in (pickle.dumps, copy.copy, copy.deepcopy):
-            with pytest.raises(SessionMoved, match="copied or pickled"):
+            with pytest.raises(errors.SessionMoved, match="copied or pickled"):
                 act(ledger._guarded)
         own = os.getpid()
         monkeypatch.setattr(os, "getpid", lambda: own + 1)
-        with pytest.raises(SessionMoved, match="forked"):
+        with pytest.raises(errors.SessionMoved, match="forked"):
             ledger.spent()
         monkeypatch.undo()
 
 
 def test_a_ledger_shows_itself_in_a_notebook() -> None:
-    """Each budget with what is left, and the last releases; none is left of nothing."""
-    with Ledger.in_memory(LIMIT, about="patients") as ledger:
+    with sd.Ledger.in_memory(LIMIT, about="patients") as ledger:
         ledger.store(ledger.reserve(claim("monday")), b"42")
         page = ledger._repr_html_()
     assert all(word in page for word in ("patients", "monday", "PureDP", "% is spent"))
@@ -102,7 +91,6 @@ def test_a_ledger_shows_itself_in_a_notebook() -> None:
 
 
 def test_a_child_of_a_fork_lets_go_of_files(tmp_path: Path) -> None:
-    """Its descriptor is closed, once; the lock is the parent's, and stays."""
     path = tmp_path / "file"
     path.write_bytes(b"")
     kept, lent = LockedFile(path, World()), LockedFile(path, World())
@@ -118,19 +106,17 @@ def test_a_child_of_a_fork_lets_go_of_files(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_gone_was_moved(tmp_path: Path) -> None:
-    """Nothing lies under its path any more."""
     path = tmp_path / "file"
     path.write_bytes(b"")
     file = LockedFile(path, World())
     file.refuse_replaced()
     path.unlink()
-    with pytest.raises(LedgerDamaged, match="moved or replaced"):
+    with pytest.raises(errors.LedgerDamaged, match="moved or replaced"):
         file.refuse_replaced()
     file.close()
 
 
 def test_a_file_that_ends_early_has_no_more_lines() -> None:
-    """What was cut off while it is read is not waited for."""
     short = b"one\ntwo\nth"
     read: Callable[[int, int], bytes] = lambda size, at: short[at : at + size]  # noqa: E731
     assert [line for _, line in _lines(read, 0, 100)] == [b"one", b"two"]
@@ -147,9 +133,11 @@ def test_a_file_that_changes_while_it_is_open_is_damaged(tmp_path: Path) -> None
     def changed() -> None:
         begin = whole.index(b'"leased"')
         path.write_bytes(whole[:begin] + b'"leaked"' + whole[begin + 8 :])
-        with pytest.raises(LedgerDamaged, match="record 2 is not what was written"):
+        with pytest.raises(
+            errors.LedgerDamaged, match="record 2 is not what was written"
+        ):
             list(store.read(2))
-        with pytest.raises(LedgerDamaged, match="changed after it was read"):
+        with pytest.raises(errors.LedgerDamaged, match="changed after it was read"):
             store.verify()
         path.write_bytes(whole)
 
@@ -158,12 +146,11 @@ def test_a_file_that_changes_while_it_is_open_is_damaged(tmp_path: Path) -> None
 
 
 def test_a_store_is_read_within_a_transaction(tmp_path: Path) -> None:
-    """Before the first there are no lines, which is no damage, and no mark."""
     in_a_file(tmp_path).close()
     store = FileStore(tmp_path / "ledger", World())
-    with pytest.raises(LedgerUnavailable, match="was not read to its end"):
+    with pytest.raises(errors.LedgerUnavailable, match="was not read to its end"):
         store.newest("key k")
-    with pytest.raises(LedgerDamaged, match="has no mark"):
+    with pytest.raises(errors.LedgerDamaged, match="has no mark"):
         _ = store._last_mark
     store.close()
 
@@ -180,7 +167,7 @@ def test_durable_is_what_outlives_the_process(tmp_path: Path) -> None:
 def test_other_systems_have_no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without those of POSIX no ledger is opened."""
     monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(LedgerUnavailable, match="locks of POSIX"):
+    with pytest.raises(errors.LedgerUnavailable, match="locks of POSIX"):
         file_format.locate_file("a.ledger")
 
 
@@ -199,21 +186,20 @@ def test_a_disk_that_must_be_told_is_told(
 def copied(folder: Path) -> tuple[Path, Path]:
     """Return a copy of a ledger with a witness, and the witness."""
     path, witness = folder / "a.ledger", folder / "w.ledger"
-    with Ledger.at(path, LIMIT, witness=witness, create=True) as ledger:
+    with sd.Ledger.at(path, LIMIT, witness=witness, create=True) as ledger:
         ledger.reserve(claim("k"))
         ledger.backup(folder / "copy")
     return folder / "copy", witness
 
 
 def test_a_copy_on_a_broken_disk_is_not_restored(tmp_path: Path) -> None:
-    """Nothing is made of what cannot be read."""
     source, witness = copied(tmp_path)
 
     def broken(*_: Any) -> bytes:
         raise OSError
 
     terms = LedgerTerms.of(LIMIT, "", witness, None, World(disk=Disk(read=broken)))
-    with pytest.raises(LedgerUnavailable, match="could not be read"):
+    with pytest.raises(errors.LedgerUnavailable, match="could not be read"):
         opening.restore_copy(source, tmp_path / "new", terms)
     assert not (tmp_path / "new").exists()
 
@@ -225,25 +211,21 @@ def test_a_name_that_is_taken_meanwhile_is_refused(
     source, witness = copied(tmp_path)
     monkeypatch.setattr(file_format, "create_file", lambda *_: False)
     terms = LedgerTerms.of(LIMIT, "", witness, None, None)
-    with pytest.raises(InvalidParameter, match="must not exist yet"):
+    with pytest.raises(errors.InvalidParameter, match="must not exist yet"):
         opening.restore_copy(source, tmp_path / "new", terms)
 
 
 def test_a_journal_that_stays_open_stops_a_migration(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where SQLite keeps a log beside the file, not all of it is in the file."""
-
     class Logging:
         """A connection that does not leave its mode."""
 
         def execute(self, statement: str) -> "Logging":
-            """Take any statement."""
             del statement
             return self
 
         def fetchone(self) -> tuple[str]:
-            """Answer with the mode."""
             return ("wal",)
 
     path = tmp_path / "file"

@@ -11,13 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sordino as sd
 from sordino.errors import InvalidParameter
 from sordino.ledger.copies import FIELDS, decimal_text, json_lines, quote, registry_yaml
-from sordino.ledger.ledger import Ledger
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.budgets.risk import Advantage
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.loss import PureDP
 from tests.batches import for_each
 from tests.ledgers import LIMIT, claim
 
@@ -36,7 +32,7 @@ NUMBER = re.compile(r"[0-9]+\.[0-9]+(e[-+][0-9]+)?")
 
 def test_lines_hold_every_record_and_prove_themselves() -> None:
     """The documented hash, computed from a line alone, is the one that it states."""
-    with Ledger.in_memory(LIMIT) as ledger:
+    with sd.Ledger.in_memory(LIMIT) as ledger:
         ledger.store(ledger.reserve(claim()), b"17")
         lines = [json.loads(line) for line in json_lines(ledger)]
         assert [one["kind"] for one in lines] == [
@@ -58,19 +54,19 @@ def test_lines_hold_every_record_and_prove_themselves() -> None:
 @for_each(
     ("limit", "variant", "names"),
     [
-        (PureDP("1/3"), "Pure DP", ["epsilon"]),
-        (ApproxDP(1, "1e-6"), "Approximate DP", ["epsilon", "delta"]),
-        (ZCDP("0.1"), "Zero-concentrated DP", ["rho"]),
-        (ApproxZCDP("0.1", "1e-6"), "Zero-concentrated DP", ["rho", "delta"]),
-        (GaussianDP(1), "Custom", ["epsilon", "delta"]),
-        (Advantage("0.1"), "Custom", ["epsilon", "delta"]),
+        (sd.PureDP("1/3"), "Pure DP", ["epsilon"]),
+        (sd.ApproxDP(1, "1e-6"), "Approximate DP", ["epsilon", "delta"]),
+        (sd.ZCDP("0.1"), "Zero-concentrated DP", ["rho"]),
+        (sd.ApproxZCDP("0.1", "1e-6"), "Zero-concentrated DP", ["rho", "delta"]),
+        (sd.GaussianDP(1), "Custom", ["epsilon", "delta"]),
+        (sd.Advantage("0.1"), "Custom", ["epsilon", "delta"]),
     ],
 )
 def test_an_entry_states_the_limit_rounded_up(
     limit: Any, variant: str, names: list[str]
 ) -> None:
     """Each kind of limit has its variant, and numbers that YAML reads as floats."""
-    with Ledger.in_memory(Limit.of(limit), about="One row of visits.") as ledger:
+    with sd.Ledger.in_memory(sd.Limit.of(limit), about="One row of visits.") as ledger:
         text = registry_yaml(ledger, ANSWERS)
     assert f"variant_name: '{variant}'" in text
     found = dict(re.findall(r"^      (epsilon|delta|rho): (\S+)$", text, re.MULTILINE))
@@ -81,7 +77,7 @@ def test_an_entry_states_the_limit_rounded_up(
 
 def test_an_entry_has_the_form_of_the_registry() -> None:
     """The slug comes first, text is quoted or a block, sections stand in order."""
-    with Ledger.in_memory(LIMIT) as ledger:
+    with sd.Ledger.in_memory(LIMIT) as ledger:
         ledger.reserve(claim())
         lines = registry_yaml(ledger, ANSWERS).split("\n")
     slug = "ward-activity-harbour-clinic-the-board-2026"
@@ -97,8 +93,7 @@ def test_an_entry_has_the_form_of_the_registry() -> None:
 
 
 def test_what_nobody_answered_is_refused_or_marked() -> None:
-    """Needed fields are asked for by name; a draft marks them."""
-    with Ledger.in_memory(LIMIT) as ledger:
+    with sd.Ledger.in_memory(LIMIT) as ledger:
         with pytest.raises(InvalidParameter, match="basic/name, basic/data_curators"):
             registry_yaml(ledger, {})
         draft = registry_yaml(ledger, {}, draft=True)
@@ -119,8 +114,7 @@ def test_what_nobody_answered_is_refused_or_marked() -> None:
     ],
 )
 def test_unfit_answers_are_refused(name: str, value: Any) -> None:
-    """A field that is not the registry's, or text that it cannot hold, is refused."""
-    with Ledger.in_memory(LIMIT) as ledger, pytest.raises(InvalidParameter):
+    with sd.Ledger.in_memory(LIMIT) as ledger, pytest.raises(InvalidParameter):
         registry_yaml(ledger, {**ANSWERS, name: value})
 
 
@@ -141,8 +135,7 @@ def test_a_number_is_not_below(value: Fraction) -> None:
 
 
 def test_an_entry_is_a_file(tmp_path: Path) -> None:
-    """It is plain text that any editor opens."""
-    with Ledger.in_memory(LIMIT) as ledger:
+    with sd.Ledger.in_memory(LIMIT) as ledger:
         path = tmp_path / "entry.yaml"
         path.write_text(registry_yaml(ledger, ANSWERS), "utf-8")
     assert path.read_text("utf-8").startswith("url_slug: ")

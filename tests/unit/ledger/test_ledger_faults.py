@@ -50,7 +50,6 @@ def served(
 
 
 def _answer(ledger: Ledger, key: str | None, turn: int) -> bytes:
-    """Return the answer of a key, drawn if it is not there."""
     ticket = ledger.reserve(claim(key))
     if ticket.answer is not None:
         return ticket.answer
@@ -76,7 +75,6 @@ def check(path: Path, witness: Path | None, given: list[Given]) -> None:
 
 
 def prepared(folder: Path, number: int, *, witnessed: bool) -> tuple[Path, Path | None]:
-    """Return a fresh ledger, and its witness."""
     path = folder / f"{number}.ledger"
     witness = folder / f"{number}.witness" if witnessed else None
     Ledger.at(path, LIMIT, create=True, witness=witness).close()

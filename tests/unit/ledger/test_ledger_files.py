@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import sordino as sd
 from sordino.errors import (
     InvalidParameter,
     LedgerDamaged,
@@ -17,10 +18,6 @@ from sordino.errors import (
     SordinoError,
 )
 from sordino.ledger.file_format import EMPTY, World
-from sordino.ledger.ledger import Ledger
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.closed import ApproxDP
-from sordino.losses.loss import PureDP
 from tests.batches import for_each
 from tests.ledgers import LIMIT, TENTH, claim
 
@@ -29,7 +26,7 @@ from tests.ledgers import LIMIT, TENTH, claim
 def path_of_a_ledger(tmp_path: Path) -> Path:
     """Return a closed ledger with two answers and a lost one."""
     path = tmp_path / "a.ledger"
-    with Ledger.at(path, LIMIT, create=True, about="visits") as ledger:
+    with sd.Ledger.at(path, LIMIT, create=True, about="visits") as ledger:
         for key in "ab":
             ledger.store(ledger.reserve(claim(key, plan=key * 300)), key.encode() * 900)
         ledger.reserve(claim("c"))
@@ -48,7 +45,6 @@ def changed(path: Path, *changes: tuple[bytes, bytes]) -> None:
 
 
 def lines_of(path: Path) -> list[bytes]:
-    """Return the lines of a ledger: header, two marks, records and answers."""
     return path.read_bytes().splitlines(keepends=True)
 
 
@@ -66,22 +62,19 @@ def without(path: Path, *dropped: int) -> None:
 
 
 def other_program(path: Path) -> None:
-    """Make another program's file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE notes (text TEXT)")
         connection.commit()
 
 
 def newer(path: Path) -> None:
-    """Make a ledger of a later format."""
-    Ledger.at(path, LIMIT, create=True).close()
+    sd.Ledger.at(path, LIMIT, create=True).close()
     changed(path, (b'"format":2,"begins', b'"format":3,"begins'))
 
 
 def witness_of_another(path: Path) -> None:
-    """Make a witness, which is no ledger."""
     other = path.with_name("other")
-    Ledger.at(other, LIMIT, create=True, witness=path).close()
+    sd.Ledger.at(other, LIMIT, create=True, witness=path).close()
     other.unlink()
 
 
@@ -106,46 +99,43 @@ def test_what_is_no_ledger_is_refused(
     problem: str,
     create: bool,  # noqa: FBT001 a parameter of the test
 ) -> None:
-    """A path to something else is refused, and what is there stays as it is."""
     path = tmp_path / "a"
     REFUSED[problem][0](path)
     before = path.read_bytes() if path.is_file() else b""
     with pytest.raises(InvalidParameter, match=problem):
-        Ledger.at(path, LIMIT, create=create)
+        sd.Ledger.at(path, LIMIT, create=create)
     assert path.exists()
     assert before == (path.read_bytes() if path.is_file() else b"")
 
 
 @for_each("path", [None, 7, "", "a\0b", b"\xff\0"])
 def test_what_is_no_path_is_refused(path: Any) -> None:
-    """A path that is none, or leads to a folder, is refused by its name."""
     with pytest.raises(InvalidParameter, match="ledger"):
-        Ledger.at(path, LIMIT, create=True)
+        sd.Ledger.at(path, LIMIT, create=True)
 
 
 def test_a_missing_file_is_no_new_budget(tmp_path: Path) -> None:
     """Without `create` nothing is made, and a missing folder never is."""
     path = tmp_path / "a"
     with pytest.raises(InvalidParameter, match="must exist"):
-        Ledger.at(path, LIMIT)
+        sd.Ledger.at(path, LIMIT)
     with pytest.raises(InvalidParameter, match="must lie in a folder that exists"):
-        Ledger.at(path / "b", LIMIT, create=True)
+        sd.Ledger.at(path / "b", LIMIT, create=True)
     with pytest.raises(InvalidParameter, match="limit"):
-        Ledger.at(path, create=True)
+        sd.Ledger.at(path, create=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_name_that_is_taken_meanwhile_is_not_taken_over(tmp_path: Path) -> None:
-    """Of two processes that make one ledger, the later opens what the first made."""
     path = tmp_path / "a"
 
     def meanwhile(point: str) -> None:
         if point == "create ledger: filled":
-            with Ledger.at(path, LIMIT, create=True) as first:
+            with sd.Ledger.at(path, LIMIT, create=True) as first:
                 first.reserve(claim())
 
     world = World(reached=meanwhile)
-    with Ledger.at(path, LIMIT, create=True, world=world) as second:
+    with sd.Ledger.at(path, LIMIT, create=True, world=world) as second:
         assert second.spent() == TENTH
     assert list(tmp_path.iterdir()) == [path]
 
@@ -153,35 +143,32 @@ def test_a_name_that_is_taken_meanwhile_is_not_taken_over(tmp_path: Path) -> Non
 def test_a_place_that_is_read_only_is_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file without the right to write is refused; for a new one, its folder is."""
     for closed, name in ((path, path), (path.parent, path.with_name("new"))):
         monkeypatch.setattr(
             os, "access", lambda place, _, closed=closed: place != closed
         )
         with pytest.raises(InvalidParameter, match="must be readable and writable"):
-            Ledger.at(name, LIMIT, create=True)
+            sd.Ledger.at(name, LIMIT, create=True)
 
 
 def test_a_second_opening_means_the_same(path: Path) -> None:
-    """Another limit, another counting or other data is refused; the same is not."""
-    tight = Limit.of(ApproxDP(1, "1e-6"), "concentrated")
-    for other in (PureDP(2), ApproxDP(1, 0), ApproxDP(1, "1e-6"), tight):
+    tight = sd.Limit.of(sd.ApproxDP(1, "1e-6"), "concentrated")
+    for other in (sd.PureDP(2), sd.ApproxDP(1, 0), sd.ApproxDP(1, "1e-6"), tight):
         with pytest.raises(InvalidParameter, match="limit"):
-            Ledger.at(path, other)
+            sd.Ledger.at(path, other)
     with pytest.raises(InvalidParameter, match="about"):
-        Ledger.at(path, LIMIT, about="patients")
-    for same in (LIMIT, PureDP("1.0"), Limit.of(LIMIT), None):
-        with Ledger.at(path, same, create=True, about="visits") as ledger:
-            assert ledger.spent() == PureDP("0.3")
+        sd.Ledger.at(path, LIMIT, about="patients")
+    for same in (LIMIT, sd.PureDP("1.0"), sd.Limit.of(LIMIT), None):
+        with sd.Ledger.at(path, same, create=True, about="visits") as ledger:
+            assert ledger.spent() == sd.PureDP("0.3")
 
 
 def test_a_link_leads_to_the_same_ledger(path: Path) -> None:
-    """A symbolic link and a relative path are the same file."""
     link = path.with_name("link")
     link.symlink_to(path)
-    with Ledger.at(link) as first, Ledger.at(str(path)) as second:
+    with sd.Ledger.at(link) as first, sd.Ledger.at(str(path)) as second:
         first.reserve(claim("x"))
-        assert second.spent() == PureDP("0.4")
+        assert second.spent() == sd.PureDP("0.4")
         assert first.identity == second.identity
 
 
@@ -223,23 +210,21 @@ LATE = {
 
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_changed_ledger_is_refused(path: Path, cheat: str) -> None:
-    """What was changed behind its back is found, answers when they are looked at."""
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         ledger.verify()
     CHEATS[cheat](path)
     if cheat not in LATE:
         with pytest.raises(LedgerDamaged):
-            Ledger.at(path)
+            sd.Ledger.at(path)
         return
-    with pytest.raises(LedgerDamaged), Ledger.at(path) as ledger:
+    with pytest.raises(LedgerDamaged), sd.Ledger.at(path) as ledger:
         ledger.verify()
-    with pytest.raises(LedgerDamaged, match="answer"), Ledger.at(path) as ledger:
+    with pytest.raises(LedgerDamaged, match="answer"), sd.Ledger.at(path) as ledger:
         ledger.reserve(claim("a", plan="a" * 300))
 
 
 def seen(path: Path) -> tuple[Any, ...]:
-    """Return all that a ledger tells, verified."""
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         ledger.verify()
         answers = [ledger.reserve(claim(key)).answer for key in "ab"]
         return ledger.records(), ledger.spent(), *answers
@@ -266,23 +251,22 @@ def test_a_flipped_byte_is_found_or_harmless(path: Path, part: int) -> None:
 
 @pytest.mark.parametrize("pages", [0, 0.1, 0.5, 0.9])
 def test_a_cut_file_is_refused(path: Path, pages: float) -> None:
-    """A file that lost its end is refused."""
     whole = path.read_bytes()
     path.write_bytes(whole[: int(pages * len(whole))])
-    with pytest.raises(SordinoError), Ledger.at(path) as ledger:
+    with pytest.raises(SordinoError), sd.Ledger.at(path) as ledger:
         ledger.verify()
 
 
 @pytest.mark.parametrize(
     "act",
-    [lambda ledger: ledger.reserve(claim("x")), Ledger.spent, Ledger.entries],
+    [lambda ledger: ledger.reserve(claim("x")), sd.Ledger.spent, sd.Ledger.entries],
     ids=["charge", "spent", "entries"],
 )
 def test_a_file_that_is_replaced_while_in_use(
-    path: Path, act: Callable[[Ledger], object]
+    path: Path, act: Callable[[sd.Ledger], object]
 ) -> None:
     """A handle whose file was moved away charges nothing more, and tells nothing."""
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         shutil.copy(path, path.with_name("copy"))
         path.with_name("copy").replace(path)
         with pytest.raises(LedgerDamaged, match="replaced"):
@@ -291,7 +275,7 @@ def test_a_file_that_is_replaced_while_in_use(
 
 def test_a_handle_that_met_damage_ends(path: Path) -> None:
     """After one record or answer that is not what was written, nothing is charged."""
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         CHEATS["an answer changed"](path)
         with pytest.raises(LedgerDamaged, match="answer"):
             ledger.reserve(claim("a"))

@@ -33,73 +33,59 @@ def forged(path: Path, change: Callable[[History], object], start: str = "") -> 
 
 
 def charge_less(history: History) -> None:
-    """Let the first release have cost a hundredth."""
     history[2][1]["charges"]["dataset"]["epsilon"] = "1/100"
 
 
 def say_otherwise(history: History) -> None:
-    """Let the first release have asked something else than its fingerprint says."""
     history[2][1]["words"] = ["release", {"form": 1}]
 
 
 def say_nonsense(history: History) -> None:
-    """Let the words of a release be no text that can be hashed."""
     history[2][1]["words"] = ["release", {"form": 1, "x": float("nan"), "y": "\ud800"}]
 
 
 def sum_less(history: History) -> None:
-    """Let the sum after the second release be that of one."""
     history[4][1]["spent"]["dataset"]["epsilon"] = "1/10"
 
 
 def forget_release(history: History) -> None:
-    """Take the first release and its answer out."""
     del history[2:4]
 
 
 def ask_for_more(history: History) -> None:
-    """Let the first release have asked for more than it was charged."""
     history[2][1]["asked"] = "PureDP(epsilon=1/9)"
 
 
 def know_of_more(history: History) -> None:
-    """Let the first release have lost more than it was charged, in a risk's terms."""
     history[2][1]["asked"] = "Advantage(most=1/10)"
     history[2][1]["known"]["epsilon"] = "sqrt(1/99)"
 
 
 def know_nothing(history: History) -> None:
-    """Let nothing be known of what the first release lost."""
     history[2][1]["known"] = {"epsilon": "1e999999999"}
 
 
 def raise_limit(history: History) -> None:
-    """State the limit a second time."""
     history.insert(2, history[1])
 
 
 def lower_limit(history: History) -> None:
-    """Let the limit be less than what was spent."""
     history[1][1]["limit"]["limits"]["epsilon"] = "1/10"
 
 
 def charge_nobody(history: History) -> None:
-    """Let a release have counted against no budget."""
     history[2][1]["charges"] = {}
 
 
 def answer_nothing(history: History) -> None:
-    """Let an answer belong to the limit."""
     history[3][1]["charge"] = 2
 
 
 def answer_longer(history: History) -> None:
-    """Let an answer have had another size."""
     history[3][1]["size"] = 1
 
 
 def lease_answered(history: History) -> None:
-    """Lease a charge that was answered."""
     history.append((
         "leased",
         {"charge": 3, "fence": 2, "when": history[0][1]["when"], "who": ""},
@@ -107,7 +93,6 @@ def lease_answered(history: History) -> None:
 
 
 def begin_again(history: History) -> None:
-    """Open the ledger a second time."""
     history.append(history[0])
 
 
@@ -131,7 +116,6 @@ FORGERIES = [
 
 
 def test_a_chain_without_its_beginning_is_refused(path: Path) -> None:
-    """The first record follows nothing."""
     forged(path, lambda _: None, start="0" * 64)
     with pytest.raises(LedgerDamaged, match="follow"):
         Ledger.at(path)
@@ -155,7 +139,6 @@ def path_of_a_ledger(tmp_path: Path) -> Path:
 
 
 def test_a_forgery_that_changes_nothing_passes(path: Path) -> None:
-    """The forger of these tests makes a ledger that is whole."""
     with Ledger.at(path) as ledger:
         before = ledger.verify()
     forged(path, lambda _: None)
@@ -167,6 +150,5 @@ def test_a_forgery_that_changes_nothing_passes(path: Path) -> None:
 def test_a_history_that_cannot_be_is_refused(
     path: Path, forgery: Callable[[History], object]
 ) -> None:
-    """Sums, limits, leases and answers are followed from the beginning."""
     with pytest.raises(LedgerDamaged):
         forge_and_verify(path, forgery)

@@ -18,36 +18,26 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sordino.errors import (
-    AnswerLost,
-    InvalidParameter,
-    LedgerDamaged,
-    LedgerUnavailable,
-    SordinoError,
-)
+import sordino as sd
+from sordino import errors
 from sordino.ledger.file_format import World
-from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
-from sordino.losses.closed import ApproxDP
-from sordino.losses.loss import PureDP
 from tests.batches import for_each
 from tests.ledgers import Failing
 
 VECTORS = Path(__file__).parents[2] / "vectors"
-LIMIT = ApproxDP(1, "1e-6")
-TENTH = ApproxDP("0.1", 0)
-HUNDREDTH = PureDP("0.01")
+LIMIT = sd.ApproxDP(1, "1e-6")
+TENTH = sd.ApproxDP("0.1", 0)
+HUNDREDTH = sd.PureDP("0.01")
 
 
-def claimed(key: str, budget: str = "dataset", loss: ApproxDP = TENTH) -> Claim:
-    """Return the claim that a golden file was made with."""
+def claimed(key: str, budget: str = "dataset", loss: sd.ApproxDP = TENTH) -> Claim:
     return Claim(
         request=f"request {key}", asked=loss, loss=loss, key=key, budget=budget
     )
 
 
 def brought(folder: Path, *names: str) -> Path:
-    """Return the first of some golden files, copied to where it may be changed."""
     for name in names:
         shutil.copy(VECTORS / name, folder)
     return folder / names[0]
@@ -64,10 +54,10 @@ def ledger_of_format_1(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 def check_format_1(path: Path) -> None:
     """Hold a ledger against what the golden files of format 1 hold."""
-    with Ledger.at(path, LIMIT, about="visits") as ledger:
+    with sd.Ledger.at(path, LIMIT, about="visits") as ledger:
         verified = ledger.verify()
         assert (verified.records, verified.releases, verified.answers) == (15, 6, 4)
-        assert ledger.spent() == ApproxDP("0.51", 0)
+        assert ledger.spent() == sd.ApproxDP("0.51", 0)
         assert ledger.spent("ana") == TENTH
         assert list(ledger.limits()) == ["dataset", "ana", "bob"]
         assert ledger.entries()[0].why == "monthly report"
@@ -75,7 +65,7 @@ def check_format_1(path: Path) -> None:
         assert ledger.reserve(claimed("monday")).answer == b"42"
         of_ana = ledger.reserve(claimed("of ana", "ana"))
         assert of_ana.answer == bytes(range(256)) * 9
-        with pytest.raises(AnswerLost):
+        with pytest.raises(errors.AnswerLost):
             ledger.reserve(claimed("lost"))
 
 
@@ -86,11 +76,11 @@ def test_format_1_opens_and_goes_on(old: Path) -> None:
     check_format_1(old)
     assert old.stat().st_ino == inode
     assert [one.name for one in old.parent.iterdir()] == [old.name]
-    with Ledger.at(old) as ledger:
+    with sd.Ledger.at(old) as ledger:
         ledger.store(ledger.reserve(claimed("new")), b"new")
         ledger.backup(old.with_name("copy"))
-    with Ledger.read(old.with_name("copy")) as copy:
-        assert copy.spent() == ApproxDP("0.61", 0)
+    with sd.Ledger.read(old.with_name("copy")) as copy:
+        assert copy.spent() == sd.ApproxDP("0.61", 0)
         assert copy.reserve(claimed("new")).answer == b"new"
         assert copy.verify().records == 17
     assert old.with_name("copy").read_bytes().isascii()
@@ -101,7 +91,7 @@ def test_the_hashes_of_format_1_stay(tmp_path: Path) -> None:
     path = brought(tmp_path, "ledger-format-1.ledger")
     with closing(sqlite3.connect(path)) as connection:
         (head,) = connection.execute("SELECT hash FROM head").fetchone()
-    with Ledger.at(path) as ledger:
+    with sd.Ledger.at(path) as ledger:
         assert ledger.verify().head == head
 
 
@@ -115,7 +105,7 @@ def test_a_kill_while_it_is_migrated(old: Path, point: str) -> None:
 
     child = os.fork()
     if child == 0:
-        Ledger.at(old, world=World(reached=die))
+        sd.Ledger.at(old, world=World(reached=die))
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
     assert old.read_bytes().startswith(b"SQLite") == (point == "migrate: written")
@@ -132,8 +122,8 @@ def test_every_act_of_the_disk_may_fail_on_the_way(old: Path, how: str) -> None:
             one.write_bytes(data)
         failing = Failing(k, how, sticky=True, acts=frozenset({"write", "sync"}))
         try:
-            Ledger.at(old, world=failing.world).close()
-        except LedgerUnavailable:
+            sd.Ledger.at(old, world=failing.world).close()
+        except errors.LedgerUnavailable:
             assert failing.failed
         check_format_1(old)
         if not failing.failed:
@@ -147,16 +137,15 @@ def test_one_that_version_0_1_has_open_is_refused_in_words(tmp_path: Path) -> No
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LedgerUnavailable, match="with version 0"):
-            Ledger.at(path, world=World(patience=0.1))
+        with pytest.raises(errors.LedgerUnavailable, match="with version 0"):
+            sd.Ledger.at(path, world=World(patience=0.1))
         other.execute("ROLLBACK")
     check_format_1(path)
 
 
 def test_version_0_1_takes_a_migrated_one_for_no_database(tmp_path: Path) -> None:
-    """An older program refuses what it cannot read."""
     path = brought(tmp_path, "ledger-format-1.ledger")
-    Ledger.at(path).close()
+    sd.Ledger.at(path).close()
     with (
         closing(sqlite3.connect(path)) as other,
         pytest.raises(sqlite3.DatabaseError),
@@ -183,7 +172,6 @@ def altered(*statements: str) -> Callable[[Path], None]:
 
 
 def cut(path: Path) -> None:
-    """Lose the second half of the pages."""
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
 
@@ -210,41 +198,39 @@ def test_a_broken_one_is_not_migrated(tmp_path: Path, how: str) -> None:
     path = brought(tmp_path, "ledger-format-1.ledger")
     BROKEN[how](path)
     for _ in range(2):
-        with pytest.raises(LedgerDamaged):
-            Ledger.at(path)
+        with pytest.raises(errors.LedgerDamaged):
+            sd.Ledger.at(path)
     assert path.read_bytes().startswith(b"SQLite")
 
 
 def test_another_sqlite_file_is_no_ledger(tmp_path: Path) -> None:
-    """Other numbers in its header, other programs: refused, and not touched."""
     path = brought(tmp_path, "ledger-format-1.ledger")
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 7")
     before = path.read_bytes()
-    with pytest.raises(InvalidParameter, match="must be a ledger of Sordino"):
-        Ledger.at(path)
+    with pytest.raises(errors.InvalidParameter, match="must be a ledger of Sordino"):
+        sd.Ledger.at(path)
     assert path.read_bytes() == before
 
 
 def test_format_2_opens_and_goes_on(tmp_path: Path) -> None:
-    """Everything is there: budgets, answers, a lease, what a restoration left."""
     path = brought(tmp_path, "ledger-format-2.ledger", "ledger-format-2.witness")
     witness = tmp_path / "ledger-format-2.witness"
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
-    with pytest.raises(InvalidParameter, match="witness"):
-        Ledger.at(path)
-    with Ledger.at(path, LIMIT, witness=witness, signer=key) as ledger:
+    with pytest.raises(errors.InvalidParameter, match="witness"):
+        sd.Ledger.at(path)
+    with sd.Ledger.at(path, LIMIT, witness=witness, signer=key) as ledger:
         verified = ledger.verify()
         assert (verified.records, verified.releases, verified.answers) == (17, 6, 4)
         assert verified.signed_by == key.public_key().public_bytes_raw().hex()
-        assert ledger.spent() == ApproxDP("0.51", 0)
+        assert ledger.spent() == sd.ApproxDP("0.51", 0)
         assert ledger.spent("ana") == TENTH
         assert ledger.reserve(claimed("monday")).answer == b"42"
         assert ledger.reserve(claimed("after")).answer == b""
-        with pytest.raises(AnswerLost):
+        with pytest.raises(errors.AnswerLost):
             ledger.reserve(claimed("lost"))
         ledger.store(ledger.reserve(claimed("new")), b"new")
-        assert ledger.spent() == ApproxDP(Fraction(61, 100), 0)
+        assert ledger.spent() == sd.ApproxDP(Fraction(61, 100), 0)
 
 
 def test_any_byte_of_format_1_may_rot(tmp_path: Path) -> None:
@@ -259,8 +245,8 @@ def test_any_byte_of_format_1_may_rot(tmp_path: Path) -> None:
         rotten[place] ^= 0x41
         path.write_bytes(rotten)
         try:
-            with Ledger.at(path) as ledger:
-                assert ledger.spent() == ApproxDP("0.51", 0)
-        except SordinoError:
+            with sd.Ledger.at(path) as ledger:
+                assert ledger.spent() == sd.ApproxDP("0.51", 0)
+        except errors.SordinoError:
             refused += 1
     assert 0 < refused < len(places)

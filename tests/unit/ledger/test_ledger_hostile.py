@@ -12,12 +12,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from sordino.errors import (
-    InvalidParameter,
-    LedgerDamaged,
-    LedgerUnavailable,
-    SordinoError,
-)
+import sordino as sd
+from sordino import errors
 from sordino.ledger import file_format
 from sordino.ledger.file_format import (
     BLOCK,
@@ -30,21 +26,19 @@ from sordino.ledger.file_format import (
     replace,
     seal,
 )
-from sordino.ledger.ledger import Ledger
-from sordino.losses.closed import ApproxDP
 from tests.batches import for_each
 from tests.ledgers import claim
 
 Body: TypeAlias = dict[str, Any]
 Change: TypeAlias = Callable[[int, Body], Any]
-LIMIT = ApproxDP(1, "1e-6")
+LIMIT = sd.ApproxDP(1, "1e-6")
 
 
 @pytest.fixture(name="history")
 def history_of_a_ledger(tmp_path: Path) -> list[tuple[Record, bytes]]:
     """Return the records of a ledger: its limits, a charge, an answer, a lease."""
     path = tmp_path / "model"
-    with Ledger.at(path, LIMIT, create=True) as ledger:
+    with sd.Ledger.at(path, LIMIT, create=True) as ledger:
         ledger.store(ledger.reserve(claim("k")), b"x")
         ledger.reserve(claim("l"))
         ledger.reserve(claim("l"))
@@ -66,12 +60,10 @@ def put(number: int, *where: str, value: Any) -> Change:
 
 
 def instead(number: int, text: str) -> Change:
-    """Return how to put a text in the place of a body."""
     return lambda own, body: text if own == number else body
 
 
 def without(number: int, name: str) -> Change:
-    """Return how to leave a field out."""
 
     def change(own: int, body: Body) -> Body:
         return {n: v for n, v in body.items() if own != number or n != name}
@@ -160,19 +152,19 @@ def test_a_hostile_record_is_refused_at_once(
     model, path = tmp_path / "model", forged(tmp_path / "f", history, HOSTILE[name])
     begun = time.process_time()
     for _ in range(100):
-        Ledger.at(model).close()
+        sd.Ledger.at(model).close()
     honest = time.process_time() - begun
-    with pytest.raises(LedgerDamaged):
-        Ledger.at(path)
+    with pytest.raises(errors.LedgerDamaged):
+        sd.Ledger.at(path)
     assert time.process_time() - begun < 2 * honest
 
 
-ACTS: dict[str, Callable[[Ledger], object]] = {
-    "verify": Ledger.verify,
-    "entries": Ledger.entries,
-    "remaining": Ledger.remaining,
-    "spent": Ledger.spent,
-    "limits": Ledger.limits,
+ACTS: dict[str, Callable[[sd.Ledger], object]] = {
+    "verify": sd.Ledger.verify,
+    "entries": sd.Ledger.entries,
+    "remaining": sd.Ledger.remaining,
+    "spent": sd.Ledger.spent,
+    "limits": sd.Ledger.limits,
     "charge": lambda ledger: ledger.reserve(claim(None)),
     "replay": lambda ledger: ledger.reserve(claim("k")),
 }
@@ -201,12 +193,11 @@ WHOLE: dict[str, Change] = {
 def test_what_has_its_form_does_no_harm(
     tmp_path: Path, history: list[tuple[Record, bytes]], name: str, act: str
 ) -> None:
-    """A record that may be one is worked with, or refused by its type, later."""
     path = forged(tmp_path / "f", history, WHOLE[name])
     try:
-        with Ledger.at(path) as ledger:
+        with sd.Ledger.at(path) as ledger:
             ACTS[act](ledger)
-    except SordinoError:
+    except errors.SordinoError:
         assert name != "nothing"
 
 
@@ -218,15 +209,14 @@ def test_what_only_the_sums_show_is_found_by_verifying(
 ) -> None:
     """Charges and sums that do not fit each other, each of its right form."""
     path = forged(tmp_path / "f", history, WHOLE[name])
-    with Ledger.at(path) as ledger, pytest.raises(LedgerDamaged):
+    with sd.Ledger.at(path) as ledger, pytest.raises(errors.LedgerDamaged):
         ledger.verify()
 
 
 @pytest.mark.slow
 def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
-    """What is longer than any line is no line: inside the mark, the file is damaged."""
     path = tmp_path / "a"
-    Ledger.at(path, LIMIT, create=True).close()
+    sd.Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
     size = len(whole) + 2 * LONGEST
     head = Record.read(whole.split(b"\n")[-2])
@@ -235,8 +225,8 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
         file.truncate(size)  # zeros, which take no room on the disk
         file.seek(BLOCK)
         file.write(Mark(size, *head.head).block)
-    with pytest.raises(LedgerDamaged):
-        Ledger.at(path)
+    with pytest.raises(errors.LedgerDamaged):
+        sd.Ledger.at(path)
 
 
 @for_each(
@@ -259,14 +249,13 @@ def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     ],
 )
 def test_a_hostile_header_is_no_ledger(tmp_path: Path, header: bytes) -> None:
-    """A first line that is none of ours is refused, and the file stays as it is."""
     path = tmp_path / "a"
-    Ledger.at(path, LIMIT, create=True).close()
+    sd.Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
     path.write_bytes((header + b"\n").ljust(BLOCK) + whole[BLOCK:])
     before = path.read_bytes()
-    with pytest.raises(InvalidParameter, match="ledger must be a ledger"):
-        Ledger.at(path)
+    with pytest.raises(errors.InvalidParameter, match="ledger must be a ledger"):
+        sd.Ledger.at(path)
     assert path.read_bytes() == before
 
 
@@ -281,35 +270,32 @@ def test_a_hostile_header_is_no_ledger(tmp_path: Path, header: bytes) -> None:
     ],
 )
 def test_a_hostile_mark_is_refused(tmp_path: Path, mark: dict[str, Any]) -> None:
-    """A mark that names nothing of the file, with its sum made anew."""
     path = tmp_path / "a"
-    Ledger.at(path, LIMIT, create=True).close()
+    sd.Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
     block = Mark(**mark).block
     path.write_bytes(whole[:BLOCK] + block + block + whole[3 * BLOCK :])
-    with pytest.raises(LedgerDamaged):
-        Ledger.at(path)
+    with pytest.raises(errors.LedgerDamaged):
+        sd.Ledger.at(path)
 
 
 @for_each("begins", [8192, 10**12, 4097, 2**62])
 def test_lines_that_begin_elsewhere_are_refused(tmp_path: Path, begins: int) -> None:
-    """A header that leads beside the marks, or behind the end."""
     path = tmp_path / "a"
-    Ledger.at(path, LIMIT, create=True).close()
+    sd.Ledger.at(path, LIMIT, create=True).close()
     whole = path.read_bytes()
     path.write_bytes(Header("ledger", 2, begins).block + whole[BLOCK:])
-    with pytest.raises((LedgerDamaged, LedgerUnavailable)):
-        Ledger.at(path)
+    with pytest.raises((errors.LedgerDamaged, errors.LedgerUnavailable)):
+        sd.Ledger.at(path)
 
 
 def test_devices_and_other_things_are_no_ledgers(tmp_path: Path) -> None:
-    """A device, a folder, a broken link, a loop: refused by name, and never read."""
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
     (tmp_path / "device").symlink_to("/dev/zero")
     for name in ("loop", "device", "."):
         for create in (False, True):
-            with pytest.raises(InvalidParameter, match="ledger"):
-                Ledger.at(tmp_path / name, LIMIT, create=create)
-    with pytest.raises(InvalidParameter, match="must exist"):
-        Ledger.at(tmp_path / "nowhere")
+            with pytest.raises(errors.InvalidParameter, match="ledger"):
+                sd.Ledger.at(tmp_path / name, LIMIT, create=create)
+    with pytest.raises(errors.InvalidParameter, match="must exist"):
+        sd.Ledger.at(tmp_path / "nowhere")

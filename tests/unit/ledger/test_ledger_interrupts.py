@@ -39,7 +39,6 @@ class Interruption:
     """A KeyboardInterrupt at the k-th place where Python looks for signals."""
 
     def __init__(self, at: int) -> None:
-        """Choose the place."""
         self.at = at
         self.count = 0
         self._last: dict[FrameType, str] = {}
@@ -61,7 +60,6 @@ class Interruption:
 
     @contextmanager
     def armed(self) -> Generator[None]:
-        """Interrupt what is done meanwhile."""
         before = sys.gettrace()
         sys.settrace(self.trace)
         try:
@@ -71,14 +69,12 @@ class Interruption:
 
 
 def everything(ledger: Ledger, key: str | None) -> None:
-    """Look, charge, answer, and look, as a session does."""
     assert not ledger.obeys
     ledger.store(ledger.reserve(claim(key)), b"42")
     ledger.spent()
 
 
 def places(path: Path, witness: Path | None) -> int:
-    """Return at how many places a charge and its answer may be interrupted."""
     counting = Interruption(0)
     with Ledger.at(path, witness=witness, world=IMPATIENT) as ledger, counting.armed():
         everything(ledger, "model")
@@ -182,7 +178,6 @@ def test_alarms_at_random(tmp_path: Path, tries: int) -> None:
 
 
 def _stop(*_: object) -> None:
-    """Do as Ctrl-C does."""
     raise KeyboardInterrupt
 
 

@@ -17,7 +17,6 @@ LIMIT = PureDP(10**6)
 
 
 def charging(path: Path, count: int, start: Barrier, writer: Connection) -> None:
-    """Charge and answer, and tell how long each took."""
     with Ledger.at(path) as ledger:
         start.wait()
         waits = [timed(ledger) for _ in range(count)]
@@ -25,7 +24,6 @@ def charging(path: Path, count: int, start: Barrier, writer: Connection) -> None
 
 
 def timed(ledger: Ledger) -> float:
-    """Return how long one charge and its answer took."""
     begun = time.monotonic()
     ledger.store(ledger.reserve(claim(None)), b"42")
     return time.monotonic() - begun
@@ -101,14 +99,12 @@ def test_a_long_history_opens_in_proportion(tmp_path: Path) -> None:
 
 
 def _opening(path: Path) -> float:
-    """Return how much time the processor needs to open a ledger."""
     begun = time.process_time()
     Ledger.at(path).close()
     return time.process_time() - begun
 
 
 def _charging(ledger: Ledger) -> float:
-    """Return how much time the processor needs for a charge and its answer."""
     begun = time.process_time()
     ledger.store(ledger.reserve(claim(None)), b"42")
     return time.process_time() - begun

@@ -98,7 +98,6 @@ class Model:
                 self.ledger.store(ticket, data)
 
     def reopen(self, key: str | None, data: bytes) -> None:
-        """Open the file anew."""
         del key, data
         self.ledger.close()
         self.ledger = Ledger.at(self.path, LIMIT)
@@ -129,7 +128,6 @@ def test_any_history_agrees_with_a_simple_model(
 
 
 def test_of_two_tickets_of_a_charge_one_begins(tmp_path: Path) -> None:
-    """Who takes the second attempt first: the other one, or nobody, gets through."""
     with Ledger.at(tmp_path / "a", LIMIT, create=True) as ledger:
         first, second = ledger.reserve(claim("k")), ledger.reserve(claim("k"))
         with pytest.raises(AnswerLost):

@@ -13,16 +13,14 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, LedgerUnavailable, SordinoError
 from sordino.ledger.file_format import Disk, World
-from sordino.ledger.ledger import Ledger
-from sordino.losses.loss import PureDP
 from tests.ledgers import LIMIT, TENTH, claim
 
 VECTORS = Path(__file__).parents[2] / "vectors"
-WRITING: dict[str, Callable[[Ledger], object]] = {
+WRITING: dict[str, Callable[[sd.Ledger], object]] = {
     "reserve": lambda ledger: ledger.reserve(claim("new")),
     "reserve again": lambda ledger: ledger.reserve(claim("waiting")),
     "allot": lambda ledger: ledger.allot("bob", TENTH),
-    "lower": lambda ledger: ledger.lower("dataset", PureDP("0.9")),
+    "lower": lambda ledger: ledger.lower("dataset", sd.PureDP("0.9")),
     "earmark": lambda ledger: ledger.earmark("plan", TENTH),
     "close_budget": lambda ledger: ledger.close_budget("dataset"),
     "describe": lambda ledger: ledger.describe("a job"),
@@ -31,7 +29,6 @@ WRITING: dict[str, Callable[[Ledger], object]] = {
 
 
 def _refused(*_: Any) -> Any:
-    """Fail: whoever looks does not do this."""
     raise AssertionError
 
 
@@ -45,7 +42,7 @@ def path_of_a_ledger(request: pytest.FixtureRequest, folder: Path) -> Path:
     """Return a ledger with an answer and a charge without one; its last line is cut."""
     path = folder / "a"
     witness = folder / "w" if request.param == "witnessed" else None
-    with Ledger.at(path, LIMIT, create=True, witness=witness) as ledger:
+    with sd.Ledger.at(path, LIMIT, create=True, witness=witness) as ledger:
         ledger.store(ledger.reserve(claim("a")), b"42")
         ledger.reserve(claim("waiting"))
     with path.open("ab") as file:
@@ -54,16 +51,14 @@ def path_of_a_ledger(request: pytest.FixtureRequest, folder: Path) -> Path:
 
 
 def witness_of(path: Path) -> Path | None:
-    """Return the witness of a ledger, if it has one."""
     witness = path.with_name("w")
     return witness if witness.exists() else None
 
 
 def test_what_is_read_is_what_stands_there(path: Path) -> None:
-    """Everything that can be asked is answered as by who may write; nothing changes."""
     witness = witness_of(path)
     before = path.read_bytes()
-    with Ledger.read(path, witness=witness, world=NO_WRITING) as ledger:
+    with sd.Ledger.read(path, witness=witness, world=NO_WRITING) as ledger:
         told: list[Any] = [
             ledger.records(),
             ledger.verify(),
@@ -77,7 +72,7 @@ def test_what_is_read_is_what_stands_there(path: Path) -> None:
         assert wrong == []
         assert ledger.verify() == told[1]
     assert path.read_bytes() == before
-    with Ledger.at(path, witness=witness) as ledger:
+    with sd.Ledger.at(path, witness=witness) as ledger:
         assert told == [
             ledger.records(),
             ledger.verify(),
@@ -89,7 +84,7 @@ def test_what_is_read_is_what_stands_there(path: Path) -> None:
         ]
 
 
-def _is_refused(ledger: Ledger, act: Callable[[Ledger], object]) -> bool:
+def _is_refused(ledger: sd.Ledger, act: Callable[[sd.Ledger], object]) -> bool:
     """Say whether an act is refused, because the ledger was opened to be read."""
     try:
         act(ledger)
@@ -99,17 +94,16 @@ def _is_refused(ledger: Ledger, act: Callable[[Ledger], object]) -> bool:
 
 
 def test_readers_share_and_follow(folder: Path) -> None:
-    """Two readers hold the file at once; a writer waits for them, and they see it."""
     path = folder / "a"
-    charging = Ledger.at(path, LIMIT, create=True, world=World(patience=0.05))
-    first, second = Ledger.read(path), Ledger.read(path)
+    charging = sd.Ledger.at(path, LIMIT, create=True, world=World(patience=0.05))
+    first, second = sd.Ledger.read(path), sd.Ledger.read(path)
 
     def inside(_: Any) -> object:
         with pytest.raises(LedgerUnavailable, match="in use by another process"):
             charging.reserve(claim("a"))
         return second.spent()
 
-    assert first._guarded.use(inside) == PureDP(0)
+    assert first._guarded.use(inside) == sd.PureDP(0)
     charging.reserve(claim("a"))
     assert first.spent() == second.spent() == TENTH
     session = sd.Session(
@@ -137,9 +131,9 @@ def test_somebody_else_may_look(path: Path) -> None:
         os.setuid(65534)
         ended = 1
         try:
-            Ledger.at(path, witness=witness)
+            sd.Ledger.at(path, witness=witness)
         except SordinoError:
-            with Ledger.read(path, witness=witness) as ledger:
+            with sd.Ledger.read(path, witness=witness) as ledger:
                 ended = 0 if ledger.verify().releases == 2 else 2
         finally:
             os._exit(ended)
@@ -151,27 +145,27 @@ def test_what_cannot_be_read_is_refused(path: Path, tmp_path: Path) -> None:
     witness = witness_of(path)
     if witness is not None:
         with pytest.raises(InvalidParameter, match="witness must be given"):
-            Ledger.read(path)
+            sd.Ledger.read(path)
         with pytest.raises(InvalidParameter, match="must be a ledger"):
-            Ledger.read(witness)
+            sd.Ledger.read(witness)
     old = Path(shutil.copy(VECTORS / "ledger-format-1.ledger", tmp_path))
     before = old.read_bytes()
     with pytest.raises(InvalidParameter, match="Open it once"):
-        Ledger.read(old)
+        sd.Ledger.read(old)
     assert old.read_bytes() == before
-    with Ledger.at(old) as ledger, Ledger.read(old) as looked:
+    with sd.Ledger.at(old) as ledger, sd.Ledger.read(old) as looked:
         assert looked.records() == ledger.records()
     with pytest.raises(InvalidParameter, match="must exist"):
-        Ledger.read(tmp_path / "gone")
+        sd.Ledger.read(tmp_path / "gone")
 
 
 def test_a_backup_of_before_is_what_it_was(folder: Path) -> None:
     """Versions before 0.2 wrote copies with the role of a ledger: they open as one."""
-    with Ledger.at(folder / "a", LIMIT, create=True) as ledger:
+    with sd.Ledger.at(folder / "a", LIMIT, create=True) as ledger:
         ledger.store(ledger.reserve(claim("a")), b"42")
         ledger.backup(folder / "copy")
     old = folder / "old"
     old.write_bytes((folder / "copy").read_bytes().replace(b"backup", b"ledger", 1))
-    with Ledger.at(old) as opened:
+    with sd.Ledger.at(old) as opened:
         assert opened.reserve(claim("a")).answer == b"42"
-        assert opened.spent() == PureDP(Fraction(1, 10))
+        assert opened.spent() == sd.PureDP(Fraction(1, 10))

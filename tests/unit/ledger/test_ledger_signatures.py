@@ -23,7 +23,6 @@ OTHER = Ed25519PrivateKey.from_private_bytes(b"\2" * 32)
 
 @pytest.fixture(name="path")
 def path_of_a_signed_ledger(tmp_path: Path) -> Path:
-    """Return a signed ledger with an answer."""
     path = tmp_path / "a.ledger"
     with Ledger.at(path, LIMIT, create=True, signer=KEY) as ledger:
         ledger.store(ledger.reserve(claim()), b"17")
@@ -41,7 +40,6 @@ def test_every_record_is_signed(path: Path) -> None:
 
 
 def test_charging_needs_the_key(path: Path) -> None:
-    """Without it, with another one, or with none where one was: nothing is charged."""
     with Ledger.at(path) as ledger:
         for act in (
             lambda: ledger.reserve(claim(None)),
@@ -63,7 +61,6 @@ def test_charging_needs_the_key(path: Path) -> None:
 
 @for_each("wrong", ["key.pem", b"\1" * 32, 7, generate_private_key])
 def test_what_is_no_key_is_refused(tmp_path: Path, wrong: Any) -> None:
-    """Only a private key of Ed25519 signs; what was given is not shown."""
     given = wrong(SECP256R1()) if callable(wrong) else wrong
     with pytest.raises(InvalidParameter, match="signer must be an Ed25519") as caught:
         Ledger.at(tmp_path / "a", LIMIT, create=True, signer=given)

@@ -30,7 +30,6 @@ QUICK = World(disk=Disk(sync=lambda _: None))
 
 @pytest.fixture(name="both")
 def ledger_and_witness(tmp_path: Path) -> tuple[Path, Path]:
-    """Return the paths of a closed ledger and of its witness."""
     (tmp_path / "far").mkdir()
     path, witness = tmp_path / "a.ledger", tmp_path / "far" / "a.witness"
     Ledger.at(path, LIMIT, create=True, about="visits", witness=witness).close()
@@ -38,14 +37,12 @@ def ledger_and_witness(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def charged(path: Path, witness: Path | None, *keys: str | None) -> None:
-    """Charge and answer a tenth for each key."""
     with Ledger.at(path, witness=witness) as ledger:
         for key in keys:
             ledger.store(ledger.reserve(claim(key)), str(key).encode())
 
 
 def test_a_ledger_that_was_put_back_is_refused(both: tuple[Path, Path]) -> None:
-    """An older copy looks whole; the witness knows better, at every opening."""
     path, witness = both
     shutil.copy(path, path.with_name("old"))
     charged(path, witness, "a")
@@ -95,7 +92,6 @@ def test_a_forked_history_is_told(both: tuple[Path, Path]) -> None:
 
 
 def test_a_witness_is_not_left_out(both: tuple[Path, Path]) -> None:
-    """The ledger knows that it has one: none, a missing and another one are refused."""
     path, witness = both
     other = path.with_name("other.ledger")
     Ledger.at(other, LIMIT, create=True, witness=path.with_name("other")).close()
@@ -190,7 +186,6 @@ def test_a_crash_between_ledger_and_witness_is_made_good(
 
 
 def test_a_witness_that_cannot_be_written(both: tuple[Path, Path]) -> None:
-    """A charge that its witness does not have gives no ticket, and the handle ends."""
     path, witness = both
     full = Failing(2, sticky=True, acts=frozenset({"sync"}))
     ledger = Ledger.at(path, witness=witness, world=full.world)
@@ -202,7 +197,6 @@ def test_a_witness_that_cannot_be_written(both: tuple[Path, Path]) -> None:
 
 
 def test_a_witness_keeps_no_answers(both: tuple[Path, Path]) -> None:
-    """It has every record, word for word, and no bytes of answers."""
     path, witness = both
     charged(path, witness, "a", "b")
     records = [line for line in path.read_bytes().split(b"\n") if b'"number"' in line]
@@ -216,7 +210,6 @@ def test_a_witness_keeps_no_answers(both: tuple[Path, Path]) -> None:
 
 
 def test_a_backup_is_a_whole_ledger(both: tuple[Path, Path]) -> None:
-    """It has every record and every answer, and its name must be free."""
     path, witness = both
     charged(path, witness, "a", None)
     copy = path.with_name("copy")
@@ -243,7 +236,6 @@ def test_a_backup_is_a_whole_ledger(both: tuple[Path, Path]) -> None:
 
 
 def test_a_ledger_in_memory_has_backups_too(tmp_path: Path) -> None:
-    """What was tried out may be kept, and is read like any other backup."""
     with Ledger.in_memory(LIMIT) as ledger:
         ledger.store(ledger.reserve(claim()), b"17")
         ledger.backup(tmp_path / "kept")
@@ -253,7 +245,6 @@ def test_a_ledger_in_memory_has_backups_too(tmp_path: Path) -> None:
 
 
 def test_a_restored_copy_counts_up_to_its_witness(both: tuple[Path, Path]) -> None:
-    """Charges, keys and budgets from after the backup stand; their answers are lost."""
     path, witness = both
     charged(path, witness, "a")
     copy, restored = path.with_name("copy"), path.with_name("restored")
@@ -311,7 +302,6 @@ def test_the_lost_ledger_that_turns_up_again_is_refused(
 
 
 def test_restoring_is_refused_in_words(both: tuple[Path, Path]) -> None:
-    """Without a witness, onto a name that is taken, from nothing: nothing is made."""
     path, witness = both
     copy, new = path.with_name("copy"), path.with_name("new")
     with Ledger.at(path, witness=witness) as ledger:
@@ -379,7 +369,6 @@ def test_any_history_of_accidents_charges_everything(
 
 
 def test_a_lost_key_is_never_answered_anew(both: tuple[Path, Path]) -> None:
-    """Not even by the worker who held its ticket when the ledger was lost."""
     path, witness = both
     copy = path.with_name("copy")
     with Ledger.at(path, witness=witness) as ledger:

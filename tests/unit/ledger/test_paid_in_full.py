@@ -1,29 +1,31 @@
-"""What was charged is held against what was asked and known, by each limit's rule."""
+"""What a ledger charges is enough, and what it says of paid answers is a bound."""
 
+import pickle
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import pytest
+
 import sordino as sd
-from sordino.errors import InvalidParameter
-from sordino.ledger.ledger import Ledger
+from sordino.errors import InvalidParameter, SessionMoved
+from sordino.ledger.answers import read_loss
 from sordino.ledger.record_kinds import Claim
 from sordino.ledger.verification import pays_what_it_says
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.loss import compose
+from sordino.numbers import INFINITE
 from tests.batches import for_each
 
 LIMITS = [
-    Limit.of(sd.PureDP(9)),
-    Limit.of(sd.ApproxDP(9, "0.5")),
-    Limit.of(sd.ZCDP(9)),
-    Limit.of(sd.ApproxZCDP(9, "0.5")),
-    Limit.of(sd.GaussianDP(9)),
-    Limit.of(sd.Advantage("0.9")),
-    Limit.of(sd.ApproxDP(9, "0.5"), "concentrated", reserve="0.1"),
-    Limit.of(sd.ApproxDP(9, "0.5"), "gaussian", reserve="0.1"),
+    sd.Limit.of(sd.PureDP(9)),
+    sd.Limit.of(sd.ApproxDP(9, "0.5")),
+    sd.Limit.of(sd.ZCDP(9)),
+    sd.Limit.of(sd.ApproxZCDP(9, "0.5")),
+    sd.Limit.of(sd.GaussianDP(9)),
+    sd.Limit.of(sd.Advantage("0.9")),
+    sd.Limit.of(sd.ApproxDP(9, "0.5"), "concentrated", reserve="0.1"),
+    sd.Limit.of(sd.ApproxDP(9, "0.5"), "gaussian", reserve="0.1"),
 ]
-TOGETHER = compose([sd.PureDP("0.1"), sd.GaussianDP("1/7")])
+TOGETHER = sd.compose([sd.PureDP("0.1"), sd.GaussianDP("1/7")])
 """As a budget it is not read back: what is known of the loss counts alone."""
 LOSSES: list[Any] = [
     sd.PureDP("0.1"),
@@ -46,11 +48,11 @@ BUDGETS: list[Any] = [
 
 
 @for_each("limit", LIMITS, ids=lambda limit: limit.stated)
-def test_what_a_ledger_charges_is_enough(limit: Limit) -> None:
+def test_what_a_ledger_charges_is_enough(limit: sd.Limit) -> None:
     """For any budget and loss that a rule counts: verify agrees, and not to less."""
     wrong, counted = [], 0
     for asked, loss in product(BUDGETS, LOSSES):
-        ledger = Ledger.in_memory(limit)
+        ledger = sd.Ledger.in_memory(limit)
         claim = Claim(request="1f", asked=asked, loss=loss)
         try:
             ledger.reserve(claim)
@@ -73,3 +75,30 @@ def test_what_a_ledger_charges_is_enough(limit: Limit) -> None:
                 wrong.append((asked, loss, paid.coordinates[place]))
     assert wrong == []
     assert counted > 5
+
+
+NOTHING = {"epsilon": "inf", "delta": "1/10", "rho": "inf", "mu": "inf"}
+
+
+@for_each(
+    ("known", "bound"),
+    [
+        ({"epsilon": "2/1"}, sd.ApproxDP(2, "0.1")),
+        ({"epsilon": "2/1", "delta": "0/1"}, sd.PureDP(2)),
+        ({"mu": "1/2", "delta": "0/1"}, sd.GaussianDP("0.5")),
+        ({"rho": "1/8"}, sd.ApproxZCDP("0.125", "0.1")),
+        ({"rho": "1/8", "delta": "0/1"}, sd.ZCDP("0.125")),
+        ({}, sd.ApproxDP(INFINITE, "0.1")),
+        ({"rho": "no number", "delta": "none"}, sd.ApproxDP(INFINITE, 1)),
+    ],
+)
+def test_the_first_finite_guarantee_is_taken(known: Any, bound: sd.Loss) -> None:
+    """Beside delta; what cannot be read promises nothing."""
+    assert read_loss(NOTHING | known) == bound
+
+
+def test_a_ledger_is_not_copied() -> None:
+    with sd.Ledger.in_memory(sd.PureDP(1)) as ledger:
+        assert repr(ledger).startswith("Ledger(")
+        with pytest.raises(SessionMoved, match="copied or pickled"):
+            pickle.dumps(ledger)

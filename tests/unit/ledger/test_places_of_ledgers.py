@@ -61,14 +61,12 @@ def doors(folder: Path) -> dict[str, Callable[..., Ledger]]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return every file below a folder."""
     return {
         str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
 
 
 def refusal_of(way: Callable[..., Ledger], world: World) -> str:
-    """Return why a ledger is not opened, or that it is."""
     try:
         way(world=world).close()
     except InvalidParameter as refusal:
@@ -101,7 +99,6 @@ def test_who_is_the_only_writer_says_so(tmp_path: Path) -> None:
 def test_a_job_and_a_command_say_so_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By `only_writer = true`, and by `--only-writer`."""
     monkeypatch.chdir(fill_folder(tmp_path))
     monkeypatch.setattr(opening, "World", lambda: world_on("FUSE"))
     code, _, err = ran("release", "wards", "--on", "2026-11-03")
@@ -181,7 +178,6 @@ def test_a_doctor_tries_the_very_folder(mounted: Path) -> None:
 
 @pytest.mark.slow
 def test_a_doctor_says_that_locks_hold_here(tmp_path: Path) -> None:
-    """On a disk of this machine, of which nothing is left behind."""
     code, out, err = ran("doctor", str(tmp_path), "--json")
     told = json.loads(out)
     assert told["locks"].startswith("hold here"), told

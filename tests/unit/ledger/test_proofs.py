@@ -8,10 +8,10 @@ import pytest
 
 import sordino as sd
 from sordino import kernel
+from sordino.aggregations.measurement import LaplaceShare
 from sordino.errors import ProofRefused
 from sordino.ledger.ledger import Claim
 from sordino.ledger.record_kinds import proof_text
-from sordino.plan import purchase as purchases
 
 ROWS: Final = {"person": [1, 1, 2, 3], "ward": ["A", "A", "B", "C"]}
 QUERY: Final = sd.table("visits").enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
@@ -59,14 +59,14 @@ def test_what_the_kernel_refuses_is_not_charged(
 ) -> None:
     """Planted: a purchase of half the noise. It is our error, and says so."""
     session = opened()
-    made = purchases.LaplaceShare.integers
+    made = LaplaceShare.integers
 
     def integers(self: Any, change: Any) -> Any:
         return type(made(self, change))(made(self, change).scale / 2)
 
-    monkeypatch.setattr(purchases.LaplaceShare, "integers", integers)
+    monkeypatch.setattr(LaplaceShare, "integers", integers)
     with pytest.raises(
-        ProofRefused, match="epsilon 1 is lost, and 0[.]5 is charged"
+        ProofRefused, match=r"epsilon 1 is lost, and 0\.5 is charged"
     ) as e:
         session.release(QUERY, BUDGET)
     assert session.ledger.entries() == ()
@@ -89,12 +89,12 @@ def test_a_forged_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     session = opened()
     true = kernel.check
     monkeypatch.setattr(kernel, "check", lambda _: "believed")
-    made = purchases.LaplaceShare.integers
+    made = LaplaceShare.integers
 
     def integers(self: Any, change: Any) -> Any:
         return type(made(self, change))(made(self, change).scale / 2)
 
-    monkeypatch.setattr(purchases.LaplaceShare, "integers", integers)
+    monkeypatch.setattr(LaplaceShare, "integers", integers)
     session.release(QUERY, BUDGET)
     monkeypatch.setattr(kernel, "check", true)
     with pytest.raises(sd.errors.LedgerDamaged, match="does not follow"):

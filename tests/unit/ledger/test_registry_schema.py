@@ -13,12 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
+import sordino as sd
 from sordino.ledger.copies import registry_yaml
-from sordino.ledger.ledger import Ledger
-from sordino.losses.budgets.limits import Limit
-from sordino.losses.budgets.risk import Advantage
-from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
-from sordino.losses.loss import PureDP
 from sordino.office.report.document import ledger_report
 from tests.batches import for_each
 from tests.ledgers import LIMIT, claim
@@ -36,12 +32,12 @@ ANSWERS: Final[dict[str, Any]] = {
     "administrative/registry_authors": ["Data office"],
 }
 LIMITS: Final = (
-    PureDP("1/3"),
-    ApproxDP(1, "1e-6"),
-    ZCDP("0.1"),
-    ApproxZCDP("0.1", "1e-6"),
-    GaussianDP(1),
-    Advantage("0.1"),
+    sd.PureDP("1/3"),
+    sd.ApproxDP(1, "1e-6"),
+    sd.ZCDP("0.1"),
+    sd.ApproxZCDP("0.1", "1e-6"),
+    sd.GaussianDP(1),
+    sd.Advantage("0.1"),
 )
 NAMES: Final = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp", "Co", "Cn"]),
@@ -66,8 +62,7 @@ def problems(text: str) -> list[str]:
 
 
 def entry_of(limit: Any, answers: dict[str, Any], about: str = "") -> str:
-    """Return the entry of a ledger with one release."""
-    with Ledger.in_memory(Limit.of(limit), about=about) as ledger:
+    with sd.Ledger.in_memory(sd.Limit.of(limit), about=about) as ledger:
         ledger.reserve(claim())
         return registry_yaml(ledger, answers, draft=not answers)
 
@@ -75,15 +70,13 @@ def entry_of(limit: Any, answers: dict[str, Any], about: str = "") -> str:
 @for_each("limit", LIMITS, ids=repr)
 @for_each("answers", [ANSWERS, {}], ids=["answered", "draft"])
 def test_an_entry_passes_the_registrys_schema(limit: Any, answers: Any) -> None:
-    """Of every kind of limit, answered or a draft."""
     assert problems(entry_of(limit, answers)) == []
 
 
 @given(name=NAMES, curators=st.lists(NAMES, min_size=1, max_size=3))
 def test_any_names_pass_it(name: str, curators: list[str]) -> None:
-    """Names with quotes, colons, letters of any script: the slug is theirs."""
     named = {**ANSWERS, "basic/name": name, "basic/data_curators": curators}
-    text = entry_of(PureDP(1), named)
+    text = entry_of(sd.PureDP(1), named)
     assert problems(text) == []
     assert read_yaml(text)["deployment"]["basic"]["name"] == name
 
@@ -91,12 +84,11 @@ def test_any_names_pass_it(name: str, curators: list[str]) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_whatever_a_ledger_is_about_passes_it(about: str) -> None:
     """What somebody wrote into a ledger is text in the entry, on one line."""
-    assert problems(entry_of(PureDP(1), ANSWERS, about)) == []
+    assert problems(entry_of(sd.PureDP(1), ANSWERS, about)) == []
 
 
 def test_a_field_that_is_missing_is_noticed() -> None:
-    """The schema refuses an entry without its authors, or with a name of ours."""
-    text = entry_of(PureDP(1), ANSWERS)
+    text = entry_of(sd.PureDP(1), ANSWERS)
     without = re.sub(r"    registry_authors:\n.*\n", "", text)
     assert problems(without) == ["'registry_authors' is a required property"]
     assert problems(text.replace("    actors:", "    actor:")) == []
@@ -107,7 +99,7 @@ def test_a_field_that_is_missing_is_noticed() -> None:
 
 def test_a_report_holds_this_very_entry() -> None:
     """Page 5 has the draft as text, folded; a ledger without releases has none."""
-    with Ledger.in_memory(LIMIT) as ledger:
+    with sd.Ledger.in_memory(LIMIT) as ledger:
         assert "<pre tabindex" not in ledger_report(ledger, "clinic", "en")
         ledger.reserve(claim())
         page = ledger_report(ledger, "clinic", "en")

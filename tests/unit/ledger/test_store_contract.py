@@ -21,15 +21,12 @@ from tests.stores import FIRST, STORES, WHEN, add, answered, known, lease, lease
 def store_of_each_kind(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[AbstractStore]:
-    """Return a store of each kind, which has one record."""
     store = STORES[request.param](tmp_path)
     yield store
     store.close()
 
 
 def test_a_record_is_read_as_it_was_appended(store: AbstractStore) -> None:
-    """Records, their numbers by kind and subject, and answers are there."""
-
     def act() -> None:
         store.append(leased(store.head, 7))
         store.append(answered(store.head, 7, b"42"), b"42")
@@ -58,7 +55,6 @@ def test_the_newest_record_of_a_subject_counts(store: AbstractStore) -> None:
 
 
 def test_append_needs_the_head(store: AbstractStore) -> None:
-    """A record that follows another head is refused, and nothing is added."""
     before = known(store)
     strays = [
         leased(NOTHING, 1),
@@ -85,7 +81,6 @@ def test_a_transaction_that_fails_has_added_nothing(store: AbstractStore) -> Non
 
 
 def test_a_record_that_is_not_sound_is_refused(store: AbstractStore) -> None:
-    """A record that says what its kind does not say never becomes part of a log."""
     bad = Record.successor(known(store), "leased", {"charge": []})
     with pytest.raises(LedgerDamaged):
         store.transact(lambda: (store.append(bad), store.head))
@@ -100,7 +95,6 @@ def test_a_later_kind_is_refused_in_words(store: AbstractStore) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 2, 4095, 4096, 99_999])
 def test_an_answer_of_any_size_is_kept(store: AbstractStore, size: int) -> None:
-    """Also of more than one piece, and of none."""
     answer = bytes(range(256)) * (size // 256) + b"\n" * (size % 256)
     store.transact(lambda: store.append(answered(store.head, 1, answer), answer))
     assert store.answer(2) == answer
@@ -110,7 +104,6 @@ def test_an_answer_of_any_size_is_kept(store: AbstractStore, size: int) -> None:
 def test_an_answer_of_many_pieces(
     store: AbstractStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pieces are put together in order, whatever their size is."""
     monkeypatch.setattr(file_format, "PIECE", 1000)
     answer = bytes(range(250)) * 401
     store.transact(lambda: store.append(answered(store.head, 1, answer), answer))
@@ -129,7 +122,6 @@ def test_stores_of_all_kinds_say_the_same(
     tmp_path_factory: pytest.TempPathFactory,
     operations: list[tuple[str, int, bytes]],
 ) -> None:
-    """Any sequence of appends is told by each store as by each other."""
     told: list[Any] = []
     for make in STORES.values():
         store = make(tmp_path_factory.mktemp("store"))
@@ -156,7 +148,6 @@ def test_stores_of_all_kinds_say_the_same(
 
 
 def test_threads_append_one_after_another(store: AbstractStore) -> None:
-    """Under one guard, no record is lost and none is added to an old head."""
     guarded = Handle(store, Seals(), witnessed=True)
 
     def add(log: Log) -> None:
@@ -176,7 +167,6 @@ def test_threads_append_one_after_another(store: AbstractStore) -> None:
 
 
 def test_a_record_reads_as_its_line() -> None:
-    """A line is read as the record that wrote it, and nothing else is a record."""
     record = replace(leased(FIRST.head, 3), signature="ab" * 64)
     assert Record.read(record.line) == record
     assert Record.read(FIRST.line) == FIRST

@@ -8,8 +8,6 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter
 from sordino.losses.budgets.charge import Allowance, Family
-from sordino.losses.loss import Budget, Loss
-from sordino.noise.exponential import BoundedRangeLoss
 from tests.batches import for_each
 
 HALF = Fraction(1, 2)
@@ -30,30 +28,22 @@ ADDED = [
 
 
 @for_each(("loss", "sums"), ADDED)
-def test_what_adds_up_is_named(loss: Loss, sums: dict[str, Fraction]) -> None:
-    """Parameters that add up are those of the filter that counts them."""
+def test_what_adds_up_is_named(loss: sd.Loss, sums: dict[str, Fraction]) -> None:
     assert loss.sums == sums
 
 
 @for_each("loss", [loss for loss, _ in ADDED[:5]])
-def test_a_budget_is_divided_into_parts_that_add_up(loss: Loss) -> None:
+def test_a_budget_is_divided_into_parts_that_add_up(loss: sd.Loss) -> None:
     """Three thirds of a budget are the budget; a part may be of any rational size."""
     assert (loss / 3).times(Fraction(3)) == loss
     assert (loss / "1/2").times(HALF) == loss
 
 
-@for_each("parts", [0, -1, "sqrt(2)", math.nan, True])
-def test_a_budget_has_a_positive_number_of_parts(parts: object) -> None:
-    """The refusal names the argument."""
-    with pytest.raises(InvalidParameter, match="parts"):
-        sd.PureDP(1) / parts  # type: ignore[operator]  # that is the test
-
-
 @for_each("loss", [loss for loss, _ in ADDED[:5]])
-def test_a_budget_is_multiplied_by_what_adds_up(loss: Loss) -> None:
+def test_a_budget_is_multiplied_by_what_adds_up(loss: sd.Loss) -> None:
     """Three times a budget is what three releases of it add up to."""
     tripled = loss.times(Fraction(3))
-    assert isinstance(tripled, Loss)
+    assert isinstance(tripled, sd.Loss)
     assert tripled.sums == {name: 3 * value for name, value in loss.sums.items()}
     assert tripled.admits(loss * 3)
     assert tripled.times(Fraction(1, 3)) == loss
@@ -68,7 +58,7 @@ def test_no_delta_is_multiplied_beyond_one() -> None:
 @for_each(
     "budget", [sd.Advantage("0.1"), sd.LaplaceLoss(1), sd.PureDP(1) + sd.GaussianDP(1)]
 )
-def test_what_does_not_add_up_is_not_multiplied(budget: Budget) -> None:
+def test_what_does_not_add_up_is_not_multiplied(budget: sd.Budget) -> None:
     """A risk, or a loss without a closed form, has no half."""
     with pytest.raises(InvalidParameter, match="State it as sd"):
         budget.times(HALF)
@@ -83,43 +73,27 @@ SPENT = [
     (sd.ZCDP(HALF), "gaussian", Allowance("rho", HALF)),
     (sd.ApproxZCDP(HALF, "1e-6"), "gaussian", Allowance("rho", HALF, MILLIONTH)),
     (sd.GaussianDP(2), "gaussian", Allowance("mu", Fraction(2))),
-    (BoundedRangeLoss(1), "laplace", Allowance("epsilon", HALF)),
-    (BoundedRangeLoss(1), "gaussian", None),
+    (sd.BoundedRangeLoss(1), "laplace", Allowance("epsilon", HALF)),
+    (sd.BoundedRangeLoss(1), "gaussian", None),
 ]
 
 
 @for_each(("budget", "family", "spent"), SPENT)
 def test_a_budget_says_what_noise_may_spend(
-    budget: Loss, family: Family, spent: Allowance | None
+    budget: sd.Loss, family: Family, spent: Allowance | None
 ) -> None:
     """Each family is told its own parameter, exactly where the budget states it."""
     assert budget.allowance(family) == spent
 
 
 @for_each("budget", [sd.ZCDP(HALF), sd.GaussianDP(1), sd.Advantage("0.1")])
-def test_what_is_searched_for_is_the_most(budget: Budget) -> None:
+def test_what_is_searched_for_is_the_most(budget: sd.Budget) -> None:
     """The epsilon for Laplace noise is admitted, and a billionth more is not."""
     spent = budget.allowance("laplace")
     assert spent is not None
     assert spent.parameter == "epsilon"
     assert budget.admits(sd.PureDP(spent.amount))
     assert not budget.admits(sd.PureDP(spent.amount * (1 + Fraction(1, 10**8))))
-
-
-@for_each(
-    "budget",
-    [sd.PureDP(0), sd.PureDP(math.inf), sd.ApproxDP(math.inf, "0.1"), sd.GaussianDP(0)],
-)
-def test_nothing_is_bought_with_nothing_or_everything(budget: Loss) -> None:
-    """A budget without protection, or without a loss, buys no noise."""
-    with pytest.raises(InvalidParameter, match="budget"):
-        budget.allowance("laplace")
-
-
-def test_a_loss_without_a_closed_form_buys_no_noise() -> None:
-    """It admits only itself, so no noise can be bought for it."""
-    with pytest.raises(InvalidParameter, match="allows nothing"):
-        (sd.PureDP(1) + sd.GaussianDP(1)).allowance("gaussian")
 
 
 PIECES = [
@@ -140,14 +114,13 @@ PIECES = [
 
 @for_each(("loss", "parts", "chances"), PIECES)
 def test_a_loss_comes_apart_into_what_is_composed(
-    loss: Loss, parts: dict[Loss, int], chances: dict[Fraction, int]
+    loss: sd.Loss, parts: dict[sd.Loss, int], chances: dict[Fraction, int]
 ) -> None:
     """What costs nothing leaves no piece, and a reserve stands apart."""
     assert loss.pieces() == (parts, chances)
 
 
 def test_kinds_with_a_closed_sum_fold() -> None:
-    """Gaussians add by squares and zCDP by rho, whatever stands beside them."""
     both = sd.GaussianDP(3) + sd.ZCDP(1) + sd.PureDP(1) + sd.GaussianDP(4) + sd.ZCDP(2)
     assert both == sd.GaussianDP(5) + sd.ZCDP(3) + sd.PureDP(1)
     assert sd.GaussianDP(math.inf) + sd.GaussianDP(1) == sd.GaussianDP(math.inf)

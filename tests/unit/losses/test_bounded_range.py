@@ -22,19 +22,16 @@ ROUNDING = 1e-12
 
 
 def delta_of(p: Law, q: Law, epsilon: float) -> float:
-    """Return sup over events of P - exp(epsilon) Q."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
 
 
 def two_outcomes(epsilon: float, most: float) -> tuple[Law, Law]:
-    """Return the pair of two outcomes whose losses are `most` and most - epsilon."""
     q = math.expm1(epsilon - most) / math.expm1(epsilon)
     p = q * math.exp(most)
     return np.array([p, 1 - p]), np.array([q, 1 - q])
 
 
 def chosen(scores: Law, rate: float) -> Law:
-    """Return the chances of the exponential mechanism."""
     weights = np.exp(rate * (scores - scores.max()))
     law: Law = weights / weights.sum()
     return law
@@ -116,7 +113,6 @@ def test_rho_covers_every_divergence(epsilon: float) -> None:
 
 @for_each("epsilon", EPSILONS)
 def test_mu_is_the_least(epsilon: float) -> None:
-    """The Gaussian curve lies below everywhere, and meets it where the rates agree."""
     loss = BoundedRangeLoss(Fraction(epsilon))
     implied = GaussianDP(loss.guarantees.mu)
     assert (implied.beta_at(ALPHAS) <= loss.beta_at(ALPHAS) + ROUNDING).all()
@@ -136,7 +132,6 @@ def test_what_a_range_admits() -> None:
 
 @for_each("epsilon", [0, "1e-300", 800, "1e9", math.inf])
 def test_extremes(epsilon: object) -> None:
-    """Nothing, next to nothing and everything are answered without a warning."""
     loss = BoundedRangeLoss(epsilon)
     assert 0 <= loss.delta_at(0.1) <= 1
     assert 0 <= loss.epsilon_at(1e-6) <= float(loss.epsilon)

@@ -10,8 +10,7 @@ import pytest
 from sordino.errors import InvalidParameter
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Loss, PureDP, compose
-from sordino.noise.gaussian import DiscreteGaussianLoss
-from sordino.noise.laplace import GeometricLoss, LaplaceLoss
+from sordino.noise.laplace import LaplaceLoss
 from sordino.noise.randomized_response import RandomizedResponseLoss
 from tests.batches import for_each
 
@@ -65,7 +64,6 @@ def test_pure_to_zcdp_is_tight() -> None:
 
 
 def test_headlines_add_exactly() -> None:
-    """A tenth ten times is one; Gaussians fold by squares; like families stay one."""
     assert (PureDP("0.1") * 10).guarantees.epsilon == 1
     assert sum([LaplaceLoss("0.1")] * 10).guarantees.epsilon == 1  # type: ignore[union-attr]
     assert GaussianDP(3) + GaussianDP(4) == GaussianDP(5)
@@ -104,7 +102,6 @@ def test_budgets_admit_by_headline_or_by_curve() -> None:
     ids=repr,
 )
 def test_an_infinite_loss_protects_nobody(loss: Loss) -> None:
-    """Where a parameter is infinite or delta is 1, the attacker knows everything."""
     assert loss.advantage() == 1
     assert loss.beta_at([0, 0.5, 1]).tolist() == [0, 0, 0]
     assert loss.tpr_at(0.5) == 1
@@ -149,38 +146,11 @@ def test_tiny_deltas_keep_their_digits() -> None:
 @for_each("make", [PureDP, ZCDP, GaussianDP, LaplaceLoss, RandomizedResponseLoss])
 @for_each("value", [-1, math.nan, True, None, [1], "many", 1j])
 def test_senseless_parameters_are_refused(make: type[Loss], value: object) -> None:
-    """Negative, NaN, bool, arrays and complex numbers never become a loss."""
     with pytest.raises(InvalidParameter):
         make(value)  # type: ignore[call-arg]
 
 
-@for_each(
-    ("ask", "name"),
-    [
-        (lambda loss: loss.delta_at(math.nan), "epsilon"),
-        (lambda loss: loss.epsilon_at(-1e-9), "delta"),
-        (lambda loss: loss.epsilon_at(1.1), "delta"),
-        (lambda loss: loss.beta_at([0.5, 2]), "alpha"),
-        (lambda loss: loss.bayes_risk(-0.1), "prior"),
-        (lambda loss: loss.bayes_risk(1.1), "prior"),
-        (lambda loss: loss * -1, "times"),
-        (lambda loss: loss * 1.5, "times"),
-        (lambda loss: loss.subsampled(2), "q"),
-        (lambda loss: loss.compose(1), "losses"),
-        (lambda _: DiscreteGaussianLoss(1, 0), "variance"),
-        (lambda _: GeometricLoss(0.5, 1), "shift"),
-        (lambda _: RandomizedResponseLoss(1, 1), "categories"),
-        (lambda _: ApproxDP(1, 2), "delta"),
-    ],
-)
-def test_senseless_questions_are_refused_by_name(ask: object, name: str) -> None:
-    """Each refusal names the argument that was wrong."""
-    with pytest.raises(InvalidParameter, match=name):
-        ask(GaussianDP(1))  # type: ignore[operator]
-
-
 def test_long_arrays_agree_with_enclosures() -> None:
-    """Doubles with their margin stay on the safe side of ball arithmetic, and close."""
     for mu in ("0.02", "0.7", "3", "12"):
         loss = GaussianDP(mu)
         alpha = np.concatenate((np.logspace(-14, -1, 100), np.linspace(0.1, 1, 100)))
@@ -196,7 +166,6 @@ def test_long_arrays_agree_with_enclosures() -> None:
 
 
 def test_only_losses_are_added() -> None:
-    """A number is no loss, on neither side."""
     loss, number = PureDP(1), cast("Any", 3)
     for left, right in ((loss, number), (number, loss)):
         with pytest.raises(TypeError, match="unsupported operand"):

@@ -15,8 +15,6 @@ import pytest
 from mpmath import erfc, exp, mp, mpf, sqrt
 
 import sordino as sd
-from sordino.losses.loss import Loss
-from sordino.noise.exponential import BoundedRangeLoss
 from sordino.numbers import down, shortest, up
 from tests.batches import for_each, sampled
 from tests.cases import LOSSES
@@ -38,7 +36,7 @@ EPSILONS = [
 class Form:
     """A loss, its delta above 0, its trade-off curve, and how loose answers may be."""
 
-    loss: Loss
+    loss: sd.Loss
     delta: Callable[[mpf], mpf]
     tpr: Callable[[mpf], mpf]
     loose: float = 1e-12
@@ -63,8 +61,6 @@ def pure(epsilon: str, reserve: str = "0") -> Form:
 
 
 def laplace(epsilon: str) -> Form:
-    """Return Laplace noise."""
-
     def delta(e: mpf) -> mpf:
         return max(mpf(0), 1 - exp((e - mpf(epsilon)) / 2))
 
@@ -80,8 +76,6 @@ def laplace(epsilon: str) -> Form:
 
 
 def bounded(epsilon: str) -> Form:
-    """Return the bounded range."""
-
     def delta(e: mpf) -> mpf:
         size = mpf(epsilon)
         return max(mpf(0), 1 - exp((min(e, size) - size) / 2)) ** 2 / (1 - exp(-size))
@@ -89,7 +83,7 @@ def bounded(epsilon: str) -> Form:
     def tpr(alpha: mpf) -> mpf:
         return alpha / (alpha + exp(-mpf(epsilon)) * (1 - alpha))
 
-    return Form(BoundedRangeLoss(epsilon), delta, tpr)
+    return Form(sd.BoundedRangeLoss(epsilon), delta, tpr)
 
 
 def gaussian(mu: str) -> Form:
@@ -128,7 +122,6 @@ every_form = for_each("form", FORMS.values(), ids=FORMS)
 
 
 def readings(value: float) -> tuple[mpf, mpf]:
-    """Return a double, and its shortest decimal."""
     return mpf(value), mpf(repr(value))
 
 
@@ -186,7 +179,6 @@ def test_rates_are_on_the_attackers_side(form: Form) -> None:
 
 @for_each("mu", ["0.01", "1", "9"])
 def test_gaussian_rates_meet_every_tangent(mu: str) -> None:
-    """At the alpha whose best test has threshold z the rate is Phi(mu - z)."""
     loss = sd.GaussianDP(mu)
     with mp.workdps(DIGITS):
         for z in (-9, -2, -0.5, 0, 0.25, 1, 3, 7, 20, 37):
@@ -204,7 +196,6 @@ def test_gaussian_rates_meet_every_tangent(mu: str) -> None:
 @sampled(5)
 @every_form
 def test_epsilon_serves_its_delta(form: Form) -> None:
-    """The epsilon returned has the delta asked, by the truth; infinite if none has."""
     deltas = [rate for rate in RATES if 0 < rate < 0.999]
     with mp.workdps(DIGITS):
         for delta, epsilon in zip(
@@ -234,7 +225,6 @@ def test_epsilon_serves_its_delta(form: Form) -> None:
     ids=repr,
 )
 def test_the_headline_is_met_exactly(loss: Any) -> None:
-    """At a loss's own delta its own epsilon serves, and at its epsilon its delta."""
     known = loss.guarantees
     epsilon, delta = up(known.epsilon), up(known.delta)
     assert loss.epsilon_at(known.delta) <= epsilon
@@ -251,7 +241,7 @@ def test_the_headline_is_met_exactly(loss: Any) -> None:
 
 @sampled(1, 8)
 @for_each("loss", LOSSES.values(), ids=LOSSES)
-def test_answers_are_numbers_wherever_a_curve_is_asked(loss: Loss) -> None:
+def test_answers_are_numbers_wherever_a_curve_is_asked(loss: sd.Loss) -> None:
     """No NaN, no infinity but for epsilon, in range, one number like many."""
     with np.errstate(all="raise"):
         for values in (EPSILONS, [-np.inf, np.inf]):
@@ -270,7 +260,7 @@ def test_a_concentrated_curve_answers_one_number_like_many() -> None:
     assert all(0 <= delta <= 1 for delta in asked(sd.ZCDP("0.1").delta_at, EPSILONS))
 
 
-EXTREMES: dict[str, Callable[[], Loss]] = {
+EXTREMES: dict[str, Callable[[], sd.Loss]] = {
     "response, beyond doubles": lambda: sd.RandomizedResponse(800, 3).map(1),
     "response, far beyond": lambda: sd.RandomizedResponse(10**6, 7).map(1),
     "pure, beyond doubles": lambda: sd.PureDP("1e400"),
@@ -289,7 +279,7 @@ EXTREMES: dict[str, Callable[[], Loss]] = {
     ).map(sd.Sensitivity(l0=1, linf=1)),
     "sampled, nearly all": lambda: sd.GaussianDP(1).subsampled(1 - Fraction(1, 2**60)),
     "sampled, hardly any": lambda: sd.GaussianDP(1).subsampled("1e-300"),
-    "bounded range, everything": lambda: BoundedRangeLoss("1e400"),
+    "bounded range, everything": lambda: sd.BoundedRangeLoss("1e400"),
     "sum, next to nothing": lambda: sd.GaussianDP("1e-300") + sd.PureDP(1),
     "sum of least": lambda: sd.PureDP("1e-300") * 1000,
     "sum, concentrated": lambda: sd.ZCDP("1e-300") + sd.LaplaceLoss(1),

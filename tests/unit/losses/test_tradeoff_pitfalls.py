@@ -11,14 +11,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+import sordino as sd
 from sordino.errors import InvalidParameter
-from sordino.losses.budgets.risk import ErrorRates
-from sordino.losses.closed import ApproxDP, GaussianDP
-from sordino.losses.interop import from_dp_accounting
-from sordino.losses.loss import Loss, PureDP
-from sordino.noise.gaussian import DiscreteGaussianLoss
-from sordino.noise.laplace import LaplaceLoss
-from sordino.noise.randomized_response import RandomizedResponseLoss
 from tests.batches import for_each
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "tradeoff_pitfalls.json"
@@ -30,19 +24,19 @@ _WEIGHTS = np.exp(-(_LATTICE**2) / 2)
 _P = _WEIGHTS / math.fsum(_WEIGHTS)
 _SHIFTED = np.exp(-((_LATTICE - 1) ** 2) / 2) / math.fsum(_WEIGHTS)
 
-LOSSES: dict[str, tuple[Loss, float]] = {
+LOSSES: dict[str, tuple[sd.Loss, float]] = {
     "P004": (
-        DiscreteGaussianLoss(1, 1).subsampled("0.1"),
+        sd.DiscreteGaussianLoss(1, 1).subsampled("0.1"),
         0.1 * float(np.abs(_P - _SHIFTED).sum()) / 2,
     ),
-    "P005": (LaplaceLoss(1).subsampled("0.1"), 0.1 * -math.expm1(-0.5)),
-    "P006": (RandomizedResponseLoss(repr(math.log(0.85 / 0.15)), 2), 0.7),
+    "P005": (sd.LaplaceLoss(1).subsampled("0.1"), 0.1 * -math.expm1(-0.5)),
+    "P006": (sd.RandomizedResponseLoss(repr(math.log(0.85 / 0.15)), 2), 0.7),
     "P007": (
-        ApproxDP("0.5", "1e-5"),
+        sd.ApproxDP("0.5", "1e-5"),
         1e-5 + (1 - 1e-5) * math.tanh(0.25),
     ),
     "P008": (
-        GaussianDP(Fraction(1, 30)) * 1000,
+        sd.GaussianDP(Fraction(1, 30)) * 1000,
         float(2 * ndtr(math.sqrt(1000) / 60) - 1),
     ),
 }
@@ -51,8 +45,7 @@ LOSSES: dict[str, tuple[Loss, float]] = {
 every_loose_row = for_each("row", LOSSES)
 
 
-def greatest_gain(loss: Loss) -> float:
-    """Return the greatest true minus false positive rate that a curve shows."""
+def greatest_gain(loss: sd.Loss) -> float:
     tpr, beta = loss.tpr_at(ALPHAS), loss.beta_at(ALPHAS)
     return float(max((tpr - ALPHAS).max(), (1 - ALPHAS - beta).max()))
 
@@ -60,7 +53,7 @@ def greatest_gain(loss: Loss) -> float:
 def test_small_false_alarm_rates_keep_their_mass() -> None:
     """P003: at alpha = 1e-6 the attack finds 3.3e-6, where 3.5e-11 is claimed."""
     row = PITFALLS["P003"]
-    found = (GaussianDP(1).subsampled("0.01") * 100).tpr_at(row["alpha"])
+    found = (sd.GaussianDP(1).subsampled("0.01") * 100).tpr_at(row["alpha"])
     # the reference is itself an upper bound on a grid, printed to five digits
     np.testing.assert_allclose(found, row["reference_tpr"], rtol=5e-5)
     assert (found > np.array(row["riskcal_tpr"])).all()
@@ -134,7 +127,7 @@ def test_a_distribution_is_read_without_being_loosened(row: str) -> None:
     theirs = make(**stated, value_discretization_interval=1e-3).self_compose(times)
     delta = theirs.get_delta_for_epsilon(0.0)
     assert delta == pytest.approx(PITFALLS[row]["delta0"], rel=1e-4)
-    loss = from_dp_accounting(theirs)
+    loss = sd.from_dp_accounting(theirs)
     _, truth = LOSSES[row]
     # delta(0) is the same both ways: ours is the lesser bound, the peer's the greater.
     assert truth * (1 - 1e-9) <= loss.advantage() <= delta * (1 + 1e-9)
@@ -142,17 +135,17 @@ def test_a_distribution_is_read_without_being_loosened(row: str) -> None:
 
 
 ANSWERS: dict[str, tuple[Callable[[], object], float]] = {
-    "a large epsilon": (lambda: ApproxDP(1000, "1e-5").beta_at(0), 1 - 1e-5),
-    "a huge epsilon": (lambda: ApproxDP("1e300", "1e-5").beta_at(0), 1 - 1e-5),
-    "a large epsilon alone": (lambda: ApproxDP(1000, 0).advantage(), 1.0),
-    "a certain prior": (lambda: GaussianDP(1).bayes_risk(1.0), 0.0),
+    "a large epsilon": (lambda: sd.ApproxDP(1000, "1e-5").beta_at(0), 1 - 1e-5),
+    "a huge epsilon": (lambda: sd.ApproxDP("1e300", "1e-5").beta_at(0), 1 - 1e-5),
+    "a large epsilon alone": (lambda: sd.ApproxDP(1000, 0).advantage(), 1.0),
+    "a certain prior": (lambda: sd.GaussianDP(1).bayes_risk(1.0), 0.0),
 }
 
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
-    "alpha below 0": (lambda: ApproxDP(1, "1e-5").beta_at(-1), "alpha"),
-    "epsilon below 0": (lambda: ApproxDP(-1, "1e-5"), "epsilon"),
-    "alpha above 1": (lambda: GaussianDP(1).beta_at(2), "alpha"),
-    "mu below 0": (lambda: GaussianDP(-1), "mu"),
+    "alpha below 0": (lambda: sd.ApproxDP(1, "1e-5").beta_at(-1), "alpha"),
+    "epsilon below 0": (lambda: sd.ApproxDP(-1, "1e-5"), "epsilon"),
+    "alpha above 1": (lambda: sd.GaussianDP(1).beta_at(2), "alpha"),
+    "mu below 0": (lambda: sd.GaussianDP(-1), "mu"),
 }
 
 
@@ -176,12 +169,12 @@ def test_an_infinite_epsilon_promises_nothing() -> None:
 
     It is the price of a release without noise, whose outputs may never coincide.
     """
-    assert ApproxDP(math.inf, "1e-5").beta_at([0, 0.5, 1]).tolist() == [0, 0, 0]
+    assert sd.ApproxDP(math.inf, "1e-5").beta_at([0, 0.5, 1]).tolist() == [0, 0, 0]
 
 
 def test_a_rate_without_false_alarms_needs_no_division() -> None:
     """P011: with fpr 0 no epsilon is too large, and delta alone decides."""
-    half = ErrorRates(fpr=0, tpr="0.5")
-    assert half.admits(PureDP(1000))
-    assert half.admits(ApproxDP(1000, "0.49"))
-    assert not half.admits(ApproxDP(1000, "0.51"))
+    half = sd.ErrorRates(fpr=0, tpr="0.5")
+    assert half.admits(sd.PureDP(1000))
+    assert half.admits(sd.ApproxDP(1000, "0.49"))
+    assert not half.admits(sd.ApproxDP(1000, "0.51"))

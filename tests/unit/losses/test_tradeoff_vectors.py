@@ -164,5 +164,4 @@ def test_every_reference_number_is_bounded_from_the_safe_side(row: Params) -> No
 
 
 def test_every_kind_of_reference_row_is_used() -> None:
-    """No row of the reference file is passed over in silence."""
     assert {row["mechanism"] for row in ROWS} == set(MAKERS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from sordino.errors import InvalidData, InvalidParameter
+from sordino.errors import InvalidParameter
 from sordino.noise import above_threshold
 from sordino.noise.above_threshold import AboveThreshold
 from sordino.noise.bin_counts import BinCounts
@@ -26,7 +26,6 @@ HALF = F(1, 2)
 
 
 def tail(least: int, ratio: Any) -> Any:
-    """Return P[Z >= least] of two-sided geometric noise."""
     if least > 0:
         return ratio**least / (1 + ratio)
     return 1 - ratio ** (1 - least) / (1 + ratio)
@@ -52,7 +51,6 @@ def law_of(
 
 
 def tables(length: int, most: int) -> Iterator[Counts]:
-    """Return all counts of rows beyond each bin: descending, none beyond the last."""
     for counts in itertools.product(range(most + 1), repeat=length - 1):
         if list(counts) == sorted(counts, reverse=True):
             yield (*counts, 0)
@@ -92,7 +90,6 @@ BEFORE, AFTER = (1,) * STEPS + (1, 0), (2,) * STEPS + (1, 0)
 
 
 def loss_of_stopping(steps: float) -> float:
-    """Return the loss of stopping after many steps, in units of epsilon."""
     p, q = (law_of(table, 0, 0.5, steps)[STEPS] for table in (BEFORE, AFTER))
     return rounded(abs(math.log(p / q)))
 
@@ -139,7 +136,6 @@ def test_several_rows_share_epsilon() -> None:
 
 
 def floats_of(beyond: Counts, left: int, scale: float) -> NDArray[np.float64]:
-    """Return the chances at any scale, in doubles."""
     ratio = math.exp(-1 / scale)
     return np.array(law_of(beyond, left, ratio, ratio))
 
@@ -217,14 +213,6 @@ def test_bounds_are_found_for_every_group(monkeypatch: pytest.MonkeyPatch) -> No
 def test_boundless_noise_is_no_hindrance(epsilon: str) -> None:
     """Levels beyond 64 digits are compared exactly; the answer stays on the grid."""
     assert 0 <= AboveThreshold(epsilon).find([4], [100], 9, Bits()) < 9
-
-
-def test_what_cannot_be_walked_is_refused() -> None:
-    """A grid of more than a million steps, or what is no bin of it."""
-    with pytest.raises(InvalidParameter, match="size"):
-        AboveThreshold(1).find([1], [1], 1 << 21, Bits())
-    with pytest.raises(InvalidData):
-        AboveThreshold(1).find([9], [1], 9, Bits())
 
 
 POPULATIONS: dict[str, Callable[[Any], NDArray[np.float64]]] = {

@@ -26,7 +26,6 @@ FLOAT_KINDS = [
 
 
 def named(value: Any) -> str:
-    """Name a case the same way in every process."""
     return f"{type(value).__name__}-{str(value)[:24]}".split(" object")[0]
 
 
@@ -35,7 +34,6 @@ INTEGER_KINDS = [sd.Geometric(1), sd.DiscreteGaussian(scale=1)]
 
 @for_each("scale", SCALES, ids=named)
 def test_senseless_scales_are_refused_by_name(scale: Any) -> None:
-    """Every mechanism names its argument and says what to write instead."""
     for build in (sd.Laplace, sd.Geometric):
         with pytest.raises(InvalidParameter, match=r"^scale .*, got .*\. \S"):
             build(scale)
@@ -49,7 +47,6 @@ def test_senseless_scales_are_refused_by_name(scale: Any) -> None:
 
 @for_each("scale", ["1", " 1 ", "1/3", "1e-6", "sqrt(2)", 2**70, 1e300])
 def test_unusual_scales_that_make_sense_are_taken(scale: Any) -> None:
-    """Text is read exactly, and any magnitude works in every mechanism."""
     mechanisms: list[Any] = [
         sd.Laplace(scale),
         sd.Geometric(scale),
@@ -72,7 +69,6 @@ def test_the_least_scales_work() -> None:
 @for_each("value", [float("nan"), float("inf"), -float("inf")])
 @for_each("mechanism", FLOAT_KINDS, ids=named)
 def test_nan_and_infinities_are_refused(mechanism: Any, value: float) -> None:
-    """Alone, in a list, in an array or in Arrow: the same typed error."""
     for data in (value, [1.0, value], np.array([value, 0.0]), pa.array([0.0, value])):
         with pytest.raises(InvalidData, match=r"NaN or infinite.*Replace or drop"):
             mechanism(data)
@@ -88,7 +84,6 @@ def test_nan_and_infinities_are_refused(mechanism: Any, value: float) -> None:
     ids=named,
 )  # fmt: skip
 def test_what_is_no_number_is_refused(mechanism: Any, value: Any) -> None:
-    """Bools, text, nulls, complex numbers and nested lists: typed, and not shown."""
     with pytest.raises(InvalidData):
         mechanism(value)
 
@@ -100,7 +95,6 @@ def test_what_is_no_number_is_refused(mechanism: Any, value: Any) -> None:
     ids=named,
 )
 def test_integer_mechanisms_take_no_floats(mechanism: Any, value: Any) -> None:
-    """Even a whole float is refused: it is never silently cut."""
     with pytest.raises(InvalidData, match="takes integers"):
         mechanism(value)
 
@@ -111,7 +105,6 @@ def test_integer_mechanisms_take_no_floats(mechanism: Any, value: Any) -> None:
      ("u64", -1), ("i64", -(2**63) - 1), ("u32", 2**32)],
 )  # fmt: skip
 def test_integers_outside_the_dtype_are_refused(dtype: str, value: int) -> None:
-    """Alone and in a list, with the ends of the dtype in the message."""
     mechanism = sd.Geometric(1, dtype=dtype)
     for data in (value, [value], [0, value]):
         with pytest.raises(InvalidData, match=rf"outside {dtype}, .* Clamp"):
@@ -119,7 +112,6 @@ def test_integers_outside_the_dtype_are_refused(dtype: str, value: int) -> None:
 
 
 def test_integers_outside_the_dtype_in_arrays() -> None:
-    """Arrays of a wider dtype are checked by value, narrower ones are widened."""
     with pytest.raises(InvalidData, match="outside i8"):
         sd.Geometric(1, dtype="i8")(np.array([0, 1000]))
     with pytest.raises(InvalidData, match="outside i64"):
@@ -128,15 +120,7 @@ def test_integers_outside_the_dtype_in_arrays() -> None:
     assert sd.Geometric(1, dtype="i8")(np.zeros(2, np.int64)).dtype == np.int8
 
 
-@for_each("value", [2**53 + 1, [2**53 + 1], np.array([2**53 + 1]), 10**400])
-def test_integers_no_double_equals_are_refused_by_float_mechanisms(value: Any) -> None:
-    """They would be rounded before the noise, which changes their distance."""
-    with pytest.raises(InvalidData, match="too long for a float"):
-        sd.Laplace(1)(value)
-
-
 def test_integers_that_doubles_equal_are_taken() -> None:
-    """Small integers, and long ones that are exact, count as floats."""
     assert isinstance(sd.Laplace(1)(3), float)
     assert sd.Laplace(1)(2**70) == 2.0**70
     assert sd.Laplace(1)(np.arange(3)).dtype == np.float64
@@ -148,89 +132,39 @@ def test_integers_that_doubles_equal_are_taken() -> None:
 
 
 def test_named_tuples_come_back_as_tuples() -> None:
-    """A tuple of fields is answered by a plain tuple."""
     point = namedtuple("point", "x y")  # noqa: PYI024 the plain kind is meant
     assert type(sd.Geometric(1)(point(1, 2))) is tuple
 
 
 @for_each("d_in", [-1, "-1", float("nan"), True, 1j, None, "x", [1], (1, 2)])
 def test_senseless_distances_are_refused_by_name(d_in: Any) -> None:
-    """The map names d_in; a distance is a number or a Sensitivity."""
     for mechanism in (*FLOAT_KINDS, *INTEGER_KINDS):
         with pytest.raises(InvalidParameter, match=r"^d_in "):
             mechanism.map(d_in)
 
 
 def test_infinite_distances_cost_everything() -> None:
-    """An unbounded change is a loss without bound, never an error or a number."""
     for mechanism in (*FLOAT_KINDS, *INTEGER_KINDS):
         loss: Any = mechanism.map(float("inf"))
         assert (loss.epsilon if hasattr(loss, "epsilon") else loss.rho) == float("inf")
 
 
-@for_each(
-    ("options", "name"),
-    [({"dtype": "f16"}, "dtype"), ({"dtype": "i64"}, "dtype"), ({"dtype": 3}, "dtype"),
-     ({"granularity": 0.5}, "granularity"), ({"granularity": True}, "granularity"),
-     ({"granularity": -1075}, "granularity"), ({"granularity": 971}, "granularity")],
-)  # fmt: skip
-def test_senseless_options_are_refused_by_name(options: Any, name: str) -> None:
-    """Dtypes and grids outside what exists are named with what does."""
-    with pytest.raises(InvalidParameter, match=rf"^{name} must be"):
-        sd.Laplace(1, **options)
-
-
 @for_each("build", [sd.Gaussian, sd.DiscreteGaussian])
 def test_variance_and_scale_are_one_or_the_other(build: Any) -> None:
-    """Neither, or both, is a refusal that shows both spellings."""
     for given in ({}, {"variance": 1, "scale": 1}):
         with pytest.raises(InvalidParameter, match="variance=4 or scale=2"):
             build(**given)
     assert build(variance=4) == build(scale=2)
 
 
-@for_each("p", [-0.1, 1.1, float("nan"), "x", True, None])
-def test_probabilities_outside_the_unit_interval_are_refused(p: Any) -> None:
-    """Quantiles and errors name their argument."""
-    with pytest.raises(InvalidParameter, match=r"^p "):
-        sd.Laplace(1).inverse_cdf(p)
-    with pytest.raises(InvalidParameter, match=r"^confidence "):
-        sd.Geometric(1).error(p)
-
-
 def test_quantiles_of_noise_end_at_infinity() -> None:
-    """No number bounds a draw with certainty."""
     for mechanism in (sd.Laplace(1), sd.Geometric(1)):
         assert mechanism.inverse_cdf(0) == -math.inf
         assert mechanism.inverse_cdf(1) == mechanism.error(1) == math.inf
 
 
-@for_each(
-    ("mechanism", "loss"),
-    [
-        (sd.LaplaceThreshold, sd.ApproxDP(1, 1)),
-        (sd.GaussianThreshold, sd.ApproxZCDP(1, 1)),
-    ],
-)
-def test_a_delta_of_one_is_refused(mechanism: Any, loss: sd.Loss) -> None:
-    """Every threshold meets it, so none is the least."""
-    with pytest.raises(InvalidParameter, match="loss has delta 1, which protects"):
-        mechanism.for_loss(loss, (1, 1, 1))
-
-
-def test_losses_that_no_scale_can_meet_are_refused() -> None:
-    """Gaussian noise is never pure, and a distance of zero needs no noise."""
-    with pytest.raises(InvalidParameter, match=r"loss cannot be met.*Laplace"):
-        sd.Gaussian.for_loss(sd.PureDP(1), 1)
-    with pytest.raises(InvalidParameter, match="d_in must be positive"):
-        sd.Laplace.for_loss(sd.PureDP(1), 0)
-    with pytest.raises(InvalidParameter, match="loss must be a loss"):
-        sd.Laplace.for_loss(1, 1)  # type: ignore[arg-type]
-
-
 @for_each("mechanism", [*FLOAT_KINDS, *INTEGER_KINDS], ids=named)
 def test_empty_data_gives_empty_answers(mechanism: Any) -> None:
-    """Nothing in, nothing out, in kind and dtype."""
     assert mechanism([]) == []
     assert mechanism(()) == ()
     dtype = mechanism.input_domain.numpy

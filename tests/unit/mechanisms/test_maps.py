@@ -36,7 +36,6 @@ FLOATS = sd.LaplaceThreshold.no_noise(5)
     ids=str,
 )
 def test_dict(given: dict[Any, int]) -> None:
-    """A dict is answered by a dict: the keys that pass, sorted, with their values."""
     expected = {key: given[key] for key in sorted(given) if given[key] >= 5}
     for order in (list(given), list(given)[::-1]):
         answer = EXACT({key: given[key] for key in order})
@@ -87,7 +86,6 @@ def test_a_key_that_stands_twice_is_found(texts: list[str], data: Any) -> None:
     ids=lambda keys: str(keys.type),
 )
 def test_table(keys: Any) -> None:
-    """An Arrow table is answered by one of the same schema, sorted by its keys."""
     table = pa.table({"key": keys, "n": pa.array([7, 9, 8][: len(keys)])})
     answer = EXACT(table)
     assert answer.schema == table.schema
@@ -108,7 +106,6 @@ def test_table_of_several_key_columns() -> None:
 
 
 def test_pair() -> None:
-    """A pair (keys, values) is answered by a pair, each in the kind it came in."""
     keys: Any
     values: Any
     keys, values = EXACT((["b", "a", "c"], [7, 9, 1]))
@@ -127,7 +124,6 @@ def test_pair() -> None:
 
 
 def test_pandas() -> None:
-    """A pandas series keeps its name and the kind of its index."""
     pd = pytest.importorskip("pandas")
     series = pd.Series([7.0, 9, 1], index=["b", "a", "c"], name="n")
     pd.testing.assert_series_equal(FLOATS(series), series.iloc[[1, 0]])
@@ -142,7 +138,6 @@ def test_pandas() -> None:
 
 
 def test_polars() -> None:
-    """A Polars frame is answered by a frame of the same columns."""
     pl = pytest.importorskip("polars")
     frame = pl.DataFrame({"key": ["b", "a", "c"], "n": [7, 9, 1]})
     assert EXACT(frame).equals(frame[[1, 0]])
@@ -188,7 +183,6 @@ def test_polars() -> None:
     ids=lambda bad: str(bad).replace("\n", " ")[:40],
 )
 def test_what_is_no_map(bad: Any) -> None:
-    """What is no map of good keys is refused with a typed error and a remedy."""
     for mechanism in (EXACT, FLOATS):
         with pytest.raises(sd.errors.InvalidData, match=r"[.a-z]$|\. [A-Z]|: "):
             mechanism(bad)
@@ -200,7 +194,6 @@ def test_what_is_no_map(bad: Any) -> None:
     ids=str,
 )
 def test_bad_values(bad: Any) -> None:
-    """A value that is no number of the dtype is refused, and is not shown."""
     for mechanism in (EXACT, FLOATS):
         with pytest.raises(sd.errors.InvalidData) as refusal:
             mechanism({"private-key": bad})
@@ -209,7 +202,6 @@ def test_bad_values(bad: Any) -> None:
 
 
 def test_values_outside_a_dtype() -> None:
-    """Integers beyond the dtype, and floats for an integer dtype, are refused."""
     for dtype, value in (("i8", 128), ("u8", -1), ("i64", 2**63), ("u64", 2**64)):
         mechanism = sd.LaplaceThreshold(1, 5, dtype=dtype)
         with pytest.raises(sd.errors.InvalidData, match=f"outside {dtype}"):
@@ -220,7 +212,6 @@ def test_values_outside_a_dtype() -> None:
 
 
 def test_facts() -> None:
-    """The public facts of a mechanism say what it takes and what it gives."""
     mechanism = sd.GaussianThreshold(scale=2, threshold=9, dtype="u16")
     assert mechanism.input_metric == "l0, l2, linf"
     assert mechanism.output_measure is sd.ApproxZCDP

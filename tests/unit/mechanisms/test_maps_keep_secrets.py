@@ -18,27 +18,23 @@ MECHANISM = sd.LaplaceThreshold("1e-9", 10)
 
 
 def table(keys: list[str], values: list[float], kind: Any) -> pa.Table:
-    """Return an Arrow table with keys of one type."""
     return pa.table({"k": pa.array(keys).cast(kind), "n": values})
 
 
 def pandas_series(
     keys: list[str], values: list[float], index: Callable[..., Any]
 ) -> Any:
-    """Return a pandas series with one kind of index."""
     pandas = pytest.importorskip("pandas")
     return pandas.Series(values, index=index(pandas)(keys))
 
 
 def polars_frame(keys: list[str], values: list[float], kind: str) -> Any:
-    """Return a Polars frame with keys of one type."""
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"k": keys, "n": values})
     return frame.cast({"k": getattr(polars, kind)})
 
 
 def levels(pandas: Any) -> Callable[[list[str]], Any]:
-    """Return how to make an index of two levels."""
     return lambda keys: pandas.MultiIndex.from_arrays([keys, [*range(len(keys))][::-1]])
 
 
@@ -101,7 +97,6 @@ def test_an_unreleased_key_leaves_no_trace(
 def test_an_answer_of_nothing_says_nothing(
     build: Callable[[list[str], list[float]], Any],
 ) -> None:
-    """Where no key passes, the answer is empty and remembers none."""
     assert HIDDEN not in remembered(MECHANISM(build([HIDDEN, "x"], [1.0, 2.0])))
 
 

@@ -33,7 +33,6 @@ class Script:
     """Stands for `choose`: takes planned candidates, and tells how likely each was."""
 
     def __init__(self, plan: list[int]) -> None:
-        """Take the planned candidates, one for each draw."""
         self.plan = plan
         self.drawn = 0
         self.log_chance = 0.0
@@ -62,12 +61,10 @@ class Listed(AbstractWeights):
     least = 1
 
     def __init__(self, weights: tuple[int, ...]) -> None:
-        """Add them up."""
         self.size = len(weights)
         self.sums = np.append(0, np.cumsum(weights))
 
     def weight_before(self, bins: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sum of the first ones."""
         found: NDArray[np.int64] = self.sums[bins]
         return found
 
@@ -97,14 +94,12 @@ def law_of(
 
 
 def tables(size: int, most: int) -> Iterator[Table]:
-    """Return all tables of few rows in few bins."""
     for table in itertools.product(range(most + 1), repeat=size):
         if sum(table) <= most:
             yield table
 
 
 def neighbours(table: Table) -> Iterator[Table]:
-    """Return the tables of one row more."""
     for place in range(len(table)):
         yield (*table[:place], table[place] + 1, *table[place + 1 :])
 
@@ -162,12 +157,10 @@ def _half_the_span(patch: pytest.MonkeyPatch) -> None:
 
 
 def _no_span(patch: pytest.MonkeyPatch) -> None:
-    """Forget the share."""
     patch.setattr(quantiles, "_span", lambda _share: F(1))
 
 
 def _whole_rows_in_each_part(patch: pytest.MonkeyPatch) -> None:
-    """Count a row in each part as a whole one."""
     made = CandidateRuns.of
 
     def of(bins: BinCounts, parts: int, weights: AbstractWeights) -> CandidateRuns:
@@ -203,7 +196,6 @@ def test_three_quantiles_cost_epsilon(
 
 
 def given_median(law: dict[Outcome, float], median: int, side: int) -> Any:
-    """Return the law of one quartile, given the median."""
     chances = [0.0] * 3
     for outcome, chance in law.items():
         if outcome[1] == median:
@@ -229,7 +221,6 @@ def test_a_row_is_in_one_slice_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_several_rows_share_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For any two rows added anywhere: the price of rows=2 holds at distance 2."""
     mechanism = Quantiles(["0.5"], F(EPSILON), rows=2, parts=2)
     assert mechanism.map(2).guarantees.epsilon == 1
     laws = {t: law_of(mechanism, t, monkeypatch) for t in tables(3, 4)}
@@ -257,7 +248,6 @@ def missed_by(table: NDArray[Any], q: float) -> NDArray[np.float64]:
 def chances(
     table: Table, q: Fraction, epsilon: float, parts: int = 1, weights: Any = 1
 ) -> NDArray[np.float64]:
-    """Return the stated chances of one quantile, from the definition."""
     missed = missed_by(np.repeat(np.array(table) / parts, parts), float(q))
     span = 2 * float(max(q, 1 - q)) if 0 < q < 1 else 1
     each = np.exp(-epsilon * missed / span).reshape(-1, parts).sum(axis=1) * weights
@@ -324,7 +314,6 @@ def test_quantiles_ascend_and_stay_on_the_grid(
 
 @given(rows=rows_of_groups)
 def test_groups_are_answered_as_if_alone(rows: list[tuple[int, int, int]]) -> None:
-    """At a price without noise every group's answer is a best bin of its own rows."""
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     bins = BinCounts.of(*columns, groups=5, size=31)
     found = Quantiles(["0.5"], 10**6).release_groups(bins, Bits())[:, 0]
@@ -338,7 +327,6 @@ def test_groups_are_answered_as_if_alone(rows: list[tuple[int, int, int]]) -> No
 
 
 def test_chunks_hold_every_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups in many chunks are answered as in one."""
     owner = np.repeat(np.arange(50), 3)
     places = np.tile([2, 5, 9], 50)
     bins = BinCounts.of(owner, places, np.full(150, 1000), groups=50, size=12)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from flint import arb, ctx
 
-from sordino.errors import InvalidData, InvalidParameter
+from sordino.errors import InvalidParameter
 from sordino.noise import randomized_response
 from sordino.noise.randomized_response import RandomizedResponse, RandomizedResponseLoss
 from sordino.numbers import sqrt
@@ -22,7 +22,6 @@ MANY = 300_000
 
 
 def law(epsilon: float, categories: int, value: int) -> np.ndarray[Any, Any]:
-    """Return the stated chances of each answer."""
     weights = np.ones(categories)
     weights[value] = math.exp(epsilon)
     return weights
@@ -68,16 +67,13 @@ def test_equal_digits_are_settled_exactly() -> None:
         """Answers the words, then digits just below or above those of the truth."""
 
         def __init__(self, more: int) -> None:
-            """Take the digits that follow the level."""
             self.more = more
 
         def words(self, count: int) -> Any:
-            """Return the three words."""
             assert count == 3
             return words.copy()
 
         def word(self, size: int) -> int:
-            """Return the planned digits."""
             assert size == 8
             return self.more
 
@@ -100,7 +96,6 @@ def test_equal_digits_are_settled_exactly() -> None:
     ],
 )
 def test_the_answer_has_the_type_of_the_question(value: Any) -> None:
-    """A number, a list, an array: what comes out is of the same kind and length."""
     sure = RandomizedResponse(10_000)
     answer = sure(value)
     assert type(answer) is type(value)
@@ -109,28 +104,12 @@ def test_the_answer_has_the_type_of_the_question(value: Any) -> None:
 
 
 def test_an_answer_that_its_dtype_could_not_hold() -> None:
-    """A narrow dtype is widened before a lie could wrap around."""
     answers = RandomizedResponse("1e-6", 100_000)(np.zeros(50, np.uint8))
     assert answers.dtype == np.int64
     assert int(answers.max()) > 255
 
 
-@for_each("value", [2, -1, 0.0, True, "1", None, [0, 2], np.array([0.0]), np.zeros(0)])
-def test_what_is_no_category_is_refused(value: Any) -> None:
-    """Only whole numbers of a category are taken."""
-    with pytest.raises(InvalidData):
-        RandomizedResponse(1)(value)
-
-
-@for_each("categories", [1, 0, -2, 2.0, True, "3", None])
-def test_senseless_categories_are_refused(categories: Any) -> None:
-    """Fewer than two categories leave nothing to say."""
-    with pytest.raises(InvalidParameter, match="categories"):
-        RandomizedResponse(1, categories)
-
-
 def test_map_counts_answers() -> None:
-    """Each changed answer is a release of its own."""
     one = RandomizedResponseLoss(1, 4)
     assert RandomizedResponse(1, 4).map(1) == one
     assert RandomizedResponse(1, 4).map(3) == one * 3
@@ -140,7 +119,6 @@ def test_map_counts_answers() -> None:
 
 
 def test_no_noise_tells_the_truth() -> None:
-    """The explicit mode without noise changes nothing."""
     values = np.arange(7)
     assert (RandomizedResponse.no_noise(7)(values) == values).all()
     assert randomized_response.RandomizedResponse.no_noise().adds_no_noise

@@ -155,7 +155,6 @@ FORMS: list[dict[str, Any]] = [
 @for_each("options", FORMS, ids=str)
 @given(target=TARGETS, distance=DISTANCES)
 def test_laplace_for_loss(options: Any, target: Any, distance: Any) -> None:
-    """The fitted map is within the target, and a smaller threshold is not."""
     fitted = sd.LaplaceThreshold.for_loss(sd.ApproxDP(*target), distance, **options)
     check_fit(fitted, sd.ApproxDP(*target), distance)
     assert fitted.map(distance).epsilon == target[0]
@@ -164,7 +163,6 @@ def test_laplace_for_loss(options: Any, target: Any, distance: Any) -> None:
 @for_each("options", FORMS, ids=str)
 @given(target=TARGETS, distance=DISTANCES)
 def test_gaussian_for_zcdp(options: Any, target: Any, distance: Any) -> None:
-    """The fitted map has the rho asked for, and a smaller threshold is not within."""
     budget = sd.ApproxZCDP(*target)
     fitted = sd.GaussianThreshold.for_loss(budget, distance, **options)
     check_fit(fitted, budget, distance)
@@ -186,7 +184,6 @@ def check_fit(fitted: Any, budget: Any, distance: Any) -> None:
 @settings(max_examples=8)
 @given(target=TARGETS, keys=st.sampled_from([1, 2, 9, 40]))
 def test_gaussian_for_approximate_dp(options: Any, target: Any, keys: int) -> None:
-    """The fitted joint curve is within (epsilon, delta)."""
     budget, distance = sd.ApproxDP(*target), (keys, keys, 1)
     fitted = sd.GaussianThreshold.for_loss(budget, distance, **options)
     assert budget.admits(fitted.map(distance))
@@ -231,7 +228,6 @@ def test_for_loss_is_quick() -> None:
 def test_what_cannot_be_fitted(
     loss: Any, distance: Any, options: Any, named: str
 ) -> None:
-    """A loss no threshold meets, no change, and too small a dtype are refused."""
     for maker in (sd.LaplaceThreshold, sd.GaussianThreshold):
         if maker is sd.GaussianThreshold and loss == sd.ApproxDP(0, "1e-6"):
             continue  # Gaussian noise meets epsilon 0 by its delta

@@ -88,7 +88,6 @@ def test_measured_delta_of_several_keys(kind: str, options: dict[str, Any]) -> N
 
 
 def test_exact_sum_decides_before_rounding() -> None:
-    """A threshold between two floats is compared with the sum before rounding."""
     start, level = 2.0**25, 2**25 + 3  # neighbouring f32 lie 4 apart here
     mechanism = sd.LaplaceThreshold(SCALE, level, dtype="f32")
     keys, values = released(mechanism, start, KEYS)

@@ -24,7 +24,6 @@ TUMULT: dict[str, Callable[[Any], Any]] = {
 
 
 def rows(section: str) -> list[Any]:
-    """Return the rows of one section for all mechanisms."""
     core = json.loads((VECTORS / "noise_mechanisms.json").read_text())["core"]
     return [
         pytest.param(TUMULT[name], row, id=f"{name} {list(row.values())[1:4]}")
@@ -82,7 +81,6 @@ def test_quantiles(build: Callable[[Any], Any], row: dict[str, Any]) -> None:
 
 
 def plain_rows() -> list[Any]:
-    """Return the rows of plain mechanisms that the reference accepts."""
     data = json.loads((VECTORS / "plain_noise_maps.json").read_text())
     return [pytest.param(row, id=row["id"]) for row in data["rows"] if row["ok"]]
 
@@ -108,7 +106,6 @@ def build_plain(row: dict[str, Any]) -> Any:
 
 @for_each("row", plain_rows())
 def test_plain_maps(row: dict[str, Any]) -> None:
-    """Our loss, rounded up, is at least the truth and at most the reference's."""
     mechanism = build_plain(row)
     size = row["size"] if row["shape"] == "vector" else 1
     d_in = Fraction(row["d_in"])

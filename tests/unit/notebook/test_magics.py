@@ -16,21 +16,17 @@ class Shell:
     """What IPython offers to an extension, and no more."""
 
     def __init__(self, **names: Any) -> None:
-        """Begin with some variables."""
         self.user_ns: dict[str, Any] = {"_hidden": 1, **names}
         self.magics: dict[str, Any] = {}
 
     def push(self, names: dict[str, Any]) -> None:
-        """Keep variables."""
         self.user_ns |= names
 
     def register_magic_function(self, magic: Any, kind: str, name: str) -> None:
-        """Keep a magic."""
         self.magics[f"{kind} {name}"] = magic
 
 
 def shell_of(**names: Any) -> tuple[Shell, Any]:
-    """Return a shell with a session, and its magic."""
     visits = {"patient": [1, 2, 2], "ward": ["A", "B", "B"]}
     table = sd.PrivateTable(visits, protects=sd.AddRowsWithID("patient"))
     opened = sd.Session(tables={"visits": table}, budget=sd.ApproxDP(1, "1e-6"))
@@ -40,7 +36,6 @@ def shell_of(**names: Any) -> tuple[Shell, Any]:
 
 
 def test_the_request_is_that_of_sql() -> None:
-    """Without a budget the cell is the request, word for word."""
     shell, magic = shell_of()
     opened = shell.user_ns["session"]
     asked = magic("--limits limits", TEXT)
@@ -62,7 +57,6 @@ def test_a_price_charges_nothing() -> None:
 
 
 def test_a_release_is_charged_and_kept() -> None:
-    """With a budget; `--into` names the variable, `--key` and `--why` are recorded."""
     shell, magic = shell_of()
     line = (
         "session --limits limits --epsilon 0.1 --into answer --key one --why 'a look'"
@@ -74,7 +68,6 @@ def test_a_release_is_charged_and_kept() -> None:
 
 
 def test_several_groupings_are_one_price_and_one_table() -> None:
-    """Grouping sets are priced together, and shown as SQL shows them."""
     shell, magic = shell_of(keys={"ward": ["A", "B"]})
     text = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)"
     line = "--limits limits --keys keys --epsilon 0.5"
@@ -120,7 +113,6 @@ def test_budgets(line: str, budget: sd.Budget | None) -> None:
     ],
 )
 def test_what_is_refused(line: str, error: type[Exception], words: str) -> None:
-    """Refusals are typed, and nothing is charged."""
     shell, magic = shell_of()
     with pytest.raises(error, match=words):
         magic(line, TEXT)

@@ -43,7 +43,6 @@ def points() -> Doubles:
 
 
 def farthest(found: Doubles, exact: Callable[[float], arb], x: Doubles) -> float:
-    """Return the greatest relative error."""
     return max(
         abs(float((arb(value) / exact(point) - 1).mid()))
         for value, point in zip(found.tolist(), x.tolist(), strict=True)
@@ -51,7 +50,6 @@ def farthest(found: Doubles, exact: Callable[[float], arb], x: Doubles) -> float
 
 
 def exact_chance(x: float) -> arb:
-    """Return Phi(x)."""
     return tail(arb(-x))
 
 
@@ -82,7 +80,6 @@ def test_logarithms_are_within_their_error() -> None:
 def test_a_coefficient_that_is_slightly_wrong_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A coefficient off by 1e-12 leaves what is allowed."""
     wrong = (*normal._ABOVE[:6], normal._ABOVE[6] * (1 + 1e-12))
     monkeypatch.setattr(normal, "_ABOVE", wrong + normal._ABOVE[7:])
     x = points()
@@ -121,7 +118,6 @@ def test_the_quotient_is_near_where_it_is_not_held_to() -> None:
 
 
 def test_ends_and_shapes() -> None:
-    """Infinities and what is no number have the answers of a limit; shapes are kept."""
     ends = np.array([-np.inf, -1e200, 0.0, np.inf, np.nan])
     np.testing.assert_array_equal(normal_chance(ends), [0, 0, 0.5, 1, np.nan])
     logs = log_normal_chance(ends)

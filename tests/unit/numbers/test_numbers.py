@@ -1,4 +1,4 @@
-"""Exact numbers: what is read, what is refused, and which way it is rounded."""
+"""Numbers are read as they are written, exactly, and rounded one way."""
 
 import math
 import operator
@@ -14,7 +14,9 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sordino as sd
 from sordino.errors import InvalidParameter
+from sordino.losses.budgets.limits import filter_for
 from sordino.numbers import (
     Exact,
     Radical,
@@ -24,8 +26,11 @@ from sordino.numbers import (
     exact,
     floor_log2,
     fraction,
+    number_text,
     positive,
     probability,
+    rounded_up,
+    shortest,
     sqrt,
     total,
     up,
@@ -73,7 +78,6 @@ ROOTS = st.one_of(SIZES.map(sqrt), SIZES.map(lambda size: sqrt(sqrt(size))))
     ],
 )
 def test_reads_exactly(given_value: object, meaning: Fraction) -> None:
-    """What the user wrote is what is held."""
     value = exact(scale=given_value)
     assert isinstance(value, Fraction)
     assert value == meaning
@@ -130,7 +134,6 @@ BAD = {
 @for_each("bad", BAD.values(), ids=BAD)
 @for_each("read", [exact, positive, probability])
 def test_refuses_by_name(read: Callable[..., Exact], bad: object) -> None:
-    """What is no finite number is refused, with the argument's name and a remedy."""
     with pytest.raises(InvalidParameter, match=r"(?s)^scale .*, got .*\.$") as refusal:
         read(scale=bad)
     assert refusal.value.name == "scale"
@@ -154,7 +157,6 @@ def test_a_distance_may_be_infinite_but_not_negative() -> None:
 
 
 def test_a_probability_is_a_rational_in_the_unit_interval() -> None:
-    """Both ends are allowed, nothing beyond (B029)."""
     assert [probability(delta=0), probability(delta="1")] == [0, 1]
     for bad in (2, -1, "1.0000001"):
         with pytest.raises(InvalidParameter, match="delta must lie between 0 and 1"):
@@ -165,7 +167,6 @@ def test_a_probability_is_a_rational_in_the_unit_interval() -> None:
 
 @given(st.fractions())
 def test_text_says_what_it_says(value: Fraction) -> None:
-    """A fraction written out is read back; so is a square root."""
     assert exact(scale=str(value)) == value
     if value > 0:
         root = sqrt(value)
@@ -183,7 +184,6 @@ def test_up_is_the_least_double_not_below(value: Fraction) -> None:
 
 @given(ROOTS, st.integers(-400, 400))
 def test_a_root_is_rounded_like_a_rational(root: Exact, power: int) -> None:
-    """The same law, the comparison made between exact powers."""
     value = root * Fraction(2) ** power
     assert math.nextafter(up(value), 0.0) < value <= up(value)
     assert down(value) <= value < math.nextafter(down(value), math.inf)
@@ -191,7 +191,6 @@ def test_a_root_is_rounded_like_a_rational(root: Exact, power: int) -> None:
 
 @given(st.floats(allow_nan=False))
 def test_a_double_is_rounded_to_itself(value: float) -> None:
-    """What is a double already does not move."""
     assert up(value) == down(value) == value
     if math.isfinite(value):
         assert up(Fraction(value)) == down(Fraction(value)) == value
@@ -199,7 +198,6 @@ def test_a_double_is_rounded_to_itself(value: float) -> None:
 
 @given(SIZES, st.integers(-3000, 3000), st.integers(20, 80))
 def test_a_ball_is_rounded_outwards(size: Fraction, power: int, bits: int) -> None:
-    """Outward rounding of an enclosure encloses it, however far beyond the doubles."""
     value = size / 3 * Fraction(2) ** power
     with ctx.workprec(bits):
         enclosure = ball(value)
@@ -208,7 +206,6 @@ def test_a_ball_is_rounded_outwards(size: Fraction, power: int, bits: int) -> No
 
 
 def test_a_ball_that_says_nothing_is_rounded_to_infinity() -> None:
-    """An unbounded ball, and balls beyond every double."""
     assert (down(arb("nan")), up(arb("nan"))) == (-math.inf, math.inf)
     largest = np.finfo(float).max
     assert (down(arb(2) ** 10**6), up(arb(2) ** 10**6)) == (largest, math.inf)
@@ -219,7 +216,6 @@ def test_a_ball_that_says_nothing_is_rounded_to_infinity() -> None:
 def test_roots_multiply_divide_and_compare_as_their_squares(
     one: Fraction, other: Fraction
 ) -> None:
-    """Arithmetic and order of roots are those of the radicands."""
     root, second = sqrt(one), sqrt(other)
     assert root * second == sqrt(one * other)
     assert root / second == sqrt(one / other)
@@ -235,7 +231,6 @@ def test_roots_multiply_divide_and_compare_as_their_squares(
 
 
 def test_a_root_is_a_frozen_value() -> None:
-    """It pickles, hashes, shows itself and refuses to change or to meet a NaN."""
     root = exact(scale="sqrt(2)")
     assert pickle.loads(pickle.dumps(root)) == root
     assert repr(sqrt(root)) == "sqrt(sqrt(2))"
@@ -283,7 +278,6 @@ def test_a_sum_of_unlike_roots_is_rounded_up(
 
 
 def test_a_sum_takes_floats_as_they_are_written() -> None:
-    """A finite float is not lost (B027), and NaN is no term (B028)."""
     assert total(*[0.1] * 10) == 1
     assert total() == 0
     with pytest.raises(ValueError, match="nan"):
@@ -292,7 +286,6 @@ def test_a_sum_takes_floats_as_they_are_written() -> None:
 
 @given(st.one_of(SIZES, ROOTS), st.integers(-2000, 2000))
 def test_floor_log2_brackets(size: Exact, power: int) -> None:
-    """2**e <= value < 2**(e+1)."""
     value = size * Fraction(2) ** power
     exponent = floor_log2(value)
     assert Fraction(2) ** exponent <= value < Fraction(2) ** (exponent + 1)
@@ -300,7 +293,91 @@ def test_floor_log2_brackets(size: Exact, power: int) -> None:
 
 @given(st.fractions(Fraction(1, 10**9), 10**9), st.integers(-1100, 1050))
 def test_a_root_as_a_float_is_rounded_up(value: Fraction, exponent: int) -> None:
-    """float() of a root is the least double above it, also beyond every double."""
     root = sqrt(sqrt(value * Fraction(4) ** exponent))
     if isinstance(root, Radical):
         assert float(root) == up(root)
+
+
+DOORS: dict[str, Callable[[Any], Any]] = {
+    "epsilon": sd.PureDP,
+    "epsilon and delta": lambda x: sd.ApproxDP(x, x),
+    "rho": lambda x: sd.ApproxZCDP(x, x),
+    "mu": sd.GaussianDP,
+    "advantage": sd.Advantage,
+    "error rates": lambda x: sd.ErrorRates(fpr=x, tpr=x),
+    "scale": sd.Laplace,
+    "variance": lambda x: sd.DiscreteGaussian(variance=x),
+    "standard deviation": lambda x: sd.Gaussian(scale=x),
+    "threshold": lambda x: sd.LaplaceThreshold(x, x),
+    "distance": lambda x: sd.Laplace(1).map(x),
+    "distances": lambda x: sd.LaplaceThreshold(1, 9).map((1, x, x)),
+    "sensitivity": lambda x: sd.Sensitivity(l0=3, linf=x),
+    "choice": sd.Exponential,
+    "odds": lambda x: sd.RandomizedResponse(x, 3),
+    "rate": lambda x: sd.GaussianDP(1).subsampled(x),
+    "confidence": lambda x: sd.Geometric(9).error(x),
+    "chance": lambda x: sd.Geometric(9).inverse_cdf(x),
+    "quantile": lambda x: sd.quantile("x", x, 0, 1).probabilities,
+    "quantiles": lambda x: sd.quantiles("x", [x], 0, 1).probabilities,
+    "weight": lambda x: sd.table("t").agg(n=sd.count(), weights={"n": x}).weights,
+}
+
+
+@for_each("door", DOORS.values(), ids=DOORS)
+@for_each("float_", [0.1, np.float64(0.1), np.float32(0.1)])
+def test_a_tenth_is_a_tenth(door: Callable[[Any], Any], float_: Any) -> None:
+    """A float means what its text means, a rational and a decimal too."""
+    tenth = door("0.1")
+    assert door(float_) == door(Decimal("0.1")) == door(Fraction(1, 10)) == tenth
+
+
+@for_each(
+    ("one", "whole"),
+    [
+        (sd.PureDP(0.1), sd.PureDP(1)),
+        (sd.ZCDP(0.1), sd.ZCDP(1)),
+        (sd.ApproxDP(0.1, 1e-7), sd.ApproxDP(1, 1e-6)),
+    ],
+    ids=repr,
+)
+def test_ten_tenths_are_one(one: sd.Loss, whole: sd.Loss) -> None:
+    """Ten charges of a tenth exhaust a budget; what is left reads as written."""
+    limit = filter_for(whole)
+    spent = limit.zero
+    for _ in range(9):
+        _, spent = limit.accept(spent, limit.charge_for(one, one))
+    assert repr(limit.remainder(spent)) == repr(one)
+    _, spent = limit.accept(spent, limit.charge_for(one, one))
+    with pytest.raises(sd.errors.BudgetExceeded, match=r"this costs .*=0\.1[,)]"):
+        limit.accept(spent, limit.charge_for(one, one))
+
+
+def test_percentiles_are_a_list_of_quantiles() -> None:
+    asked = sd.quantiles("x", [i / 100 for i in range(1, 100)], 0, 100)
+    assert asked.probabilities == tuple(Fraction(i, 100) for i in range(1, 100))
+    assert asked.columns("x")[6] == "x_0.07"
+
+
+def test_values_are_not_parameters() -> None:
+    """Data and outcomes of noise are the doubles they are, not their decimals."""
+    grid = sd.Laplace("1e-9", granularity=-40)
+    place = (2**40 // 10 + 1) * 2.0**-40
+    assert shortest(place) != Fraction(place)
+    assert grid.cdf(grid.inverse_cdf("0.7")) >= 0.7
+    assert round(grid(place) * 2**40) == pytest.approx(round(place * 2**40), abs=1e5)
+    assert sd.Laplace.no_noise()(place) == place
+
+
+@given(st.floats(min_value=0, allow_nan=False, allow_infinity=False))
+def test_a_float_is_written_as_it_is_read(value: float) -> None:
+    """What is printed makes an equal number, at every double."""
+    read = shortest(value)
+    assert up(read) in {value, math.nextafter(value, math.inf)}
+    assert shortest(float(number_text(read))) == read
+
+
+@given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9))
+def test_rounding_up_to_a_decimal(value: Fraction) -> None:
+    found = rounded_up(value)
+    assert value <= found
+    assert shortest(float(np.nextafter(float(found), 0))) < value

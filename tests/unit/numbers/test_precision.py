@@ -108,7 +108,6 @@ def test_heights_taken_at_whatever_precision_are_caught() -> None:
 
 @pytest.mark.usefixtures("_fresh")
 def test_threads_do_not_mix_their_precisions() -> None:
-    """Each thread computes at its own, and the first one is back at the end."""
     found = flint.ctx.prec
     wrong: list[int] = []
 
@@ -134,7 +133,6 @@ def test_what_somebody_else_set_meanwhile_is_left_alone() -> None:
 
 
 def _child() -> None:
-    """Compute in a child process."""
     assert flint.ctx.prec == 53
     assert sd.GaussianDP(1).delta_at(1) > 0
 

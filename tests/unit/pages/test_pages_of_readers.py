@@ -27,7 +27,6 @@ EVIL = "<script>alert('x')</script>&\"\n\u202e"
 
 
 def banded(value: float | None, low: float | None, high: float | None) -> Banded:
-    """Return a number with an interval."""
     ends = () if low is None or high is None else (f"{low:g}", f"{high:g}")
     return Banded(("ward",), f"{value}", ends, value, low, high)
 
@@ -36,24 +35,20 @@ class Hearing(HTMLParser):
     """Hears the attributes and the texts of a page."""
 
     def __init__(self) -> None:
-        """Begin with nothing heard."""
         super().__init__()
         self.titles: list[str | None] = []
         self.texts: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Hear attributes."""
         del tag
         self.titles += [value for _, value in attrs]
 
     def handle_data(self, data: str) -> None:
-        """Hear a text."""
         self.texts.append(data)
 
 
 @given(st.text(), st.text())
 def test_text_and_attributes_are_escaped(text: str, value: str) -> None:
-    """Whatever stands in an element or in an attribute is read back as it was."""
     hearing = Hearing()
     hearing.feed(_SAID.format(value, text))
     hearing.close()
@@ -68,7 +63,6 @@ def test_markup_cannot_become_text_by_mistake() -> None:
 
 
 def test_a_template_without_a_fact_fails() -> None:
-    """A name that a template knows and nobody gave is no empty place on a page."""
     with pytest.raises(UndefinedError, match="texts"):
         fill_template("label/panel.html")
 
@@ -136,13 +130,11 @@ def test_of_hundred_never_understate(share: Fraction) -> None:
 
 @for_each("loss", [PureDP(9), ApproxDP(1, "0.995"), PureDP(math.inf)])
 def test_no_picture_where_nothing_is_promised(loss: PureDP) -> None:
-    """A hundred of a hundred is never drawn."""
     assert not Odds(loss).promises
     assert people_picture(ENGLISH, Odds(loss)) == NOTHING
 
 
 def test_the_picture_has_two_hundred_people() -> None:
-    """5 and 14 of them are filled at epsilon 1, the first ones of each array."""
     picture = people_picture(ENGLISH, Odds(PureDP(1)))
     looks = re.findall(r'class="(in|out)"', picture)
     assert looks == ["in"] * 5 + ["out"] * 95 + ["in"] * 14 + ["out"] * 86
@@ -182,7 +174,6 @@ def test_rough_numbers_and_numbers_without_bands_show_as_such() -> None:
 
 
 def test_a_table_of_bands_holds_names_as_text() -> None:
-    """Markup in a group's name is text in the table."""
     row = Banded((EVIL,), "3", ("1", "5"), 3.0, 1.0, 5.0)
     table = band_table(ENGLISH, ENGLISH.name(EVIL), Html("ward"), [row])
     assert "<script" not in table

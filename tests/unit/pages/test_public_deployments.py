@@ -18,7 +18,6 @@ LISTED: Final = json.loads(
 
 
 def worst_case(stated: dict[str, str]) -> Loss:
-    """Return the definition that a deployment states."""
     if "rho" in stated:
         return ZCDP(stated["rho"])
     if "delta" in stated:
@@ -33,7 +32,6 @@ def test_a_number_is_the_worst_case_of_what_is_stated(stated: dict[str, Any]) ->
 
 
 def story(loss: Loss, **more: Any) -> Story:
-    """Return a story of a release with a loss."""
     empty: dict[str, Any] = {"shown": (), "earlier": 0, "plans": {}}
     return Story("clinic", loss, ("",), **empty, **more)
 
@@ -64,7 +62,6 @@ def test_the_own_promise_stands_where_its_number_puts_it() -> None:
 
 
 def test_an_entry_of_the_registry_is_text() -> None:
-    """What a ledger says of itself is no markup here either."""
     page = beside_page(read_language("en"), story(PureDP(1), registry="<script>"))
     assert "<script" not in page
     assert "&lt;script&gt;" in page

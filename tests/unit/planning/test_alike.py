@@ -22,7 +22,6 @@ ROWS: Final = {
 
 
 def session() -> sd.Session:
-    """Return a session over columns of one kind, each of one value, and another."""
     facts = FACTS | MISSING
     table = sd.PrivateTable(ROWS, protects=sd.AddOneRow(), columns=facts)
     return sd.Session({"t": table}, sd.ApproxDP(10**7, "0.9"))

@@ -49,13 +49,11 @@ BUDGETS: Final[dict[str, Budget]] = {
 
 
 def session(budget: Any = WHOLE) -> sd.Session:
-    """Return a session over rows of two wards."""
     table = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": table}, budget, engine="memory")
 
 
 def named(names: list[str]) -> dict[str, Any]:
-    """Return requests, the same one several times under several names."""
     return {f"{place} {name}": REQUESTS[name] for place, name in enumerate(names)}
 
 
@@ -80,7 +78,6 @@ def test_any_mixture_is_within_the_budget_and_errs_no_more(names: list[str]) -> 
 
 @for_each("budget", BUDGETS)
 def test_every_budget_is_shared(budget: str) -> None:
-    """Whatever the budget, the loss of all is within, and it is charged as asked."""
     limit: Any = BUDGETS[budget]
     asked = named(["count", "sum", "a choice"])
     opened = session(limit)
@@ -130,7 +127,6 @@ def test_what_only_chooses_keeps_what_it_is() -> None:
 
 
 def test_a_batch_is_charged_once_under_one_key() -> None:
-    """All answers come back under their key; under other names it is another one."""
     opened = session()
     half = sd.ApproxDP("0.5", "5e-7")
     asked = named(["count", "means", "unknown keys", "a choice"])
@@ -151,7 +147,6 @@ def test_a_batch_is_charged_once_under_one_key() -> None:
 
 
 def test_a_batch_shows_what_it_saves() -> None:
-    """Each price, and how many times its share each has."""
     text = repr(session().price_all(named(["count"] * 10), WHOLE))
     assert text.count("price: epsilon = ") == 10
     assert text.splitlines()[-1].startswith("together: each has 3.")
@@ -219,7 +214,6 @@ def test_a_batch_is_priced_soon() -> None:
     "wrong", [{}, [REQUESTS["count"]], {"n": VISITS}, {"n": 5}, {5: REQUESTS["count"]}]
 )
 def test_what_is_no_batch_is_refused(wrong: Any) -> None:
-    """Nothing, a list, what asks nothing, names that are none: before any charge."""
     opened = session()
     with pytest.raises(InvalidParameter):
         opened.release_all(wrong, WHOLE)

@@ -65,7 +65,6 @@ def told(engine: AbstractEngine, query: Any, unit: Any = PERSON) -> dict[str, in
 
 @for_each("engine", ["duckdb", "memory"])
 def test_what_is_counted(engine: str) -> None:
-    """People with unreadable cells, people above limits, rows outside of bounds."""
     query = (
         sd
         .table("visits")
@@ -145,7 +144,6 @@ def test_engines_agree_on_what_is_crowded(
 @for_each("noise", [None, "laplace", "gaussian"])
 @for_each("keys", [sd.KeySet.from_dict({"ward": ["A", "B"]}), "ward"])
 def test_coverage_is_within_the_budget(budget: Budget, noise: Any, keys: Any) -> None:
-    """Counts take part of the budget, whatever it is, and no more."""
     if noise == "gaussian" and isinstance(budget, sd.PureDP):
         return
     if keys == "ward" and not isinstance(budget, (sd.ApproxDP, sd.ApproxZCDP)):
@@ -175,7 +173,6 @@ def _priced(keys: Any, budget: Budget, *, coverage: bool = True, **given: Any) -
 
 
 def test_both_sides_of_a_join_are_counted() -> None:
-    """A limit on each side is counted and priced by itself, whatever it is called."""
     table = sd.PrivateTable(VISITS, protects=PERSON, columns=KINDS)
     session = sd.Session({"visits": table, "stays": table}, sd.PureDP(10))
     session.view("few", sd.table("stays").enforce(sd.MaxRowsPerID(2)))
@@ -204,7 +201,6 @@ def test_weights_and_names() -> None:
 
 @for_each("engine", ["duckdb", "memory"])
 def test_a_release_tells_its_coverage(engine: Any, tmp_path: Any) -> None:
-    """The counts stand in texts, pages and files, and come back for the same key."""
     table = sd.PrivateTable(VISITS, protects=PERSON, columns=KINDS)
     session = sd.Session({"visits": table}, sd.PureDP(1000), engine=engine)
     query = sd.table("visits").enforce(sd.MaxRowsPerID(2))
@@ -242,7 +238,6 @@ def test_a_part_knows_nothing_of_the_whole() -> None:
 
 
 def test_unreadable_rows_carry_ids_alone() -> None:
-    """Both engines find the rows whose cell is there and has no value."""
     for engine in (ENGINES["duckdb"](), ENGINES["memory"]()):
         schema = engine.open("t", VISITS, {"days": sd.Column("i64")})
         carried = narrow_schema(schema, ["person"])

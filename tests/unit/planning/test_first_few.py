@@ -29,7 +29,6 @@ BUDGET: Final = sd.ApproxDP(8, "1e-4")
 
 
 def opened(protects: Any = None, **more: Any) -> sd.Session:
-    """Return a session of page views."""
     unit = protects or sd.AddRowsWithID("person")
     limit = sd.Limit.of(sd.ApproxDP(10**6, "0.5"))
     return sd.Session({"views": sd.PrivateTable(PAGES, protects=unit)}, limit, **more)
@@ -40,7 +39,6 @@ def opened(protects: Any = None, **more: Any) -> sd.Session:
 @for_each("groups", [UNKNOWN, KNOWN], ids=["unknown", "known"])
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_the_first_are_told_in_order(groups: Any, engine: Any) -> None:
-    """The largest groups come first, with ranks, and their values if asked."""
     request = groups.top(3, by=sd.count(), n=sd.count(), time=sd.sum("time", 0, 4))
     release = opened(engine=engine).release(request, sd.ApproxDP(10**5, "0.1"))
     assert release["rank"].to_pylist() == [1, 2, 3]
@@ -55,7 +53,6 @@ def test_the_first_are_told_in_order(groups: Any, engine: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 def test_keys_alone_are_ranks() -> None:
-    """Without values there are keys and ranks, and the list may be used up."""
     release = opened().release(KNOWN.top(5, by=sd.count()), sd.ApproxDP(10**5, "0.1"))
     assert release.names == ("rank",)
     assert release["page"].to_pylist()[-1] == "none"
@@ -88,7 +85,6 @@ VALUES: Final[list[dict[str, Any]]] = [
 @for_each("budget", BUDGETS, ids=repr)
 @for_each("values", VALUES, ids=lambda values: ",".join(values))
 def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) -> None:
-    """Every budget pays for known keys, and what is charged is within it."""
     if values.get("noise") and budget in {sd.PureDP(1), sd.Advantage("0.1")}:
         return
     session = opened()
@@ -100,7 +96,6 @@ def test_prices_are_within_their_budgets(budget: Any, values: dict[str, Any]) ->
 @for_each("budget", BUDGETS[:2], ids=repr)
 @for_each("values", VALUES, ids=lambda values: ",".join(values))
 def test_unknown_keys_need_a_delta(budget: Any, values: dict[str, Any]) -> None:
-    """With one they are priced within it, without one they are refused."""
     session = opened()
     price = session.price(UNKNOWN.top(3, by=sd.count(), **values), budget)
     assert budget.admits(price.loss)
@@ -151,7 +146,6 @@ def test_coverage_is_of_all_rows() -> None:
 
 @pytest.mark.slow
 def test_keys_of_a_ledger_hold_it() -> None:
-    """A repeated request is the same answer, from other words another request."""
     session = opened()
     first = session.release(UNKNOWN.top(2, by=sd.count()), BUDGET, key="top")
     again = session.release(UNKNOWN.top(2, by=sd.count()), BUDGET, key="top")
@@ -164,7 +158,6 @@ def test_keys_of_a_ledger_hold_it() -> None:
 
 @pytest.mark.slow
 def test_processing_is_tried_before_the_charge() -> None:
-    """Ranks are columns like others; what cannot be computed is refused in time."""
     session = opened()
     request = KNOWN.top(3, by=sd.count(), n=sd.count())
     assert len(session.release(request.filter(sd.col("rank") <= 2), BUDGET)) == 2
@@ -183,7 +176,6 @@ def test_parts_of_a_table_rank_as_well() -> None:
 
 
 def test_refusals_name_what_to_do() -> None:
-    """More than there are, none, what is no count, keys known in part."""
     session = opened()
     mixed = LIMITED.with_columns(half=sd.col("page") == "home").group_by("half", KEYS)
     bad: list[tuple[Any, str]] = [
@@ -221,7 +213,6 @@ def test_refusals_name_what_to_do() -> None:
 
 
 def test_an_empty_key_set_has_no_first() -> None:
-    """Of no groups there is no first one."""
     none = KEYS.filter(sd.col("page") == "nowhere")
     with pytest.raises(SordinoError, match="0 groups"):
         LIMITED.group_by(none).top(1, by=sd.count())

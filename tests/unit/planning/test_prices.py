@@ -42,7 +42,6 @@ def session() -> sd.Session:
 def priced(
     asked: dict[str, Any], budget: Budget, by: Any = KEYS, **given: Any
 ) -> Price:
-    """Return the price of some questions for each ward."""
     bounds = sd.MaxGroupsPerID("ward", 4), sd.MaxRowsPerGroupPerID("ward", 2)
     query = sd.table("visits").enforce(*bounds).group_by(by)
     return session().price(query.agg(**asked, **given), budget)
@@ -51,7 +50,6 @@ def priced(
 @for_each("budget", BUDGETS.values(), ids=list(BUDGETS))
 @for_each("choices", [{}, CHOICES], ids=["noise", "noise and choices"])
 def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -> None:
-    """Whatever the budget, the loss of all parts together is within it."""
     found = priced(ADDITIVE | choices, budget)
     if choices and isinstance(budget, sd.ApproxDP):  # two budgets that add up to it
         spent = total(*(one.guarantees.epsilon for one in found._purchase.losses_apart))
@@ -65,7 +63,6 @@ def test_a_price_is_within_its_budget(budget: Budget, choices: dict[str, Any]) -
 @for_each("name", ["approximate", "approximately concentrated"])
 @for_each("noise", ["laplace", "gaussian"])
 def test_unknown_keys_are_within_the_budget(name: str, noise: Any) -> None:
-    """With keys to be found the joint loss is within the budget, in either family."""
     found = priced(ADDITIVE, BUDGETS[name], "ward", noise=noise)
     assert BUDGETS[name].admits(found.loss)
     assert found.family == noise
@@ -73,19 +70,16 @@ def test_unknown_keys_are_within_the_budget(name: str, noise: Any) -> None:
 
 
 def test_laplace_spends_all_of_epsilon() -> None:
-    """The shares of Laplace noise add up to epsilon, exactly."""
     found = priced(ADDITIVE | CHOICES, sd.PureDP("0.7"))
     assert found.loss.guarantees.epsilon == Fraction(7, 10)
 
 
 def test_gaussian_spends_all_of_rho() -> None:
-    """The shares of Gaussian noise and choices add up to rho, exactly."""
     found = priced(ADDITIVE | CHOICES, sd.ZCDP("0.7"))
     assert found.loss.guarantees.rho == Fraction(7, 10)
 
 
 def test_weights_share_the_budget() -> None:
-    """A column of weight 3 gets three times the epsilon of one of weight 1."""
     asked = {"cost": sd.sum("cost", 0, 100), "days": sd.sum("days", 0, 30)}
     found = priced(asked, sd.PureDP(1), weights={"days": 3})
     (few,), (many,) = found.noise["cost"], found.noise["days"]
@@ -101,7 +95,6 @@ def test_the_same_number_is_paid_once() -> None:
 
 
 def test_where_an_id_has_one_row_in_a_group_rows_are_people() -> None:
-    """With one row of an id in each group, rows and ids are one number."""
     bounds = sd.MaxGroupsPerID("ward", 4), sd.MaxRowsPerGroupPerID("ward", 1)
     query = sd.table("visits").enforce(*bounds).group_by("ward")
     asked = query.agg(n=sd.count(), people=sd.count_ids())
@@ -111,7 +104,6 @@ def test_where_an_id_has_one_row_in_a_group_rows_are_people() -> None:
 
 
 def test_the_family_with_the_lesser_error_is_taken() -> None:
-    """Few groups of an id take Laplace noise, many take Gaussian noise."""
     for groups, family in ((1, "laplace"), (40, "gaussian")):
         query = sd.table("visits").enforce(sd.MaxGroupsPerID("ward", groups))
         asked = query.group_by(KEYS).agg(n=sd.count_ids())

@@ -98,7 +98,6 @@ _BUDGETS: Final = {
 
 
 def priced(row: dict[str, Any]) -> Price:
-    """Return the price of a row of the vectors."""
     budget = budget_of(row["budget"])
     request = asked(row["query"], budget)
     assert request is not None, row["query"]
@@ -136,7 +135,6 @@ def test_noise_is_that_of_the_vectors_or_differs_for_a_reason(place: int) -> Non
 
 
 def test_each_deviation_is_one() -> None:
-    """No row stands in the table whose noise is that of the vectors after all."""
     for place, (reason, expected) in DEVIATIONS.items():
         known = [parameter for _, parameter in ROWS[place].get("noise", [])]
         same = "error" in ROWS[place] if reason == REFUSED else expected == known
@@ -144,7 +142,6 @@ def test_each_deviation_is_one() -> None:
 
 
 def test_what_has_no_equal_is_not_asked() -> None:
-    """The rows left out are those whose question cannot be written here."""
     for place in ABSENT:
         row = ROWS[place]
         known = row["protects"] in UNITS

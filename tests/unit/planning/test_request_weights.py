@@ -20,7 +20,6 @@ TABLES: Final = {
 
 
 def opened(budget: Any = BUDGET) -> sd.Session:
-    """Return a session over three rows."""
     rows = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": rows}, budget, engine="memory")
 
@@ -28,14 +27,12 @@ def opened(budget: Any = BUDGET) -> sd.Session:
 @for_each("weights", [None, "cells", {"cells": 3}, {"cells": 1}])
 @for_each("budget", [BUDGET, sd.PureDP(1), sd.ZCDP("1/8"), sd.GaussianDP("1/4")])
 def test_a_budget_covers_its_shares(weights: Any, budget: Any) -> None:
-    """Shares add up to 1, and what is charged is within the budget."""
     batch = opened(budget).price_all(TABLES, budget, weights=weights)
     assert sum(batch.shares.values()) == 1
     assert budget.admits(batch.loss)
 
 
 def test_even_weights_are_no_weights() -> None:
-    """Weights that are alike change no noise."""
     session = opened()
     plain = session.price_all(TABLES, BUDGET)
     even = session.price_all(TABLES, BUDGET, weights={"all": 1})
@@ -108,7 +105,6 @@ def test_weights_are_part_of_what_is_asked() -> None:
 def test_what_is_no_weight_is_refused(
     weights: Any, error: type[Exception], message: str
 ) -> None:
-    """By name, and nothing is charged."""
     session = opened()
     with pytest.raises(error, match=message):
         session.release_all(TABLES, BUDGET, weights=weights)
@@ -116,7 +112,6 @@ def test_what_is_no_weight_is_refused(
 
 
 def test_cells_of_unknown_keys_are_not_public() -> None:
-    """The rule is refused by name."""
     tables = {**TABLES, "wards": VISITS.group_by("ward").agg(n=sd.count())}
     with pytest.raises(InvalidQuery, match=r"wards.*known beforehand"):
         opened().price_all(tables, BUDGET, weights="cells")

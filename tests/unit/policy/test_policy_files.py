@@ -65,7 +65,6 @@ WRONG: Final = {
 
 @for_each("text", list(WRONG), ids=[str(n) for n in range(len(WRONG))])
 def test_what_cannot_be_meant_is_refused_at_its_place(text: str) -> None:
-    """Nothing of it is taken for said; the text of the refusal can be read."""
     with pytest.raises(InvalidPolicy) as no:
         read_rules(text)
     assert WRONG[text] in str(no.value)
@@ -73,7 +72,6 @@ def test_what_cannot_be_meant_is_refused_at_its_place(text: str) -> None:
 
 
 def test_a_rule_is_cited_as_it_stands() -> None:
-    """Its place and its value, whatever type it has."""
     text = 'serial = 7\ntitle = "Ä"\n[tables."a b"]\nkeys = ["x"]\n[tables.c]\n'
     assert read_rules(text).sentences == (
         "serial = 7",
@@ -84,7 +82,6 @@ def test_a_rule_is_cited_as_it_stands() -> None:
 
 
 def edit(path: Path) -> None:
-    """Change one letter."""
     path.write_bytes(path.read_bytes().replace(b"0.2", b"2.0"))
 
 
@@ -98,7 +95,6 @@ def sign_anew(path: Path) -> None:
 
 
 def sign_of(change: Callable[[Path], object]) -> Callable[[Path], object]:
-    """Change the signature."""
     return lambda path: change(path.with_name(path.name + ".sig"))
 
 
@@ -109,7 +105,6 @@ def pipe(path: Path) -> None:
 
 
 def folder(path: Path) -> None:
-    """Put a folder in its place."""
     path.unlink()
     path.mkdir()
 
@@ -159,7 +154,6 @@ def test_a_spoiled_file_is_refused(how: str, tmp_path: Path) -> None:
 
 @for_each("path", [None, 7, b"\0", "\0", "", [], "\ud800"])
 def test_what_is_no_path_is_refused(path: Any) -> None:
-    """It is typed."""
     with pytest.raises(InvalidPolicy):
         Policy.read(path)
 
@@ -176,7 +170,6 @@ def test_a_link_leads_to_what_was_signed(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_replaced_later_changes_nothing(tmp_path: Path) -> None:
-    """Between price and release, and for who opens the ledger without it."""
     path, book = signed(tmp_path / "policy.toml", STRICT), tmp_path / "a.ledger"
     session = clinic(book, sd.ApproxDP(1, "1e-6"), policy=path)
     session.price(COUNT, sd.PureDP("0.1"))
@@ -228,7 +221,6 @@ def test_a_policy_by_hand_must_be_signed() -> None:
 
 
 def test_two_handles_obey_at_once(tmp_path: Path) -> None:
-    """What one adopts, another that is open meets at its next charge."""
     path = tmp_path / "a.ledger"
     first = clinic(path, sd.ApproxDP(1, "1e-6"))
     second = clinic(path)
@@ -244,7 +236,6 @@ def test_two_handles_obey_at_once(tmp_path: Path) -> None:
 
 
 def test_a_paid_answer_is_read_whatever_is_forbidden_now() -> None:
-    """It costs nothing: the same key and request, or the key alone."""
     ledger = Ledger.in_memory(sd.ApproxDP(2, "1e-6"))
     session = clinic(ledger)
     paid = session.release(COUNT, HALF, key="2026-11")

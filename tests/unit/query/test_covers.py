@@ -49,18 +49,15 @@ def layouts(ids: str | None) -> dict[str, BlockLayout]:
 
 
 def table(name: str = "t") -> AbstractNode:
-    """Return the rows of a table, of open blocks."""
     source = Source(name, SCHEMA)
     return source if name == "w" else Filter(source, GATE, SCHEMA)
 
 
 def only(rows: AbstractNode, block: str = "a") -> Filter:
-    """Return the rows of one block."""
     return Filter(rows, (col("m") == block).tree, rows.schema)
 
 
 def narrow(rows: AbstractNode, ids: str | None = "p") -> frozenset[str]:
-    """Return the blocks that are read where a filter on one block stands above."""
     return blocks_read([only(rows)], layouts(ids))
 
 
@@ -139,7 +136,6 @@ def test_where_rows_are_protected_nobody_has_rows_of_his_own(name: str) -> None:
 
 
 def test_a_join_of_rows_reads_the_blocks_of_both_sides() -> None:
-    """With a table without blocks, also the block of that."""
     sides = (only(ROWS), only(table("u"), "b"))
     assert blocks_read([joined(*sides, "x")], layouts(None)) == BOTH
     assert blocks_read([joined(*sides, "p")], layouts("p")) == {"a"}
@@ -170,7 +166,6 @@ def test_nobody_can_change_public_rows() -> None:
 
 
 def test_questions_together_read_what_any_reads() -> None:
-    """Each of them by the cover that costs least."""
     rows = [only(ROWS), only(table("u"), "b"), table("w")]
     assert blocks_read(rows, layouts("p")) == {"a", "b", WHOLE}
 

@@ -22,7 +22,6 @@ WEEKS: Final = range(1, 7)
 
 
 def opened(protects: Any = None, **more: Any) -> sd.Session:
-    """Return a session of sales."""
     unit = protects or sd.AddOneRow()
     limit = sd.Limit.of(sd.ApproxDP(10**12, "0.9"))
     return sd.Session({"sales": sd.PrivateTable(SALES, protects=unit)}, limit, **more)
@@ -31,7 +30,6 @@ def opened(protects: Any = None, **more: Any) -> sd.Session:
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 @for_each("engine", ["duckdb", "memory"])
 def test_figures_of_weeks(engine: Any) -> None:
-    """Each week, to date, and of the last few, of counts and sums of both kinds."""
     request = sd.table("sales").cumulative(
         "week",
         WEEKS,
@@ -67,7 +65,6 @@ def test_everything_adds_up() -> None:
 @pytest.mark.filterwarnings("ignore::sordino.errors.WeakBudget")
 @for_each("known", [True, False])
 def test_groups_have_figures_of_their_own(known: bool) -> None:  # noqa: FBT001 a case
-    """Each ward has all months, in the order that was listed."""
     wards: Any = sd.KeySet.from_dict({"ward": ["B", "A"]}) if known else "ward"
     months = ["Jan", "Feb", "Mar", "Apr"]
     request = (
@@ -134,7 +131,6 @@ def test_a_first_visit_counts_people_once() -> None:
     ids=repr,
 )
 def test_prices_are_within_their_budgets(budget: Any) -> None:
-    """With coverage, several figures and weights too."""
     request = sd.table("sales").cumulative(
         "week",
         WEEKS,
@@ -148,7 +144,6 @@ def test_prices_are_within_their_budgets(budget: Any) -> None:
 
 
 def test_days_and_months_are_listed_as_dates() -> None:
-    """Days follow each other; so do firsts of months."""
     day = dt.date(2026, 1, 30)
     table = sd.PrivateTable({"day": [day]}, protects=sd.AddOneRow())
     session = sd.Session({"t": table}, sd.PureDP(1))
@@ -164,7 +159,6 @@ def test_days_and_months_are_listed_as_dates() -> None:
 
 
 def test_refusals_name_what_to_do() -> None:
-    """Gaps, twice, no order, one period, windows too long, and what does not add up."""
     rows = sd.table("sales")
     calls: list[tuple[Any, str]] = [
         (lambda: rows.cumulative("week", [1, 2, 4], n=sd.count()), "gap after 2"),
@@ -202,7 +196,6 @@ def test_refusals_name_what_to_do() -> None:
 
 
 def test_words_tell_requests_apart() -> None:
-    """The order of the periods and the windows are part of what is asked."""
     session = opened()
     asked = [
         sd.table("sales").cumulative("month", months, last=last, n=sd.count())

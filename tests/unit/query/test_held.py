@@ -24,13 +24,10 @@ FACTOR = 3
 
 
 def scaled(factor: Any) -> Function:
-    """Return a function with something in its closure."""
     return lambda row: {"y": row["x"] * factor}
 
 
 def defaulted(factor: Any) -> Function:
-    """Return a function with a default."""
-
     def scale(row: dict[str, Any], by: Any = factor) -> Any:
         return {"y": row["x"] * by}
 
@@ -38,8 +35,6 @@ def defaulted(factor: Any) -> Function:
 
 
 def keyed(factor: Any) -> Function:
-    """Return a function with a default of a keyword."""
-
     def scale(row: dict[str, Any], *, by: Any = factor) -> Any:
         return {"y": row["x"] * by}
 
@@ -47,18 +42,15 @@ def keyed(factor: Any) -> Function:
 
 
 def nested(factor: Any) -> Function:
-    """Return a function whose closure is a function with a closure."""
     inner = scaled(factor)
     return lambda row: inner(row)
 
 
 def given(factor: Any) -> Function:
-    """Return a function whose first argument is given."""
     return functools.partial(lambda by, row: {"y": row["x"] * by}, factor)
 
 
 def named(factor: Any) -> Function:
-    """Return a function with a given keyword."""
     made: Any = keyed(1)
     return functools.partial(made, by=factor)
 
@@ -93,7 +85,6 @@ VALUES: Final[tuple[Any, ...]] = (
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two functions have the same words."""
     words = function_words(one), function_words(other)
     assert not any(isinstance(word, InvalidQuery) for word in words)
     return canonical_text(words[0]) == canonical_text(words[1])
@@ -122,7 +113,6 @@ def test_attributes_of_any_name_are_read() -> None:
 
 
 def test_code_that_is_too_deep_is_refused() -> None:
-    """In words, however deep it is."""
     space: dict[str, Any] = {}
     exec("def deep(row): return " + "-" * 80 + "1", space)  # noqa: S102 no file
     assert not isinstance(function_words(space["deep"]), InvalidQuery)
@@ -133,19 +123,16 @@ def test_code_that_is_too_deep_is_refused() -> None:
 
 
 def test_a_set_has_no_order_and_a_dict_has() -> None:
-    """Sets are read in the order of their words."""
     assert same(scaled({"a", "b", "c"}), scaled({"c", "b", "a"}))
     assert not same(scaled({"a": 1, "b": 2}), scaled({"b": 2, "a": 1}))
 
 
 def body(function: Any) -> Any:
-    """Return the outermost verb of what a function computes."""
     made: Any = code_words(function, repr)[1]["body"]
     return made[0]
 
 
 def test_what_a_function_does_counts() -> None:
-    """One constant, one operator, one name; several functions of one line."""
     # fmt: off
     one, other = (lambda row: row["x"] + 1), (lambda row: row["x"] + 2)
     again = lambda row: row["x"] + 1  # noqa: E731 a lambda is what is asked about
@@ -177,7 +164,6 @@ def test_globals_count_as_they_are_now(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def module(folder: Path, name: str, source: str) -> ModuleType:
-    """Return a module that was written and imported."""
     path = folder / f"{name}.py"
     path.write_text(textwrap.dedent(source), "utf-8")
     made = ModuleType(name)
@@ -202,7 +188,6 @@ def scale(
 
 
 def test_how_it_is_written_does_not_count(tmp_path: Path) -> None:
-    """Comments, blanks, quotes and lines; the file and its name."""
     one = module(tmp_path, "one", WRITTEN)
     other = module(tmp_path, "other", REFORMATTED)
     assert same(one.scale, other.scale)
@@ -224,7 +209,6 @@ def test_a_source_that_does_not_run_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_without_a_source_the_bytecode_counts() -> None:
-    """Constants, names and nested functions of it."""
     functions = []
     for body in ("row['x']", "row['y']", "max(row)", "min(row)", "lambda: 1", "1"):
         space: dict[str, Any] = {}
@@ -235,8 +219,6 @@ def test_without_a_source_the_bytecode_counts() -> None:
 
 
 def test_what_lies_within_itself_is_read() -> None:
-    """A function that calls itself, and a list that holds itself."""
-
     def again(row: dict[str, Any]) -> Any:
         return again(row)
 
@@ -251,13 +233,11 @@ class Model:
     """A thing with a state."""
 
     def predict(self, row: dict[str, Any]) -> Any:
-        """Return nothing much."""
         del row
         return {"y": id(self)}
 
 
 def deep() -> Any:
-    """Return lists within lists."""
     made: list[Any] = []
     for _ in range(5000):
         made = [made]
@@ -293,7 +273,6 @@ def test_what_cannot_be_read_needs_a_version(state: Any) -> None:
 
 
 def session() -> sd.Session:
-    """Return a session over one small table."""
     table = sd.PrivateTable({"x": [1, 2]}, protects=sd.AddOneRow())
     return sd.Session({"t": table}, sd.PureDP(1), engine="memory")
 
@@ -314,13 +293,11 @@ def test_a_method_of_an_object_needs_a_version() -> None:
     ],
 )
 def test_a_name_goes_with_a_version(given: Any) -> None:
-    """Both are text, and none is alone."""
     with pytest.raises(InvalidParameter):
         sd.udf(lambda row: row, {"y": "i64"}, **given)
 
 
 def test_rows_are_made_by_a_function_with_a_version() -> None:
-    """flat_map takes what `udf` says of a function."""
     made = sd.udf(lambda row: [row, row], {"y": "i64"}, name="twice", version="1")
     rows = sd.table("t").flat_map(made, max_rows=2)
     assert rows.agg(n=sd.count()).columns[0][0] == "n"

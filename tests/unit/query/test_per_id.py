@@ -14,7 +14,7 @@ from sordino.errors import SordinoError
 from sordino.query.builder import Query
 from sordino.query.steps import Relation
 from sordino.session.tables import Catalog, open_catalog
-from tests.batches import for_each
+from tests.batches import calls_of, for_each
 from tests.dice import rolled
 from tests.drawn_queries import PER_ID, drawn
 from tests.worlds import world
@@ -35,19 +35,16 @@ TABLE: Final = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("p"))
 
 
 def catalog(**more: Any) -> Catalog:
-    """Return a catalog of the table, and others, opened in plain Python."""
     return open_catalog(MemoryEngine(), {"visits": TABLE, **more})
 
 
 def rows_of(query: Query) -> list[dict[str, Any]]:
-    """Return the exact rows of a query."""
     opened = catalog()
     assert isinstance(opened.engine, MemoryEngine)
     return opened.engine.rows(query.resolve(opened).node)
 
 
 def test_what_each_row_comes_to() -> None:
-    """Exact totals of the rows of each id; nobody is made of rows without an id."""
     query = sd.table("visits").per_id(
         n=sd.count(),
         wards=sd.count_distinct("ward"),
@@ -99,7 +96,6 @@ def test_what_each_row_comes_to() -> None:
 
 
 def test_a_row_for_each_id_and_group() -> None:
-    """A missing group is a group, and what is not grouped by is gone."""
     query = sd.table("visits").per_id("ward", n=sd.count())
     found = sorted(map(str, rows_of(query)))
     assert found == sorted(
@@ -121,7 +117,6 @@ def test_no_questions_leave_ids_and_groups() -> None:
 
 
 def test_names_of_totals_are_their_own() -> None:
-    """A mean takes two totals, whatever the other columns are called."""
     asked = {"m": sd.mean("days", 0, 10), "m'": sd.mean("cost", 0, 1)}
     query = sd.table("visits").with_columns(**{"m''": sd.col("ward")})
     found = rows_of(query.per_id("m''", **asked))
@@ -132,7 +127,6 @@ def test_names_of_totals_are_their_own() -> None:
 
 
 def test_a_mean_is_the_nearest_double() -> None:
-    """Of integers a mean is their exact sum over their number, rounded once."""
     held = [1, 2, 4, 7, 9, 9]
     table = sd.PrivateTable(
         {"p": [1] * len(held), "x": held}, protects=sd.AddRowsWithID("p")
@@ -189,7 +183,6 @@ def test_bounds_by_group() -> None:
 
 
 def test_known_bounds_stand_in() -> None:
-    """A question without bounds is the question with those that are known."""
     session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
     people = (
         sd
@@ -243,7 +236,6 @@ def test_one_id_moves_one_row() -> None:
 
 
 def test_clamped_ids_are_counted() -> None:
-    """A coverage tells how many ids have a value outside of the bounds inside."""
     session = sd.Session({"visits": TABLE}, sd.PureDP(10**9), engine="memory")
     people = sd.table("visits").per_id(n=sd.sum("days", 0, 10))
     asked = people.agg(coverage=True, n=sd.sum("n", 0, 12))
@@ -270,64 +262,16 @@ def test_parts_of_people() -> None:
     assert [one.dtype for (one,) in noise] == ["i64", "i64"]
 
 
-REFUSED: Final[dict[str, tuple[Any, str]]] = {
-    "no question": (lambda q: q.per_id(n=3), "must be an aggregation"),
-    "a name twice": (lambda q: q.per_id("ward", "ward"), "contains a name twice"),
-    "no such column": (lambda q: q.per_id("wart"), "Did you mean 'ward'"),
-    "fractions": (lambda q: q.per_id("cost"), "cannot group by 'cost'"),
-    "a list": (lambda q: q.per_id("codes"), "cannot group by 'codes'"),
-    "the ids again": (lambda q: q.per_id(p=sd.count()), "must name each column once"),
-    "a group again": (lambda q: q.per_id("ward", ward=sd.count()), "name each column"),
-    "sum of doubles": (lambda q: q.per_id(n=sd.sum("cost")), "adds up floats"),
-    "mean of doubles": (lambda q: q.per_id(n=sd.mean("cost")), "adds up floats"),
-    "median": (
-        lambda q: q.per_id(n=sd.median("days", 0, 1)),
-        "median cannot be computed",
-    ),
-    "variance": (
-        lambda q: q.per_id(n=sd.variance("days", 0, 1)),
-        "cannot be computed from",
-    ),
-    "ids of an id": (lambda q: q.per_id(n=sd.count_ids()), "cannot be computed from"),
-    "a histogram": (
-        lambda q: q.per_id(n=sd.histogram("days", [0, 1])),
-        "cannot be computed",
-    ),
-    "text": (lambda q: q.per_id(n=sd.max("ward")), "has type text"),
-    "bounds of truths": (lambda q: q.per_id(n=sd.max("ill", 0, 1)), "a bool has no"),
-    "bounds of dates": (
-        lambda q: q.per_id(n=sd.max("born", 0, 1)),
-        "cannot have a bound such as",
-    ),
-    "dates of numbers": (
-        lambda q: q.per_id(n=sd.max("days", DAY, LATER)),
-        "cannot have a bound such as",
-    ),
-    "half of the bounds": (
-        lambda q: q.per_id(n=sd.sum("days", 0)),
-        "high must be given",
-    ),
-    "gone": (lambda q: q.per_id(n=sd.count()).filter(sd.col("days") > 1), "no column"),
-    "unbounded": (
-        lambda q: q.per_id(n=sd.count()).agg(n=sd.sum("n")),
-        "nothing bounds the values",
-    ),
-    "groups without limit": (
-        lambda q: q.per_id("ward").agg(n=sd.count()),
-        "nothing bounds how many rows",
-    ),
-}
+REFUSED: Final = calls_of("refused/per_id", globals(), q=sd.table("visits"))
 
 
 def asked_of(ask: Any) -> Any:
-    """Return a request of a query, or the request that there is."""
-    asked = ask(sd.table("visits"))
+    asked = ask()
     return asked.agg(k=sd.count()) if isinstance(asked, Query) else asked
 
 
 @for_each("name", REFUSED)
 def test_refused(name: str) -> None:
-    """Each refusal says what is wrong, before anything is charged."""
     ask, said = REFUSED[name]
     session = sd.Session({"visits": TABLE}, sd.PureDP(9), engine="memory")
     with pytest.raises(SordinoError, match=said):
@@ -338,7 +282,6 @@ def test_refused(name: str) -> None:
     "unit", [sd.AddOneRow(), sd.AddMaxRows(3), sd.AddMaxRowsInMaxGroups("ward", 2, 3)]
 )
 def test_rows_have_no_ids(unit: Any) -> None:
-    """Where rows are protected there is nobody to make a row for."""
     table = sd.PrivateTable(ROWS, protects=unit)
     query = sd.table("rows").per_id("ward", n=sd.count())
     with pytest.raises(sd.errors.InvalidQuery, match="this table protects rows"):

@@ -19,7 +19,6 @@ KEYS = sd.KeySet.from_dict({"w": ["a", "b", "c", None]})
 
 @pytest.fixture
 def session() -> sd.Session:
-    """Return a session on a few wards."""
     rows = {"w": ["a"] * 3 + ["b"] * 5 + [None], "x": [1, 2, 3, 4, 5, 6, 7, 8, 9]}
     return sd.Session(
         tables={"v": sd.PrivateTable(rows, protects=sd.AddOneRow())},
@@ -29,7 +28,6 @@ def session() -> sd.Session:
 
 
 def request_of() -> sd.Request:
-    """Return a question about each ward."""
     asked = sd.table("v").group_by(KEYS)
     return asked.agg(n=sd.count(), x=sd.sum("x", 0, 10))
 
@@ -113,7 +111,6 @@ def test_release_all_processes_each(session: sd.Session) -> None:
 def test_what_cannot_be_done_is_refused_before_it_is_charged(
     session: sd.Session, wrong: Any
 ) -> None:
-    """Of a request when it is priced, of a release at once; nothing is charged."""
     spent = session.spent
     with pytest.raises(SordinoError):
         session.release(wrong(request_of()), EXACT)
@@ -125,7 +122,6 @@ def test_what_cannot_be_done_is_refused_before_it_is_charged(
 
 @pytest.mark.parametrize("verb", ["filter", "sort", "limit"])
 def test_one_row_is_not_chosen_from(session: sd.Session, verb: str) -> None:
-    """Without groups there is nothing to choose."""
     asked = sd.table("v").agg(n=sd.count())
     given: Any = {"filter": sd.col("n") > 0, "sort": "n", "limit": 1}[verb]
     with pytest.raises(SordinoError, match="one row"):
@@ -149,7 +145,6 @@ def test_quantiles_and_unknown_keys_are_rehearsed(session: sd.Session) -> None:
 
 
 def test_intervals_go_through_linear_functions(session: sd.Session) -> None:
-    """Of one answer; of others nothing is said."""
     release = session.release(request_of(), sd.PureDP(1))
     made = release.with_columns(
         up=100 - sd.col("n") * 2,
@@ -167,7 +162,6 @@ def test_intervals_go_through_linear_functions(session: sd.Session) -> None:
 
 
 def drawn(dice: random.Random, depth: int) -> Expression:
-    """Return an expression of numbers."""
     if depth <= 0 or dice.random() < 0.2:
         return dice.choice((
             sd.lit(dice.randint(-9, 9)),

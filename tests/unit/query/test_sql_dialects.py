@@ -13,7 +13,6 @@ __all__ = ["clinic"]
 
 
 def asked(clinic: sd.Session, text: str, **given: Any) -> str:
-    """Return what a text asks, as Python."""
     return repr(clinic.sql(text, **given))
 
 
@@ -70,13 +69,11 @@ def test_options_in_the_style_of_bigquery() -> None:
 def test_options_that_mean_something_else_are_refused(
     clinic: sd.Session, options: str, answer: str, why: str
 ) -> None:
-    """By name, and with what to say instead."""
     with pytest.raises(InvalidSQL, match=why):
         clinic.sql(OPTIONS.format(options, answer), dialect="bigquery")
 
 
 def test_a_budget_is_said_once(clinic: sd.Session) -> None:
-    """In the text or beside it."""
     text = OPTIONS.format("epsilon = 1, delta = 1e-6", "COUNT(*)")
     with pytest.raises(InvalidParameter, match="State it once"):
         clinic.sql(text, sd.ApproxDP(1, "1e-6"), dialect="bigquery")
@@ -159,6 +156,5 @@ def test_a_text_means_what_its_dialect_says(
 def test_what_a_dialect_says_otherwise_is_refused(
     clinic: sd.Session, dialect: Any, text: str
 ) -> None:
-    """Where a dialect means what we cannot ask, it is refused, not asked anew."""
     with pytest.raises(InvalidSQL):
         clinic.sql(f"SELECT COUNT(*) AS n FROM visits WHERE {text}", dialect=dialect)

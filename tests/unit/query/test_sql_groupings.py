@@ -59,7 +59,6 @@ def test_what_is_of_all_groupings_needs_a_release(
 def test_an_order_that_cannot_be_is_refused_before_a_charge(
     clinic: sd.Session,
 ) -> None:
-    """What is done to all groupings is tried before anything is charged."""
     left = clinic.remaining
     text = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP(ward) LIMIT -1"
     with pytest.raises(sd.errors.SordinoError):
@@ -68,7 +67,6 @@ def test_an_order_that_cannot_be_is_refused_before_a_charge(
 
 
 def test_some_keys_are_known_and_others_are_not(clinic: sd.Session) -> None:
-    """`keys=` may name the values of some columns, as `group_by` of both does."""
     known = {"ward": ["A", "B"]}
     request = clinic.sql(
         "SELECT ward, ill, COUNT(*) AS n FROM visits GROUP BY ward, ill", keys=known
@@ -135,14 +133,12 @@ def test_each_person_is_clamped_in_a_group() -> None:
 def test_bounds_that_are_not_understood_are_refused(
     clinic: sd.Session, text: str, why: str
 ) -> None:
-    """With their place, before anything is charged."""
     asked = f"{HEAD} ward, {text} FROM visits GROUP BY ward"
     with pytest.raises(InvalidSQL, match=why):
         clinic.sql(asked, dialect="bigquery")
 
 
 def test_several_groupings_clamp_nobody(clinic: sd.Session) -> None:
-    """A person is clamped in the groups of one grouping."""
     head = HEAD.replace("OPTIONS(max_groups_contributed=2)", "")
     text = f"{head} SUM(days, {PER_GROUP} => (0, 9)) FROM visits GROUP BY ROLLUP(ward)"
     with pytest.raises(sd.errors.InvalidParameter, match="here are several"):

@@ -32,13 +32,11 @@ NAMES: Final = {
 
 
 def answer(rows: sd.Session, query: Any) -> list[Any]:
-    """Return the column "a" of an answer."""
     found: list[Any] = rows.release(query, QUIET)["a"].to_pylist()
     return found
 
 
 def session(engine: Any, table: dict[str, Any]) -> sd.Session:
-    """Return a session over one table."""
     private = sd.PrivateTable(table, protects=sd.AddOneRow())
     return sd.Session({"rows": private}, sd.PureDP(10**9), engine=engine)
 
@@ -47,7 +45,6 @@ def session(engine: Any, table: dict[str, Any]) -> sd.Session:
 @for_each("engine", ["memory", "duckdb"])
 @for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:
-    """Sums, filters, groups and new columns find it, and no other."""
     held = session(engine, {"x": [90, 90, 90], name: [1, 2, 3]})
     rows = sd.table("rows")
     assert answer(held, rows.agg(a=sd.sum(name, 0, 9))) == [6]
@@ -65,7 +62,6 @@ def test_a_column_of_any_name_is_that_column(name: str, engine: str) -> None:
 
 @for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_column_that_is_not_there_is_named_shortly(name: str) -> None:
-    """The refusal shows the name as it is written, cut to a readable length."""
     held = session("duckdb", {"days": [1]})
     with pytest.raises(UnknownName, match="there is no column") as caught:
         held.price(sd.table("rows").agg(a=sd.sum(name, 0, 9)), QUIET)
@@ -77,7 +73,6 @@ def test_a_column_that_is_not_there_is_named_shortly(name: str) -> None:
 
 @for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_column_of_a_wrong_type_is_named_shortly(name: str) -> None:
-    """What is wrong with a column is said in a sentence that can be read."""
     held = session("duckdb", {name: ["text"]})
     with pytest.raises(InvalidQuery, match="only numbers can be aggregated") as caught:
         held.price(sd.table("rows").agg(a=sd.sum(name, 0, 9)), QUIET)
@@ -88,7 +83,6 @@ def test_a_column_of_a_wrong_type_is_named_shortly(name: str) -> None:
 @for_each("engine", ["memory", "duckdb"])
 @for_each("name", NAMES.values(), ids=list(NAMES))
 def test_a_text_matches_itself_alone(name: str, engine: str) -> None:
-    """A literal is bound, not written into a statement; keys are compared exactly."""
     others = [one for one in NAMES.values() if one != name]
     held = session(engine, {"g": [name, name, *others, None]})
     rows = sd.table("rows")
@@ -111,12 +105,10 @@ def _counting() -> Any:
 
 
 def _raising(row: dict[str, Any]) -> Any:
-    """Fail with what is in the row."""
     raise ValueError(row["g"])
 
 
 def _lying(row: dict[str, Any]) -> Any:
-    """Return what was not declared."""
     return {"n": row["g"], "x": 5}
 
 

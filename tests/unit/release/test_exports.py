@@ -1,10 +1,12 @@
-"""Releases in files and in the tables of other libraries."""
+"""Files of a release: everything is in them, whole, and described beside CSV."""
 
+import hashlib
 import json
 import os
 import re
 import stat
 import sys
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +19,23 @@ from pyarrow import csv, parquet
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.office import pictures
 from sordino.office.label import files
+from sordino.office.label.files import column_name
 from sordino.release.release import Release
 from sordino.release.text import side_by_side
 from tests.batches import for_each
-from tests.releases import RELEASES, few
+from tests.csvw_rules import broken_rules
+from tests.releases import RELEASES, few, made
 
 each_release = for_each("release", RELEASES.values(), ids=RELEASES)
 FORMATS = ["to_csv", "to_parquet"]
 
 
 def write(release: Release, how: str, path: Any) -> None:
-    """Write a release in one of the formats."""
     {"to_csv": release.to_csv, "to_parquet": release.to_parquet}[how](path)
 
 
 @each_release
 def test_parquet_holds_everything(release: Release, tmp_path: Path) -> None:
-    """Values and errors are read back exactly, with loss and plan beside them."""
     release.to_parquet(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet")
     wanted = side_by_side(release.table, release.errors, len(release.keys))
@@ -49,7 +51,6 @@ def test_parquet_holds_everything(release: Release, tmp_path: Path) -> None:
 
 @each_release
 def test_csv_holds_values_and_errors(release: Release, tmp_path: Path) -> None:
-    """Every number is read back exactly; missing is not the same as empty."""
     release.to_csv(str(tmp_path / "out.csv"))
     wanted = side_by_side(release.table, release.errors, len(release.keys))
     read = csv.read_csv(
@@ -67,7 +68,6 @@ def test_csv_holds_values_and_errors(release: Release, tmp_path: Path) -> None:
 
 @for_each("how", FORMATS)
 def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
-    """The old file goes when the new one is complete; no link to it is followed."""
     old, link = tmp_path / "old", tmp_path / "link"
     old.write_text("old", encoding="utf-8")
     (tmp_path / "same").hardlink_to(old)
@@ -97,8 +97,6 @@ def test_a_file_is_replaced_whole(how: str, tmp_path: Path) -> None:
 def test_a_failure_leaves_the_old_file(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When the disk is full half way, the old file stays and nothing is left over."""
-
     def full(_table: object, target: str) -> None:
         Path(target).write_text("half", encoding="utf-8")
         raise OSError(28, "No space left on device")
@@ -131,7 +129,6 @@ def test_a_failure_leaves_the_old_file(
 def test_bad_paths_are_refused(
     how: str, path: Any, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each refusal names the path; nothing is written."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidParameter, match=problem):
         write(few(), how, path)
@@ -140,7 +137,6 @@ def test_bad_paths_are_refused(
 
 @each_release
 def test_frames_hold_the_table(release: Release) -> None:
-    """Frames of pandas and Polars have the columns asked for."""
     wide = side_by_side(release.table, release.errors, len(release.keys))
     for errors, wanted in ((False, release.table), (True, wide)):
         frame = release.to_pandas(errors=errors)
@@ -175,7 +171,6 @@ def test_integers_stay_integers() -> None:
 def test_absent_packages_are_named(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A package that is not installed is named, with the command that installs it."""
     few().plot()  # so that all that draws is there, and is put back afterwards
     for name, module in list(sys.modules.items()):
         is_drawing = name.startswith(f"{pictures.__name__}.")
@@ -196,3 +191,72 @@ def test_absent_packages_are_named(
     if package == "matplotlib":
         with pytest.raises(MissingDependency, match=told):
             few().plot(ax=[1, 2])
+
+
+KEYS: dict[str, Any] = {
+    "_day": [date(2026, 1, 31), None],
+    "at~noon": [datetime(2026, 1, 31, 12, tzinfo=UTC), None],
+    "Größe, 1.": ['a "quoted", text\nof two lines', ""],
+    "yes": [True, None],
+    "place": [-3, None],
+}
+
+
+@for_each("release", RELEASES.values(), ids=RELEASES)
+def test_metadata_keep_the_rules(release: Release, tmp_path: Path) -> None:
+    """The rules of the recommendation hold for every release, hostile ones as well."""
+    file = tmp_path / "out 1.csv"
+    release.to_csv(file)
+    assert list(broken_rules(file)) == []
+
+
+def test_every_type_of_key_is_described(tmp_path: Path) -> None:
+    file = tmp_path / "out.csv"
+    made(KEYS, {"n": ([1.5, float("inf")], 2.0)}).to_csv(file)
+    assert list(broken_rules(file)) == []
+    document = json.loads((tmp_path / "out.csv-metadata.json").read_text("utf-8"))
+    kinds = [column["datatype"] for column in document["tableSchema"]["columns"]][:5]
+    assert kinds == [
+        "date",
+        {"base": "dateTimeStamp", "format": "yyyy-MM-dd HH:mm:ss.SSSSSSX"},
+        "string",
+        "boolean",
+        "long",
+    ]
+    assert document["schema:sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+@for_each(
+    "change",
+    [
+        {"@context": "http://example.org"},
+        {"url": "other.csv"},
+        {"colour": "red"},
+        {"dc:title": {"plain": 1}},
+    ],
+)
+def test_the_rules_can_be_broken(change: dict[str, Any], tmp_path: Path) -> None:
+    """A property of ours without a prefix, or another file's name, would be noticed."""
+    file = tmp_path / "out.csv"
+    made(KEYS, {"n": ([1, 2], 2.0)}).to_csv(file)
+    beside = tmp_path / "out.csv-metadata.json"
+    document = json.loads(beside.read_text("utf-8"))
+    beside.write_text(json.dumps(document | change), "utf-8")
+    assert list(broken_rules(file))
+
+
+def test_different_titles_have_different_names() -> None:
+    titles = [
+        "n",
+        "n sd",
+        "n%20sd",
+        "_n",
+        "%5Fn",
+        "n.",
+        "n-",
+        "n~",
+        "é",
+        "e\u0301",
+        "名",
+    ]
+    assert len(set(map(column_name, titles))) == len(titles)

@@ -22,7 +22,6 @@ from tests.sessions import LIMIT, QUESTIONS, TENTH, session
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder of two files with its label."""
     place = tmp_path / "wards"
     place.mkdir()
     for name in ("a.parquet", "b.parquet"):
@@ -34,13 +33,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def facts() -> LabelFacts:
-    """Return the facts of a release."""
     release = session(None, LIMIT).release(QUESTIONS["sums by ward"], TENTH)
     return release.label().facts
 
 
 def test_a_label_names_its_files(folder: Path) -> None:
-    """Of the folder and of each file; what readers pass over is no part of it."""
     for place in (folder, folder / "a.parquet", folder / "b.parquet"):
         stated = label_of_file(place)
         assert stated.facts.units == facts().units
@@ -57,8 +54,6 @@ def test_the_same_facts_and_files_have_the_same_label(folder: Path) -> None:
 
 
 def edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
-    """Return what changes the document of a label."""
-
     def edited(folder: Path) -> None:
         place = folder / FOLDER_LABEL
         document = json.loads(place.read_text("utf-8"))
@@ -69,7 +64,6 @@ def edit(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]
 
 
 def parts(value: Any) -> Callable[[Path], object]:
-    """Return what states other files."""
     return edit(lambda document: document.update({"schema:hasPart": value}))
 
 
@@ -98,14 +92,12 @@ SPOILED: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
 def test_what_does_not_belong_is_refused(
     change: Callable[[Path], object], problem: str, folder: Path
 ) -> None:
-    """By a sentence that names the file, and no other error."""
     change(folder)
     with pytest.raises(InvalidLabel, match=problem):
         label_of_file(folder)
 
 
 def test_a_file_of_another_folder_is_not_vouched_for(folder: Path) -> None:
-    """A file that the label does not name has none."""
     (folder / "c.parquet").write_bytes(b"another")
     with pytest.raises(InvalidLabel, match="is not as"):
         vouching_file(folder / "c.parquet")

@@ -37,19 +37,16 @@ each_language = for_each("language", language_codes())
 
 
 def session(ledger: Any = None) -> sd.Session:
-    """Return a session over a few visits."""
     visits = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("patient"))
     limit = sd.ApproxDP(1, "1e-6")
     return sd.Session({"visits": visits}, limit, ledger=ledger, engine="memory")
 
 
 def rows_of(label: sd.Label) -> dict[str, str]:
-    """Return the rows of a label by their names."""
     return {row.name: row.value for part in label.texts.parts for row in part.rows}
 
 
 def test_a_label_says_what_was_asked_and_paid(tmp_path: Path) -> None:
-    """Unit, odds, exactness, limits, groups and record are those of the release."""
     opened = session(tmp_path / "clinic.ledger")
     release = opened.release(QUERY, BUDGET, key="wards")
     rows = rows_of(release.label())
@@ -73,7 +70,6 @@ def test_a_label_says_what_was_asked_and_paid(tmp_path: Path) -> None:
 
 
 def test_a_paid_answer_has_the_label_of_the_release(tmp_path: Path) -> None:
-    """Read by its key, years later, it says the same but for what is not kept."""
     opened = session(tmp_path / "clinic.ledger")
     given = opened.release(QUERY, BUDGET, key="wards").label().facts
     recalled = opened.ledger.answer("wards").label().facts
@@ -92,7 +88,6 @@ def test_a_paid_answer_has_the_label_of_the_release(tmp_path: Path) -> None:
 
 
 def test_each_of_several_answers_has_its_own_label(tmp_path: Path) -> None:
-    """Requests that were asked together share a record and nothing else."""
     opened = session(tmp_path / "clinic.ledger")
     bounded = sd.table("visits").enforce(sd.MaxRowsPerID(3))
     wards = sd.KeySet.from_dict({"ward": ["A", "B"]})
@@ -109,7 +104,6 @@ def test_each_of_several_answers_has_its_own_label(tmp_path: Path) -> None:
 
 
 def test_without_a_lasting_ledger_nothing_is_said_of_everything() -> None:
-    """A try-out has a label that says so."""
     label = session().release(QUERY, BUDGET).label()
     assert rows_of(label)["… from all that is ever published"] == "not stated"
     assert "No lasting ledger has a record of it." in str(label)
@@ -144,7 +138,6 @@ def test_rough_is_what_reaches_further_than_a_fifth() -> None:
 
 @for_each(("epsilon", "value"), [(4, "at most 99"), (9, "over 99")])
 def test_a_hundred_is_never_printed(epsilon: int, value: str) -> None:
-    """Above 99 nothing is promised that a number of a hundred could say."""
     release = made({"g": ["a"]}, {"n": ([1], 1.0)}, loss=sd.PureDP(epsilon))
     shown = rows_of(release.label())["Named rightly, from this file"]
     assert shown.startswith(value)
@@ -155,7 +148,6 @@ def test_a_hundred_is_never_printed(epsilon: int, value: str) -> None:
 def test_hostile_names_are_text(
     release: Release, language: str, tmp_path: Path
 ) -> None:
-    """No markup of names comes through, in any form or language."""
     label = release.label(language)
     for page in (label.html, label._repr_html_()):
         assert "<script" not in page
@@ -168,7 +160,6 @@ def test_hostile_names_are_text(
 
 
 def test_names_with_markup_are_escaped() -> None:
-    """A column that is called a script is shown as its name."""
     name = HOSTILE[0]
     assert name is not None
     label = made({"g": ["a"]}, {name: ([1], 1.0)}).label()
@@ -200,7 +191,6 @@ def test_a_picture_is_drawn_of_every_release(language: str) -> None:
 def test_without_matplotlib_a_picture_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The refusal names the extra, and no file is left."""
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(MissingDependency, match=r"sordino\[plots\]"):
         RELEASES["few"].label().save(tmp_path / "a.png")
@@ -209,20 +199,17 @@ def test_without_matplotlib_a_picture_says_what_is_missing(
 
 @for_each("path", ["a.pdf", "a", 7, Path("a.svg")])
 def test_another_ending_is_refused(path: Any) -> None:
-    """The refusal names the endings."""
     with pytest.raises(InvalidParameter, match=r"\.html, \.png, \.json, \.txt"):
         RELEASES["few"].label().save(path)
 
 
 @for_each("form", ["pdf", "", None, 7])
 def test_another_form_is_refused(form: Any) -> None:
-    """The refusal names the forms."""
     with pytest.raises(InvalidParameter, match='"html"'):
         RELEASES["few"].label().render(form)
 
 
 def test_another_language_is_refused() -> None:
-    """The refusal names the languages."""
     with pytest.raises(InvalidParameter, match="language"):
         RELEASES["few"].label("la")
     with pytest.raises(InvalidParameter, match="language"):
@@ -230,7 +217,6 @@ def test_another_language_is_refused() -> None:
 
 
 def test_languages_have_the_same_rows() -> None:
-    """A translation changes words, not facts."""
     label = RELEASES["few"].label()
     for language in language_codes():
         other = label.translate(language)
@@ -284,7 +270,6 @@ UNITS: Final = (
 
 @for_each(("unit", "sentence"), UNITS, ids=lambda each: repr(each)[:20])
 def test_every_unit_is_said_in_words(unit: Any, sentence: str) -> None:
-    """Whom a table protects stands on the label, in the words of reports."""
     visits = sd.PrivateTable(ROWS, protects=unit)
     opened = sd.Session({"visits": visits}, sd.ApproxDP(1, "1e-6"), engine="memory")
     wards = sd.KeySet.from_dict({"ward": ["A", "B"]})
@@ -300,7 +285,6 @@ def test_every_unit_is_said_in_words(unit: Any, sentence: str) -> None:
 
 
 def test_what_was_done_to_noisy_answers_is_said() -> None:
-    """A public list from which groups were left out is no public list any more."""
     wards = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
     query = sd.table("visits").enforce(sd.MaxRowsPerID(3)).group_by(wards)
     asked = query.agg(n=sd.count())

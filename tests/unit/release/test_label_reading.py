@@ -28,14 +28,12 @@ FACTS_OF_FEW: Final = few().label().facts.fields
 
 
 def as_read(facts: Any) -> Any:
-    """Return facts as JSON gives them back."""
     return json.loads(json.dumps(facts))
 
 
 @for_each("name", WRITERS)
 @for_each("release", RELEASES.values(), ids=RELEASES)
 def test_what_was_written_is_read(release: Any, name: str, tmp_path: Path) -> None:
-    """The facts come back, but for names that are cut or hold what cannot be seen."""
     WRITERS[name](release, tmp_path / name)
     stated = label_of_file(tmp_path / name).facts
     written = release.label().facts
@@ -46,12 +44,10 @@ def test_what_was_written_is_read(release: Any, name: str, tmp_path: Path) -> No
 
 
 def with_facts(stated: Any) -> bytes:
-    """Return facts as bytes of JSON."""
     return stated if isinstance(stated, bytes) else json.dumps(stated).encode()
 
 
 def changed(**facts: Any) -> dict[str, Any]:
-    """Return the facts of a release, some of them others."""
     return {**as_read(FACTS_OF_FEW), **facts}
 
 
@@ -85,7 +81,6 @@ REFUSED: Final[dict[str, Any]] = {
 
 @for_each("stated", REFUSED.values(), ids=REFUSED)
 def test_what_is_no_label_is_refused(stated: Any, tmp_path: Path) -> None:
-    """In Parquet and beside CSV alike, one typed refusal that names the file."""
     table = pa.table({"n": [1]}).replace_schema_metadata({LABEL: with_facts(stated)})
     parquet.write_table(table, tmp_path / "out.parquet")
     with pytest.raises(InvalidLabel, match=r"^out\.parquet "):
@@ -102,14 +97,12 @@ def test_what_is_no_label_is_refused(stated: Any, tmp_path: Path) -> None:
 
 
 def spoil(change: Callable[[Path], object], tmp_path: Path) -> None:
-    """Write a CSV file with its label, change them, and read the label."""
     few().to_csv(tmp_path / "out.csv")
     change(tmp_path)
     label_of_file(tmp_path / "out.csv")
 
 
 def make_folder(at: Path) -> None:
-    """Put a folder in the place of the file."""
     (at / "out.csv").unlink()
     (at / "out.csv").mkdir()
 
@@ -147,7 +140,6 @@ SPOILED: Final[dict[str, tuple[Callable[[Path], object], str]]] = {
 def test_a_label_that_does_not_belong_is_refused(
     change: Callable[[Path], object], problem: str, tmp_path: Path
 ) -> None:
-    """A file that was changed after its label was written has none."""
     with pytest.raises(InvalidLabel, match=problem):
         spoil(change, tmp_path)
 
@@ -164,21 +156,18 @@ def test_a_label_that_does_not_belong_is_refused(
 def test_a_broken_parquet_file_is_refused(
     content: bytes, problem: str, tmp_path: Path
 ) -> None:
-    """Whatever Arrow says of it, the refusal is ours."""
     (tmp_path / "out.parquet").write_bytes(content)
     with pytest.raises(InvalidLabel, match=problem):
         label_of_file(tmp_path / "out.parquet")
 
 
 def test_parquet_of_others_has_no_label(tmp_path: Path) -> None:
-    """A file without a label says so."""
     parquet.write_table(pa.table({"n": [1]}), tmp_path / "out.parquet")
     with pytest.raises(InvalidLabel, match="carries no label"):
         label_of_file(tmp_path / "out.parquet")
 
 
 def leaves(facts: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the places of all texts in facts."""
     if isinstance(facts, dict):
         return [one for name in facts for one in leaves(facts[name], (*path, name))]
     if isinstance(facts, list):
@@ -191,7 +180,6 @@ def leaves(facts: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def full_facts() -> dict[str, Any]:
-    """Return facts in which every kind of fact is there."""
     return changed(
         units=[{"table": "v", "verb": "AddRowsWithID", "column": "c", "most": []}],
         limits=[{"verb": "MaxGroupsPerID", "most": 2, "columns": ["w"]}],
@@ -226,7 +214,6 @@ def test_markup_in_any_fact_is_text_or_refused(place: tuple[Any, ...]) -> None:
 
 
 def test_long_texts_are_cut() -> None:
-    """A name of a million letters takes a line."""
     facts = changed(noise=["x" * 10**6], price="y" * 10**6)
     label = Label(read_facts("out.csv", json.dumps(facts)))
     assert len(str(label)) < 5000

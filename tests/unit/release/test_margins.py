@@ -46,7 +46,6 @@ def test_tables_are_near_and_add_up(engine: Any) -> None:
 
 
 def test_names_stand_in_any_order() -> None:
-    """A table is found by its columns; the keys stand as in the key set."""
     release = opened().release(ASKED, BUDGET)
     one = release.tables["year", "state"]
     assert one.column_names == ["state", "year", "count"]
@@ -58,7 +57,6 @@ def test_names_stand_in_any_order() -> None:
 
 
 def test_the_release_is_one_stacked_table() -> None:
-    """The first column says of which table a row is; errors stand beside."""
     release = opened().release(ASKED, BUDGET)
     assert release.keys == ("grouping", *KEYS.columns)
     assert release.names == ("count",)
@@ -71,7 +69,6 @@ def test_the_release_is_one_stacked_table() -> None:
 
 
 def test_the_price_says_what_each_table_will_err() -> None:
-    """The deviations of the price are the greatest of those of the release."""
     session = opened()
     price = session.price(ASKED, BUDGET)
     release = session.release(ASKED, BUDGET)
@@ -97,7 +94,6 @@ def test_the_price_says_what_each_table_will_err() -> None:
     "budget", [BUDGET, sd.GaussianDP("1/4"), sd.ZCDP("1/8"), sd.GaussianDP("sqrt(2)/3")]
 )
 def test_all_of_a_budget_is_used_and_no_more(budget: Any) -> None:
-    """The loss is within the budget, and all but a little of it."""
     price = opened().price(ASKED, budget)
     assert budget.admits(price.loss)
     assert not budget.admits(
@@ -122,7 +118,6 @@ def test_a_key_returns_the_same_tables_for_nothing() -> None:
 
 
 def test_adjusted_tables_agree() -> None:
-    """All sums of all tables, real and whole, and no number below zero."""
     release = opened().release(ASKED, sd.GaussianDP("1/20"))
     for tables in (release.adjusted, release.adjusted.integers):
         assert set(tables) == set(release.tables)
@@ -163,7 +158,6 @@ def test_synthetic_rows_follow_the_adjusted_tables() -> None:
 
 
 def test_a_release_of_one_table_has_no_others() -> None:
-    """It says where they are had from."""
     release = opened().release(VISITS.agg(n=sd.count()), BUDGET)
     for ask in (
         lambda: release.tables,
@@ -230,7 +224,6 @@ def test_sixty_columns_can_be_asked_for() -> None:
 
 
 def test_keys_of_every_type() -> None:
-    """Dates, times, truth values, texts, numbers, and none of these."""
     columns: dict[str, list[Any]] = {
         "county": ["a", None, "b"],
         "day": [date(2026, 1, 1), None, date(2025, 1, 1)],

@@ -35,7 +35,6 @@ PARTS: Final = 100
 
 
 def bought(request: Any, budget: Any = BUDGET, rows: Any = None) -> Purchase:
-    """Return what a budget buys for a request."""
     table = sd.PrivateTable(ROWS if rows is None else rows, sd.AddRowsWithID("id"))
     with pytest.warns(sd.errors.WeakBudget):
         session = sd.Session({"t": table}, LIMIT, engine="memory")
@@ -66,7 +65,6 @@ def test_a_part_is_repeated_bit_for_bit(name: str) -> None:
 
 
 def contents(noise: PartNoise, exact: pa.Table) -> list[bytes]:
-    """Return what the bits of a part are bound to."""
     seen = []
 
     def keyed(secret: bytes, content: bytes) -> Any:
@@ -96,7 +94,6 @@ def test_other_totals_have_other_bits(name: str) -> None:
 
 
 def _of_nothing(secret: bytes, content: bytes) -> Any:
-    """Return bits that know nothing of what they are for."""
     del content
     return _KEYED(secret, b"")
 
@@ -152,7 +149,6 @@ def test_a_threshold_is_that_of_the_mechanism() -> None:
 
 
 def test_keys_of_every_type() -> None:
-    """Missing keys are keys; what comes out is sorted by key and says its types."""
     columns = {
         "g": [None, 1],
         "text": [None, "ä"],
@@ -181,6 +177,5 @@ WHOLE: Final[dict[str, Any]] = {
 
 @for_each("told", WHOLE)
 def test_what_needs_all_groups_is_refused(told: str) -> None:
-    """The reason is said, and where it is answered."""
     with pytest.raises(InvalidQuery, match=rf"{told}.*session\.release"):
         refuse_whole(bought(WHOLE[told]))

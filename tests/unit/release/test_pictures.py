@@ -1,8 +1,4 @@
-"""Pictures of releases, by looking: what is drawn where, and no text over another.
-
-`python -m tests.unit.release.test_pictures` writes what the pictures are made of to
-tests/vectors/pictures.json, and the pictures to build/pictures: look at them first.
-"""
+"""Pictures of a release: no text over another, and every wish is met or refused."""
 
 import json
 from collections.abc import Callable
@@ -12,9 +8,11 @@ from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 
+from sordino.errors import InvalidParameter, UnknownName
 from sordino.office.pictures import parts
 from sordino.office.pictures.curves import DARK, LIGHT, THEMES
 from sordino.release.release import Release
@@ -53,7 +51,6 @@ def test_no_text_lies_over_another(shape: Callable[[], Release]) -> None:
 @sampled(4, 10)
 @each_shape
 def test_pictures_are_as_they_were_looked_at(shape: Callable[[], Release]) -> None:
-    """Their texts and shapes are those of the pictures that somebody has seen."""
     name = next(name for name, each in PICTURED.items() if each is shape)
     assert structure(drawn(shape().plot())) == json.loads(VECTORS.read_text())[name]
 
@@ -72,7 +69,6 @@ def test_overlapping_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bands(figure: Any) -> list[tuple[float, float]]:
-    """Return the bands of the first panel, from low to high."""
     return [
         (shape.get_x(), shape.get_x() + shape.get_width())
         for shape in figure.axes[0].patches
@@ -80,7 +76,6 @@ def bands(figure: Any) -> list[tuple[float, float]]:
 
 
 def test_bands_are_the_intervals() -> None:
-    """Each goes from low to high, with a tick at its number; one without is a ring."""
     release = few()
     figure = release.plot("n", sort="key")
     low, high = (release.errors[f"n {end}"].to_pylist() for end in ("low", "high"))
@@ -142,7 +137,6 @@ def test_dates_are_a_line_with_a_ribbon() -> None:
 
 
 def test_lines_of_facets_have_one_scale() -> None:
-    """Three wards over the same days can be compared."""
     axes = PICTURED["facets"]().plot().axes
     assert len({each.get_ylim() for each in axes}) == 1
     assert len(axes) == 3
@@ -163,7 +157,6 @@ def test_two_keys_are_cells() -> None:
 
 
 def test_groupings_have_a_picture_each() -> None:
-    """Keys that a set of columns does not have are not called missing."""
     told = [text for text, _ in seen_texts(drawn(PICTURED["stacked"]().plot()))]
     headings = ["all", "ward", "ward, age"]
     assert [text for text in told if text in headings] == headings
@@ -172,7 +165,6 @@ def test_groupings_have_a_picture_each() -> None:
 
 @for_each("form", ["bands", "line", "cells"])
 def test_a_form_can_be_asked_for(form: str) -> None:
-    """Bands always, a line of one key, a map of two."""
     release = crossed() if form == "cells" else weeks()
     figure = drawn(release.plot(form=form))
     assert overlaps(figure) == []
@@ -186,7 +178,6 @@ def test_a_form_can_be_asked_for(form: str) -> None:
     ids=["bands", "line", "cells", "stacked", "empty"],
 )
 def test_panels_go_where_the_user_says(release: Release) -> None:
-    """Given axes are filled in every form, the price in each title."""
     figure = Figure(figsize=(12, 6), layout="constrained")
     axes = np.ravel(figure.subplots(1, len(release.names)))
     assert release.plot(ax=axes) is figure
@@ -198,7 +189,6 @@ def test_panels_go_where_the_user_says(release: Release) -> None:
 
 
 def test_given_axes_say_what_they_leave_out() -> None:
-    """The first thirty have a row, and how many there are stands below."""
     figure = Figure(figsize=(6, 9))
     RELEASES["many"].plot("n", ax=figure.subplots())
     assert "the first 30 of 1,000 groups" in str(structure(drawn(figure)))
@@ -237,7 +227,6 @@ def test_habits_of_users_do_not_cross_pictures() -> None:
 
 
 def write_pictures() -> None:
-    """Write every picture, and what it is made of."""
     folder = Path("build/pictures")
     folder.mkdir(parents=True, exist_ok=True)
     known = {}
@@ -251,3 +240,92 @@ def write_pictures() -> None:
 
 if __name__ == "__main__":
     write_pictures()
+
+
+def streets(figure: Any) -> list[str]:
+    texts = structure(drawn(figure))["texts"]
+    return [text for text in texts if text.startswith("street")]
+
+
+def test_rows_come_by_value_or_by_key() -> None:
+    """The greatest values stand above, or the first keys; missing come last."""
+    release = RELEASES["many"]
+    values = np.array(release["mean days"].to_pylist())
+    names = release["street"].to_pylist()
+    first = [names[i] for i in np.argsort(-values)[:3]]
+    assert streets(release.plot("mean days", top=3)) == first
+    by_key = release.plot("mean days", sort="key", top=2)
+    assert streets(by_key) == names[:2]
+    assert "1,000 groups by street, in order" in str(structure(by_key))
+    figures = structure(drawn(RELEASES["hostile"].plot("$n_{$")))["texts"]
+    rows = [text for text in figures if text in {"missing", "(empty text)"}]
+    assert rows[-1] == "missing" or rows[-2:] == ["(empty text)", "missing"]
+
+
+def test_the_first_few_stay_in_their_order() -> None:
+    """Their ranks are told by the rows, and are drawn where nothing else is."""
+    keys = {"page": ["street b", "street c", "street a"]}
+    ranks: Any = ([1, 2, 3], None)
+    release = made(keys, {"rank": ranks, "reads": ([20, 30, 10], 2.0)})
+    assert streets(release.plot()) == keys["page"]
+    assert "rank" not in structure(drawn(release.plot()))["texts"]
+    assert "rank" in structure(drawn(made(keys, {"rank": ranks}).plot()))["texts"]
+
+
+@for_each(
+    ("names", "options", "problem"),
+    [
+        (("ward",), {}, "there is no aggregate 'ward'"),
+        ((3,), {}, "there is no aggregate 3"),
+        (("n",), {"sort": "size"}, "sort must be one of"),
+        (("n",), {"sort": None}, "sort must be one of"),
+        (("n",), {"top": 0}, "top must be at least 1"),
+        (("n",), {"top": 301}, "top must be at most 300"),
+        (("n",), {"top": 2.5}, "top must be an integer"),
+        (("n",), {"form": "pie"}, "form must be one of"),
+        (("n",), {"form": 3}, "form must be one of"),
+        (("n",), {"form": "cells"}, "form is a map of cells, and there are 1 keys"),
+        (("n",), {"theme": "blue"}, "theme must be one of"),
+        (("n",), {"theme": 1}, "theme must be one of"),
+        ((), {"ax": Figure().subplots()}, "ax must be 2 Axes"),
+        (("n",), {"ax": "axes"}, "ax must be 1 Axes"),
+    ],
+)
+def test_bad_wishes_are_refused(
+    names: tuple[Any, ...], options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises((InvalidParameter, UnknownName), match=problem):
+        few().plot(*names, **options)
+
+
+def test_forms_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InvalidParameter, match="form is a line, and there are 2 keys"):
+        crossed().plot(form="line")
+    keys = {"a": list(range(50)), "b": list(range(50))}
+    wide = Release(**{**vars(few()), **made_of(keys)})
+    with pytest.raises(InvalidParameter, match="a key has more than 40 values"):
+        wide.plot(form="cells")
+
+
+def made_of(keys: dict[str, Any]) -> dict[str, Any]:
+    size = len(next(iter(keys.values())))
+    ends = {f"n {part}": [1.0] * size for part in ("sd", "low", "high")}
+    table = pa.table({**keys, "n": [1] * size})
+    return {"table": table, "errors": pa.table({**keys, **ends}), "keys": tuple(keys)}
+
+
+def test_only_numbers_are_drawn() -> None:
+    table = few().table.append_column("word", pa.array(["a", "b", None]))
+    errors = few().errors
+    for part in ("sd", "low", "high"):
+        errors = errors.append_column(f"word {part}", pa.nulls(3, pa.float64()))
+    release = Release(**{**vars(few()), "table": table, "errors": errors})
+    assert len(release.plot().axes) == 2
+    with pytest.raises(InvalidParameter, match="names is not a column of numbers"):
+        release.plot("word")
+    words = table.select(["ward", "word"])
+    bars = errors.select(["ward", "word sd", "word low", "word high"])
+    only = Release(**{**vars(few()), "table": words, "errors": bars})
+    with pytest.raises(InvalidParameter, match="release has no column of numbers"):
+        only.plot()
+    assert "missing" in str(only)

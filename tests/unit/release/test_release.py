@@ -28,14 +28,12 @@ class Reader(HTMLParser):
     """Reads a page, and refuses tags that do not close."""
 
     def __init__(self) -> None:
-        """Begin with nothing open."""
         HTMLParser.__init__(self)
         self.open: list[str] = []
         self.tags: set[str] = set()
         self.rows: list[list[str]] = []
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
-        """Open a tag."""
         del attrs
         self.open.append(tag)
         self.tags.add(tag)
@@ -45,17 +43,14 @@ class Reader(HTMLParser):
             self.rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        """Close the last tag."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        """Note what a cell shows."""
         if self.open and self.open[-1] in ("td", "th"):
             self.rows[-1][-1] += data
 
 
 def read(release: Release) -> Reader:
-    """Return a page as it was read."""
     reader = Reader()
     reader.feed(release._repr_html_())
     assert not reader.open
@@ -97,7 +92,6 @@ def test_pages_are_well_formed_and_harmless(release: Release) -> None:
 
 
 def test_hostile_names_are_shown_as_they_are() -> None:
-    """A name that is a script is read by people, not by the browser."""
     reader = read(RELEASES["hostile"])
     assert reader.rows[2][0] == HOSTILE[0]
     assert reader.rows[0][0] == "<b>place</b>"
@@ -115,7 +109,6 @@ def test_what_is_left_out_is_counted() -> None:
 
 
 def test_numbers_stand_to_the_right() -> None:
-    """Lines of a terminal table end together, in the digits the noise allows."""
     assert str(few()).splitlines()[:4] == [
         "ward            n  ± sd    95% interval  mean days   ± sd    95% interval",
         "----------  -----  ----  --------------  ---------  -----  --------------",
@@ -126,7 +119,6 @@ def test_numbers_stand_to_the_right() -> None:
 
 @each_release
 def test_every_release_explains_itself(release: Release) -> None:
-    """The sentences name the price, the odds, the bars, the notes and the plan."""
     told = release.explain()
     assert f"Price: {release.price}." in told
     assert release.loss.explain() in told
@@ -146,7 +138,6 @@ def test_every_release_explains_itself(release: Release) -> None:
     ],
 )
 def test_what_was_released(name: str, told: str) -> None:
-    """Columns, groups, and columns without error bars."""
     assert told in RELEASES[name].explain()
 
 
@@ -196,7 +187,6 @@ def test_prices_speak_as_the_budget_does(
 
 
 def test_columns_are_arrow_arrays() -> None:
-    """A release is indexed by name, and its length is its number of rows."""
     release = few()
     assert isinstance(release["n"], pa.Array)
     assert release["n"].to_pylist() == [1340, 120, 77]
@@ -222,14 +212,12 @@ def test_columns_are_arrow_arrays() -> None:
 def test_tables_that_do_not_belong_together_are_refused(
     change: dict[str, object], problem: str
 ) -> None:
-    """Wrong keys, wrong errors, wrong rows and clashing names are named."""
     given = {**vars(few()), **change}
     with pytest.raises(InvalidParameter, match=problem):
         Release(**given)
 
 
 def test_without_keys_there_is_one_row() -> None:
-    """An ungrouped release has exactly one row."""
     given = {**vars(RELEASES["single"])}
     given["table"], given["errors"] = given["table"].slice(1), given["errors"].slice(1)
     with pytest.raises(
@@ -239,7 +227,6 @@ def test_without_keys_there_is_one_row() -> None:
 
 
 def test_clashing_names_are_refused_beforehand() -> None:
-    """A session asks for the names before it charges."""
     assert names_with_errors(("ward",), ("n",)) == [
         "ward",
         "n",
@@ -253,6 +240,5 @@ def test_clashing_names_are_refused_beforehand() -> None:
 
 
 def test_releases_are_frozen() -> None:
-    """No field can be changed."""
     with pytest.raises(AttributeError):
         few().confidence = Fraction(1, 2)  # type: ignore[misc]

@@ -22,14 +22,12 @@ VISITS: Final = sd.table("visits")
 
 
 def released(requests: Any, budget: Any = BUDGET) -> Any:
-    """Return the answers to requests."""
     table = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     session = sd.Session({"visits": table}, budget, engine="memory")
     return session.release_all(requests, budget, weights="cells")
 
 
 def counts(table: Any) -> dict[tuple[Any, ...], float]:
-    """Return the numbers of a table by their keys."""
     columns = [column.to_pylist() for column in table.columns]
     return {key[:-1]: key[-1] for key in zip(*columns, strict=True)}
 
@@ -57,7 +55,6 @@ def test_tables_of_a_hierarchy_agree() -> None:
 
 
 def test_exact_tables_stay() -> None:
-    """With hardly any noise adjusted numbers are the exact ones, whole and by key."""
     sets = VISITS.group_by_sets(PLACES * MONTHS, PLACES["town"], MONTHS)
     releases = released(sets.agg(n=sd.count()), sd.PureDP(10**6))
     for name, release in releases.items():
@@ -67,7 +64,6 @@ def test_exact_tables_stay() -> None:
 
 
 def test_one_table_measured_twice_is_merged() -> None:
-    """By columns in another order, too."""
     one = VISITS.group_by(PLACES["town"] * MONTHS).agg(n=sd.count())
     other = VISITS.group_by(MONTHS * PLACES["town"]).agg(n=sd.count())
     releases = released({"one": one, "other": other})
@@ -122,7 +118,6 @@ WRONG: Final = {
 
 @for_each(("requests", "message"), WRONG.values(), ids=WRONG)
 def test_tables_that_cannot_agree_are_refused(requests: Any, message: str) -> None:
-    """When adjusted tables are asked for, by public facts; the releases stay."""
     releases = released(requests)
     with pytest.raises(InvalidQuery, match=message):
         _: Any = releases.adjusted

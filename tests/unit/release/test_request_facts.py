@@ -30,18 +30,15 @@ WARDS: Final = sd.KeySet.from_dict({"ward": ["A", "B"]})
 
 @cache
 def recorded_words() -> list[Any]:
-    """Return the words of all requests that were ever recorded."""
     kept = json.loads(VECTORS.read_text("utf-8"))["requests"]
     return [each["words"] for each in kept]
 
 
 def facts(request: Any) -> Any:
-    """Return what the words of a request tell."""
     return words_facts(said(session(), request).words)
 
 
 def test_every_request_that_was_ever_made_tells_whom_it_protects() -> None:
-    """All kept words of releases are understood; of several each is, by its name."""
     for verb, arguments in recorded_words():
         names = [name for name, _ in arguments.get("requests", [["", None]])]
         for name in names if verb != "partition" else ():
@@ -51,7 +48,6 @@ def test_every_request_that_was_ever_made_tells_whom_it_protects() -> None:
 
 
 def test_limits_bounds_and_units_are_those_that_were_asked_for() -> None:
-    """They are told by their public names, once each, in order."""
     query = VISITS.enforce(
         sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerGroupPerID("ward", 3)
     )
@@ -80,18 +76,15 @@ def test_limits_bounds_and_units_are_those_that_were_asked_for() -> None:
     ],
 )
 def test_groups_are_told(request_: Any, groups: str) -> None:
-    """Whether small groups are hidden follows from the keys."""
     assert facts(request_).groups == groups
 
 
 def test_a_minimum_is_told() -> None:
-    """What a reader asked to leave out is told."""
     asked = BOUNDED.group_by("ward").agg(n=sd.count()).suppress_below(20)
     assert facts(asked).minimum == 20
 
 
 def test_every_limit_has_words() -> None:
-    """What limits rows in any worded request is one of the limits that are told."""
     seen = {
         limit.verb
         for words in recorded_words()
@@ -104,7 +97,6 @@ def test_every_limit_has_words() -> None:
 
 @for_each("words", ["", "[", "1", "[" * 100_000, '["release",{}]'])
 def test_what_is_no_request_tells_nothing(words: str) -> None:
-    """A ledger may hold anything: it is not told."""
     assert words_facts(words) == NOTHING
 
 

@@ -22,13 +22,11 @@ SETS: Final = VISITS.group_by_sets(("ward", "year"), "ward", ()).agg(**ASKED)
 
 
 def session() -> sd.Session:
-    """Return a session over visits, each of them protected."""
     private = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     return sd.Session({"visits": private}, sd.ApproxDP(10**7, "0.9"))
 
 
 def test_sets_are_requests_by_name() -> None:
-    """Each set is the request that `group_by` makes of it; () is all rows together."""
     assert list(SETS) == ["ward, year", "ward", "all"]
     assert repr(SETS["ward"]) == repr(VISITS.group_by("ward").agg(**ASKED))
     assert repr(SETS["all"]) == repr(VISITS.agg(**ASKED))
@@ -78,13 +76,11 @@ def test_a_column_named_like_the_mark_stays() -> None:
 
 @for_each("sets", [(), ("ward", "ward"), ((), []), (5,), ("ward", (7,))])
 def test_what_is_no_set_is_refused(sets: tuple[Any, ...]) -> None:
-    """None at all, one given twice, what is no name."""
     with pytest.raises(SordinoError):
         VISITS.group_by_sets(*sets)
 
 
 def test_what_cannot_be_one_table_is_refused() -> None:
-    """Other answers, nothing, or no releases."""
     released = session().release_all(
         {"a": VISITS.agg(n=sd.count()), "b": VISITS.agg(m=sd.count())}, LOUD
     )
@@ -95,7 +91,6 @@ def test_what_cannot_be_one_table_is_refused() -> None:
 
 
 def test_columns_of_one_name_have_one_type() -> None:
-    """No column holds texts and years, nor counts and dates."""
     years = VISITS.select("year").rename({"year": "ward"})
     asked = {
         "a": VISITS.group_by("ward").agg(n=sd.count()),
@@ -110,7 +105,6 @@ def test_columns_of_one_name_have_one_type() -> None:
 
 @for_each("name", [5, None, "\ud800"])
 def test_names_of_sets_are_texts(name: Any) -> None:
-    """Other names stand in no column."""
     released = session().release(VISITS.agg(n=sd.count()), LOUD)
     with pytest.raises(InvalidParameter):
         sd.stack({name: released})

@@ -36,12 +36,10 @@ def keys(most: int = 4, *by: str) -> sd.Request:
 
 
 def bought(session: sd.Session, most: int = 4) -> Purchase:
-    """Return what the budget buys."""
     return session.price(keys(most), BUDGET)._purchase
 
 
 def passing(purchase: Purchase, place: int, weight: float) -> float:
-    """Return the chance that a sum of weights passes a round."""
     assert purchase.rounds is not None
     one = purchase.rounds.mechanisms[place]
     return float(ndtr((weight - float(one.threshold)) / float(one.scale)))
@@ -90,7 +88,6 @@ def test_what_the_first_round_showed_gives_its_weight_to_the_rest() -> None:
 
 @for_each("engine", ["duckdb", "memory"])
 def test_keys_are_sorted_and_stand_once(engine: Any) -> None:
-    """Missing parts of keys are parts of keys, in both rounds."""
     names: list[Any] = [None, "", "a", "b", "\x00"]
     wide = [(n, names[n % 5], n % 2 or None) for n in range(1500)]
     release = opened(wide, engine).release(keys(2, "g", "h"), BUDGET)
@@ -103,7 +100,6 @@ def test_keys_are_sorted_and_stand_once(engine: Any) -> None:
 
 
 def test_nobody_shows_nothing() -> None:
-    """Keys of one id are hidden, and a table without rows has none."""
     for rows in ([(1, 1)], [(n, n) for n in range(300)]):
         assert len(opened(rows).release(keys(), BUDGET)) == 0
     session = opened([(1, 1)])
@@ -131,7 +127,6 @@ BUDGETS = [
 @for_each("budget", BUDGETS, ids=repr)
 @for_each("most", [2, 3, 20, 1000])
 def test_rounds_are_within_every_budget_that_can_pay(budget: Any, most: int) -> None:
-    """The loss is admitted, thresholds are told, and the plan says what is done."""
     price = opened([(1, 1)]).price(keys(most), budget)
     assert budget.admits(price.loss)
     assert price.family == "gaussian"
@@ -167,7 +162,6 @@ def test_columns_beside_keys_are_selected_by_counts() -> None:
 
 @pytest.mark.slow
 def test_keys_in_a_batch_have_their_part_of_the_budget() -> None:
-    """Planned together with others, all are within one budget."""
     session = opened(beside_a_giant())
     requests = {"keys": keys(), "again": keys(3)}
     batch = session.price_all(requests, BUDGET)
@@ -179,7 +173,6 @@ def test_keys_in_a_batch_have_their_part_of_the_budget() -> None:
 
 @for_each("budget", [sd.PureDP(1), sd.ZCDP(1), sd.GaussianDP(1)])
 def test_keys_need_a_delta(budget: Any) -> None:
-    """Without one they are refused before anything is charged."""
     session = opened([(1, 1)])
     with pytest.raises(sd.errors.InvalidQuery, match="delta"):
         session.release(keys(), budget)
@@ -187,7 +180,6 @@ def test_keys_need_a_delta(budget: Any) -> None:
 
 
 def test_a_paid_answer_is_returned_again() -> None:
-    """A key answers the same request with the same groups, and charges once."""
     session = opened(alone())
     first = session.release(keys(), BUDGET, key="groups")
     again = session.release(keys(), BUDGET, key="groups")
@@ -206,7 +198,6 @@ def test_names_of_columns_never_collide() -> None:
 
 
 def test_groups_by_id_never_show() -> None:
-    """Whoever groups by the id itself is shown nobody, and told no error."""
     rows = sd.table("t").enforce(sd.MaxGroupsPerID(("id", "g"), 3))
     session = opened([(n, 1) for n in range(500)])
     assert len(session.release(rows.group_by("id", "g").keys(), BUDGET)) == 0

@@ -60,7 +60,6 @@ ARGUMENTS = (
 def test_no_words_stop_a_report(
     verb: str, arguments: dict[str, Any], unit: str, value: Any
 ) -> None:
-    """Whatever a charge says was asked, its report is made, and it is a page."""
     words = json.dumps([
         verb,
         {
@@ -95,7 +94,6 @@ def test_deep_and_long_plans_are_drawn_as_far_as_a_page_goes() -> None:
 
 
 def charge_many(count: int) -> Ledger:
-    """Return a ledger with many releases, of hostile names."""
     ledger = Ledger.in_memory(sd.PureDP(1))
     share = sd.PureDP("1/20000")
     for number in range(count):

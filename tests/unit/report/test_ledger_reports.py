@@ -31,18 +31,15 @@ COUNT = VISITS.agg(n=sd.count())
 
 
 def words_of_report(ledger: Ledger) -> str:
-    """Return what is read in a report in English."""
     return read_page(ledger_report(ledger, "Clinic", "en")).words
 
 
 def state_of(ledger: Ledger, name: str) -> str:
-    """Return how a line of what is not promised stands."""
     lines = list_omissions(ledger_story(ledger, "Clinic"))
     return next(line.state for line in lines if line.name == name)
 
 
 def asked(query: Any, limit: Any = LIMIT, budget: Any = TENTH) -> Ledger:
-    """Return a ledger in which one question was asked."""
     ledger = Ledger.in_memory(limit)
     open_session(ledger, rows()).release(query, budget, key="k")
     return ledger
@@ -61,14 +58,12 @@ def test_page_one_says_what_is_spent_left_and_who_may_ask() -> None:
 
 
 def test_nobody_may_ask_for_more_than_all_are_left() -> None:
-    """A name whose limit is larger than what is left is told the smaller."""
     ledger = asked(COUNT, sd.PureDP("0.3"), sd.PureDP("0.2"))
     ledger.allot("ana", sd.PureDP("0.25"))
     assert "ana 0.25 0 0.25 yes, up to 0.1" in words_of_report(ledger)
 
 
 def test_a_budget_that_ended_is_told_as_such() -> None:
-    """Used up, closed, lowered and set aside each have their sentence."""
     used = asked(COUNT, sd.PureDP("0.1"), sd.PureDP("0.1"))
     assert "no, it is used up" in words_of_report(used)
     closed = asked(COUNT)
@@ -122,12 +117,10 @@ def test_every_kind_of_limit_has_a_report(limit: Any, budget: Any) -> None:
 def test_each_line_has_the_state_of_its_ledger(
     query: Any, name: str, state: str
 ) -> None:
-    """What the words of a request say decides the state."""
     assert state_of(asked(query), name) == state
 
 
 def test_functions_and_public_tables_show() -> None:
-    """A function of the publisher, and a table called public, each apply."""
     ledger = Ledger.in_memory(LIMIT)
     visits = sd.PrivateTable(rows(), protects=sd.AddOneRow())
     beds = sd.PublicTable({"ward": ["A", "B"], "beds": [3, 4]})
@@ -155,7 +148,6 @@ def test_functions_and_public_tables_show() -> None:
 
 
 def test_who_answers_for_a_view_is_named() -> None:
-    """In the report, of every release of such a table; names are texts of no markup."""
     ledger = Ledger.in_memory(LIMIT)
     connection = duckdb.connect()
     view = connection.sql("SELECT 7 AS days FROM range(9) LIMIT 3")
@@ -167,7 +159,6 @@ def test_who_answers_for_a_view_is_named() -> None:
 
 
 def test_a_witness_looks_after_old_copies(tmp_path: Path) -> None:
-    """With a witness the line is looked after, and page 4 says that it is kept."""
     with Ledger.at(
         tmp_path / "w.ledger", LIMIT, create=True, witness=tmp_path / "w.seen"
     ) as ledger:
@@ -190,7 +181,6 @@ def test_old_ledgers_do_not_say_and_nothing_is_invented(tmp_path: Path) -> None:
 
 
 def test_a_release_without_a_key_has_a_cost_and_no_numbers() -> None:
-    """Its numbers were given once and are not kept; the page says so."""
     ledger = Ledger.in_memory(LIMIT)
     open_session(ledger, rows()).release(COUNT, TENTH)
     words = words_of_report(ledger)
@@ -199,7 +189,6 @@ def test_a_release_without_a_key_has_a_cost_and_no_numbers() -> None:
 
 
 def test_rows_are_in_the_order_of_published_numbers() -> None:
-    """Up to 30 groups of one key come by size, and each number is the published one."""
     ledger = asked(
         VISITS.group_by(sd.KeySet.from_dict({"ward": ["C", "A", "B"]})).agg(
             n=sd.count()
@@ -218,7 +207,6 @@ def test_rows_are_in_the_order_of_published_numbers() -> None:
 def test_a_ledger_that_was_changed_has_no_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is refused in a sentence, without a traceback, and no file is written."""
     path, out = tmp_path / "clinic.ledger", tmp_path / "report.html"
     with Ledger.at(path, LIMIT, create=True) as ledger:
         open_session(ledger, rows()).release(COUNT, TENTH, key="k", why="staffing")
@@ -261,7 +249,6 @@ def test_the_command_reads_the_ledger_and_nothing_else(
 
 
 def test_bad_arguments_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    """A language that is none, a title that is no text, a folder as a file."""
     release = plain_ledger().answer("wards")
     refused: tuple[tuple[Any, dict[str, Any]], ...] = (
         (tmp_path / "x.html", {"language": "xx"}),
@@ -277,7 +264,6 @@ def test_bad_arguments_are_refused_before_anything_is_written(tmp_path: Path) ->
 
 
 def test_a_release_tells_of_itself_alone(tmp_path: Path) -> None:
-    """Its odds are its own, and it claims nothing of a limit."""
     release = plain_ledger().answer("wards")
     release.report(tmp_path / "wards.html", language="de", title="Stationen")
     words = read_page((tmp_path / "wards.html").read_text(encoding="utf-8")).words
@@ -349,7 +335,6 @@ def test_blocks_show_with_what_is_left_of_each() -> None:
 
 @pytest.mark.slow
 def test_a_job_writes_the_report_beside_its_files(tmp_path: Path) -> None:
-    """With "html" among its outputs a release has a report, recorded like a file."""
     job = fill_folder(tmp_path) / "clinic.toml"
     monthly = 'schedule = "monthly"'
     text = job.read_text(encoding="utf-8")

@@ -43,12 +43,10 @@ def exponent(shape: Any, distance: Any) -> Any:
 
 
 def rational(value: Any) -> Any:
-    """Return a fraction as a number of the independent library."""
     return mp.mpf(value.numerator) / value.denominator
 
 
 def curve(table: BlockTable, distance: Any) -> Any:
-    """Return gain * f(distance)."""
     return mp.mpf(table.gain) * mp.exp(-exponent(table.shape, distance))
 
 
@@ -63,7 +61,6 @@ def share(table: BlockTable, outcome: int) -> Any:
 def test_core_lies_under_the_curve_and_weights_dominate_it(
     shape: AbstractShape, depth: int | None
 ) -> None:
-    """For any block, floor <= curve <= floor + residual weight, to 60 digits."""
     table = block_table(shape, depth)
     with mp.workdps(60):
         for outcome in range(2 * table.reach):
@@ -81,7 +78,6 @@ def test_core_lies_under_the_curve_and_weights_dominate_it(
 def test_tail_weights_dominate_every_block_beyond(
     shape: AbstractShape, depth: int | None
 ) -> None:
-    """For any k, the k-th block of the geometric proposal is above the curve there."""
     table = block_table(shape, depth)
     with mp.workdps(60):
         slope = mp.mpf(1)
@@ -103,7 +99,6 @@ def test_weights_fit_for_every_scale(
     kind: Any,
     on_points: bool,  # noqa: FBT001 drawn by Hypothesis
 ) -> None:
-    """For any spread up to 128 blocks, entries and weights stay within their totals."""
     spread = spread if on_points else 64 + spread / 2
     shape = kind(spread if kind is LaplaceShape else spread**2)
     table = block_table(shape, 0 if on_points else None)

@@ -46,7 +46,6 @@ def sloping(seed: int) -> Runs:
 
 
 def truth(gap: int, size: int, rate: Exact, unit: float) -> arb:
-    """Return the true weight of a run."""
     exponent = ball(rate * F(gap)) if gap else arb(0)
     return size * (-exponent).exp() * arb(unit)
 
@@ -102,7 +101,6 @@ def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> Non
 @for_each("rate", RATES)
 @for_each("gap", [0, 1, 2, 40, 10**11])
 def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None:
-    """Words beside the edge of acceptance are decided as high precision decides."""
     runs = runs_of([[(0, 7), (gap, 3)]])
     weights = choice._weigh(runs, rate)
     for run in (0, 1):
@@ -215,7 +213,6 @@ def test_an_infinite_rate_chooses_the_best() -> None:
 
 @given(st.lists(st.integers(1, 2**62), min_size=1, max_size=50))
 def test_uniform_stays_below(limits: list[int]) -> None:
-    """For any limits every draw is within."""
     drawn = uniform_below(np.array(limits, np.int64), Bits())
     assert (drawn >= 0).all()
     assert (drawn < np.array(limits)).all()

@@ -41,7 +41,6 @@ def test_nearest_double_is_the_one_python_finds(count: int, unit: int) -> None:
 
 @given(doubles)
 def test_nearest_single_is_the_one_numpy_finds(value: float) -> None:
-    """Rounding a double to single precision equals NumPy's cast, ends saturated."""
     above, below = value.as_integer_ratio()
     with np.errstate(over="ignore"):
         expected = float(np.float32(value))
@@ -51,7 +50,6 @@ def test_nearest_single_is_the_one_numpy_finds(value: float) -> None:
 
 
 def test_sums_beyond_the_largest_float_give_it() -> None:
-    """Rounding saturates instead of reaching infinity."""
     assert F64.nearest(1, 1024) == LARGEST
     assert F64.nearest(-(2**54) + 1, 970) == -LARGEST
     assert F32.nearest(-1, 5000) == -float(np.finfo(np.float32).max)
@@ -82,7 +80,6 @@ def aimed(sampler: FloatSampler, block: int, place: int) -> NDArray[np.float64]:
 def test_doubles_decide_only_what_all_completions_agree_on(
     target: FloatFormat, exponent: int
 ) -> None:
-    """Wherever doubles decide, both extreme completions round to the same float."""
     family = LaplaceShape(Fraction(2) ** (exponent + 6))
     sampler = float_sampler(family, None, target)
     random = np.random.default_rng(3)
@@ -109,7 +106,6 @@ def test_doubles_decide_only_what_all_completions_agree_on(
 def test_one_value_is_rounded_like_an_array(
     value: float, block: int, place: int
 ) -> None:
-    """Scalar and vector paths give the same float for the same draw."""
     sampler = float_sampler(LaplaceShape(Fraction(64)), None, F64)
     sums, open_ = sampler._add_slice(
         np.array([value]), np.array([block], np.int16), np.array([place], np.uint64)
@@ -132,7 +128,6 @@ def test_extreme_scales_take_the_exact_path(scale: Fraction) -> None:
 
 
 def low_bits(outputs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the last six significand bits of the outputs in one binade."""
     kept = outputs[(outputs >= 0.125) & (outputs < 0.25)]
     return (kept.view(np.int64) & 63).astype(np.int64)
 

@@ -23,18 +23,15 @@ class Fixed:
     reach = 2
 
     def __init__(self, draws: Draws) -> None:
-        """Keep the draws."""
         self._draws = draws
 
     def draw(self, count: int, bits: object) -> Draws:
-        """Return the draws."""
         del bits
         assert count == self._draws.block.size
         return self._draws
 
 
 def sampler_of(draws: Draws, depth: int) -> IntegerSampler:
-    """Return a sampler whose table is fixed."""
     sampler = integer_sampler(LaplaceShape(Fraction(2) ** (depth + 6)))
     assert sampler.depth == depth
     vars(sampler)["table"] = Fixed(draws)

@@ -26,25 +26,21 @@ pytestmark = pytest.mark.slow
 
 
 def laplace_integers(scale: Fraction, count: int) -> NDArray[np.int64]:
-    """Draw integer Laplace noise."""
     zeros = np.zeros(count, np.int64)
     return integer_sampler(LaplaceShape(scale)).add(zeros, Bits())
 
 
 def gaussian_integers(scale: Fraction, count: int) -> NDArray[np.int64]:
-    """Draw integer Gaussian noise."""
     zeros = np.zeros(count, np.int64)
     return integer_sampler(GaussianShape(scale**2)).add(zeros, Bits())
 
 
 def laplace_mass(scale: float) -> Callable[[Points], Masses]:
-    """Return the two-sided geometric mass function."""
     q = np.exp(-1 / float(scale))
     return lambda k: (1 - q) / (1 + q) * q ** np.abs(k)
 
 
 def gaussian_mass(scale: float) -> Callable[[Points], Masses]:
-    """Return the discrete Gaussian mass function, summed directly."""
     scale = float(scale)
     k = np.arange(-int(12 * scale) - 3, int(12 * scale) + 4)
     total = np.exp(-(k**2) / (2 * scale**2)).sum()
@@ -52,12 +48,10 @@ def gaussian_mass(scale: float) -> Callable[[Points], Masses]:
 
 
 def laplace_agrees(draws: NDArray[np.int64], scale: Fraction) -> bool:
-    """Test draws against the two-sided geometric law."""
     return integers_follow(draws, laplace_mass(float(scale)), int(9 * scale) + 3)
 
 
 def gaussian_agrees(draws: NDArray[np.int64], scale: Fraction) -> bool:
-    """Test draws against the discrete Gaussian law."""
     return integers_follow(draws, gaussian_mass(float(scale)), int(5 * scale) + 3)
 
 
@@ -110,7 +104,6 @@ def test_noise_on_a_grid(grid: int) -> None:
 
 
 def test_scalars_follow_the_same_law() -> None:
-    """A single draw has the law of the vectorised ones."""
     laplace, gaussian = LaplaceShape(F(7, 2)), GaussianShape(F(49, 4))
     for family, agrees in ((laplace, laplace_agrees), (gaussian, gaussian_agrees)):
         sampler, bits = integer_sampler(family), Bits()
@@ -123,7 +116,6 @@ def test_scalars_follow_the_same_law() -> None:
 
 @pytest.fixture
 def fresh_tables() -> Iterator[None]:
-    """Build tables anew in a test that changes how they are built."""
     blocks.block_table.cache_clear()
     yield
     blocks.block_table.cache_clear()
@@ -144,7 +136,6 @@ def test_forced_fallback_leaves_the_law_unchanged(
 def test_draws_beyond_the_table_have_the_right_law(
     monkeypatch: pytest.MonkeyPatch, scale: Fraction
 ) -> None:
-    """With the table cut off near the middle, the tails are drawn exactly."""
     monkeypatch.setattr(
         LaplaceShape, "reach", lambda self: int(1.5 * float(self.scale)) + 1
     )

@@ -1,11 +1,18 @@
-"""Samplers where words are all zeros, blocks lie beyond the table, or noise is none."""
+"""Samplers at their edges: words of zeros, far tails, and no bits at all."""
 
+import os
+from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+import sordino as sd
+from sordino.errors import EntropyUnavailable
 from sordino.noise.laplace import LaplaceShape
-from sordino.noise.sampling.bits import Uniform
+from sordino.noise.sampling.bits import Bits, Uniform, fresh_secret
 from sordino.noise.sampling.blocks import Point, block_table
 from sordino.noise.sampling.choice import _Trial
 from sordino.noise.sampling.floats import F32, F64, FloatSampler, Nearest, Threshold
@@ -21,12 +28,10 @@ class Scripted(PlannedBits):
     """Bits whose first single words are given."""
 
     def __init__(self, *first: int) -> None:
-        """Take the words, in their order."""
         super().__init__()
         self._first = list(first)
 
     def word(self, size: int) -> int:
-        """Return the next word that was given, then those of a stream."""
         return self._first.pop(0) if self._first else super().word(size)
 
 
@@ -94,7 +99,6 @@ def test_a_sum_on_a_level_is_drawn_until_a_side_is_sure(*, upward: bool) -> None
 
 @for_each("target", [F32, F64])
 def test_without_noise_values_are_compared_themselves(target: object) -> None:
-    """Upwards and downwards, and a level between two doubles."""
     nearest = Nearest(target)  # type: ignore[arg-type]
     values = np.array([-1.0, 0.3, 0.5])
     for level, up, down in (
@@ -114,3 +118,35 @@ def test_a_tail_of_a_word_of_zeros_is_drawn_further() -> None:
     assert tail.steps(Fraction(1), Scripted(0, 2**63)) == int(65 * np.log(2))
     far = tail.nearest(Fraction(2), F64, Scripted(0, 2**63, 0, 0))
     assert abs(far - 2 - 65 * np.log(2)) < 1e-9
+
+
+@for_each("error", [OSError, NotImplementedError])
+def test_no_entropy_is_told_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    table = sd.PrivateTable({"n": [1, 2]}, protects=sd.AddOneRow())
+    query, tenth = sd.table("t").agg(n=sd.count()), sd.PureDP("0.1")
+
+    def session(name: str) -> sd.Session:
+        return sd.Session(
+            {"t": table}, sd.PureDP(1), ledger=tmp_path / name, engine="memory"
+        )
+
+    def fail(size: int) -> bytes:
+        raise error(size)
+
+    asked = session("a")
+    acts: list[Callable[[], Any]] = [
+        lambda: asked.release(query, tenth, key="k"),
+        lambda: session("b"),
+        lambda: Bits().words(1000),
+        fresh_secret,
+    ]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "urandom", fail)
+        for act in acts:
+            with pytest.raises(EntropyUnavailable):
+                act()
+    assert asked.release(query, tenth, key="k").names == ("n",)
+    assert asked.remaining == sd.PureDP("0.9")
+    assert not (tmp_path / "b").exists()

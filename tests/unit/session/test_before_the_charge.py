@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.data.arrow import TableSource
 from sordino.data.tables import ParquetSource
 from sordino.engines.doors import EngineName
@@ -18,12 +19,6 @@ from sordino.engines.duckdb import session as instance
 from sordino.engines.duckdb.session import DuckDB, duckdb_engine
 from sordino.engines.memory import MemoryEngine
 from sordino.engines.statements.statements import Statement
-from sordino.errors import (
-    BudgetExceeded,
-    EngineUnavailable,
-    InvalidQuery,
-    SordinoError,
-)
 from sordino.query.nodes import MOST_NODES
 from tests.batches import for_each, sampled
 
@@ -35,7 +30,6 @@ NAMES: list[EngineName] = ["duckdb", "memory"]
 
 
 def session(source: Any = ROWS, **more: Any) -> sd.Session:
-    """Return a session of visits, each row protected."""
     table = sd.PrivateTable(source, protects=sd.AddOneRow())
     return sd.Session({"visits": table}, sd.ApproxDP(9, "1e-5"), **more)
 
@@ -50,7 +44,7 @@ def refused(opened: sd.Session, query: Any = COUNT) -> str:
     ]
     texts = set()
     for act in acts:
-        with pytest.raises((EngineUnavailable, InvalidQuery)) as caught:
+        with pytest.raises((errors.EngineUnavailable, errors.InvalidQuery)) as caught:
             act()
         assert caught.value.__cause__ is None
         assert caught.value.__context__ is None
@@ -78,7 +72,6 @@ def _folder(path: Path) -> None:
 def test_a_file_that_is_another(
     change: Callable[[Path], object], engine: EngineName, tmp_path: Path
 ) -> None:
-    """A file that is gone, or has other columns, is refused, and its table named."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     opened = session(path, engine=engine)
@@ -100,7 +93,7 @@ def test_a_table_of_a_connection_that_is_another(
     opened = session((connection, "t"), engine=engine)
     opened.release(COUNT, BUDGET)
     connection.execute(change)
-    with pytest.raises(EngineUnavailable, match="has other columns"):
+    with pytest.raises(errors.EngineUnavailable, match="has other columns"):
         opened.release(COUNT, BUDGET)
     assert len(opened.history()) == 1
 
@@ -184,14 +177,13 @@ def test_rehearsals_read_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A rehearsal runs the whole plan and calls no function, on no row of anybody."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     name: EngineName = "duckdb" if engine is duckdb_engine else "memory"
     opened = session(path if kind == "file" else ROWS, engine=name)
     spy(monkeypatch)
     opened.what_if(ASKED[asked], BUDGET)
-    with pytest.raises(SordinoError):  # the planted reader: the answer itself
+    with pytest.raises(errors.SordinoError):  # the planted reader: the answer itself
         opened.release(ASKED[asked], BUDGET)
 
 
@@ -224,14 +216,13 @@ def test_what_is_rehearsed_is_what_runs(tmp_path: Path) -> None:
 def test_an_answer_that_is_there_needs_no_engine(
     engine: EngineName, tmp_path: Path
 ) -> None:
-    """A repeated request is answered though its file is gone."""
     path = tmp_path / "visits.parquet"
     pq.write_table(ROWS, path)
     opened = session(path, engine=engine)
     first = opened.release(COUNT, BUDGET, key="k")
     path.unlink()
     assert opened.release(COUNT, BUDGET, key="k").table == first.table
-    with pytest.raises(EngineUnavailable):
+    with pytest.raises(errors.EngineUnavailable):
         opened.release(COUNT, BUDGET, key="l")
 
 
@@ -267,7 +258,7 @@ def test_long_plans(make: Callable[[int], Any], engine: EngineName) -> None:
     opened.release(make(longest), BUDGET)
     before = opened.history()
     for count in (MOST_NODES, 1000, 5000):
-        with pytest.raises(InvalidQuery, match="more than 200 steps"):
+        with pytest.raises(errors.InvalidQuery, match="more than 200 steps"):
             opened.release(make(count), BUDGET)
     assert opened.history() == before
 
@@ -282,14 +273,13 @@ def _doubled(opened: sd.Session, turn: int) -> None:
 
 
 def test_long_plans_by_views() -> None:
-    """Views count with their steps, also where each doubles the last one."""
     opened = session()
     opened.view("v0", VISITS)
     refusals: list[str] = []
     while not refusals and len(opened._desk.catalog.relations) < 100:
         try:
             _doubled(opened, len(opened._desk.catalog.relations) // 3)
-        except InvalidQuery as refusal:
+        except errors.InvalidQuery as refusal:
             refusals.append(str(refusal))
     assert "those of its views" in refusals[0]
 
@@ -297,13 +287,12 @@ def test_long_plans_by_views() -> None:
 @for_each("count", [400, 4000])
 def test_deep_expressions(count: int) -> None:
     """An expression of any depth is refused where it is written."""
-    with pytest.raises(InvalidQuery, match="too large to be computed at once"):
+    with pytest.raises(errors.InvalidQuery, match="too large to be computed at once"):
         _nested(count)
 
 
 @for_each("engine", NAMES)
 def test_from_deep_within_a_program(engine: EngineName) -> None:
-    """Where Python has no room for calls, that is said, and nothing is charged."""
     opened = session(engine=engine)
     query = _filtered(MOST_NODES // 2)
 
@@ -316,7 +305,7 @@ def test_from_deep_within_a_program(engine: EngineName) -> None:
         before = len(opened.history())
         try:
             deeper(sys.getrecursionlimit() - depth - room)
-        except (InvalidQuery, EngineUnavailable) as refusal:
+        except (errors.InvalidQuery, errors.EngineUnavailable) as refusal:
             found.add(type(refusal).__name__)
             assert len(opened.history()) == before
         except RecursionError:
@@ -325,7 +314,6 @@ def test_from_deep_within_a_program(engine: EngineName) -> None:
 
 
 def len_of_stack() -> int:
-    """Return how deep the caller stands."""
     frame, depth = sys._getframe(), 0
     while frame.f_back is not None:
         frame, depth = frame.f_back, depth + 1
@@ -343,7 +331,7 @@ def test_a_function_that_asks_its_session(engine: EngineName, *, keyed: bool) ->
         if not seen:
             try:
                 opened.release(COUNT, sd.PureDP(1))
-            except EngineUnavailable as refusal:
+            except errors.EngineUnavailable as refusal:
                 seen.append(str(refusal))
             else:
                 seen.append("answered")
@@ -368,8 +356,8 @@ def test_a_spent_budget_is_the_first_reason(engine: EngineName, tmp_path: Path) 
     pq.write_table(ROWS, path)
     opened = session(path, engine=engine)
     path.unlink()
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(errors.BudgetExceeded):
         opened.release(COUNT, sd.PureDP(10))
-    with pytest.raises(EngineUnavailable):
+    with pytest.raises(errors.EngineUnavailable):
         opened.release(COUNT, sd.PureDP(9))
     assert opened.history() == ()

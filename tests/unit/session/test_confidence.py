@@ -16,7 +16,6 @@ QUERY = sd.table("t").agg(n=sd.count(), m=sd.mean("x", 0, 10), s=sd.sum("x", 0, 
 
 
 def opened() -> sd.Session:
-    """Return a session with a thousand rows."""
     values = np.random.default_rng(1).uniform(0, 10, 1000)
     facts = {"x": sd.Column("f64", nullable=False, nan=False)}
     table = sd.PrivateTable({"x": values}, protects=sd.AddOneRow(), columns=facts)
@@ -25,7 +24,6 @@ def opened() -> sd.Session:
 
 @for_each("given", ["0.5", 0.9, Fraction(99, 100), "0.999999"])
 def test_intervals_have_the_confidence_that_was_asked_for(given: Any) -> None:
-    """A release says its confidence, and its bars are as wide as the price says."""
     session = opened()
     release = session.release(QUERY, BUDGET, confidence=given)
     price = session.price(QUERY, BUDGET, confidence=given)
@@ -38,7 +36,6 @@ def test_intervals_have_the_confidence_that_was_asked_for(given: Any) -> None:
 
 
 def test_surer_intervals_are_wider_and_noise_is_the_same() -> None:
-    """The price of a request does not depend on its confidence."""
     session = opened()
     reaches = []
     for given in ("0.5", "0.95", "0.9999"):
@@ -49,7 +46,6 @@ def test_surer_intervals_are_wider_and_noise_is_the_same() -> None:
 
 
 def test_a_batch_has_one_confidence() -> None:
-    """release_all and price_all take it for all of their requests."""
     session, requests = opened(), {"a": QUERY, "b": QUERY}
     releases = session.release_all(requests, BUDGET, confidence="0.8")
     assert {one.confidence for one in releases.values()} == {Fraction(4, 5)}
@@ -59,7 +55,6 @@ def test_a_batch_has_one_confidence() -> None:
 
 
 def test_a_key_is_of_one_confidence() -> None:
-    """The same key and request at another confidence is another request."""
     session = opened()
     first = session.release(QUERY, BUDGET, key="a", confidence="0.9")
     again = session.release(QUERY, BUDGET, key="a", confidence=0.9)
@@ -90,7 +85,6 @@ def test_the_words_of_the_usual_confidence_are_those_of_before() -> None:
     "given", [0, 1, 95, -0.1, "0.9999999999", 1e-12, True, None, "x", np.nan, [0.9]]
 )
 def test_what_is_no_confidence_is_refused_before_the_charge(given: Any) -> None:
-    """Certainty, percent and nonsense: named, and nothing is charged."""
     session = opened()
     before = session.remaining
     for one in (session.release, session.price):

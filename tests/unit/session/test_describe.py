@@ -37,7 +37,6 @@ def session(rows: Any = ODD, columns: Any = None, **more: Any) -> sd.Session:
 
 
 def test_all_that_is_told() -> None:
-    """Tables, views, key sets that were released by, and what is left."""
     opened = session(columns={"x": sd.Column("f64", nullable=False)})
     opened.view("few", sd.table("t").enforce(sd.MaxRowsPerID(2)).select("x"))
     keys = sd.KeySet.from_dict({"id": [1, 2, 3]})
@@ -78,7 +77,6 @@ UNITS: list[tuple[Any, str]] = [
 
 @for_each(("unit", "whom"), UNITS)
 def test_whom_a_table_protects(unit: Any, whom: str) -> None:
-    """Each unit has its words."""
     opened = sd.Session({"t": sd.PrivateTable(ODD, protects=unit)}, sd.PureDP(1))
     assert repr(opened.describe()).startswith(f"t: private: protects {whom}\n")
 
@@ -116,7 +114,6 @@ def test_neighbours_are_told_alike(door: str, tmp_path: Path) -> None:
 
 
 def test_nothing_is_asked_of_the_engine() -> None:
-    """A description is made of what is known already."""
     opened = session()
     object.__setattr__(opened._desk, "engine", None)
     object.__setattr__(opened._desk.catalog, "engine", None)
@@ -136,7 +133,6 @@ HOSTILE = [
 
 
 def test_names_are_harmless() -> None:
-    """Names cannot write HTML, break lines, turn the text round, or fill the page."""
     usable = {name: [1] for name in HOSTILE}
     unusable = {f"no {name}": pa.array([1], pa.duration("s")) for name in HOSTILE}
     rows = pa.table({"id": [1], **usable, **unusable})
@@ -159,7 +155,6 @@ def test_names_are_harmless() -> None:
 
 
 def test_wide_tables_are_cut() -> None:
-    """Of many columns the first are shown, and how many there are more."""
     rows = pa.table({"id": [1], **{f"c{n}": [n] for n in range(500)}})
     opened = session(rows)
     for told in (repr(opened.describe()), opened._repr_html_()):
@@ -169,7 +164,6 @@ def test_wide_tables_are_cut() -> None:
 
 
 def test_parts_tell_what_they_are_of() -> None:
-    """A part is a session that describes itself, with its own budget."""
     opened = session()
     rows = sd.table("t").bin("x", [0, 1, 9], name="size")
     opened.view("sized", rows.enforce(sd.MaxGroupsPerID("size", 1)))
@@ -211,7 +205,6 @@ def test_columns_that_cannot_be_used_are_told_with_the_reason(door: str) -> None
 
 @for_each("name", ["sta", "zzz", "t"])
 def test_other_names_are_told_as_before(name: str) -> None:
-    """A name that no table has comes with the names that come near."""
     asked = sd.table("t").agg(s=sd.sum(name, 0, 1))
     with pytest.raises(SordinoError, match="Did you mean"):
         session().price(asked, sd.PureDP(1))

@@ -19,12 +19,10 @@ Made = Callable[[str], Any]
 
 
 def doubled(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a number."""
     return {"k": 2 * len(row)}
 
 
 def halved(row: dict[str, Any]) -> dict[str, Any]:
-    """Return another number."""
     return {"k": len(row) // 2}
 
 
@@ -90,7 +88,6 @@ PAIRS: Final[dict[str, Made]] = {
 
 
 def session() -> sd.Session:
-    """Return a session over two tables."""
     table = sd.PrivateTable(
         {"ward": ["A", "B"], "days": [1, 2]}, protects=sd.AddOneRow()
     )
@@ -98,17 +95,14 @@ def session() -> sd.Session:
 
 
 def fingerprint(opened: sd.Session, request: Any) -> str:
-    """Return the fingerprint of a request."""
     return request_identity(request, opened._desk.catalog, BUDGET, "key").fingerprint
 
 
 def together(opened: sd.Session, requests: dict[str, Any], budget: Any) -> str:
-    """Return the fingerprint of several requests."""
     return batch_identity(requests, opened._desk.catalog, budget, "key").fingerprint
 
 
 def hashes() -> list[str]:
-    """Return the fingerprint of every request, alone and together."""
     opened = session()
     requests = {name: made("a") for name, made in PAIRS.items()}
     alone = [fingerprint(opened, request) for request in requests.values()]
@@ -124,7 +118,6 @@ def test_what_differs_is_told_apart(pair: str) -> None:
 
 @for_each("pair", ["equal", "bins", "function", "rename"])
 def test_views_of_one_name_are_told_apart(pair: str) -> None:
-    """A view is what it was made of."""
     found = set()
     for end in "ab":
         opened = session()
@@ -134,7 +127,6 @@ def test_views_of_one_name_are_told_apart(pair: str) -> None:
 
 
 def test_several_requests_are_another_request() -> None:
-    """One alone, one in a batch, the same under another name, or for more."""
     opened, count = session(), _counted(VISITS)
     found = {
         fingerprint(opened, count),
@@ -148,7 +140,6 @@ def test_several_requests_are_another_request() -> None:
 
 @pytest.mark.slow
 def test_a_request_is_the_same_in_every_process() -> None:
-    """Another process, with another order of hashes, has the same fingerprints."""
     told = "from tests.unit.session import test_identity as t; print(*t.hashes())"
     made = subprocess.run(
         [sys.executable, "-c", told],
@@ -162,7 +153,6 @@ def test_a_request_is_the_same_in_every_process() -> None:
 
 
 def test_whom_a_session_protects() -> None:
-    """Names and units of private tables in order, whatever the public ones are."""
     rows = sd.PrivateTable({"x": [1]}, protects=sd.AddOneRow())
     public = sd.PublicTable({"y": [1]})
     assert protection_text({"b": rows, "p": public, "a": rows}) == (

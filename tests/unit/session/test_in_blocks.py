@@ -63,7 +63,6 @@ def clinic(kind: str = "dates", engine: Any = "memory") -> sd.Session:
 
 
 def exact(session: sd.Session, request: sd.Request = COUNT) -> int:
-    """Return the exact number that a request asks for."""
     desk = session._desk
     question = desk.buy(request, BUDGET).plan.question
     return int(desk.engine.answer(question).column(0)[0].as_py())
@@ -95,7 +94,6 @@ def test_a_gate_without_gaps_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_only_these_blocks_are_charged() -> None:
-    """What is left, and what was spent, is that of the blocks that are read."""
     session = clinic()
     march = session.in_blocks("2026-03")
     march.release(COUNT, BUDGET)
@@ -137,7 +135,6 @@ def test_every_kind_of_question_reads_them_alone() -> None:
 
 
 def test_tables_without_blocks_stay() -> None:
-    """They are in a block of their own, which is read and charged as before."""
     request = sd.table("people").enforce(sd.MaxRowsPerID(9)).agg(n=sd.count())
     narrow = clinic().in_blocks("2026-06")
     assert exact(narrow, request) == 30
@@ -158,7 +155,6 @@ def test_a_key_is_of_the_blocks_that_were_read() -> None:
 
 
 def test_some_of_some_blocks() -> None:
-    """Blocks of a session over blocks are among these, and nothing widens it."""
     narrow = clinic().in_blocks("2026-03", "2026-04").in_blocks("2026-04")
     assert exact(narrow) == 3
     assert narrow.price(COUNT, BUDGET).blocks == ("2026-04",)
@@ -177,7 +173,6 @@ REFUSED: dict[str, tuple[tuple[Any, ...], str]] = {
 
 @for_each("case", REFUSED)
 def test_blocks_that_are_not_open_are_refused(case: str) -> None:
-    """The refusal says which one is the newest."""
     names, match = REFUSED[case]
     with pytest.raises(InvalidParameter, match=match) as caught:
         clinic("names").in_blocks(*names)
@@ -185,7 +180,6 @@ def test_blocks_that_are_not_open_are_refused(case: str) -> None:
 
 
 def test_without_blocks_it_is_refused() -> None:
-    """The refusal says how tables come to lie in blocks."""
     visits = sd.PrivateTable({"a": [1]}, protects=sd.AddOneRow())
     with pytest.raises(InvalidQuery, match="do not lie in blocks"):
         sd.Session({"visits": visits}, sd.PureDP(1)).in_blocks("2026-01")
@@ -201,7 +195,6 @@ SHOWN: dict[str, Callable[[sd.Session], str]] = {
 
 @for_each("face", SHOWN)
 def test_a_price_says_which_blocks_it_touches(face: str) -> None:
-    """And that a person in several of them loses it once."""
     session = clinic().in_blocks("2026-02", "2026-03")
     sentence = "touches 2026-02 and 2026-03: mu = 0.1 in each; who is in both loses it"
     assert sentence in SHOWN[face](session)
@@ -209,7 +202,6 @@ def test_a_price_says_which_blocks_it_touches(face: str) -> None:
 
 @for_each("face", [repr, lambda shown: shown._repr_html_()])
 def test_a_session_and_its_ledger_show_each_block(face: Callable[[Any], str]) -> None:
-    """What each has left, and what a person in several of them loses at most."""
     session = clinic()
     session.in_blocks("2026-03").release(COUNT, BUDGET)
     shown = face(session.describe())

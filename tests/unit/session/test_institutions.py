@@ -64,7 +64,6 @@ def test_a_planned_report_has_what_it_needs(curator: sd.Session) -> None:
 
 
 def test_sessions_of_lowered_and_closed_budgets(curator: sd.Session) -> None:
-    """They open as before, are refused what no longer fits, and promise the same."""
     ledger = curator.ledger
     ana = session(ledger, analyst="ana")
     ana.release(MANY["all"], TENTH, key="mine")

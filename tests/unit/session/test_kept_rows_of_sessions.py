@@ -27,13 +27,11 @@ LARGE: Final = sd.PureDP(10**6)
 
 
 def opened(source: Any, engine: Any = "duckdb", **said: Any) -> sd.Session:
-    """Return a session over some rows."""
     table = sd.PrivateTable(source, protects=sd.AddRowsWithID("id"))
     return sd.Session({"t": table}, sd.PureDP(10**9), engine=engine, **said)
 
 
 def counted(session: sd.Session, request: Any = COUNT) -> int:
-    """Return the count, which is exact."""
     return int(session.release(request, LARGE).table["n"][0].as_py())
 
 
@@ -61,7 +59,6 @@ def test_kept_rows_are_of_one_moment(engine: str, tmp_path: Path) -> None:
 def test_a_change_that_shows_is_refused(
     change: Callable[[Path], Any], tmp_path: Path
 ) -> None:
-    """Kept rows do not answer for a table that is gone, or has other columns."""
     path = tmp_path / "t.parquet"
     pq.write_table(ROWS, path)
     session = opened(path)
@@ -75,7 +72,6 @@ def test_a_change_that_shows_is_refused(
 
 @for_each("engine", ["duckdb", "memory"])
 def test_closed_sessions_refuse(engine: str) -> None:
-    """A closed session charges nothing, and still tells what was spent."""
     with opened(ROWS, engine) as session:
         counted(session)
     spent = session.spent
@@ -88,13 +84,11 @@ def test_closed_sessions_refuse(engine: str) -> None:
 
 
 def folder_of(session: sd.Session) -> Path:
-    """Return where the engine of a session spills."""
     engine: Any = session._desk.engine
     return Path(engine._database._there().room.path)
 
 
 def spilled(folder: Path) -> int:
-    """Return how many bytes lie in a folder."""
     return sum(one.stat().st_size for one in folder.iterdir())
 
 
@@ -108,7 +102,6 @@ def large() -> pa.Table:
 
 @pytest.mark.slow
 def test_what_is_spilled_goes_with_the_session() -> None:
-    """Rows beyond the memory limit lie in a private folder until forgotten."""
     session = opened(large(), memory_limit="100MB", threads=1)
     assert counted(session) == 1_500_000
     folder = folder_of(session)
@@ -204,7 +197,6 @@ def test_a_fork_takes_nothing_away() -> None:
 
 
 def test_two_sessions_share_nothing() -> None:
-    """Sessions at once, in several threads, have rows of their own."""
     sessions = [opened(ROWS), opened(MORE), opened(ROWS, "memory")]
     told: list[set[int]] = [set(), set(), set()]
 

@@ -42,7 +42,6 @@ LEAST: Final = 2000
 
 
 def session(ledger: Any, budget: Any = None, engine: Any = "memory") -> sd.Session:
-    """Return a session with visits of people to many wards."""
     table = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("person"))
     return sd.Session({"visits": table}, budget, ledger=ledger, engine=engine)
 
@@ -52,7 +51,6 @@ pytestmark = pytest.mark.usefixtures("small")
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have ledgers keep hardly anything of an answer."""
     monkeypatch.setattr(file_format, "LARGEST", LEAST)
 
 
@@ -72,14 +70,12 @@ def drawings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def refused(ask: Callable[[], object]) -> AnswerTooLarge:
-    """Return the refusal of an answer that is too large."""
     with pytest.raises(AnswerTooLarge, match="paid for and was drawn once") as refusal:
         ask()
     return refusal.value
 
 
 def rows(folder: Any) -> str:
-    """Return the keys and the noisy numbers of an answer in a folder."""
     return json.dumps(pq.read_table(folder).select(["ward", "n"]).to_pydict())
 
 
@@ -137,7 +133,6 @@ def test_the_key_gives_the_same_files_wherever_they_lie(
     ids=["query", "budget"],
 )
 def test_the_key_is_of_one_request(query: Any, budget: Any, tmp_path: Path) -> None:
-    """Another query or another budget is refused, as for every key."""
     opened = session(tmp_path / "l", LIMIT, engine="duckdb")
     folder = refused(lambda: opened.release(UNKNOWN, BUDGET, key="k")).folder
     for ask in (
@@ -166,7 +161,6 @@ def test_many_together_and_margins(tmp_path: Path) -> None:
 
 
 def test_known_groups_are_refused_before_the_charge(tmp_path: Path) -> None:
-    """Their number is public; what a ledger keeps and what to do are named."""
     opened = session(tmp_path / "l", LIMIT)
     for ask in (
         lambda: opened.release(KNOWN, BUDGET),
@@ -394,7 +388,6 @@ def test_a_ledger_that_ends_with_the_process(
 def test_the_label_of_such_a_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`sordino label` and `sordino verify` know the folder and its file."""
     opened = session(tmp_path / "l", LIMIT)
     folder = Path(refused(lambda: opened.release(UNKNOWN, BUDGET, key="k")).folder)
     for place in (folder, folder / "answer.parquet", folder / "_label.json"):

@@ -32,7 +32,6 @@ def session(engine: EngineName) -> sd.Session:
 
 
 def _ours(error: BaseException) -> bool:
-    """Tell whether an error was raised below a call of Sordino, not by the call."""
     frames = traceback.extract_tb(error.__traceback__)
     return any(Path(frame.filename).is_relative_to(PACKAGE) for frame in frames)
 
@@ -52,7 +51,6 @@ def fault(name: str, call: Callable[[], object]) -> str | None:
 
 
 def foreign(calls: Calls, count: int) -> list[str]:
-    """Make so many calls, and return what no call may do."""
     opened, found = calls.session, []
     answer = opened._desk.engine.answer
     reads: list[object] = []
@@ -86,7 +84,6 @@ def test_malformed_calls(seed: int, engine: EngineName) -> None:
 @pytest.mark.slow
 @for_each("engine", ["duckdb", "memory"])
 def test_many_malformed_calls(engine: EngineName) -> None:
-    """The same, for longer."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert foreign(Calls(session(engine), 7), 15_000) == []
@@ -118,7 +115,6 @@ def test_a_foreign_error_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     "weights", [pd.NA, np.array([1, 2]), np.array(1), [1], "n", 0, False, {"n": pd.NA}]
 )
 def test_odd_weights(weights: Any) -> None:
-    """What are no weights are told so; nothing is asked whether it is true."""
     with pytest.raises(InvalidParameter, match="weights"):
         TABLE.agg(n=COUNT, weights=weights)
 
@@ -152,7 +148,6 @@ def test_a_name_that_no_request_could_say_is_refused_at_once() -> None:
 @for_each("where", NAMED)
 @for_each("name", [LONG, "\ud800", "two\nlines", "\u202eback"])
 def test_odd_names_in_messages(where: str, name: str) -> None:
-    """A name is cut, and escaped where a terminal could not show it."""
     with pytest.raises(SordinoError) as caught:
         NAMED[where](name)
     told = str(caught.value)

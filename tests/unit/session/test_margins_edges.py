@@ -18,7 +18,6 @@ TABLE = sd.table("t")
 
 
 def session(rows: Any, unit: Any = None) -> sd.Session:
-    """Return a session with a budget that hides nothing."""
     table = sd.PrivateTable(rows, protects=unit or sd.AddOneRow())
     return sd.Session({"t": table}, sd.GaussianDP(10**6), engine="memory")
 
@@ -37,7 +36,6 @@ def test_totals_are_read_in_the_order_they_are_named(name: tuple[str, str]) -> N
 
 
 def test_squares_of_contrasts_stay_in_64_bits() -> None:
-    """At the limit of cells the largest square is positive, and near 2**61."""
     for cells in (MOST_CELLS, MOST_CELLS - 1):
         squares = Halving.of(np.array([0, cells])).squares
         assert int(squares.min()) > 0
@@ -58,7 +56,6 @@ def test_a_public_size_that_changed_refuses_margins(tmp_path: Path) -> None:
 
 
 def test_columns_of_one_value_can_be_adjusted() -> None:
-    """Nothing is to be fitted, and nothing fails."""
     keys = sd.KeySet.from_dict({"a": [0], "b": [0], "z": [0]})
     rows = {"a": [0], "b": [0], "z": [0]}
     release = session(rows).release(TABLE.marginals(keys, order=1), CERTAIN)
@@ -67,7 +64,6 @@ def test_columns_of_one_value_can_be_adjusted() -> None:
 
 
 def test_a_kept_answer_has_the_columns_of_the_keys() -> None:
-    """The same tables of keys in another order are the same request."""
     opened = session({"a": [0, 1], "b": [0, 1], "z": [1, 0]})
     pairs = [(0, 0), (1, 1)]
     keys = sd.KeySet.from_tuples(pairs, columns=("a", "b"))
@@ -85,7 +81,6 @@ def test_a_kept_answer_has_the_columns_of_the_keys() -> None:
 
 
 def test_tables_are_asked_for_by_any_name() -> None:
-    """What is no name of a table is refused, or is not in them."""
     keys = sd.KeySet.from_dict({"a": [0, 1]})
     tables = session({"a": [0]}).release(TABLE.marginals(keys, order=1), CERTAIN).tables
     assert "x" not in tables

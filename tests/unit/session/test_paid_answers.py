@@ -36,7 +36,6 @@ MANY: Final = {
 
 
 def session(ledger: Any, **more: Any) -> sd.Session:
-    """Return a session of a ledger."""
     table = sd.PrivateTable(ROWS, protects=sd.AddRowsWithID("patient"))
     more.setdefault("engine", "memory")
     return sd.Session({"visits": table}, ledger=ledger, **more)
@@ -44,7 +43,6 @@ def session(ledger: Any, **more: Any) -> sd.Session:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> sd.Ledger:
-    """Return a ledger in a file."""
     path = tmp_path / "clinic.ledger"
     return sd.Ledger.at(path, sd.ApproxDP(9, "1e-5"), create=True)
 
@@ -58,14 +56,12 @@ def old(tmp_path: Path) -> sd.Ledger:
 
 
 def told(release: Any) -> Any:
-    """Return the numbers of a release, or of several by name."""
     if isinstance(release, Release):
         return [release.table.to_pydict(), release.errors.to_pydict()]
     return {name: told(one) for name, one in release.items()}
 
 
 def test_a_release_comes_as_it_was_given(ledger: sd.Ledger) -> None:
-    """Values, errors, keys, plan, confidence; the price as a bound; at no cost."""
     given = session(ledger).release(BY_WARD, QUARTER, key="by ward")
     found = ledger.answer("by ward")
     assert isinstance(found, Release)
@@ -81,7 +77,6 @@ def test_a_release_comes_as_it_was_given(ledger: sd.Ledger) -> None:
 
 
 def test_what_was_left_out_comes_with_it(ledger: sd.Ledger) -> None:
-    """The noisy counts of what limits cut off belong to the answer."""
     query = sd.table("visits").enforce(sd.MaxRowsPerID(1))
     given = session(ledger).release(
         query.agg(n=sd.count(), coverage=True), QUARTER, key="cut"
@@ -108,7 +103,6 @@ def test_what_is_done_to_noisy_numbers_is_not_kept(ledger: sd.Ledger) -> None:
 
 
 def test_several_come_by_their_names(ledger: sd.Ledger) -> None:
-    """In their order, each with its own plan."""
     budget = sd.ApproxDP("0.25", "1e-7")
     given = session(ledger).release_all(MANY, budget, key="many")
     found = ledger.answers("many")
@@ -164,7 +158,6 @@ def test_what_is_charged_says_what_was_asked(ledger: sd.Ledger) -> None:
 def test_very_many_words_are_kept_as_their_hash(
     ledger: sd.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The key gives its answer all the same, and to no other request."""
     monkeypatch.setattr(charges, "_MOST_WORDS", 100)
     opened = session(ledger)
     given = opened.release(BY_WARD, QUARTER, key="long")
@@ -176,7 +169,6 @@ def test_very_many_words_are_kept_as_their_hash(
 
 
 def test_what_has_no_answer_is_refused(ledger: sd.Ledger) -> None:
-    """Unknown keys, answers that are not there yet, lost ones, and foreign bytes."""
     with pytest.raises(UnknownName, match="there is no key 'monday'"):
         ledger.answer("monday")
     waiting = claim("waiting")
@@ -206,7 +198,6 @@ STRANGE: Final = (
 
 @pytest.mark.parametrize("words", STRANGE)
 def test_words_that_are_none_are_refused(ledger: sd.Ledger, words: str) -> None:
-    """In a claim before anything is written; so is another fingerprint."""
     with pytest.raises(InvalidParameter, match="must be the words of the request"):
         claim("k", digest(words), words=words)
     with pytest.raises(InvalidParameter, match="must be the words of the request"):

@@ -37,7 +37,6 @@ def session(
     rows: Any = None,
     engine: Engine = "memory",
 ) -> sd.Session:
-    """Return a session over a few rows."""
     held = ROWS if rows is None else rows
     table = sd.PrivateTable(held, protects=protects or sd.AddOneRow())
     return sd.Session({"visits": table}, limit or sd.PureDP(1), engine=engine)
@@ -97,7 +96,6 @@ def test_every_row_is_in_one_part(kind: str, engine: Engine) -> None:
     ],
 )
 def test_one_value_in_two_guises_is_refused(kind: str, pair: list[Any]) -> None:
-    """Values that Python tells apart and an engine does not, and values of no type."""
     rows = pa.table({"x": pa.array([], VALUES[kind][0])})
     opened = session(rows=rows)
     with pytest.raises(InvalidParameter, match=r"contains a value|must be"):
@@ -126,7 +124,6 @@ WRONG: Final[dict[str, tuple[type[Exception], tuple[Any, ...]]]] = {
 
 @for_each("wrong", WRONG)
 def test_what_is_wrong_is_refused_before_it_is_charged(wrong: str) -> None:
-    """Typed, and nothing is spent."""
     refusal, given = WRONG[wrong]
     opened = session(rows=ROWS | {"cost": [1.5] * 6})
     with pytest.raises(refusal):
@@ -199,7 +196,6 @@ def test_rows_that_meet_their_own_are_not_by_themselves() -> None:
 
 
 def test_a_part_spends_its_budget_and_no_more() -> None:
-    """Asked in turn, each has all of its own; the whole is not charged again."""
     opened = session()
     found = opened.partition("visits", "ward", ["A", "B", None], BUDGET)
     query = sd.table("visits").agg(n=sd.count())
@@ -215,7 +211,6 @@ def test_a_part_spends_its_budget_and_no_more() -> None:
 
 
 def test_a_part_sees_nothing_but_its_rows() -> None:
-    """Other private tables, and views of them, are not known to it; public ones are."""
     table = sd.PrivateTable(ROWS, protects=sd.AddOneRow())
     beds = sd.PublicTable({"ward": ["A"], "beds": [3]})
     opened = sd.Session(
@@ -232,7 +227,6 @@ def test_a_part_sees_nothing_but_its_rows() -> None:
 
 
 def test_parts_of_parts_are_paid_by_the_part() -> None:
-    """A part may be parted again, within its own budget."""
     opened = session(sd.AddMaxRowsInMaxGroups("ward", 2, 2))
     part = opened.partition("visits", "ward", ["A", "B"], sd.PureDP("0.4"))["A"]
     assert opened.spent == sd.PureDP("0.8")
@@ -275,7 +269,6 @@ COUNTED: Final = {
 
 @cache
 def limit_of(name: str) -> Limit:
-    """Return a limit by its name: some take half a second to find."""
     return LIMITS[name]()
 
 
@@ -324,7 +317,6 @@ def test_one_charge_covers_what_the_parts_may_ask(
 
 
 def _added(kind: str, shares: list[Fraction]) -> Any:
-    """Return what shares add up to in the terms of a kind of budget."""
     if kind != "mu":
         return sum(shares, Fraction(0))
     square = sum((share**2 for share in shares), Fraction(0))

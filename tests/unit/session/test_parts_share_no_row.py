@@ -23,7 +23,6 @@ BUDGET: Final = sd.PureDP(1)
 
 
 def session() -> sd.Session:
-    """Return a session over five equal rows."""
     table = sd.PrivateTable(TABLE, protects=sd.AddOneRow())
     return sd.Session({"rows": table}, sd.PureDP(10))
 

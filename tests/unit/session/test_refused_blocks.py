@@ -61,7 +61,6 @@ MONTHS: Final = sd.Blocks(start="2026-01", every="month")
 def test_tables_that_do_not_lie_in_blocks_are_refused(
     tables: Any, blocks: Any, problem: str, tmp_path: Path
 ) -> None:
-    """Before a ledger is made."""
     path = tmp_path / "a.ledger"
     with pytest.raises(SordinoError, match=problem):
         sd.Session(tables, sd.PureDP(1), ledger=path, blocks=blocks)
@@ -69,7 +68,6 @@ def test_tables_that_do_not_lie_in_blocks_are_refused(
 
 
 def test_a_session_of_other_blocks_is_refused(tmp_path: Path) -> None:
-    """Of other periods, of another column, or of none, where there were some."""
     path = tmp_path / "a.ledger"
     rows = {"m": ["2026-01"], "n": ["2026-01"]}
 

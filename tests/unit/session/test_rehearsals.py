@@ -33,7 +33,6 @@ def session_of(visits: Any) -> sd.Session:
 
 
 def test_the_shape_is_that_of_the_session() -> None:
-    """Tables, types, units, views, public tables and budget are the session's."""
     opened = session_of(VISITS)
     trial = sd.rehearsal(opened, rows=200)
     assert trial.session.describe().holdings == opened.describe().holdings
@@ -61,7 +60,6 @@ def test_a_seed_is_all_the_chance_there_is() -> None:
 
 
 def test_exact_answers_are_those_of_the_rows() -> None:
-    """Counts, means and quantiles of the invented rows, after the limits."""
     trial = sd.rehearsal(
         {"visits": {"patient": "i64", "ward": "text", "days": "i64"}},
         protects=sd.AddRowsWithID("patient"),
@@ -93,12 +91,10 @@ def test_exact_answers_are_those_of_the_rows() -> None:
 
 
 def _column(trial: sd.Rehearsal, name: str) -> pa.ChunkedArray:
-    """Return a column of the invented visits."""
     return trial.tables["visits"][name]
 
 
 def test_every_type_is_invented() -> None:
-    """Columns of every type hold values of it, missing where they may be."""
     types = ("i64", "f64", "text", "bool", "date", "time", "list[i64]", "list[text]")
     facts: dict[str, Any] = {f"c{n}": kind for n, kind in enumerate(types)}
     facts["sure"] = sd.Column("text", nullable=False)
@@ -146,14 +142,12 @@ def test_every_type_is_invented() -> None:
 def test_what_is_refused(
     arguments: dict[str, Any], error: type[Exception], words: str
 ) -> None:
-    """Each refusal names the argument and what to do."""
     given: dict[str, Any] = {"of": session_of(VISITS)} | arguments
     with pytest.raises(error, match=words):
         sd.rehearsal(given.pop("of"), **given)
 
 
 def test_a_part_is_rehearsed_like_its_table() -> None:
-    """A session over a part of a table; of a part of a view it is refused."""
     opened = sd.Session(
         tables={"visits": sd.PrivateTable(VISITS, protects=sd.AddOneRow())},
         budget=sd.PureDP(1),

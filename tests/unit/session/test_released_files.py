@@ -9,15 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.engines.memory import MemoryEngine
 from sordino.engines.statements.spreads import AbstractSpread, PartTask
-from sordino.errors import (
-    AnswerLost,
-    BudgetExceeded,
-    EngineFailure,
-    InvalidParameter,
-    InvalidQuery,
-)
 from sordino.office.label.files import files_in
 from sordino.query.nodes import Question
 from sordino.release.explanation import exactness_of
@@ -40,7 +34,6 @@ class Spread(AbstractSpread):
     secrets: list[bytes] = []  # noqa: RUF012 of a double
 
     def __init__(self, exact: pa.Table) -> None:
-        """Hold them."""
         self.exact = exact
 
     def write(self, task: PartTask, secret: bytes, folder: str) -> FilesAnswer:
@@ -51,13 +44,12 @@ class Spread(AbstractSpread):
             rows = task(self.exact.slice(part, 1 if part < PARTS - 1 else None), secret)
             pq.write_table(rows, f"{folder}/{part}.parquet")
             if self.fails:
-                raise EngineFailure
+                raise errors.EngineFailure
         table = pq.read_table(folder)
         exactness = exactness_of(table, table, task.names)
         return FilesAnswer(files_in(Path(folder)), exactness)
 
     def close(self) -> None:
-        """Count."""
         Spread.closed += 1
 
 
@@ -67,7 +59,9 @@ def prepare_spread(
     """Leave totals with workers that are no others."""
     del task
     if Path(folder).exists():
-        raise InvalidParameter("folder", folder, "is there already", "Name a new one.")
+        raise errors.InvalidParameter(
+            "folder", folder, "is there already", "Name a new one."
+        )
     compute = engine.prepare(question)
     return lambda: Spread(compute())
 
@@ -82,14 +76,12 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(folder: Path) -> dict[str, list[Any]]:
-    """Return the rows of all files."""
     columns: dict[str, list[Any]] = pq.read_table(folder).to_pydict()
     return columns
 
 
 @pytest.mark.parametrize("request_", [KNOWN, UNKNOWN], ids=["known", "unknown"])
 def test_a_release_is_files(request_: Any, tmp_path: Path) -> None:
-    """Charged as a release is, with its columns; the totals are let go of."""
     opened = session(tmp_path / "l", LIMIT)
     files = opened.release_files(request_, TENTH, tmp_path / "out")
     usual = opened.release(request_, TENTH)
@@ -109,7 +101,6 @@ def test_a_release_is_files(request_: Any, tmp_path: Path) -> None:
 
 
 def test_a_key_has_its_files(tmp_path: Path) -> None:
-    """Asked again it costs nothing, wherever the files were moved as they are."""
     opened = session(tmp_path / "l", LIMIT)
     first = opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     assert opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k").files == (
@@ -137,11 +128,10 @@ def test_a_key_has_its_files(tmp_path: Path) -> None:
 def test_files_that_are_others_are_refused(
     change: Callable[[Path], object], tmp_path: Path
 ) -> None:
-    """The ledger keeps digests: what has others is not what was released."""
     opened = session(tmp_path / "l", LIMIT)
     opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     change(tmp_path / "out")
-    with pytest.raises(InvalidParameter, match="does not hold the files"):
+    with pytest.raises(errors.InvalidParameter, match="does not hold the files"):
         opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     assert opened.spent == TENTH
 
@@ -153,10 +143,10 @@ def test_noise_is_drawn_once_for_a_charge(tmp_path: Path) -> None:
     """
     opened = session(tmp_path / "l", LIMIT)
     Spread.fails = True
-    with pytest.raises(EngineFailure):
+    with pytest.raises(errors.EngineFailure):
         opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     Spread.fails = False
-    with pytest.raises(AnswerLost):
+    with pytest.raises(errors.AnswerLost):
         opened.release_files(KNOWN, TENTH, tmp_path / "again", key="k")
     assert (len(Spread.secrets), Spread.closed, opened.spent) == (1, 1, TENTH)
     opened.release_files(KNOWN, TENTH, tmp_path / "third")
@@ -171,48 +161,45 @@ def test_what_failed_before_noise_is_computed_once_more(
 
     def failing(*_: Any) -> Callable[[], Spread]:
         def fail() -> Spread:
-            raise EngineFailure
+            raise errors.EngineFailure
 
         return fail
 
     with monkeypatch.context() as broken:
         broken.setattr(MemoryEngine, "prepare_spread", failing)
-        with pytest.raises(EngineFailure):
+        with pytest.raises(errors.EngineFailure):
             opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
     assert (len(Spread.secrets), opened.spent) == (1, TENTH)
 
 
 def test_a_key_belongs_to_one_kind_of_answer(tmp_path: Path) -> None:
-    """Files are another request than a table, and are not read as one."""
     opened = session(tmp_path / "l", LIMIT)
     opened.release_files(KNOWN, TENTH, tmp_path / "out", key="k")
-    with pytest.raises(InvalidQuery, match="belongs to another request"):
+    with pytest.raises(errors.InvalidQuery, match="belongs to another request"):
         opened.release(KNOWN, TENTH, key="k")
-    with pytest.raises(InvalidQuery, match="are files in a folder"):
+    with pytest.raises(errors.InvalidQuery, match="are files in a folder"):
         opened.answer("k")
     opened.release(KNOWN, TENTH, key="table")
-    with pytest.raises(InvalidQuery, match="belongs to another request"):
+    with pytest.raises(errors.InvalidQuery, match="belongs to another request"):
         opened.release_files(KNOWN, TENTH, tmp_path / "more", key="table")
 
 
 @for_each("folder", ["", " ", "a\0b", 3, None, b"bytes"])
 def test_what_is_no_folder_is_refused(folder: Any, tmp_path: Path) -> None:
-    """Before anything is charged."""
     opened = session(tmp_path / "l", LIMIT)
-    with pytest.raises(InvalidParameter, match="folder must be a path"):
+    with pytest.raises(errors.InvalidParameter, match="folder must be a path"):
         opened.release_files(KNOWN, TENTH, folder)
     assert not opened.history()
 
 
 def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
-    """A folder that is there, a budget that is spent, what needs all groups."""
     opened = session(tmp_path / "l", LIMIT)
-    with pytest.raises(InvalidParameter, match="is there already"):
+    with pytest.raises(errors.InvalidParameter, match="is there already"):
         opened.release_files(KNOWN, TENTH, tmp_path)
-    with pytest.raises(InvalidQuery, match="has no groups"):
+    with pytest.raises(errors.InvalidQuery, match="has no groups"):
         opened.release_files(T.agg(n=sd.count()), TENTH, tmp_path / "out")
-    with pytest.raises(BudgetExceeded):
+    with pytest.raises(errors.BudgetExceeded):
         opened.release_files(KNOWN, sd.PureDP(2), tmp_path / "out")
     assert not opened.history()
     assert not (tmp_path / "out").exists()
@@ -222,9 +209,10 @@ def test_what_is_refused_costs_nothing(tmp_path: Path) -> None:
 def test_engines_without_workers_refuse(
     engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They say who has some, and what to ask instead."""
     monkeypatch.undo()
     opened = session(None, LIMIT, engine=engine)
-    with pytest.raises(InvalidQuery, match=r"only Spark has workers.*to_parquet"):
+    with pytest.raises(
+        errors.InvalidQuery, match=r"only Spark has workers.*to_parquet"
+    ):
         opened.release_files(KNOWN, TENTH, tmp_path / "out")
     assert not opened.history()

@@ -25,7 +25,6 @@ Asked = tuple[dict[str, Any], Any]
 
 
 def opened(ledger: Path, public: Any = None, **more: Any) -> sd.Session:
-    """Return a session of a ledger."""
     rows = more.pop("rows", ROWS)
     tables: dict[str, Any] = {
         "t": sd.PrivateTable(rows, protects=sd.AddRowsWithID("patient"))
@@ -40,13 +39,11 @@ def opened(ledger: Path, public: Any = None, **more: Any) -> sd.Session:
 
 
 def mapped(function: Any) -> Any:
-    """Return the sum of what a function makes of a row."""
     rows = ONE_EACH.with_columns(sd.udf(function, returns={"y": "i64"}))
     return rows.agg(y=sd.sum("y", 0, 100, nulls="drop"))
 
 
 def times(factor: int) -> Any:
-    """Return a request with a number in a closure."""
     return mapped(lambda row: {"y": row["x"] * factor})
 
 

@@ -25,25 +25,21 @@ COLUMNS: Final[dict[str, list[Any]]] = {
 
 
 def table(**changed: list[Any]) -> pa.Table:
-    """Return the rows, with other values in some columns."""
     return pa.table(COLUMNS | changed)
 
 
 def session(rows: Any, engine: Any = "memory", **declared: Any) -> sd.Session:
-    """Return a session with a public table."""
     visits = sd.PrivateTable({"ward": ["A"]}, protects=sd.AddOneRow())
     public = sd.PublicTable(rows, **declared)
     return sd.Session({"visits": visits, "wards": public}, sd.PureDP(9), engine=engine)
 
 
 def fingerprint(rows: Any, engine: Any = "memory", **declared: Any) -> str:
-    """Return the fingerprint of a request that joins a public table."""
     query = sd.table("visits").join_public("wards", on="ward").agg(n=sd.count())
     return said(session(rows, engine, **declared), query, sd.PureDP(1)).fingerprint
 
 
 def test_the_order_of_rows_and_columns_does_not_count() -> None:
-    """For any order of the rows, in one piece or several."""
     known = rows_digest(table())
     for order in itertools.permutations(range(5)):
         assert rows_digest(table().take(list(order))) == known
@@ -88,7 +84,6 @@ def changes() -> dict[str, pa.Table]:
 
 
 def test_every_cell_counts() -> None:
-    """For any one cell, row or number of rows: another digest."""
     told = {name: rows_digest(made) for name, made in changes().items()}
     assert len({*told.values(), rows_digest(table())}) == len(told) + 1
 
@@ -101,7 +96,6 @@ def test_zeros_and_nans_are_one_value() -> None:
 
 
 def test_the_door_does_not_count(tmp_path: Path) -> None:
-    """A dict, Arrow, Parquet, CSV; in memory and in DuckDB."""
     rows = pa.table({name: COLUMNS[name] for name in ("ward", "beds")}).slice(0, 1)
     pa.parquet.write_table(rows, tmp_path / "wards.parquet")
     pa.csv.write_csv(rows, tmp_path / "wards.csv")
@@ -115,6 +109,5 @@ def test_the_door_does_not_count(tmp_path: Path) -> None:
 
 @for_each("engine", ["memory", "duckdb"])
 def test_engines_agree_on_every_type(engine: Any) -> None:
-    """A table with columns of every type is the same table in both."""
     columns = {name: values for name, values in COLUMNS.items() if name != "codes"}
     assert fingerprint(pa.table(columns), engine) == fingerprint(pa.table(columns))

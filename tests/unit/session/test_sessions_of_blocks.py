@@ -61,7 +61,6 @@ def clinic(
 
 
 def limited() -> Any:
-    """Return the visits, a few of each patient."""
     return sd.table("visits").enforce(sd.MaxRowsPerID(9))
 
 
@@ -124,7 +123,6 @@ def rows_read(engine: AbstractEngine, source: Any, blocks: sd.Blocks) -> list[in
 @for_each("kind", COLUMNS)
 @for_each("engine", ENGINES)
 def test_rows_of_open_blocks_are_read_and_no_others(engine: str, kind: str) -> None:
-    """Not those of other blocks, and not those without a block."""
     blocks, column = COLUMNS[kind]
     rows = pa.table({"patient": [1, 2, 3, 4, 5], "block": column})
     assert rows_read(ENGINES[engine](), rows, blocks) == [2, 0]
@@ -133,7 +131,6 @@ def test_rows_of_open_blocks_are_read_and_no_others(engine: str, kind: str) -> N
 @pytest.mark.slow
 @for_each("kind", COLUMNS)
 def test_in_a_server_the_same_rows_are_read(kind: str) -> None:
-    """PostgreSQL filters them in place."""
     blocks, column = COLUMNS[kind]
     rows = stored_table(pa.table({"patient": [1, 2, 3, 4, 5], "block": column}))
     engine = postgres_engine(cluster().address())
@@ -201,7 +198,6 @@ def test_each_release_is_charged_to_the_blocks_that_it_reads(name: str) -> None:
 
 
 def test_what_is_asked_together_is_charged_to_all_that_it_reads() -> None:
-    """And what might be asked is told alike."""
     session = clinic()
     together = {"one": ONE, "people": READ["people"][0]}
     assert session.price_all(together, BUDGET).blocks == (WHOLE, "2026-03")
@@ -209,7 +205,6 @@ def test_what_is_asked_together_is_charged_to_all_that_it_reads() -> None:
 
 
 def test_margins_the_first_few_and_suggestions_are_charged_alike() -> None:
-    """Whatever is asked goes through one book."""
     session = clinic()
     narrow = limited().filter(sd.col("month") == "2026-02")
     keys = sd.KeySet.from_dict({"ward": ["A", "B"]})
@@ -228,7 +223,6 @@ def test_margins_the_first_few_and_suggestions_are_charged_alike() -> None:
 
 
 def test_cells_of_closed_blocks_are_not_counted_either() -> None:
-    """What cannot be read is counted in rows of open blocks alone."""
     request = (
         sd
         .table("visits")
@@ -328,7 +322,6 @@ def test_a_naive_refresh_is_refused() -> None:
 
 
 def test_what_is_not_of_blocks_is_refused() -> None:
-    """Parts, earmarks, and questions of months that are not open."""
     session = clinic()
     refusals: list[Callable[[], object]] = [
         lambda: session.partition("visits", "ward", ["A", "B"], BUDGET),
@@ -375,7 +368,6 @@ def test_rows_are_protected_in_blocks_too() -> None:
 
 
 def test_cohorts_open_when_they_are_named() -> None:
-    """Whoever opens a session later may name more, and old ones stay open."""
     rows = {"cohort": ["a", "b", "c"] * 3}
     ledger = sd.Ledger.in_memory(sd.PureDP(1), blocks=sd.Blocks(names=["a"]))
     table = sd.PrivateTable(rows, sd.AddOneRow(), blocks="cohort")

@@ -10,15 +10,9 @@ import pyarrow as pa
 import pytest
 
 import sordino as sd
+from sordino import errors
 from sordino.engines.doors import EngineName
 from sordino.engines.statements.engine import SQLEngine
-from sordino.errors import (
-    EngineFailure,
-    EngineUnavailable,
-    InvalidParameter,
-    InvalidQuery,
-    WeakBudget,
-)
 from tests.batches import for_each, sampled
 
 ROWS = pa.table({"a": [1, 2, 2], "x": [0.5, 99.0, None]})
@@ -27,13 +21,11 @@ BUDGET = sd.PureDP(1)
 
 
 def session(rows: Any = ROWS, **more: Any) -> sd.Session:
-    """Return a session of a table, each row protected."""
     table = sd.PrivateTable(rows, protects=sd.AddOneRow())
     return sd.Session({"t": table}, sd.PureDP(1000), **more)
 
 
 def many(count: int) -> Any:
-    """Return a question of so many groups, given by three short lists."""
     sides = {"a": range(1000), "b": range(1000), "c": range(count // 10**6)}
     keys = sd.KeySet.from_dict(sides)
     rows = TABLE.with_columns(b=sd.col("a"), c=sd.col("a"))
@@ -42,7 +34,6 @@ def many(count: int) -> Any:
 
 @pytest.mark.slow
 def test_answers_that_are_too_large() -> None:
-    """The number of groups is public: what cannot be kept is refused, not charged."""
     opened = session()
     assert opened.price(many(10_000_000), BUDGET)._purchase.plan.question.by == (
         "a",
@@ -50,29 +41,28 @@ def test_answers_that_are_too_large() -> None:
         "c",
     )
     for groups in (10**8, 10**11):
-        with pytest.raises(InvalidQuery, match=r"would have \d+ groups"):
+        with pytest.raises(errors.InvalidQuery, match=r"would have \d+ groups"):
             opened.release(many(groups), BUDGET)
     three = {name: many(6_000_000) for name in "abc"}
     opened.price(three["a"], BUDGET)
-    with pytest.raises(InvalidQuery, match="fewer groups"):
+    with pytest.raises(errors.InvalidQuery, match="fewer groups"):
         opened.release_all(three, BUDGET)
     assert opened.history() == ()
 
 
 @pytest.mark.slow
 def test_many_totals() -> None:
-    """What an engine would plan for too long is refused by its public number."""
     opened = session()
     wide: dict[str, Any] = {f"s{n}": sd.sum("a", 0, n + 1) for n in range(5000)}
     for count in (501, 5000):
         asked = TABLE.agg(**dict(list(wide.items())[:count]))
-        with pytest.raises(InvalidQuery, match=f"needs {count} exact totals"):
+        with pytest.raises(errors.InvalidQuery, match=f"needs {count} exact totals"):
             opened.release(asked, BUDGET)
     opened.price(TABLE.agg(**dict(list(wide.items())[:500])), BUDGET)
     assert opened.history() == ()
 
 
-@for_each("failure", [MemoryError(99), EngineUnavailable("it is gone")])
+@for_each("failure", [MemoryError(99), errors.EngineUnavailable("it is gone")])
 def test_what_fails_after_the_charge(
     monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
@@ -83,7 +73,7 @@ def test_what_fails_after_the_charge(
         raise failure
 
     monkeypatch.setattr("sordino.session.executor.noisy_answer", failing)
-    with pytest.raises(EngineFailure) as caught:
+    with pytest.raises(errors.EngineFailure) as caught:
         opened.release(TABLE.agg(n=sd.count()), BUDGET)
     assert caught.value.__context__ is None
     assert len(opened.history()) == 1
@@ -109,7 +99,7 @@ def test_settings_of_numpy(asked: str, epsilon: Any) -> None:
     query = TABLE.group_by(keys).agg(n=sd.count(), m=QUESTIONS[asked])
     with np.errstate(all="raise"), warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", WeakBudget)  # an epsilon of 100 is told
+        warnings.simplefilter("ignore", errors.WeakBudget)  # an epsilon of 100 is told
         release = opened.release(query, sd.PureDP(epsilon))
         repr(release)
         release._repr_html_()
@@ -170,7 +160,7 @@ def test_many_bins() -> None:
     release = opened.release(histogram.request, BUDGET)
     assert "more columns" in repr(release)
     assert len(sd.histogram("a", edges).columns("h")) == 300
-    with pytest.raises(InvalidParameter, match="there they are rows"):
+    with pytest.raises(errors.InvalidParameter, match="there they are rows"):
         sd.histogram("a", [*edges, 301])
     asked = TABLE.histogram("a", list(range(1001)))
     assert len(opened.release(asked, BUDGET)) == 1000

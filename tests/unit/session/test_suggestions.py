@@ -26,7 +26,6 @@ QUERY: Final = (
 
 
 def opened(rows: dict[str, list[Any]] = VISITS, protects: Any = None) -> sd.Session:
-    """Return a session of visits."""
     unit = protects or sd.AddRowsWithID("patient")
     table = sd.PrivateTable(rows, protects=unit)
     return sd.Session({"visits": table}, sd.ApproxDP(3, "1e-5"))
@@ -78,7 +77,6 @@ def test_noise_of_the_data_is_told() -> None:
 
 
 def test_the_chosen_one_is_a_query() -> None:
-    """Any row is a request, and bounds are in the questions that are asked."""
     limits = {"rows": [2], "groups": [2], "days": [(0, 7), (0, 9)]}
     found = opened().suggest(QUERY, BUDGET, sample=VISITS, limits=limits)
     assert repr(found.query(1)) == (
@@ -93,7 +91,6 @@ def test_the_chosen_one_is_a_query() -> None:
 
 
 def test_rehearsals_are_samples() -> None:
-    """The tables of a rehearsal have the shape, views and public tables included."""
     session = opened()
     session.view("short", sd.table("visits").filter(sd.col("days") < 20))
     trial = sd.rehearsal(session, rows=400)
@@ -138,7 +135,6 @@ def test_an_id_that_holds_everything() -> None:
 
 @pytest.mark.slow
 def test_it_shows_itself() -> None:
-    """As text, as a page without what was not escaped, and as a picture."""
     found = opened().suggest(QUERY, BUDGET, sample=VISITS)
     assert "*" in repr(found)
     assert "<table>" in found._repr_html_()
@@ -146,7 +142,6 @@ def test_it_shows_itself() -> None:
 
 
 def test_refusals_read_and_charge_nothing() -> None:
-    """Each names its argument; a budget that is spent stays as it was."""
     session = opened()
     bad: list[tuple[dict[str, Any], type[SordinoError], str]] = [
         ({"limits": {"rows": [0]}}, InvalidParameter, "rows"),
@@ -182,7 +177,6 @@ def test_refusals_read_and_charge_nothing() -> None:
 
 
 def test_refusals_say_how_to_choose() -> None:
-    """Where a limit or bounds are missing, the way to choose them is named."""
     session = opened()
     for query in (
         sd.table("visits").agg(n=sd.count()),

@@ -58,7 +58,6 @@ def test_rows_do_not_depend_on_the_columns_read(tmp_path: Path) -> None:
 
 
 def test_several_files(tmp_path: Path) -> None:
-    """The rows of all files of a pattern; each has a header, which is the same."""
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text(f"x,y\n{name},1\n")
     pattern = str(tmp_path / "*.csv")
@@ -70,7 +69,6 @@ def test_several_files(tmp_path: Path) -> None:
 
 @for_each("engine", ["memory", "duckdb"])
 def test_a_changed_file_is_not_read(engine: Any, tmp_path: Path) -> None:
-    """A file that was looked at and has changed is refused before the charge."""
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,2\n")
     table = sd.PrivateTable(path, protects=sd.AddOneRow(), columns={"x": "i64"})
@@ -84,7 +82,6 @@ def test_a_changed_file_is_not_read(engine: Any, tmp_path: Path) -> None:
 
 
 def test_a_file_that_changes_while_it_is_read_fails(tmp_path: Path) -> None:
-    """What was read of it is not answered."""
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "1,2\n" * 10)
     source = CSVSource(sd.Csv(path, {"x": "i64"}), {})
@@ -138,14 +135,12 @@ def test_quotes_can_be_letters(tmp_path: Path) -> None:
     ],
 )
 def test_refused_declarations(given: Any, says: str) -> None:
-    """What declares nothing that can be read is refused, by its argument."""
     with pytest.raises(InvalidParameter, match=says) as refused:
         sd.Csv("t.csv", **given)
     assert refused.value.name in {*given, "quote", "type"}
 
 
 def test_paths_and_columns_are_refused_when_opened(tmp_path: Path) -> None:
-    """A path that is none, and a column declared twice or as a list."""
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,2\n")
     engine = MemoryEngine()

@@ -162,7 +162,6 @@ def _changed(dice: Dice, cell: str) -> str:
 def test_what_a_cell_means(
     cell: str, kind: str, spelled: Any, value: Any, tmp_path: Path
 ) -> None:
-    """The table of the guide, cell by cell."""
     path = tmp_path / "t.csv"
     path.write_text(f"n;c\n1;{cell}\n")
     if isinstance(value, tuple):

@@ -33,7 +33,6 @@ WANTED: Final = [
 
 
 def told(rows: Rows) -> list[str]:
-    """Return rows in an order of their own."""
     return sorted(map(repr, rows))
 
 
@@ -55,7 +54,6 @@ def test_what_pandas_writes_is_read(tmp_path: Path) -> None:
 
 
 def test_what_pandas_writes_for_excel_is_read(tmp_path: Path) -> None:
-    """Semicolons, comma decimals and a byte order mark: nothing is lost."""
     path = tmp_path / "t.csv"
     frame().to_csv(path, index=False, sep=";", decimal=",", encoding="utf-8-sig")
     table = sd.Csv(path, KINDS, delimiter=";", decimal=",")
@@ -64,7 +62,6 @@ def test_what_pandas_writes_for_excel_is_read(tmp_path: Path) -> None:
 
 @for_each("zone", ["Europe/Berlin", None])
 def test_what_polars_writes_is_read(zone: str | None, tmp_path: Path) -> None:
-    """Times with T, fractions and offsets, true and false: nothing is lost."""
     frame = pl.DataFrame({name: values for name, (_, values) in TRUTH.items()})
     if zone is not None:
         when = pl.col("when").dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
@@ -112,7 +109,6 @@ R_ROWS: Final[Rows] = [
 
 
 def test_what_excel_writes_is_read(tmp_path: Path) -> None:
-    """Semicolons, comma decimals, Windows-1252, days first, German truths."""
     path = tmp_path / "t.csv"
     path.write_bytes(EXCEL.encode("cp1252"))
     kinds = dict(

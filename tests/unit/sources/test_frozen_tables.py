@@ -32,7 +32,6 @@ Door = Callable[[Path], tuple[Any, Callable[[], object]]]
 
 
 def _wards(key: int | None = None) -> pa.Table:
-    """Return public rows, all of one key or each of its own."""
     keys = np.arange(1, MANY + 1) if key is None else np.full(MANY, key)
     return pa.table({"k": keys, "beds": np.arange(MANY)})
 
@@ -157,7 +156,6 @@ def _frozen(engine: AbstractEngine, rows: Any) -> pa.Table:
 @for_each("order", [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]])
 @for_each("engine", ENGINES)
 def test_the_copy_is_the_same_for_any_order(engine: Any, order: list[int]) -> None:
-    """The copy has our types, and is sorted by all columns, missing first."""
     copy = _frozen(engine(), ODD.take(order))
     assert copy.schema == pa.schema({
         "k": pa.int64(),
@@ -174,14 +172,12 @@ def test_the_copy_is_the_same_for_any_order(engine: Any, order: list[int]) -> No
 
 @for_each("engine", ENGINES)
 def test_small_tables(engine: Any) -> None:
-    """No rows and no usable columns are no reason to fail."""
     assert _frozen(engine(), ODD.slice(0, 0)).num_rows == 0
     assert _frozen(engine(), ODD.select(["blob"])).num_columns == 0
 
 
 @for_each("engine", ENGINES)
 def test_private_rows_are_not_handed_out(engine: Any) -> None:
-    """Only a table that was frozen shows its rows."""
     made = engine()
     made.open("visits", VISITS, {})
     with pytest.raises(UnknownName):

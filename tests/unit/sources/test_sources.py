@@ -111,14 +111,12 @@ def _asked(engine: AbstractEngine, source: Any, declared: Any) -> Any:
 @for_each("engine", ENGINES)
 @for_each("made", MADE)
 def test_sources_agree(engine: str, made: str, tmp_path: Path) -> None:
-    """Every kind of source gives the answer of the Arrow table of its rows."""
     expected = _asked(ENGINES["memory"](), ROWS, {})
     assert _asked(ENGINES[engine](), MADE[made](tmp_path), DECLARED) == expected
 
 
 @for_each("made", ["table", "parquet", "data set", "csv", "polars"])
 def test_names_are_exact(made: str, tmp_path: Path) -> None:
-    """Names that differ in case, or mean something in SQL, name their own columns."""
     path = tmp_path / "t.parquet"
     pq.write_table(STRANGE, path)
     sources: dict[str, Any] = {
@@ -198,7 +196,6 @@ def test_types_become_ours(name: str, form: str, tmp_path: Path) -> None:
 
 @for_each("name", LISTS.schema.names)
 def test_lists_become_ours(name: str) -> None:
-    """The entries of lists follow the rules of their type."""
     answers = []
     for engine in (MemoryEngine(), duckdb_engine()):
         rows = Source("t", engine.open("t", LISTS, {}))
@@ -262,7 +259,6 @@ def test_the_index_of_a_frame_is_told(engine: type[Any]) -> None:
 
 
 def test_declared_types_are_casts() -> None:
-    """A declared type that the source does not have turns each value, or loses it."""
     table = pa.table({"x": ["1", " 2", "a", None, "9" * 30], "y": [1, 2, 3, 4, 5]})
     declared = {"x": Column("i64", nullable=False), "y": Column("f64")}
     for engine in (MemoryEngine(), duckdb_engine()):
@@ -295,7 +291,6 @@ def test_declared_types_are_casts() -> None:
     ],
 )
 def test_refusals(source: Any, declared: Any, error: type[Any], says: str) -> None:
-    """What is no table, or not as declared, is refused before any row is read."""
     for engine in (MemoryEngine(), duckdb_engine()):
         with pytest.raises(error, match=says):
             engine.open("t", source, declared)
@@ -313,7 +308,6 @@ def _fails_at_a_row() -> Any:
 
 
 def _hidden(of: str) -> Any:
-    """Return a table that a cursor of its connection does not see."""
     connection = duckdb.connect()
     connection.execute("CREATE TEMP TABLE visits AS SELECT 1 AS x")
     return connection, of
@@ -341,7 +335,6 @@ def test_what_cannot_be_opened_is_named(
 
 
 def test_csv_needs_declared_types(tmp_path: Path) -> None:
-    """Columns of text files are not guessed: undeclared ones are left out."""
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n")
     engine = duckdb_engine()

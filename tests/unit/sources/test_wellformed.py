@@ -71,7 +71,6 @@ def drawn(dice: Dice) -> bytes:
 
 
 def blocks(data: bytes, size: int) -> Any:
-    """Return some bytes in blocks."""
     return iter([data[place : place + size] for place in range(0, len(data), size)])
 
 
@@ -170,7 +169,6 @@ FAULTS: Final[Mapping[str, tuple[bytes, int, str]]] = {
 
 @for_each("name", FAULTS)
 def test_a_malformed_file_is_refused(name: str, tmp_path: Path) -> None:
-    """It is refused when it is opened, with the line, and no cell is quoted."""
     data, line, why = FAULTS[name]
     path = tmp_path / "t.csv"
     path.write_bytes(data)

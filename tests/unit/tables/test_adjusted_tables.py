@@ -36,7 +36,6 @@ PLACES: Final = sd.KeySet.from_tuples(
 
 
 def crossing_of(*more: int, order: int = 2) -> Crossing:
-    """Return states and counties beside columns of so many values."""
     columns = {f"c{place}": range(size) for place, size in enumerate(more)}
     keys = PLACES * sd.KeySet.from_dict(columns) if columns else PLACES
     named = (("state", "county"), *((name,) for name in columns))
@@ -77,7 +76,6 @@ def test_cells_are_not_negative_and_whole_ones_are_near(
 @for_each("seed", range(8))
 @for_each("size", [1, 2, 5])
 def test_the_totals_of_two_trees_stay_as_they_were_told(size: int, seed: int) -> None:
-    """Upper tables are made first: the total is the unbiased one, cut at zero."""
     crossing = crossing_of(size)
     together = noisy_tables(crossing, seed)
     top = restore(crossing, (0, 0), together.contrasts)
@@ -91,7 +89,6 @@ def test_the_totals_of_two_trees_stay_as_they_were_told(size: int, seed: int) ->
 
 
 def test_tables_that_agree_and_are_not_negative_stay() -> None:
-    """For tables without noise nothing is to be adjusted, whole numbers included."""
     crossing = crossing_of(4)
     cells = np.random.default_rng(0).poisson(5, crossing.shape(crossing.finest))
     exact = {
@@ -187,7 +184,6 @@ def test_a_law_of_three_columns_is_near_what_was_measured() -> None:
 
 
 def test_known_tables_are_met() -> None:
-    """A law of three columns has exactly the sums that everybody knows."""
     crossing = crossing_of(3, 2)
     noisy = noisy_tables(crossing, 5)
     known: dict[Levels, Any] = {
@@ -200,7 +196,6 @@ def test_known_tables_are_met() -> None:
 
 
 def test_too_many_combinations_are_refused() -> None:
-    """By public facts, and the unbiased tables stay."""
     keys = sd.KeySet.from_dict({f"c{place}": range(8) for place in range(8)})
     trees = tuple(Tree.of(keys, (name,)) for name in keys.columns)
     together = JointFit(Crossing(trees, 2), {}, {})

@@ -1,27 +1,13 @@
 """Every operation as DuckDB's SQL.
 
-How DuckDB writes operations on numbers.
-
 Integers are added and multiplied as HUGEINT, where no two of them can overflow, and
-come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
+come back by TRY_CAST; `+ 0.0` turns -0.0 into 0.0. Doubles are ordered as ours: NaN
+equals itself and is greater than all.
 
-How DuckDB writes operations on texts, and casts.
-
-A cast of a text is tried only on what fits our grammar: the engine's own is wider.
-
-How DuckDB reads the cells of text files.
-
-Its own casts of texts are wider than our rules: a cell is held to a pattern before one
-is tried. Of a time its cast would drop the distance from UTC and cut the fraction.
-
-How DuckDB writes operations on dates and times.
-
+DuckDB's own casts of texts are wider than our rules: a text is held to a pattern before
+one is tried. Of a time its cast would drop the distance from UTC and cut the fraction.
 Its dates reach far beyond the years 1 to 9999: nothing overflows before it is held to
-them.
-
-How DuckDB writes choices between values, beside what all databases write alike.
-
-DuckDB orders doubles as we do: NaN equals itself and is greater than all.
+them. Nothing here can raise.
 
 Kernel: totals.
 """
@@ -110,7 +96,6 @@ def _clip(to: Written) -> str:
 
 
 def _round_down(to: Written) -> str:
-    """Return a multiple of a step; the least i64 have none below."""
     if isinstance(to.options["step"], float) or to.real:
         return "unsigned(floor(a_::DOUBLE / :step) * :step)"
     below = "narrow(huge(a) - huge(((a % :step) + :step) % :step))"
@@ -202,7 +187,6 @@ _steps_between: Final = _SQL.entry(
 
 
 def _share(to: Written) -> str:
-    """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
     place = to.options["place"]
     # the steps above the low end, for portion 0 below the high one
     height = ":steps" if place else "(:size - :steps)"
@@ -269,7 +253,6 @@ def _translate(old: str, new: str) -> Entry:
 
 
 def _slice(to: Written) -> Sql:
-    """Return a part: `right` counts from the end, and takes all of a shorter text."""
     start, length = to.options["start"], to.options["length"]
     if start < 0:
         rest = templates.function("right", to[0], templates.whole(-start))
@@ -286,17 +269,14 @@ def _slice(to: Written) -> Sql:
 
 
 def _text_size(text: Sql) -> Sql:
-    """Return the number of bytes in UTF-8."""
     return templates.function("strlen", text)
 
 
 def _fits(size: Sql) -> Sql:
-    """Return whether a text of a size may be made."""
     return templates.is_at_most(size, templates.bigint(text.LONGEST))
 
 
 def _concat(to: Written) -> Sql:
-    """Return texts one after the other."""
     size, joined = _text_size(to[0]), to[0]
     for other in to.each()[1:]:
         size = templates.plus(size, _text_size(other))
@@ -305,7 +285,6 @@ def _concat(to: Written) -> Sql:
 
 
 def _strip(to: Written) -> Sql:
-    """Return a text without blanks or other letters around it."""
     wanted = to.options.get("letters")
     letters = (
         templates.letters(text.BLANKS) if wanted is None else to.bind(wanted, "text")
@@ -314,7 +293,6 @@ def _strip(to: Written) -> Sql:
 
 
 def _replace(to: Written) -> Sql:
-    """Return a text with replacements, counted before any is made."""
     without = templates.function("replace", to[0], to[1], templates.letters(""))
     removed = templates.minus(_text_size(to[0]), _text_size(without))
     count = templates.infix(exp.IntDiv, removed, _text_size(to[1]))
@@ -328,7 +306,6 @@ def _replace(to: Written) -> Sql:
 
 
 def _normalize(to: Written) -> Sql:
-    """Return a text composed, if all its characters are settled."""
     settled = templates.function(
         "regexp_full_match", to[0], templates.letters(_SETTLED)
     )
@@ -350,7 +327,6 @@ def _change_case(name: str, plain: Entry) -> Entry:
 
 
 def _matches(to: Written) -> Sql:
-    """Return whether all of a text is as a regular expression says."""
     pattern = to.bind(regular.re2_pattern(to.options["pattern"]), "text")
     return templates.function("regexp_full_match", to[0], pattern)
 
@@ -366,7 +342,6 @@ def _format(to: Written) -> Sql:
 
 
 def _find(to: Written) -> Sql:
-    """Return a place from 0, or -1."""
     return templates.minus(
         templates.function("instr", to[0], to[1]), templates.bigint(1)
     )
@@ -421,12 +396,10 @@ def _read_truth(to: Written) -> Sql:
 
 
 def _truncate(to: Written) -> Sql:
-    """Return a double without its fraction, if that fits."""
     return templates.as_type_or_null(templates.function("trunc", to[0]), "BIGINT")
 
 
 def _moment_text(to: Written) -> Sql:
-    """Return a time with all its digits."""
     return templates.function(
         "strftime", to[0], templates.letters("%Y-%m-%dT%H:%M:%S.%f")
     )
@@ -477,12 +450,10 @@ def _cell_matches(cell: Sql, pattern: str) -> Sql:
 
 
 def _bare(cell: Sql) -> Sql:
-    """Return a cell without blanks around it."""
     return templates.function("trim", cell, templates.letters(BLANKS))
 
 
 def _cell_integer(to: Written, spelling: Spelling) -> Sql:
-    """Return the digits before the point, as an integer that fits."""
     point = templates.letters(spelling.decimal)
     digits = templates.function("split_part", _bare(to[0]), point, templates.whole(1))
     fits = _cell_matches(to[0], spelling.whole)
@@ -569,12 +540,10 @@ def _cell_let(name: str, value: Sql, make: Callable[[Sql], Sql]) -> Sql:
 
 
 def _part(parts: Sql, name: str) -> Sql:
-    """Return a part as text, empty where it is not there."""
     return templates.function("struct_extract", parts.copy(), templates.letters(name))
 
 
 def _date(parts: Sql) -> Sql:
-    """Return 2025-6-1 of the parts of a day."""
     dash = templates.letters("-")
     year, month, day = (_part(parts, name) for name in ("year", "month", "day"))
     return templates.function("concat", year, dash, month, dash.copy(), day)
@@ -642,12 +611,10 @@ def _date_part(name: str) -> Entry:
 
 
 def _weekday(to: Written) -> Sql:
-    """Return the day of the week, Monday as 0."""
     return templates.minus(templates.function("isodow", to[0]), templates.bigint(1))
 
 
 def _date_truncate(to: Written) -> Sql:
-    """Return the start of a period, of the type it was."""
     start = templates.function(
         "date_trunc", templates.letters(to.options["unit"]), to[0]
     )
@@ -668,7 +635,6 @@ def _floor(number: Sql, size: int, shift: int) -> Sql:
 
 
 def _days_between(to: Written) -> Sql:
-    """Return days, or whole days of a duration."""
     if to.types[0] == "date":
         return templates.minus(to[1], to[0])
     return _floor(_elapsed_time(to), _DAY, _DAYS)
@@ -679,7 +645,6 @@ def _seconds_between(to: Written) -> Sql:
 
 
 def _add_days(to: Written) -> Sql:
-    """Return another day, of the years 1 to 9999."""
     kind = to.types[0]
     ends = (date.min, date.max) if kind == "date" else _TIMES
     first, last = (to.bind(end, kind) for end in ends)
@@ -704,7 +669,6 @@ def _move(to: Written) -> Sql:
 
 
 def _add_seconds(to: Written) -> Sql:
-    """Return another moment, of the years 1 to 9999."""
     most = dates.WHOLE_SECONDS
     near = exp.Between(
         this=to[1], low=templates.bigint(-most), high=templates.bigint(most)
@@ -725,7 +689,6 @@ def _add_seconds(to: Written) -> Sql:
 
 
 def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
-    """Return how many changes are not after a time."""
     edge = exp.to_identifier("edge")
     ticks = exp.Array(expressions=numbers_of([n * _SECOND for n in seconds]))
     passed = templates.is_at_most(edge.copy(), templates.function("epoch_us", time))
@@ -746,12 +709,10 @@ _MANY: Final = 64
 
 
 def _fill_nan(to: Written) -> Sql:
-    """Return x, or the other value for NaN."""
     return templates.case([(templates.function("isnan", to[0]), to[1])], to[0])
 
 
 def _replace_infinity(to: Written) -> Sql:
-    """Return x, or what stands for an infinity."""
     sign = templates.case(
         [(templates.is_less(to[0], templates.double(0)), to[1])], to[2]
     )
@@ -774,7 +735,6 @@ def _is_in(to: Written) -> Sql:
 
 
 def _is_among(to: Written, ranked: Sequence[int]) -> Sql:
-    """Return whether a value is among some, which are given in their order."""
     if len(ranked) <= _MANY:
         listed = exp.Array(expressions=[to.joint(place) for place in ranked])
         return templates.function("list_contains", listed, to.joint(0))

@@ -40,24 +40,22 @@ from sqlglot import exp
 
 from sordino.engines.statements.templates import (
     Sql,
+    Templates,
     as_type,
     bigint,
     case,
     conjunction,
     double,
     function,
-    half,
     in_parentheses,
     infix,
     is_at_most,
     is_equal,
     is_less,
-    is_missing,
     letters,
     minus,
     multiplied_by,
     plus,
-    sql_type,
     whole,
 )
 from sordino.expressions.literals import LEAST, MOST
@@ -73,22 +71,45 @@ def numeric(value: Sql) -> Sql:
     return as_type(value, "DECIMAL")
 
 
-def narrow(value: Sql) -> Sql:
-    """Return an integer of any length as one of 64 bits, or null."""
-    ends = (exp.Literal.number(LEAST - 1), exp.Literal.number(MOST + 1))
-    return _within(value, *ends)
+SQL: Final = Templates(
+    "postgres",
+    {
+        "narrow(x)": f"within(x, {LEAST - 1}, {MOST + 1})",
+        "narrow_double(x)": f"within(x, '{_BELOW!r}'::DOUBLE, '{_ABOVE!r}'::DOUBLE)",
+        "within(x, low, high)": """NULLIF(
+            NULLIF(LEAST(GREATEST(x, low), high), high), low)::BIGINT""",
+        "some(x)": "NULLIF(x, 0)",  # what is divided by null is null
+        "rest(x, y)": "MOD(MOD(x, y) + y, y)",
+        "number(x)": "('0' || x)::BIGINT",
+        "bytes(x)": "OCTET_LENGTH(x)::BIGINT",
+        "first_day()": "'0001-01-01'::DATE",
+        "later(moment, ticks)": "moment + ticks * '1 microsecond'::INTERVAL",
+        "infinity()": "'inf'::DOUBLE",
+        "nan()": "'nan'::DOUBLE",
+        "is_finite(x)": "ABS(x) < infinity()",
+        "is_one(x)": "1::DOUBLE <= ABS(x)",
+        # what is below 1 cannot take a sum out of the range
+        "halved(x)": "CASE WHEN is_one(x) THEN x * 0.5::DOUBLE ELSE 0::DOUBLE END",
+        # infinity with the sign of both, or zero, or what is computed
+        "held(beyond, lost, x, y, inside)": """CASE
+            WHEN beyond THEN CASE WHEN (x < 0::DOUBLE) <> (y < 0::DOUBLE)
+                THEN '-inf'::DOUBLE ELSE infinity() END
+            WHEN lost THEN 0::DOUBLE
+            ELSE inside END""",
+        # the exponent of the least doubles; their first bit is written, too
+        "field(bits)": f"(bits >> 52) & {2**11 - 1}::BIGINT",
+        "is_least(bits)": "field(bits) = 0::BIGINT",
+        "fraction(bits)": f"bits & {2**52 - 1}::BIGINT",
+    },
+)
 
 
-def narrow_double(value: Sql) -> Sql:
-    """Return a double without a fraction as an integer of 64 bits, or null."""
-    return _within(value, real(_BELOW), real(_ABOVE))
+def _real(number: float) -> str:
+    return f"'{number!r}'::DOUBLE"
 
 
-def _within(value: Sql, below: Sql, above: Sql) -> Sql:
-    inside = function("least", function("greatest", value, below), above)
-    for mark in (above, below):
-        inside = exp.Nullif(this=inside, expression=mark.copy())
-    return as_type(inside, "BIGINT")
+narrow: Final = SQL.piece("x", "narrow(x)")
+"""An integer of any length as one of 64 bits, or null."""
 
 
 def real(number: float) -> Sql:
@@ -259,7 +280,6 @@ def _shortened(digits: Sql) -> Sql:
 
 
 def _scientific(digits: Sql, power: Sql) -> Sql:
-    """Return the text of 0.digits * 10^(power + 1)."""
     exponent = as_type(plus(power.copy(), whole(1)), "TEXT")
     parts = (letters("0."), digits.copy(), letters("e"), exponent)
     joined = parts[0]
@@ -289,14 +309,8 @@ def size_of(number: Sql) -> Sql:
     return function("abs", number)
 
 
-def equals_nan(number: Sql) -> Sql:
-    """Condition: a double is NaN, which equals itself here."""
-    return is_equal(number, real(math.nan))
-
-
-def equals_infinity(number: Sql) -> Sql:
-    """Condition: a double is an infinity."""
-    return is_equal(size_of(number), real(_INFINITY))
+equals_nan: Final = SQL.piece("x", "x = nan()")
+"""Condition: a double is NaN, which equals itself here."""
 
 
 def double_sum(left: Sql, right: Sql) -> Sql:
@@ -321,105 +335,60 @@ def double_quotient(dividend: Sql, divisor: Sql) -> Sql:
     return let((dividend, nonzero), lambda a, b: zero_is_zero(_quotient(a, b)))
 
 
+_rounded: Final = SQL.piece(
+    "x",
+    """FLOOR(x) + CASE
+        WHEN 0.5::DOUBLE < x - FLOOR(x)
+            OR (x - FLOOR(x) = 0.5::DOUBLE AND 0::DOUBLE < x)
+        THEN 1::DOUBLE ELSE 0::DOUBLE END""",
+)
+
+
 def nearest_whole(number: Sql) -> Sql:
     """Return the nearest integer, halves away from zero."""
-
-    def rounded(x: Sql) -> Sql:
-        down = function("floor", x)
-        rest = minus(x.copy(), down.copy())
-        halfway = all_of(is_equal(rest.copy(), half()), is_less(double(0), x.copy()))
-        more = any_of(is_less(half(), rest), halfway)
-        return plus(down, case([(more, double(1))], double(0)))
-
-    return let((number,), rounded)
+    return let((number,), _rounded)
 
 
-def _sum(a: Sql, b: Sql) -> Sql:
-    halves = plus(_half(a), _half(b))
-    beyond = all_of(
-        _is_finite(a), _is_finite(b), is_at_most(real(_HALF_RANGE), size_of(halves))
-    )
-    sign = is_less(a.copy(), double(0))
-    far = case([(sign, real(-_INFINITY))], real(_INFINITY))
-    return case([(beyond, far)], plus(a.copy(), b.copy()))
-
-
-def _half(number: Sql) -> Sql:
-    # what is below 1 cannot take a sum out of the range
-    large = is_at_most(double(1), size_of(number.copy()))
-    return case([(large, multiplied_by(number.copy(), half()))], double(0))
-
-
-def _product(a: Sql, b: Sql) -> Sql:
-    down, up = real(2.0**-512), real(2.0**537)
-    far = multiplied_by(_times(a, down), _times(b, down))
-    near = multiplied_by(_times(a, up), _times(b, up))
-    large = all_of(
-        _is_finite(a),
-        _is_finite(b),
-        is_at_most(double(1), size_of(a.copy())),
-        is_at_most(double(1), size_of(b.copy())),
-    )
-    tiny = any_of(_is_below(a, 2.0**-500), _is_below(b, 2.0**-500))
-    small = all_of(
-        in_parentheses(tiny),
-        _is_below(a, 1.0),
-        _is_below(b, 1.0),
-        exp.NEQ(this=a.copy(), expression=double(0)),
-        exp.NEQ(this=b.copy(), expression=double(0)),
-    )
-    beyond = case([(large, is_at_most(double(1), size_of(far)))])
-    lost = case([(small, is_at_most(size_of(near), half()))])
-    return _ends(beyond, lost, a, b, multiplied_by(a.copy(), b.copy()))
+_sum: Final = SQL.piece(
+    "a, b",
+    f"""CASE
+        WHEN is_finite(a) AND is_finite(b)
+            AND {_real(_HALF_RANGE)} <= ABS(halved(a) + halved(b))
+        THEN CASE WHEN a < 0::DOUBLE THEN '-inf'::DOUBLE ELSE infinity() END
+        ELSE a + b END""",
+)
+_product: Final = SQL.piece(
+    "a, b",
+    f"""held(
+        CASE WHEN is_finite(a) AND is_finite(b) AND is_one(a) AND is_one(b)
+            THEN is_one((a * {_real(2.0**-512)}) * (b * {_real(2.0**-512)})) END,
+        CASE
+            WHEN (ABS(a) < {_real(2.0**-500)} OR ABS(b) < {_real(2.0**-500)})
+                AND ABS(a) < {_real(1.0)} AND ABS(b) < {_real(1.0)}
+                AND a <> 0::DOUBLE AND b <> 0::DOUBLE
+            THEN ABS((a * {_real(2.0**537)}) * (b * {_real(2.0**537)})) <= 0.5::DOUBLE
+            END,
+        a, b, a * b)""",
+)
+_held_quotient: Final = SQL.piece(  # b is not 0
+    "a, b, inside",
+    f"""held(
+        CASE
+            WHEN is_finite(a) AND {_real(2.0**-60)} <= ABS(a) AND ABS(b) < {_real(1.0)}
+            THEN ABS(b) * {_real(2.0**512)} <= ABS(a) * {_real(2.0**-512)} END,
+        CASE
+            WHEN a <> 0::DOUBLE AND ABS(a) < {_real(1.0)}
+                AND 1::DOUBLE < ABS(b) AND is_finite(b)
+            THEN ABS(a) * {_real(2.0**537)} <= ABS(b) * {_real(2.0**-538)} END,
+        a, b, inside)""",
+)
 
 
 def _quotient(a: Sql, b: Sql) -> Sql:
-    # b is not 0
-    large = all_of(
-        _is_finite(a), is_at_most(real(2.0**-60), size_of(a.copy())), _is_below(b, 1.0)
-    )
-    far = is_at_most(
-        _times(size_of(b.copy()), real(2.0**512)),
-        _times(size_of(a.copy()), real(2.0**-512)),
-    )
-    small = all_of(
-        exp.NEQ(this=a.copy(), expression=double(0)),
-        _is_below(a, 1.0),
-        is_less(double(1), size_of(b.copy())),
-        _is_finite(b),
-    )
-    near = is_at_most(
-        _times(size_of(a.copy()), real(2.0**537)),
-        _times(size_of(b.copy()), real(2.0**-538)),
-    )
-    beyond, lost = case([(large, far)]), case([(small, near)])
-    return _ends(beyond, lost, a, b, infix(exp.Div, a.copy(), b.copy()))
+    # a division that is read from a text has no CAST of its dividend
+    return _held_quotient(a, b, infix(exp.Div, a.copy(), b.copy()))
 
 
-def _ends(beyond: Sql, lost: Sql, a: Sql, b: Sql, inside: Sql) -> Sql:
-    """Return infinity with the sign of both, or zero, or what is computed."""
-    unlike = exp.NEQ(
-        this=exp.Paren(this=is_less(a.copy(), double(0))),
-        expression=exp.Paren(this=is_less(b.copy(), double(0))),
-    )
-    far = case([(unlike, real(-_INFINITY))], real(_INFINITY))
-    return case([(beyond, far), (lost, double(0))], inside)
-
-
-def _times(number: Sql, power: Sql) -> Sql:
-    return multiplied_by(number.copy(), power.copy())
-
-
-def _is_finite(number: Sql) -> Sql:
-    return is_less(size_of(number.copy()), real(_INFINITY))
-
-
-def _is_below(number: Sql, limit: float) -> Sql:
-    return is_less(size_of(number.copy()), real(limit))
-
-
-_FRACTION: Final = 52  # bits of a double that stand below its first
-_EXPONENTS: Final = 2**11 - 1
 _REMAINDER_LEAST: Final = -1074  # the exponent of the least double
 _PLACES: Final = 11  # bits of the greatest difference of two exponents
 _HALF_PLACES: Final = 10  # bits of half of it
@@ -434,71 +403,50 @@ def doubles_rounded_down(dividend: Sql, divisor: Sql) -> Sql:
     return let((dividend, divisor), quotient)
 
 
+_apart: Final = SQL.piece(
+    "rest, divisor",
+    """CASE
+        WHEN rest <> 0::DOUBLE AND (rest < 0::DOUBLE) <> (divisor < 0::DOUBLE)
+        THEN 1::DOUBLE ELSE 0::DOUBLE END""",
+)
+
+
 def _rounded_down(rest: Sql, dividend: Sql, divisor: Sql) -> Sql:
     """Return (a - rest) / b, less one where the rest is on the other side of 0."""
     exact = double_difference(dividend, rest.copy())
-    less = case([(_are_unlike(rest, divisor), double(1))], double(0))
     quotient = double_quotient(exact, divisor.copy())
-    down = double_difference(quotient, less)
+    down = double_difference(quotient, _apart(rest, divisor))
     return zero_is_zero(nearest_whole(down))
 
 
-def _are_unlike(rest: Sql, divisor: Sql) -> Sql:
-    sides = [
-        exp.Paren(this=is_less(number.copy(), double(0))) for number in (rest, divisor)
-    ]
-    there = exp.NEQ(this=rest.copy(), expression=double(0))
-    return all_of(there, exp.NEQ(this=sides[0], expression=sides[1]))
+_with_sign: Final = SQL.piece(
+    "a, b, size",
+    """CASE
+        WHEN a IS NULL OR b IS NULL THEN NULL
+        WHEN a = nan() OR b = nan() OR ABS(a) = infinity() THEN nan()
+        WHEN ABS(b) = infinity() THEN a
+        ELSE size * CASE WHEN a < 0::DOUBLE THEN (-1)::DOUBLE ELSE 1::DOUBLE END END""",
+)
+_bits: Final = SQL.piece(
+    "x", "('x' || ENCODE(FLOAT8SEND(ABS(x)), 'hex'))::BIT(64)::BIGINT"
+)
+_digits: Final = SQL.piece(
+    "bits",
+    f"""CASE WHEN is_least(bits) THEN fraction(bits)
+        ELSE fraction(bits) + {2**52}::BIGINT END""",
+)
+_exponent: Final = SQL.piece(  # e - the least exponent: never negative
+    "bits", "CASE WHEN is_least(bits) THEN 0::BIGINT ELSE field(bits) - 1::BIGINT END"
+)
 
 
 def _remainder(a: Sql, b: Sql) -> Sql:
-    is_nan = reduce(
-        any_of, (equals_nan(a.copy()), equals_nan(b.copy()), equals_infinity(a.copy()))
-    )
-    missing = any_of(is_missing(a.copy()), is_missing(b.copy()))
-    size = let((_bits(a), _bits(b)), _of_bits)
-    negative = is_less(a.copy(), double(0))
-    sign = case([(negative, double(-1))], double(1))
-    ends = [
-        (missing, exp.null()),
-        (is_nan, real(math.nan)),
-        (equals_infinity(b.copy()), a.copy()),
-    ]
-    return case(ends, multiplied_by(size, sign))
-
-
-def _bits(number: Sql) -> Sql:
-    sent = function("float8send", function("abs", number.copy()))
-    digits = function("encode", sent, letters("hex"))
-    written = infix(exp.DPipe, letters("x"), digits)
-    return as_bigint(exp.Cast(this=written, to=sql_type("BIT(64)", "postgres")))
+    return _with_sign(a, b, let((_bits(a), _bits(b)), _of_bits))
 
 
 def _of_bits(a: Sql, b: Sql) -> Sql:
     parts = (_digits(a), _exponent(a), _digits(b), _exponent(b))
     return let(parts, _of_parts)
-
-
-def _digits(bits: Sql) -> Sql:
-    # the first bit is not written, but of the least doubles
-    fraction = infix(exp.BitwiseAnd, bits.copy(), bigint((1 << _FRACTION) - 1))
-    complete = plus(fraction, bigint(1 << _FRACTION))
-    return case([(_is_least(bits), fraction.copy())], complete)
-
-
-def _exponent(bits: Sql) -> Sql:
-    # e - the least exponent: never negative
-    later = minus(_field(bits), bigint(1))
-    return case([(_is_least(bits), bigint(0))], later)
-
-
-def _is_least(bits: Sql) -> Sql:
-    return is_equal(_field(bits), bigint(0))
-
-
-def _field(bits: Sql) -> Sql:
-    moved = infix(exp.BitwiseRightShift, bits.copy(), whole(_FRACTION))
-    return infix(exp.BitwiseAnd, moved, bigint(_EXPONENTS))
 
 
 def _of_parts(m_a: Sql, e_a: Sql, m_b: Sql, e_b: Sql) -> Sql:

@@ -1,33 +1,18 @@
 """Every operation as PostgreSQL's SQL.
 
-Lists are arrays of one dimension: how each cell becomes one (docs/adr/0221).
+Lists are arrays of one dimension: the type of an array tells no dimensions, and its
+numbering may begin anywhere, so each is made anew of its entries where it is read
+(docs/adr/0221). Integers meet as numbers of any length, and come back where they fit
+into 64 bits. A date before 4713 BC raises, so each day is held to the years 1 to 9999
+before it is made; no form goes through a text or a time zone.
 
-The type of an array tells no dimensions, and its numbering may begin anywhere. So each
-is made anew of its entries where it is read, and above that all of them are alike.
+PostgreSQL's own casts raise, and know words such as `now`. So a text is taken apart by
+a regular expression, and what is made of the parts is held to its range before it is
+made. A pattern names each code point by its number, so that no collation decides about
+a letter; no text has U+0000.
 
-How PostgreSQL writes operations on numbers.
-
-Integers meet as numbers of any length, and come back where they fit into 64 bits.
-
-How PostgreSQL writes operations on dates and times.
-
-Its calendar begins in 4713 BC and a date beyond it raises: so each day is held to the
-years 1 to 9999 before it is made. No form goes through a text or a time zone.
-
-How PostgreSQL reads texts as values: casts, cells of text files, and formats.
-
-Its own casts raise, and know words such as `now`. So a text is taken apart by a regular
-expression, and what is made of the parts is held to its range before it is made.
-
-How PostgreSQL writes operations on texts, and casts.
-
-A text of its own has no U+0000. Its regular expressions are told each code point by its
-number, so that no collation decides about a letter.
-
-How PostgreSQL writes comparisons and choices.
-
-It orders doubles as we do: NaN equals itself and is greater than all. Texts it orders
-by a collation of the database, unless each comparison names another.
+Doubles are ordered as ours: NaN equals itself and is greater than all. Texts are
+ordered by a collation of the database, unless each comparison names another.
 """
 
 import math
@@ -42,6 +27,7 @@ from sqlglot import exp
 
 from sordino.engines.postgres import doubles
 from sordino.engines.postgres.doubles import (
+    SQL,
     all_of,
     any_of,
     as_bigint,
@@ -49,10 +35,7 @@ from sordino.engines.postgres.doubles import (
     digits_pattern,
     doubles_rounded_down,
     fits,
-    is_between,
     let,
-    narrow,
-    narrow_double,
     nearest_of,
     numeric,
     real,
@@ -135,16 +118,13 @@ _LAST_BIT: Final = 63
 _LONGEST_SHIFT: Final = 41
 
 
-def _nonzero(number: Sql) -> Sql:
-    """Return a number, 0 as null: what is divided by null is null."""
-    return exp.Nullif(this=number, expression=templates.whole(0))
+def _infix(sign: str, of_doubles: Callable[[Sql, Sql], Sql]) -> Entry:
+    of_integers = SQL.entry(f"narrow(a_::DECIMAL {sign} b_::DECIMAL)")
 
-
-def _infix(kind: type[exp.Expression], of_doubles: Callable[[Sql, Sql], Sql]) -> Entry:
     def entry(to: Written) -> Sql:
         if to.real:
             return of_doubles(to.joint(0), to.joint(1))
-        return narrow(templates.infix(kind, numeric(to[0]), numeric(to[1])))
+        return of_integers(to)
 
     return entry
 
@@ -154,65 +134,35 @@ def _divide(to: Written) -> Sql:
     return doubles.double_quotient(dividend, divisor)
 
 
-def _floor_parts(to: Written, make: Callable[[Sql, Sql, Sql], Sql]) -> Sql:
-    def parts(dividend: Sql, divisor: Sql) -> Sql:
-        rest = templates.function("mod", dividend.copy(), divisor.copy())
-        shifted = templates.plus(rest, divisor.copy())
-        return make(
-            dividend, divisor, templates.function("mod", shifted, divisor.copy())
-        )
+_whole_quotient: Final = SQL.piece("x, y", "narrow(DIV(x - rest(x, y), y))")
+_whole_rest: Final = SQL.piece("x, y", "narrow(rest(x, y))")
+_some: Final = SQL.piece("x", "some(x)")
 
-    return let((numeric(to[0]), _nonzero(numeric(to[1]))), parts)
+
+def _of_wide(to: Written, make: Callable[..., Sql]) -> Sql:
+    return let((numeric(to[0]), _some(numeric(to[1]))), make)
 
 
 def _floor_divide(to: Written) -> Sql:
     if to.real:
-        return doubles_rounded_down(to.joint(0), _nonzero(to.joint(1)))
-    return _floor_parts(
-        to,
-        lambda dividend, divisor, rest: narrow(
-            templates.function("div", templates.minus(dividend, rest), divisor)
-        ),
-    )
+        return doubles_rounded_down(to.joint(0), _some(to.joint(1)))
+    return _of_wide(to, _whole_quotient)
 
 
-def _modulo(to: Written) -> Sql:
-    return _floor_parts(to, lambda _, __, rest: narrow(rest))
-
-
-def _cut(name: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return narrow(
-            templates.function(name, numeric(to[0]), _nonzero(numeric(to[1])))
-        )
-
-    return entry
-
-
-def _negate(to: Written) -> Sql:
-    """Return 0 - x."""
-    if to.real:
-        return templates.minus(templates.double(0), to[0])
-    return narrow(templates.minus(templates.whole(0), numeric(to[0])))
-
-
-def _clip(to: Written) -> Sql:
+def _clip(to: Written) -> str:
     """Return a number within bounds; NaN is greater than all, and stays."""
-    branches = [(templates.is_less(to.joint(0), to.joint(1)), to.joint(1))]
-    if to.types[0] == "f64":
-        branches.append((doubles.equals_nan(to[0]), to[0]))
-    branches.append((templates.is_less(to.joint(2), to.joint(0)), to.joint(2)))
-    return templates.case(branches, to.joint(0))
+    nan = "WHEN a = nan() THEN a" if to.types[0] == "f64" else ""
+    return f"CASE WHEN a < b THEN b {nan} WHEN c < a THEN c ELSE a END"
 
 
-def _abs(to: Written) -> Sql:
-    return (
-        doubles.size_of(to[0]) if to.real else narrow(doubles.size_of(numeric(to[0])))
-    )
+_stepped_down: Final = SQL.piece(
+    "x, step, least",
+    """CASE WHEN x < least THEN least
+        ELSE narrow(x::DECIMAL - rest(x::DECIMAL, step::DECIMAL)) END""",
+)
 
 
 def _round_down(to: Written) -> Sql:
-    """Return a multiple of a step; the least i64 have none below."""
     step = to.options["step"]
     if isinstance(step, float) or to.real:
         wide = to.bind(float(step), "f64")
@@ -220,18 +170,8 @@ def _round_down(to: Written) -> Sql:
         return doubles.double_product(templates.function("floor", steps), wide.copy())
     least = to.bind(least_multiple(step), "i64")
 
-    def below(number: Sql) -> Sql:
-        wide = numeric(to.bind(step, "i64"))
-        rest = templates.plus(
-            templates.function("mod", numeric(number), wide), wide.copy()
-        )
-        rest = templates.function("mod", rest, wide.copy())
-        down = narrow(templates.minus(numeric(number.copy()), rest))
-        return templates.case(
-            [(templates.is_less(number.copy(), least), least.copy())], down
-        )
-
-    return let((to[0],), below)
+    wide = to.bind(step, "i64")
+    return let((to[0],), lambda x: _stepped_down(x, wide, least))
 
 
 def _round(to: Written) -> Sql:
@@ -252,23 +192,12 @@ def _round(to: Written) -> Sql:
     )
 
 
+_root: Final = SQL.piece("x", "SQRT(CASE WHEN 0::DOUBLE <= x THEN x END)")
+
+
 def _sqrt(to: Written) -> Sql:
     """Return a root of what is not negative: NaN is above all, and stays."""
-
-    def root(number: Sql) -> Sql:
-        positive = templates.case([
-            (templates.is_at_most(templates.double(0), number), number.copy())
-        ])
-        return templates.function("sqrt", positive)
-
-    return let((templates.as_type(to[0], "DOUBLE"),), root)
-
-
-def _integer(rounding: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return narrow_double(templates.function(rounding, to[0])) if to.real else to[0]
-
-    return entry
+    return let((templates.as_type(to[0], "DOUBLE"),), _root)
 
 
 def _steps(to: Written) -> Sql:
@@ -331,8 +260,14 @@ def _between(number: Sql, exponent: int) -> Sql:
     )
 
 
+_share: Final = SQL.piece("steps, size, fine", "((steps * steps) * fine) / size")
+_later_portion: Final = SQL.piece(
+    "steps, size, fine",
+    "2::BIGINT * ((steps * fine) - (((steps * steps) * fine) / size))",
+)
+
+
 def _portion(to: Written) -> Sql:
-    """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
     low, place = to.options["low"], to.options["place"]
     whole = templates.bigint(to.options["high"] - low)
     fine = templates.bigint(1 << to.options["finer"])
@@ -340,17 +275,8 @@ def _portion(to: Written) -> Sql:
     # the steps above the low end, for portion 0 below the high one
     height = above if place else templates.minus(whole.copy(), above)
 
-    def portion(steps: Sql) -> Sql:
-        square = templates.multiplied_by(
-            templates.multiplied_by(steps, steps.copy()), fine.copy()
-        )
-        share = whole_quotient(square, whole.copy())
-        if place != 1:
-            return share
-        rest = templates.minus(templates.multiplied_by(steps.copy(), fine), share)
-        return templates.multiplied_by(templates.bigint(2), rest)
-
-    return let((height,), portion)
+    written = _later_portion if place == 1 else _share
+    return let((height,), lambda steps: written(steps, whole, fine))
 
 
 _SECOND: Final = 10**6
@@ -360,55 +286,28 @@ _DAYS: Final = _DAY * 4 * 10**6  # whole days, more than 9999 years
 _FIRST: Final = "0001-01-01"
 
 
-def first_day() -> Sql:
-    """Return the first day of all."""
-    return templates.as_type(templates.letters(_FIRST), "DATE")
-
-
 def midnight(day: Sql) -> Sql:
     """Return the first moment of a day."""
     return templates.as_type(day, "TIMESTAMP")
 
 
-def part_of_moment(name: str, moment: Sql) -> Sql:
-    """Return a part of a date, a time or a duration, as an exact number."""
-    return exp.Extract(this=exp.var(name), expression=moment)
-
-
 def calendar_day(year: Sql, month: Sql, day: Sql) -> Sql:
     """Return the day of three small integers, if the calendar has it."""
+    return let((year, month, day), lambda y, m, d: _in_calendar(y, m, d, _leaps(y)))
 
-    def in_calendar(y: Sql, m: Sql, d: Sql) -> Sql:
-        odd = templates.infix(
-            exp.Mod,
-            templates.plus(
-                m.copy(),
-                templates.infix(exp.BitwiseRightShift, m.copy(), templates.whole(3)),
-            ),
-            templates.whole(2),
-        )
-        february = templates.plus(
-            templates.whole(28),
-            templates.case([(_leaps(y), templates.whole(1))], templates.whole(0)),
-        )
-        length = templates.case(
-            [(templates.is_equal(m.copy(), templates.whole(2)), february)],
-            templates.plus(templates.whole(30), odd),
-        )
-        there = all_of(
-            is_between(y.copy(), templates.whole(1), templates.whole(9999)),
-            is_between(m.copy(), templates.whole(1), templates.whole(12)),
-            is_between(d.copy(), templates.whole(1), length),
-        )
-        return templates.function(
-            "make_date", y.copy(), m.copy(), templates.case([(there, d)])
-        )
 
-    return let((year, month, day), in_calendar)
+_in_calendar: Final = SQL.piece(
+    "y, m, d, leaps",
+    """MAKE_DATE(y, m, CASE
+        WHEN y BETWEEN 1 AND 9999 AND m BETWEEN 1 AND 12
+            AND d BETWEEN 1 AND CASE
+                WHEN m = 2 THEN 28 + CASE WHEN leaps THEN 1 ELSE 0 END
+                ELSE 30 + ((m + (m >> 3)) % 2) END
+        THEN d END)""",
+)
 
 
 def _leaps(year: Sql) -> Sql:
-    """Return whether a year has 366 days."""
     by_4, by_100, by_400 = (
         templates.is_equal(
             templates.infix(exp.Mod, year.copy(), templates.whole(n)),
@@ -420,111 +319,68 @@ def _leaps(year: Sql) -> Sql:
 
 
 def _part(name: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return as_bigint(templates.function("trunc", part_of_moment(name, to[0])))
-
-    return entry
+    return SQL.entry(f"TRUNC(EXTRACT({name} FROM a_))::BIGINT")
 
 
-def _weekday(to: Written) -> Sql:
-    """Return the day of the week, Monday as 0."""
-    return templates.minus(
-        as_bigint(part_of_moment("isodow", to[0])), templates.bigint(1)
+def _truncate(to: Written) -> str:
+    start = f"DATE_TRUNC('{to.options['unit']}', a_::TIMESTAMP)"
+    return f"{start}::DATE" if to.types[0] == "date" else start
+
+
+def _elapsed(size: int, shift: int) -> Entry:
+    # rounded down, shifted to where nothing is negative
+    ticks = f"(EXTRACT(epoch FROM b_ - a_) * {_SECOND}) + {shift}::BIGINT"
+    return SQL.entry(
+        f"(DIV({ticks}, {size}::DECIMAL) - {shift // size}::BIGINT)::BIGINT"
     )
 
 
-def _truncate(to: Written) -> Sql:
-    """Return the start of a period, of the type it was."""
-    unit = templates.letters(to.options["unit"])
-    start = templates.function("date_trunc", unit, midnight(to[0]))
-    return templates.as_type(start, "DATE") if to.types[0] == "date" else start
-
-
-def _elapsed(to: Written) -> Sql:
-    duration = templates.minus(to[1], to[0])
-    return templates.multiplied_by(
-        part_of_moment("epoch", duration), templates.whole(_SECOND)
-    )
-
-
-def _floored(number: Sql, size: int, shift: int) -> Sql:
-    """Return number // size rounded down, shifted to where nothing is negative."""
-    shifted = templates.plus(number, templates.bigint(shift))
-    whole = templates.function(
-        "div", shifted, templates.as_type(templates.whole(size), "DECIMAL")
-    )
-    return as_bigint(templates.minus(whole, templates.bigint(shift // size)))
+_whole_days: Final = _elapsed(_DAY, _DAYS)
 
 
 def _days_between(to: Written) -> Sql:
-    """Return days, or whole days of a duration."""
     if to.types[0] == "date":
         return as_bigint(templates.in_parentheses(templates.minus(to[1], to[0])))
-    return _floored(_elapsed(to), _DAY, _DAYS)
+    return _whole_days(to)
 
 
-def _seconds_between(to: Written) -> Sql:
-    return _floored(_elapsed(to), _SECOND, _SHIFT)
+# a sum with what is far would overflow, so it is not made
+_NEAR_DAYS: Final = f"""(CASE WHEN days BETWEEN -{dates.WHOLE} AND {dates.WHOLE}
+    THEN CASE
+        WHEN (moment::DATE - first_day()) + days BETWEEN 0 AND {dates.WHOLE} THEN days
+        END END)::INTEGER"""
+_DAYS_LATER: Final = {
+    "date": SQL.piece("moment, days", f"moment + {_NEAR_DAYS}"),
+    "time": SQL.piece("moment, days", f"moment + MAKE_INTERVAL(0, 0, 0, {_NEAR_DAYS})"),
+}
+_SECONDS: Final = "(EXTRACT(epoch FROM moment - first_day()::TIMESTAMP) + seconds)"
+_FAR: Final = f"{dates.WHOLE_SECONDS}::BIGINT"
+# a double holds so many microseconds, for they are multiples of a million
+_seconds_later: Final = SQL.piece(
+    "moment, seconds",
+    f"""moment + MAKE_INTERVAL(0, 0, 0, 0, 0, 0, (
+        CASE WHEN seconds BETWEEN 0::BIGINT - {_FAR} AND {_FAR}
+        THEN CASE WHEN 0 <= {_SECONDS} AND {_SECONDS} < {_FAR} THEN seconds END
+        END)::DOUBLE)""",
+)
 
 
 def _add_days(to: Written) -> Sql:
-    """Return another day, of the years 1 to 9999."""
-
-    def later(moment: Sql, days: Sql) -> Sql:
-        day = templates.as_type(moment.copy(), "DATE")
-        reached = templates.plus(templates.minus(day, first_day()), days.copy())
-        inside = is_between(reached, templates.whole(0), templates.whole(dates.WHOLE))
-        near = is_between(
-            days.copy(), templates.whole(-dates.WHOLE), templates.whole(dates.WHOLE)
-        )
-        # a sum with what is far would overflow, so it is not made
-        added = as_integer(templates.case([(near, templates.case([(inside, days)]))]))
-        if to.types[0] == "time":
-            added = interval(0, 0, 0, added)
-        return templates.plus(moment, added)
-
-    return let((to[0], to[1]), later)
-
-
-def interval(*parts: int | Sql) -> Sql:
-    """Return a duration of years, months, weeks, days, hours, minutes, seconds."""
-    listed: Sequence[Sql] = [
-        templates.whole(part) if isinstance(part, int) else part for part in parts
-    ]
-    return templates.function("make_interval", *listed)
+    return let((to[0], to[1]), _DAYS_LATER[to.types[0]])
 
 
 def _add_seconds(to: Written) -> Sql:
-    """Return another moment, of the years 1 to 9999."""
+    return let((to[0], to[1]), _seconds_later)
 
-    def later(moment: Sql, seconds: Sql) -> Sql:
-        far = templates.bigint(dates.WHOLE_SECONDS)
-        near = is_between(
-            seconds.copy(), templates.minus(templates.bigint(0), far), far.copy()
-        )
-        elapsed = part_of_moment(
-            "epoch", templates.minus(moment.copy(), midnight(first_day()))
-        )
-        reached = templates.plus(elapsed, seconds.copy())
-        inside = all_of(
-            templates.is_at_most(templates.whole(0), reached),
-            templates.is_less(reached.copy(), far.copy()),
-        )
-        added = templates.case([(near, templates.case([(inside, seconds)]))])
-        # a double holds so many microseconds, for they are multiples of a million
-        return templates.plus(
-            moment, interval(0, 0, 0, 0, 0, 0, templates.as_type(added, "DOUBLE"))
-        )
 
-    return let((to[0], to[1]), later)
+_passed: Final = SQL.piece(
+    "moment, changes",
+    "WIDTH_BUCKET(FLOOR(EXTRACT(epoch FROM moment))::BIGINT, changes)",
+)
 
 
 def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
-    """Return how many changes are not after a time."""
-    passed = templates.as_type(
-        templates.function("floor", part_of_moment("epoch", time)), "BIGINT"
-    )
-    return templates.function("width_bucket", passed, _array(seconds))
+    return _passed(time, _array(seconds))
 
 
 def _entry_at(values: Sequence[int], place: Sql) -> Sql:
@@ -567,7 +423,6 @@ def _parts_of(cell: Sql, pattern: str) -> Sql:
 
 
 def _cell_part(parts: Sql, place: int) -> Sql:
-    """Return a group by its place, from 1 on."""
     listed = exp.Paren(this=parts.copy())
     return exp.Bracket(this=listed, expressions=[templates.whole(place)], offset=1)
 
@@ -576,25 +431,17 @@ def integer_in(cell: Sql, further: str = "") -> Sql:
     """Return digits with an optional sign as an integer that fits."""
 
     def read(parts: Sql) -> Sql:
-        digits = templates.function(
-            "ltrim", _cell_part(parts, 2), templates.letters("0")
-        )
-        short = templates.is_at_most(
-            templates.function("length", digits), templates.whole(_LONGEST)
-        )
-        sign = templates.case(
-            [
-                (
-                    templates.is_equal(_cell_part(parts, 1), templates.letters("-")),
-                    templates.letters("-0"),
-                )
-            ],
-            templates.letters("0"),
-        )
-        signed = templates.infix(exp.DPipe, sign, digits.copy())
-        return narrow(numeric(templates.case([(short, signed)])))
+        return _integer_of(_cell_part(parts, 1), _cell_part(parts, 2))
 
     return let((_parts_of(cell, f"([+-]?)([0-9]+){further}"),), read)
+
+
+_integer_of: Final = SQL.piece(
+    "sign, digits",
+    f"""narrow((CASE WHEN LENGTH(LTRIM(digits, '0')) <= {_LONGEST}
+        THEN (CASE WHEN sign = '-' THEN '-0' ELSE '0' END) || LTRIM(digits, '0')
+        END)::DECIMAL)""",
+)
 
 
 def real_in(cell: Sql, point: str = _POINT) -> Sql:
@@ -647,18 +494,13 @@ def _day(parts: Sql, layout: Layout) -> Sql:
 
 
 def _told(parts: Sql, layout: Layout, name: str) -> Sql:
-    """Return a part as text, empty where it is not there."""
     if name not in layout.parts:
         return templates.letters("")
     part = _cell_part(parts, layout.parts.index(name) + 1)
     return exp.Coalesce(this=part, expressions=[templates.letters("")])
 
 
-def _number(text: Sql) -> Sql:
-    """Return a few digits as an integer, no digits as 0."""
-    return templates.as_type(
-        templates.infix(exp.DPipe, templates.letters("0"), text), "BIGINT"
-    )
+_number: Final = SQL.piece("x", "number(x)")
 
 
 def _ticks(parts: Sql, layout: Layout) -> Sql:
@@ -674,22 +516,14 @@ def _ticks(parts: Sql, layout: Layout) -> Sql:
     return templates.multiplied_by(seconds, templates.bigint(10**6))
 
 
-def _ahead(offset: Sql) -> Sql:
-    """Return the seconds by which a zone is ahead of UTC: +02:00, +02, Z."""
-    digits = templates.function(
-        "translate", offset, templates.letters("+-:ZUTC"), templates.letters("")
-    )
-    hours = templates.function("substr", digits, templates.whole(1), templates.whole(2))
-    minutes = templates.function(
-        "substr", digits.copy(), templates.whole(3), templates.whole(2)
-    )
-    seconds = templates.plus(
-        templates.multiplied_by(_number(hours), templates.bigint(3600)),
-        templates.multiplied_by(_number(minutes), templates.bigint(60)),
-    )
-    behind = templates.function("starts_with", offset.copy(), templates.letters("-"))
-    sign = templates.case([(behind, templates.bigint(-1))], templates.bigint(1))
-    return templates.multiplied_by(sign, seconds)
+_ZONE: Final = "TRANSLATE(zone, '+-:ZUTC', '')"
+_ahead: Final = SQL.piece(
+    "zone",
+    f"""CASE WHEN STARTS_WITH(zone, '-') THEN (-1)::BIGINT ELSE 1::BIGINT END
+        * ((number(SUBSTR({_ZONE}, 1, 2)) * 3600::BIGINT)
+            + (number(SUBSTR({_ZONE}, 3, 2)) * 60::BIGINT))""",
+)
+"""Seconds by which a zone is ahead of UTC: +02:00, +02, Z."""
 
 
 def _nanoseconds(parts: Sql, layout: Layout) -> Sql:
@@ -699,35 +533,30 @@ def _nanoseconds(parts: Sql, layout: Layout) -> Sql:
     )
 
 
+# halves of a microsecond away from 1970; less than 2^53 ticks are exact
+_nearest_tick: Final = SQL.piece(
+    "start, ticks, rest",
+    """later(start, ticks + CASE
+        WHEN 500::BIGINT < rest OR (rest = 500::BIGINT
+            AND '1970-01-01'::DATE::TIMESTAMP <= later(start, ticks))
+        THEN 1::BIGINT ELSE 0::BIGINT END)""",
+)
+
+
 def _rounded(start: Sql, ticks: Sql, rest: Sql) -> Sql:
-    """Return the moment after a midnight, halves of a microsecond away from 1970."""
-    epoch = midnight(templates.as_type(templates.letters("1970-01-01"), "DATE"))
-    half = all_of(
-        templates.is_equal(rest.copy(), templates.bigint(500)),
-        templates.is_at_most(epoch, _later(start.copy(), ticks.copy())),
-    )
-    up = any_of(templates.is_less(templates.bigint(500), rest.copy()), half)
-    more = templates.case([(up, templates.bigint(1))], templates.bigint(0))
-    return let((_later(start, templates.plus(ticks, more)),), within_years)
+    return let((_nearest_tick(start, ticks, rest),), within_years)
 
 
-def _later(start: Sql, ticks: Sql) -> Sql:
-    """Return a moment so many microseconds later: less than 2^53, so they are exact."""
-    microsecond = templates.as_type(templates.letters("1 microsecond"), "INTERVAL")
-    return templates.plus(start, templates.multiplied_by(ticks, microsecond))
-
-
-def within_years(moment_: Sql) -> Sql:
-    """Return a time of the years 1 to 9999."""
-    first, last = (
-        templates.as_type(templates.letters(end), "TIMESTAMP")
-        for end in ("0001-01-01", "9999-12-31 23:59:59.999999")
-    )
-    return templates.case([(is_between(moment_.copy(), first, last), moment_)])
+within_years: Final = SQL.piece(
+    "moment",
+    f"""CASE WHEN moment
+        BETWEEN '{_FIRST}'::TIMESTAMP AND '9999-12-31 23:59:59.999999'::TIMESTAMP
+        THEN moment END""",
+)
+"""A time of the years 1 to 9999."""
 
 
 def _read_integer(to: Written, spelling: Spelling) -> Sql:
-    """Return digits before the point, of which only zeros may follow."""
     return integer_in(to[0], f"(?:[{spelling.decimal}]0*)?")
 
 
@@ -782,7 +611,6 @@ def _translated(old: str, new: str) -> Entry:
 
 
 def _slice(to: Written) -> Sql:
-    """Return a part: `right` counts from the end, and takes all of a shorter text."""
     start = max(-_FARTHEST, min(_FARTHEST, to.options["start"]))
     length_asked = to.options["length"]
     length = None if length_asked is None else min(_FARTHEST, length_asked)
@@ -801,7 +629,6 @@ def _slice(to: Written) -> Sql:
 
 
 def _size(cell: Sql) -> Sql:
-    """Return the number of bytes in UTF-8."""
     return as_bigint(templates.function("octet_length", cell))
 
 
@@ -813,7 +640,6 @@ def _made_if_short(size: Sql, written: Sql) -> Sql:
 
 
 def _concat(to: Written) -> Sql:
-    """Return texts one after the other."""
     size, joined = _size(to[0]), to[0]
     for other in to.each()[1:]:
         size = templates.plus(size, _size(other))
@@ -822,7 +648,6 @@ def _concat(to: Written) -> Sql:
 
 
 def _strip(to: Written) -> Sql:
-    """Return a text without blanks or other letters around it."""
     letters_asked = to.options.get("letters")
     taken = (
         templates.letters(text.BLANKS)
@@ -833,31 +658,21 @@ def _strip(to: Written) -> Sql:
 
 
 def _replace(to: Written) -> Sql:
-    """Return a text with replacements, counted before any is made."""
+    return let((to[0],), lambda cell: _replaced(cell, to[1], to[2]))
 
-    def replaced(cell: Sql) -> Sql:
-        without = templates.function(
-            "replace", cell.copy(), to[1], templates.letters("")
-        )
-        removed = templates.minus(_size(cell.copy()), _size(without))
-        count = whole_quotient(
-            removed, exp.Nullif(this=_size(to[1]), expression=templates.whole(0))
-        )
-        growth = templates.multiplied_by(
-            count, templates.minus(_size(to[2]), _size(to[1]))
-        )
-        shrinks = templates.is_at_most(_size(to[2]), _size(to[1]))
-        size = templates.case(
-            [(shrinks, templates.bigint(0))], templates.plus(_size(cell.copy()), growth)
-        )
-        return _made_if_short(size, templates.function("replace", cell, to[1], to[2]))
 
-    return let((to[0],), replaced)
+_replaced: Final = SQL.piece(
+    "cell, old, new",
+    f"""CASE WHEN CASE WHEN bytes(new) <= bytes(old) THEN 0::BIGINT
+            ELSE bytes(cell) + (
+                ((bytes(cell) - bytes(REPLACE(cell, old, ''))) / some(bytes(old)))
+                * (bytes(new) - bytes(old))) END
+            <= {text.LONGEST}::BIGINT
+        THEN REPLACE(cell, old, new) END""",
+)
 
 
 def _normalize(to: Written) -> Sql:
-    """Return a text composed, if all its characters are settled."""
-
     def composed(cell: Sql) -> Sql:
         normal = templates.function(
             "pg_catalog.normalize", cell.copy(), templates.letters("NFC")
@@ -918,25 +733,6 @@ def _like(to: Written) -> Sql:
     )
 
 
-def _find(to: Written) -> Sql:
-    """Return a place from 0, or -1."""
-    return templates.minus(
-        as_bigint(templates.function("strpos", to[0], to[1])), templates.bigint(1)
-    )
-
-
-def _contains(to: Written) -> Sql:
-    return templates.is_less(
-        templates.whole(0), templates.function("strpos", to[0], to[1])
-    )
-
-
-def _ends_with(to: Written) -> Sql:
-    return templates.function(
-        "starts_with", *(templates.function("reverse", text) for text in to.each())
-    )
-
-
 _DIRECTIVES: Final = {
     "Y": "YYYY",
     "m": "MM",
@@ -955,7 +751,7 @@ def _format(to: Written) -> Sql:
     texts = [_quoted(piece) for piece in pieces[::2]]
     directives = [_DIRECTIVES.get(piece) or _quoted(piece) for piece in pieces[1::2]]
     whole = "".join(a + b for a, b in zip(texts, [*directives, ""], strict=True))
-    return _written(to[0], to.bind(whole, "text"))
+    return templates.function("to_char", midnight(to[0]), to.bind(whole, "text"))
 
 
 def _quoted(plain: str) -> str:
@@ -963,37 +759,24 @@ def _quoted(plain: str) -> str:
     return f'"{escaped}"' if plain else ""
 
 
-def _written(moment: Sql, layout: Sql) -> Sql:
-    return templates.function("to_char", midnight(moment), layout)
-
-
-def _plain(kind: str) -> Entry:
-    return lambda to: templates.as_type(to[0], kind)
-
-
-def _truncated(to: Written) -> Sql:
-    """Return a double without its fraction, if that fits."""
-    return narrow_double(templates.function("trunc", to[0]))
-
-
 _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
-    ("i64", "f64"): _plain("DOUBLE"),
-    ("i64", "text"): _plain("TEXT"),
-    ("i64", "bool"): lambda to: exp.NEQ(this=to[0], expression=templates.whole(0)),
-    ("f64", "i64"): _truncated,
-    ("bool", "i64"): lambda to: as_bigint(as_integer(to[0])),
-    ("bool", "f64"): lambda to: templates.as_type(as_integer(to[0]), "DOUBLE"),
-    ("bool", "text"): _plain("TEXT"),
+    ("i64", "f64"): SQL.entry("a_::DOUBLE"),
+    ("i64", "text"): SQL.entry("a_::TEXT"),
+    ("i64", "bool"): SQL.entry("a_ <> 0"),
+    ("f64", "i64"): SQL.entry("narrow_double(TRUNC(a_))"),
+    ("bool", "i64"): SQL.entry("a_::INTEGER::BIGINT"),
+    ("bool", "f64"): SQL.entry("a_::INTEGER::DOUBLE"),
+    ("bool", "text"): SQL.entry("a_::TEXT"),
     ("text", "i64"): lambda to: integer_in(to[0]),
     ("text", "f64"): lambda to: real_in(to[0]),
     ("text", "bool"): lambda to: truth_in(to[0], ("true",), ("false",)),
     ("text", "date"): lambda to: day_in(to[0]),
     ("text", "time"): lambda to: moment_in(to[0]),
-    ("date", "time"): _plain("TIMESTAMP"),
-    ("date", "text"): lambda to: _written(to[0], templates.letters("YYYY-MM-DD")),
-    ("time", "date"): _plain("DATE"),
-    ("time", "text"): lambda to: _written(
-        to[0], templates.letters('YYYY-MM-DD"T"HH24:MI:SS.US')
+    ("date", "time"): SQL.entry("a_::TIMESTAMP"),
+    ("date", "text"): SQL.entry("TO_CHAR(a_::TIMESTAMP, 'YYYY-MM-DD')"),
+    ("time", "date"): SQL.entry("a_::DATE"),
+    ("time", "text"): SQL.entry(
+        """TO_CHAR(a_::TIMESTAMP, 'YYYY-MM-DD"T"HH24:MI:SS.US')"""
     ),
 }
 
@@ -1034,25 +817,15 @@ def _chosen(name: str) -> Entry:
     return entry
 
 
-def _of_double(test: Callable[[Sql], Sql]) -> Entry:
-    return lambda to: test(to[0])
-
-
-def _fill_nan(to: Written) -> Sql:
-    """Return x, or the other value for NaN."""
-    return templates.case([(doubles.equals_nan(to[0]), to[1])], to[0])
+_finite_or: Final = SQL.piece(
+    "x, low, high",
+    """CASE WHEN ABS(x) = infinity()
+        THEN CASE WHEN x < 0::DOUBLE THEN low ELSE high END ELSE x END""",
+)
 
 
 def _replace_infinity(to: Written) -> Sql:
-    """Return x, or what stands for an infinity."""
-
-    def replaced(double: Sql) -> Sql:
-        sign = templates.case(
-            [(templates.is_less(double.copy(), templates.double(0)), to[1])], to[2]
-        )
-        return templates.case([(doubles.equals_infinity(double.copy()), sign)], double)
-
-    return let((to[0],), replaced)
+    return let((to[0],), lambda x: _finite_or(x, to[1], to[2]))
 
 
 _COMPARISONS: Final = logic.COMPARISONS
@@ -1066,29 +839,29 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
         operation: _compared(plain_entries.ENTRIES[operation])
         for operation in _COMPARISONS
     },
-    logic.IS_NAN: _of_double(doubles.equals_nan),
-    logic.IS_INFINITE: _of_double(doubles.equals_infinity),
-    logic.FILL_NAN: _fill_nan,
+    logic.IS_NAN: SQL.entry("a_ = nan()"),
+    logic.IS_INFINITE: SQL.entry("ABS(a_) = infinity()"),
+    logic.FILL_NAN: SQL.entry("CASE WHEN a_ = nan() THEN b_ ELSE a_ END"),
     logic.REPLACE_INFINITY: _replace_infinity,
     choices.GREATEST: _chosen("greatest"),
     choices.LEAST: _chosen("least"),
     **exponential_entries(let),
-    arithmetic.ADD: _infix(exp.Add, doubles.double_sum),
-    arithmetic.SUBTRACT: _infix(exp.Sub, doubles.double_difference),
-    arithmetic.MULTIPLY: _infix(exp.Mul, doubles.double_product),
+    arithmetic.ADD: _infix("+", doubles.double_sum),
+    arithmetic.SUBTRACT: _infix("-", doubles.double_difference),
+    arithmetic.MULTIPLY: _infix("*", doubles.double_product),
     arithmetic.DIVIDE: _divide,
     arithmetic.FLOOR_DIVIDE: _floor_divide,
-    arithmetic.MODULO: _modulo,
-    arithmetic.QUOTIENT: _cut("div"),
-    arithmetic.REMAINDER: _cut("mod"),
-    arithmetic.NEGATE: _negate,
-    arithmetic.CLIP: _clip,
-    arithmetic.ABS: _abs,
+    arithmetic.MODULO: lambda to: _of_wide(to, _whole_rest),
+    arithmetic.QUOTIENT: SQL.entry("narrow(DIV(a_::DECIMAL, some(b_::DECIMAL)))"),
+    arithmetic.REMAINDER: SQL.entry("narrow(MOD(a_::DECIMAL, some(b_::DECIMAL)))"),
+    arithmetic.NEGATE: SQL.entry("narrow(0 - a_::DECIMAL)", "0::DOUBLE - a_"),
+    arithmetic.CLIP: SQL.entry(_clip),
+    arithmetic.ABS: SQL.entry("narrow(ABS(a_::DECIMAL))", "ABS(a_)"),
     arithmetic.ROUND_DOWN: _round_down,
     arithmetic.ROUND: _round,
     arithmetic.SQRT: _sqrt,
-    arithmetic.FLOOR: _integer("floor"),
-    arithmetic.CEIL: _integer("ceil"),
+    arithmetic.FLOOR: SQL.entry("a_", "narrow_double(FLOOR(a_))"),
+    arithmetic.CEIL: SQL.entry("a_", "narrow_double(CEIL(a_))"),
     bins.STEPS: _steps,
     bins.PORTION: _portion,
     casts.CAST: _cast,
@@ -1096,15 +869,15 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.UPPER: _translated(ascii_lowercase, ascii_uppercase),
     letters.LOWERCASE: _cased("lower", _DOWN),
     letters.UPPERCASE: _cased("upper", _UP),
-    text.LENGTH: lambda to: as_bigint(templates.function("length", to[0])),
+    text.LENGTH: SQL.entry("LENGTH(a_)::BIGINT"),
     text.SLICE: _slice,
-    text.CONTAINS: _contains,
-    text.FIND: _find,
+    text.CONTAINS: SQL.entry("0 < STRPOS(a_, b_)"),
+    text.FIND: SQL.entry("STRPOS(a_, b_)::BIGINT - 1::BIGINT"),
     patterns.LIKE: _like,
     regular.MATCHES: _matches,
     casts.STRFTIME: _format,
-    text.STARTS_WITH: lambda to: templates.function("starts_with", to[0], to[1]),
-    text.ENDS_WITH: _ends_with,
+    text.STARTS_WITH: SQL.entry("STARTS_WITH(a_, b_)"),
+    text.ENDS_WITH: SQL.entry("STARTS_WITH(REVERSE(a_), REVERSE(b_))"),
     text.CONCAT: _concat,
     text.STRIP: _strip,
     text.REPLACE: _replace,
@@ -1113,13 +886,15 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     dates.YEAR: _part("year"),
     dates.MONTH: _part("month"),
     dates.DAY: _part("day"),
-    dates.WEEKDAY: _weekday,
+    dates.WEEKDAY: SQL.entry(
+        "EXTRACT(isodow FROM a_)::BIGINT - 1::BIGINT"  # Monday is 0
+    ),
     dates.HOUR: _part("hour"),
     dates.MINUTE: _part("minute"),
     dates.SECOND: _part("second"),
-    dates.TRUNCATE: _truncate,
+    dates.TRUNCATE: SQL.entry(_truncate),
     dates.DAYS_BETWEEN: _days_between,
-    dates.SECONDS_BETWEEN: _seconds_between,
+    dates.SECONDS_BETWEEN: _elapsed(_SECOND, _SHIFT),
     dates.ADD_DAYS: _add_days,
     dates.ADD_SECONDS: _add_seconds,
     pieces_of_text.SPLIT: _split_text,

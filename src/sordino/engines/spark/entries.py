@@ -1,30 +1,17 @@
 r"""Every operation as Spark's SQL.
 
-How Spark writes operations on numbers.
-
 Integers are added and multiplied by functions that give NULL where 64 bits do not
-suffice, whether ANSI is on or off; `+ 0.0` turns -0.0 into 0.0. Nothing here can raise.
+suffice, whether ANSI is on or off; `+ 0.0` turns -0.0 into 0.0. Doubles are ordered as
+ours: NaN equals itself and is greater than all. Nothing here can raise.
 
-How Spark writes operations on texts, and casts.
-
-A cast of a text is tried only on what fits our grammar: Spark's own is wider. Java's
-regular expressions go back over a text, and into depth where a group is repeated: only
-those are written that do neither. `\z` is the very end, which `$` is not.
-
-How Spark writes operations on dates and times.
+Spark's casts are wider than our rules: a text is held to a pattern before one is tried,
+and the parts of a cell are found by the same pattern. Java's regular expressions go
+back over a text, and into depth where a group is repeated: only those are written that
+do neither. `\z` is the very end, which `$` is not.
 
 Times are TIMESTAMP_NTZ, and nothing here goes through the zone of a session:
 `date_trunc`, `date_format` and `timestampdiff` would, and are an hour off where a clock
 was put forward. Dates are moved by few enough days that no day overflows.
-
-How Spark reads the cells of text files, and texts in a format.
-
-A cell is held to a pattern before anything is made of it, and its parts are found by
-the same pattern.
-
-How Spark writes choices between values, beside what all databases write alike.
-
-Spark orders doubles as we do: NaN equals itself and is greater than all.
 """
 
 import math
@@ -105,7 +92,6 @@ def _clip(to: Written) -> str:
 
 
 def _round_down(to: Written) -> str:
-    """Return a multiple of a step; the least i64 have none below."""
     if isinstance(to.options["step"], float) or to.real:
         return "unsigned(below(a_::DOUBLE / some(:step)) * :step)"
     below = "try_subtract(a, pmod(a, :step))"
@@ -162,7 +148,6 @@ _steps_between: Final = _SQL.entry(
 
 
 def _share(to: Written) -> str:
-    """Return a portion of a number of steps: squares of 31 bits, or of 31 in all."""
     place = to.options["place"]
     # the steps above the low end, for portion 0 below the high one
     height = ":steps" if place else "try_subtract(:size, :steps)"
@@ -269,7 +254,6 @@ def _length(to: Written) -> Sql:
 
 
 def _slice(to: Written) -> Sql:
-    """Return a part: `right` counts from the end, and takes all of a shorter text."""
     start, length = to.options["start"], to.options["length"]
     if start < 0:
         rest = templates.function("right", to[0], templates.whole(-start))
@@ -289,12 +273,10 @@ def bytes_of(text: Sql) -> Sql:
 
 
 def _fits(size: Sql) -> Sql:
-    """Return whether a text of a size may be made."""
     return templates.is_at_most(size, templates.bigint(text.LONGEST))
 
 
 def _concat(to: Written) -> Sql:
-    """Return texts one after the other."""
     size = bytes_of(to[0])
     for other in to.each()[1:]:
         size = templates.plus(size, bytes_of(other))
@@ -302,7 +284,6 @@ def _concat(to: Written) -> Sql:
 
 
 def _strip(to: Written) -> Sql:
-    """Return a text without blanks or other letters around it."""
     trimmed = to.options.get("letters")
     if trimmed is None:
         return without_blanks(to[0])
@@ -310,7 +291,6 @@ def _strip(to: Written) -> Sql:
 
 
 def _replace(to: Written) -> Sql:
-    """Return a text with replacements, counted before any is made."""
     without = templates.function("replace", to[0], to[1], templates.letters(""))
     removed = templates.minus(bytes_of(to[0]), bytes_of(without))
     nonempty = templates.function("nullif", bytes_of(to[1]), templates.whole(0))
@@ -325,7 +305,6 @@ def _replace(to: Written) -> Sql:
 
 
 def _find(to: Written) -> Sql:
-    """Return a place from 0, or -1."""
     place = templates.as_type(templates.function("instr", to[0], to[1]), "BIGINT")
     return templates.minus(place, templates.bigint(1))
 
@@ -343,11 +322,6 @@ def _itself(letters_: Sequence[str | None]) -> str:
 
 
 def _match_pattern(to: Written) -> Sql:
-    """Return whether a text is as a pattern says.
-
-    Each piece is taken where it is first found, and never again elsewhere: that is
-    right, for what follows has then most room, and takes one pass.
-    """
     first, *others = map(_itself, patterns.read_pieces(to.options["pattern"]))
     if others:
         *between, last = others
@@ -435,12 +409,10 @@ def _read_truth(to: Written) -> Sql:
 
 
 def _truncate_double(to: Written) -> Sql:
-    """Return a double without its fraction, if that fits."""
     return templates.as_type(within_64_bits(to), "BIGINT")
 
 
 def _moment_text(to: Written) -> Sql:
-    """Return a time with all its digits."""
     return moment_text(to[0])
 
 
@@ -475,8 +447,6 @@ _TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
 
 
 def _part(name: str) -> Entry:
-    """Return the entry of a part of a date, as i64."""
-
     def entry(to: Written) -> Sql:
         return templates.as_type(templates.function(name, to[0]), "BIGINT")
 
@@ -531,12 +501,10 @@ def _ticks_of_minute(moment: Sql) -> Sql:
 
 
 def _weekday(to: Written) -> Sql:
-    """Return the day of the week, Monday as 0."""
     return templates.as_type(templates.function("weekday", to[0]), "BIGINT")
 
 
 def _truncate(to: Written) -> Sql:
-    """Return the start of a period, of the type it was."""
     unit, is_date = to.options["unit"], to.types[0] == "date"
     if unit in _CLOCK:
         return _hour(to, _CLOCK[unit])
@@ -574,7 +542,6 @@ def _microseconds_between(to: Written) -> Sql:
 
 
 def _days_between(to: Written) -> Sql:
-    """Return days, or whole days of a duration."""
     if to.types[0] == "date":
         return templates.as_type(templates.function("datediff", to[1], to[0]), "BIGINT")
     return _floor_quotient(_microseconds_between(to), _DAY)
@@ -604,7 +571,6 @@ def _calendar_or_null(to: Written, later: Sql) -> Sql:
 
 
 def _add_days(to: Written) -> Sql:
-    """Return another day, of the years 1 to 9999."""
     days = templates.as_type(_small_shift(to, dates.WHOLE), "INT")
     if to.types[0] == "date":
         return _calendar_or_null(to, templates.function("date_add", to[0], days))
@@ -613,12 +579,10 @@ def _add_days(to: Written) -> Sql:
 
 
 def _add_seconds(to: Written) -> Sql:
-    """Return another moment, of the years 1 to 9999."""
     return _calendar_or_null(to, _later(to[0], _small_shift(to, dates.WHOLE_SECONDS)))
 
 
 def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
-    """Return how many changes are not after a time."""
     edge = exp.to_identifier("edge")
     ticks = templates.function("array", *numbers_of([n * SECOND for n in seconds]))
     passed = templates.is_at_most(edge.copy(), ticks_of(time))
@@ -640,7 +604,6 @@ _FIRST, _LAST = (
 
 
 def _cell_integer(to: Written, spelling: Spelling) -> Sql:
-    """Return the digits before the point, as an integer that fits."""
     point = templates.letters(spelling.decimal)
     digits = templates.function(
         "substring_index", without_blanks(to[0]), point, templates.whole(1)

@@ -201,8 +201,6 @@ def rebuilt_plan(plan: Any, reading: Any) -> Any:
 
 @final
 class _Rebuilding:
-    """The classes of Java that leaves are made of, looked up once."""
-
     def __init__(self, reading: Any) -> None:
         self._session = reading._jsparkSession  # noqa: SLF001 the way into Java
         self._gateway = reading._sc._gateway  # noqa: SLF001 as above

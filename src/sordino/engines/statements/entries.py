@@ -43,7 +43,6 @@ def _connection(kind: type[exp.Expression]) -> Entry:
 
 
 def _not(to: Written) -> Sql:
-    """Return NOT x."""
     return templates.negation(to[0])
 
 
@@ -198,7 +197,6 @@ def _scale(number: Sql, k: Sql) -> Sql:
 
 
 def _log(to: Written, x: Sql, let: Let) -> Sql:
-    """Return the logarithm; infinity and NaN, above all others, are their own."""
     positive = templates.is_less(templates.double(0), x.copy())
     inside = templates.conjunction(
         positive.copy(), templates.is_less(x.copy(), _double(to, math.inf))
@@ -299,7 +297,6 @@ def _log_series(to: Written, parts: Sequence[Sql]) -> Sql:
 
 
 def _horner(to: Written, series: Sequence[float], x: Sql) -> Sql:
-    """Return a polynomial, the factor of its highest power first."""
     first, *others = (_double(to, factor) for factor in series)
     return reduce(
         lambda value, factor: templates.plus(
@@ -311,7 +308,6 @@ def _horner(to: Written, series: Sequence[float], x: Sql) -> Sql:
 
 
 def _floor(number: Sql) -> Sql:
-    """Return the whole number below, as a double."""
     return templates.as_type(templates.function("floor", number), "DOUBLE")
 
 

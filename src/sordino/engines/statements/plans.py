@@ -297,7 +297,6 @@ _COSTLY: Final = (KeepRows, KeepGroups, KeepUnique, Gathered, Join, Explode)
 
 
 def _is_costly(node: AbstractNode) -> bool:
-    """Tell whether rows are better stored than made a second time."""
     return any(isinstance(below, _COSTLY) for below in nodes_below(node))
 
 

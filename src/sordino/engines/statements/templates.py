@@ -152,7 +152,6 @@ def sql_type(kind: str, dialect: str = "") -> exp.DataType:
 
 @cache
 def _parse(kind: str, dialect: str) -> exp.DataType:
-    """Return a SQL type; to parse its name takes longer than to copy it."""
     return exp.DataType.build(kind, dialect=dialect)
 
 
@@ -204,7 +203,9 @@ Bound: TypeAlias = Callable[[Written], Any]
 """A value that a template binds, or the tree of one."""
 _Make: TypeAlias = Callable[[Mapping[str, Sql], Written], Sql]
 """(what is bound, the arguments) -> the tree of a template, anew each time"""
-_SYNTAX: Final = ("CAST", "TRY_CAST")
+_NO_ARGUMENTS: Final = Written((), (), {}, lambda _, __: exp.null())
+_SYNTAX: Final = ("CAST", "EXTRACT", "TRY_CAST")
+_TO_COME: Final = (exp.Anonymous, exp.Column, exp.Placeholder, exp.Alias)
 _ARGUMENTS: Final = "abcdefgh"
 
 
@@ -250,8 +251,27 @@ class Templates:
 
         return written
 
+    def piece(self, parameters: str, text: str) -> Callable[..., Sql]:
+        """Return a function of trees, whose names stand in a text.
+
+        >>> share = Templates("duckdb", {}).piece("x, y", "x / (x + y)")
+        >>> share(exp.column("c0"), exp.column("c1")).sql()
+        'c0 / (c0 + c1)'
+        """
+        names = parameters.split(", ")
+
+        @cache
+        def compiled() -> _Make:
+            known: dict[str, _Make] = {
+                name: partial(_named_tree, name) for name in names
+            }
+            return self._maker(_parse_template(text, self.dialect), known)
+
+        return lambda *trees: compiled()(
+            dict(zip(names, trees, strict=True)), _NO_ARGUMENTS
+        )
+
     def _compile(self, text: str) -> tuple[_Make, set[str]]:
-        """Compile a text to a builder of its tree, and the names that it binds."""
         tree = _parse_template(text, self.dialect)
         names = self._bound_names(tree)
         arguments: dict[str, _Make] = {}
@@ -287,8 +307,9 @@ class Templates:
             case exp.Column() if node.name in known:
                 return known[node.name]
             case exp.Placeholder():
-                name = node.name
-                return lambda bound, _: bound[name].copy()
+                return partial(_named_tree, node.name)
+            case exp.DataType():
+                return partial(_copy, node)
             case exp.Anonymous() if node.name in self._heads:
                 return self._expand(node, known)
         return self._node(node, known)
@@ -299,18 +320,26 @@ class Templates:
         parameters = dict(zip(names, arguments, strict=True))
         return self._maker(_parse_template(body, self.dialect), parameters)
 
+    def _operand(self, node: Sql, known: Mapping[str, _Make]) -> _Make:
+        """Make a node in brackets: whether it needs them is decided once, if it can."""
+        make, inner = self._maker(node, known), node.unnest()
+        if isinstance(inner, _TO_COME):
+            return lambda bound, to: in_parentheses(make(bound, to))
+        if isinstance(inner, _OPEN):
+            return lambda bound, to: exp.Paren(this=make(bound, to))
+        return make
+
     def _node(self, node: Sql, known: Mapping[str, _Make]) -> _Make:
         kind, operator = type(node), isinstance(node, _OPEN)
         fixed: dict[str, Any] = {}
-        single: list[tuple[str, _Make, bool]] = []
+        single: list[tuple[str, _Make]] = []
         several: list[tuple[str, list[_Make]]] = []
         for key, value in node.args.items():
-            if isinstance(value, exp.DataType):
-                single.append((key, partial(_copy, value), False))
-            elif isinstance(value, exp.Expression):
+            if isinstance(value, exp.Expression):
                 # in what an operator stands between, another one needs brackets
                 torn = operator and key in {"this", "expression"}
-                single.append((key, self._maker(value, known), torn))
+                part = self._operand if torn else self._maker
+                single.append((key, part(value, known)))
             elif isinstance(value, list):
                 several.append((key, [self._maker(each, known) for each in value]))
             else:
@@ -318,14 +347,18 @@ class Templates:
 
         def make(bound: Mapping[str, Sql], to: Written) -> Sql:
             parts = dict(fixed)
-            for key, part, torn in single:
-                tree = part(bound, to)
-                parts[key] = in_parentheses(tree) if torn else tree
+            for key, part in single:
+                parts[key] = part(bound, to)
             for key, each in several:
                 parts[key] = [part(bound, to) for part in each]
             return kind(**parts)
 
         return make
+
+
+def _named_tree(name: str, bound: Mapping[str, Sql], _: Written) -> Sql:
+    tree = bound[name]
+    return tree if tree.parent is None else tree.copy()  # a tree has one parent
 
 
 def _joint(place: int, _: Mapping[str, Sql], to: Written) -> Sql:
@@ -349,11 +382,14 @@ def _bind(to: Written, value: Bound) -> Sql:
 
 @cache
 def _parse_template(text: str, dialect: str) -> Sql:
-    """Return the tree of an expression, in which no function is translated."""
     grammar = Grammar.get_or_raise(dialect)
     [tree] = _parser(dialect)(dialect=grammar).parse(grammar.tokenize(text), text)
     if not isinstance(tree, exp.Expression):
         raise TypeError(f"no expression: {text}")
+    for part in tree.find_all(exp.Var):  # EXTRACT(year ...) is parsed as YEAR
+        part.set("this", part.name.lower())
+    for part in tree.find_all(exp.Var):  # EXTRACT(year ...) is parsed as YEAR
+        part.set("this", part.name.lower())
     return tree
 
 

@@ -100,7 +100,6 @@ class Measures:
 
 
 def _greatest_size(values: Any) -> int:
-    """Greatest distance of a number from 0; 1 where all are 0."""
     if not values.size:
         return 1
     return max(1, abs(int(values.min())), abs(int(values.max())))

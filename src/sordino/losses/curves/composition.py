@@ -245,7 +245,6 @@ def tail_profile(masses: Floats, start: int, step: float, infinity: float) -> Pr
 
 
 def _common(steps: Sequence[float]) -> float:
-    """Return the least of the steps if the others are its multiples, else 0."""
     least = min(steps)
     if least <= 0 or not all(math.isfinite(step) for step in steps):
         return 0.0

@@ -145,7 +145,6 @@ class GeometricLaw(AbstractLossLaw):
 
     @property
     def deviation(self) -> float:
-        """Return about the greatest loss, and at most about that of the long part."""
         return min(self.shift * self.rate, 2.0)
 
     @property
@@ -173,7 +172,6 @@ class GeometricLaw(AbstractLossLaw):
         return cells(1 - p_below, p_below), cells(q_above, 1 - q_above)
 
     def _count(self, edges: Floats) -> Floats:
-        """Return how many atoms lie at or above each edge."""
         with np.errstate(invalid="ignore"):
             place = (self.shift - edges / self.rate) / 2
         # an atom a rounding below the edge counts above it, where losses are larger
@@ -181,7 +179,6 @@ class GeometricLaw(AbstractLossLaw):
         return answer
 
     def _lower_mass(self, count: Floats) -> Floats:
-        """Return the mass of P on all but the `count` greatest losses."""
         a = np.exp(-self.rate)
         mass = np.exp(-self.rate * count) / (1 + a)
         return np.where(count <= 0, 1.0, np.where(count > self.shift, 0.0, mass))

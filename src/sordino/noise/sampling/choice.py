@@ -168,7 +168,6 @@ def _falls(gaps: NDArray[np.int64], rate: Extended) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1)
 def _powers() -> NDArray[np.float64]:
-    """Return exp(-n / 64) up to n = 64 * 64, each within a unit in the last place."""
     count = int(_FARTHEST) * _STEPS + 1
     powers = (enclose(partial(_power, n)) for n in range(count))
     return np.array([float(power.mid()) for power in powers])

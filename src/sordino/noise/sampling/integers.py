@@ -124,7 +124,6 @@ def _uniform(bits: BitSource) -> Uniform:
 
 
 def _floor(number: arb) -> int | None:
-    """Return the floor of a ball, None where its ends disagree."""
     if not number.is_finite():
         return None
     low, high = (fraction(end).__floor__() for end in (number.lower(), number.upper()))

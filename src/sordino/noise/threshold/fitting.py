@@ -187,7 +187,6 @@ def _root(excess: Callable[[float], float], start: float) -> float:
 
 
 def _first_stride(holds: Callable[[float], bool], start: float, stride: float) -> float:
-    """Return the first of equal strides at which a condition holds, or infinity."""
     for step in range(_STRIDES if math.isfinite(start) else 0):
         if holds(start + step * stride):
             return start + step * stride

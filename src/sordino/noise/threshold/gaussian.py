@@ -102,7 +102,6 @@ class GaussianThreshold(AbstractThresholdMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {
             "noise": "gaussian",
             "scale": certified(sqrt(self.variance)),

@@ -121,7 +121,6 @@ class LaplaceThreshold(AbstractThresholdMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {
             "noise": "geometric",
             "scale": certified(self.scale),
@@ -259,7 +258,6 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return the law and the scale of what is drawn, as a certificate has it."""
         return {
             "noise": "laplace",
             "scale": certified(self.scale),

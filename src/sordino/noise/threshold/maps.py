@@ -313,7 +313,6 @@ def _no_key(kind: str) -> InvalidData:
 
 
 def _twice() -> InvalidData:
-    """Return the refusal of a key that stands twice; which one is private."""
     return InvalidData("a key occurs twice. Add up the values of each key first.")
 
 

@@ -107,7 +107,6 @@ def _decimal_above(chance: arb) -> Fraction | None:
 
 
 def _decimal(point: float) -> Fraction:
-    """Return the decimal of a double; the least doubles are too coarse for theirs."""
     return shortest(point) if point > _COARSE else Fraction(point)
 
 
@@ -234,14 +233,12 @@ def _tighten(
 
 
 def _count(l0: int | Infinity, whole: Extended, norm: Norm) -> int | Infinity:
-    """Return how many integers can change if that was not said: each by 1 or more."""
     if l0 is not INFINITE or whole is INFINITE:
         return l0
     return math.floor(whole if norm == "l1" else whole**2)
 
 
 def _most(l0: int | Infinity, each: Extended, norm: Norm) -> Extended:
-    """Return the norm of a change of l0 keys by `each`."""
     keys = INFINITE if l0 is INFINITE else Fraction(l0)
     return product(each, keys if norm == "l1" else root(keys))
 

@@ -179,7 +179,6 @@ def said_day(arguments: Namespace) -> SaidDay:
 
 
 def _given_path(arguments: Namespace) -> Path:
-    """Path of the job file that is meant."""
     if arguments.job is not None:
         return Path(arguments.job)
     words = arguments.words

@@ -88,7 +88,7 @@ def _budgets(desk: JobDesk) -> Iterator[str]:
 def _days_left(desk: JobDesk, day: date) -> Iterator[str]:
     if desk.session.ledger.division is not None:
         return
-    ends = forecast(desk, day).ends
+    ends = forecast(desk, day).ends  # None: not within the year that it looks at
     days = float("inf") if ends is None else float((ends - day).days)
     yield from _gauge(
         "sordino_days_until_empty",

@@ -194,11 +194,8 @@ def _label(arguments: Namespace) -> "Label":
 def _held_against(
     ledger: "Ledger", places: tuple[Path, Path], label: "Label"
 ) -> "Label":
-    """Label with what a ledger knows of its file, and of where it lies.
-
-    A file that the ledger saw published is bit for bit what it was then, so what it
-    says of itself was said then. The odds of everything are the ledger's own.
-    """
+    # a file that the ledger saw published is bit for bit what it was then, so what it
+    # says of itself was said then
     published, described = map(ledger.publication, places)
     if published is None:
         return replace(label, status="unknown")
@@ -219,6 +216,7 @@ def _held_against(
     odds = Odds(ledger.first_limit().rule.promise)
     facts = replace(
         label.facts,
+        # the ledger's own word, not that of the file
         found_by_all=None if is_divided else odds.finds(FALSE_ALARMS),
         is_divided=is_divided,
     )

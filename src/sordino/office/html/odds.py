@@ -50,23 +50,21 @@ class Odds:
         return of_hundred(self.bound.tpr_at(Fraction(alarms, 100)))
 
     def finds_of_groups(self, alarms: int, size: int) -> int:
-        """Return how many groups of people who act as one are named.
-
-        One person after the other comes or goes, and each time at most what the curve
-        allows is gained.
-        """
+        """Return how many groups of people who act as one are named."""
         share: Any = Fraction(alarms, 100)
-        # the curve of `size` releases is lower, and would promise a family too much
+        # one person after the other, each by what the curve allows: the curve of `size`
+        # releases is lower, and would promise a family too much
         for _ in range(size):
             share = self.bound.tpr_at(share)
         return of_hundred(share)
 
     def belief(self, beforehand: int) -> int:
-        """Return of how many named people an attacker is right.
+        """Of 100 named people, how many are in the table, at 5 false alarms of 100.
 
-        So many of 100 are in the table beforehand, and 5 false alarms are accepted:
-        with the least share of alarms fixed, Bayes' rule grows in the share found.
+        `beforehand` of 100 people are in it.
         """
+        # with the share of false alarms fixed, Bayes' rule grows in the share found, so
+        # the bound of that share bounds it
         named = Fraction(self.bound.tpr_at(Fraction(FALSE_ALARMS, 100)))
         right = beforehand * named
         wrong = (100 - beforehand) * Fraction(FALSE_ALARMS, 100)

@@ -50,6 +50,7 @@ class Language:
 
     def plain(self, key: str, /, **values: str) -> str:
         """Return a text with what is filled in, where no markup can stand."""
+        # in this order: a `*` in what is filled in stays
         return self.texts[key].replace("*", "").format_map(values)
 
     def form(self, key: str, count: int) -> str:
@@ -77,7 +78,7 @@ class Language:
         return "".join(marks.get(letter, letter) for letter in figure)
 
     def whole(self, count: int) -> str:
-        """Return a whole number."""
+        """Whole number with its thousands apart."""
         return self.number(f"{count:,}")
 
     def day(self, day: date) -> str:

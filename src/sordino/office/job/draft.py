@@ -125,11 +125,6 @@ def _mu_text(epsilon: str, delta: str, part: int) -> str:
 
 
 def _share(number: str, part: int) -> str:
-    """Part of a number, such as a month's share of a year.
-
-    >>> _share("1", 12), _share("?", 12)
-    ('1/12', '?')
-    """
     try:
         return str(Fraction(number) / part)
     except (ValueError, ZeroDivisionError):

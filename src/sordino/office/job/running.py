@@ -438,7 +438,7 @@ def open_to_look(job: Job, word: SaidDay = UNSAID) -> JobDesk:
     if not book.path.exists():
         return JobDesk(job, _session(job, _forgotten_ledger(job)))
     if book.policy is not None:
-        Policy.read(book.policy)
+        Policy.read(book.policy)  # read, not adopted: to look changes nothing
     ledger = Ledger.at(book.path, **_opening_terms(book, word))
     desk = JobDesk(job, _session(job, ledger))
     if book.blocks is None or _open_periods(desk.session):

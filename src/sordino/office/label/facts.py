@@ -301,8 +301,6 @@ def _several(read: Reader[T]) -> Reader[tuple[T, ...]]:
 
 
 def _object(make: Callable[..., T], **fields: Reader[Any]) -> Reader[T]:
-    """Return a reader of objects that have these fields and no others."""
-
     def read_object(value: Any) -> T:
         if not isinstance(value, dict) or set(value) != set(fields):
             raise TypeError

@@ -1,26 +1,4 @@
-"""Files that carry a label, written and read back; CSVW; linked data; folders.
-
-The facts of a label as linked data: for programs, and with the rows people read.
-
-Names with a prefix are those of Dublin Core and schema.org, which every reader of
-JSON-LD and of "CSV on the Web" knows. The facts themselves are one text of JSON among
-them, which `sordino label` reads back.
-
-Metadata of a CSV file by the W3C's "CSV on the Web": what each column means.
-
-It lies beside the file under the name that readers look for,
-`<name>.csv-metadata.json`, and holds the SHA-256 of the file that it describes.
-
-The label of a folder of files: one text in it, with the SHA-256 of each file.
-
-| name in the folder | what |
-|---|---|
-| `_label.json` | the facts, as linked data, and `schema:hasPart`: the files |
-| begins with `_` or `.` | no part of the answer: readers of folders pass it over |
-| any other | a file of the answer |
-
-A label is read as from a stranger: sizes are bounded before anything is read, and each
-fact is checked; what does not fit is refused. Texts stay texts: pages escape them.
+"""Files that carry a label, written and read back.
 
 | file | where its label lies |
 |---|---|
@@ -28,6 +6,14 @@ fact is checked; what does not fit is refused. Texts stay texts: pages escape th
 | a folder | in it, in `_label.json`, with the SHA-256 of each file |
 | one of its files | the same, unless it is a Parquet file that has its own |
 | any other | beside it, in `<name>-metadata.json`, with the SHA-256 of the file |
+
+The facts are one text of JSON, among the rows people read, as linked data. Names with a
+prefix are those of Dublin Core and schema.org, which readers of JSON-LD and of "CSV on
+the Web" know. In a folder, files whose names begin with `_` or `.` are no part
+of the answer: readers of folders pass them over.
+
+A label is read as from a stranger: sizes are bounded before anything is read, and each
+fact is checked; what does not fit is refused. Texts stay texts: pages escape them.
 """
 
 import json
@@ -72,22 +58,24 @@ def facts_text(facts: LabelFacts) -> str:
 
 def label_json(facts: LabelFacts, texts: LabelTexts) -> str:
     """Return a label as a document of JSON-LD."""
-    document = label_object(facts, texts)
+    return _json_text(_label_object(facts, texts))
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    # NaN is no JSON: other readers would refuse the whole label
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def label_object(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
-    """Return a label as an object of JSON-LD."""
+def _label_object(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
     return {
         "@context": _PREFIXES,
         "@type": "schema:Dataset",
         **({"schema:name": texts.file} if texts.file else {}),
-        **label_properties(facts, texts),
+        **_label_properties(facts, texts),
     }
 
 
-def label_properties(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
-    """Return properties with prefixes: who made it, its rows, and its facts."""
+def _label_properties(facts: LabelFacts, texts: LabelTexts) -> dict[str, Any]:
     rows = [
         _property("schema:name", row.name, row.value)
         for part in texts.parts
@@ -150,9 +138,10 @@ def csv_metadata(
     meanings = dict(_meanings(release))
     document = {
         "@context": _CONTEXT,
+        # its bytes: the name of a file need not be text
         "url": quote(os.fsencode(name), safe=""),
         "dc:title": texts.file,
-        **label_properties(facts, texts),
+        **_label_properties(facts, texts),
         SHA256: sha256,
         "tableSchema": {
             "columns": [
@@ -161,7 +150,7 @@ def csv_metadata(
             ]
         },
     }
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    return _json_text(document)
 
 
 def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
@@ -197,7 +186,7 @@ def column_name(title: str) -> str:
     >>> column_name("n sd"), column_name("_id"), column_name("Größe")
     ('n%20sd', '%5Fid', 'Gr%C3%B6%C3%9Fe')
     """
-    coded = quote(title, safe="")
+    coded = quote(title, safe="")  # which leaves `-`, `.` and `~` as they are
     coded = re.sub(r"[-.~]", lambda match: f"%{ord(match[0]):02X}", coded)
     return re.sub(r"^_", "%5F", coded)
 
@@ -248,14 +237,11 @@ def to_csv(release: LabelledRelease, path: Any, *, spreadsheet: bool = False) ->
 
     def write(target: Path) -> None:
         csv.write_csv(shown, str(target))
-        with target.open("rb") as file:
-            sha256 = file_digest(file, "sha256").hexdigest()
-        texts = _texts(facts, target.name)
         metadata = csv_metadata(
             release,
             (table.schema, shown.column_names),
-            (facts, texts),
-            (target.name, sha256),
+            (facts, _texts(facts, target.name)),
+            (target.name, written_file(target).sha256),
         )
         beside = target.with_name(target.name + BESIDE)
         beside.write_text(metadata, "utf-8")
@@ -305,7 +291,6 @@ def _facts(release: ReleaseView) -> dict[str, object]:
 
 
 def _guarantees(loss: Loss) -> dict[str, float | str]:
-    """Return the headline numbers, rounded up; JSON knows no infinity."""
     guarantees = loss.guarantees
     numbers = {
         "delta": up(guarantees.delta),
@@ -313,29 +298,29 @@ def _guarantees(loss: Loss) -> dict[str, float | str]:
         "mu": up(guarantees.mu),
         "rho": up(guarantees.rho),
     }
+    # JSON knows no infinity
     return {name: value for name, value in numbers.items() if value != float("inf")}
 
 
 FOLDER_LABEL: Final = "_label.json"
 _PARTS: Final = "schema:hasPart"
-_NAME, _SIZE, _SHA256 = "schema:name", "schema:contentSize", "schema:sha256"
+_NAME, _SIZE = "schema:name", "schema:contentSize"
 _PASSED_OVER: Final = ("_", ".")
 
 
 def folder_label(facts: LabelFacts, files: Iterable[WrittenFile]) -> str:
     """Return the text of a folder's label: the same for the same facts and files."""
-    texts = label_texts(facts, read_language("en"), "", "")
     parts = [
         {
             "@type": "schema:DataDownload",
             _NAME: file.name,
             _SIZE: file.size,
-            _SHA256: file.sha256,
+            SHA256: file.sha256,
         }
-        for file in sorted(files)
+        for file in sorted(files)  # a ledger records the hash of this text
     ]
-    document = label_object(facts, texts) | {_PARTS: parts}
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    document = _label_object(facts, _texts(facts, "")) | {_PARTS: parts}
+    return _json_text(document) + "\n"
 
 
 def files_in(folder: Path) -> tuple[WrittenFile, ...]:
@@ -366,6 +351,7 @@ def check_files(folder: Path, document: dict[str, Any], name: str = "") -> None:
     """Refuse a folder that holds others than a label names; or one file of it."""
     stated = _parts_of(folder, document)
     present = [written_file(folder / name)] if name else files_in(folder)
+    # of a whole folder a file too many is as wrong as one that is missing
     others = set(present) - stated if name else set(present) ^ stated
     for file in sorted(others):
         raise InvalidLabel(
@@ -379,9 +365,10 @@ def _parts_of(folder: Path, document: dict[str, Any]) -> set[WrittenFile]:
     parts = document.get(_PARTS)
     try:
         return {
-            WrittenFile(str(part[_NAME]), int(part[_SIZE]), str(part[_SHA256]))
+            WrittenFile(str(part[_NAME]), int(part[_SIZE]), str(part[SHA256]))
             for part in parts or ()
         }
+    # a stranger wrote it: any JSON may stand there
     except (ArithmeticError, LookupError, TypeError, ValueError):
         raise InvalidLabel(
             f"{folder.name}/{FOLDER_LABEL}", "names no files that can be read"
@@ -417,7 +404,6 @@ def label_of_file(path: Path) -> StatedLabel:
 
 
 def _stated_text(path: Path) -> tuple[Path, Path, str]:
-    """Return where a label lies, what a ledger knows of the file, and the facts."""
     if path.is_dir():
         place = path / FOLDER_LABEL
         return place, place, _text_of_folder(path, path.name)
@@ -430,9 +416,9 @@ def _stated_text(path: Path) -> tuple[Path, Path, str]:
             return path, path, text
         if not place.is_file():
             raise InvalidLabel(path.name, "carries no label")
-    if path != place and place.is_file() and not _has_beside(path):
-        return place, place, _text_of_folder(path.parent, path.name, path.name)
     beside = path.with_name(path.name + BESIDE)
+    if path != place and place.is_file() and not beside.is_file():
+        return place, place, _text_of_folder(path.parent, path.name, path.name)
     return beside, path, _text_beside(path, beside)
 
 
@@ -447,10 +433,6 @@ def vouching_file(path: Path) -> Path:
     name = "" if path.is_dir() else path.name
     _text_of_folder(place.parent, path.name, name)
     return place
-
-
-def _has_beside(path: Path) -> bool:
-    return path.with_name(path.name + BESIDE).is_file()
 
 
 def _text_of_folder(folder: Path, shown: str, name: str = "") -> str:
@@ -471,7 +453,7 @@ def _parquet_text(path: Path) -> str:
     from pyarrow import parquet  # noqa: PLC0415 loaded when needed
 
     with path.open("rb") as file:
-        file.seek(-8, 2)
+        file.seek(-8, 2)  # the size of the footer: looked at before Arrow reads it
         if int.from_bytes(file.read(4), "little") > _LARGEST:
             raise InvalidLabel(path.name, "has a footer that is too large")
     try:
@@ -498,13 +480,12 @@ def _text_beside(path: Path, beside: Path) -> str:
     stated = _property_text(document)
     if not isinstance(stated, str):
         raise InvalidLabel(beside.name, "holds no facts of a label")
-    with path.open("rb") as file:
-        if file_digest(file, "sha256").hexdigest() != document.get(SHA256):
-            raise InvalidLabel(
-                beside.name,
-                f"belongs to another file than this {path.name}: its SHA-256 differs",
-                "Copy both files together.",
-            )
+    if written_file(path).sha256 != document.get(SHA256):
+        raise InvalidLabel(
+            beside.name,
+            f"belongs to another file than this {path.name}: its SHA-256 differs",
+            "Copy both files together.",
+        )
     return stated
 
 
@@ -529,7 +510,6 @@ def _property_text(document: dict[str, Any]) -> Any:
 
 
 def _decode(name: str, stated: bytes) -> str:
-    """Return bytes as text, or refuse what is too long or no UTF-8."""
     # a label comes from outside, and may be of any size
     if len(stated) > _LARGEST:
         raise InvalidLabel(name, "has a label that is too large")

@@ -94,7 +94,6 @@ def _strong(text: str, height: float, size: float = _SIZE) -> list[PictureLine]:
 
 
 def _row(row: LabelRow, is_under: bool) -> Iterator[PictureLine]:  # noqa: FBT001 of one caller
-    """Yield a row on one line, or its value on the next where it does not fit."""
     indent = _INDENT if is_under else 0.0
     room = _WIDTH - 2 * _MARGIN - indent
     if _width(row.name) + _width(row.value, "bold") + _GAP <= room:

@@ -40,7 +40,6 @@ class _Parser(argparse.ArgumentParser):
     """A parser that refuses as everything here refuses."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse words that cannot be read."""
         raise InvalidParameter("%%dp", message, "cannot be read", _HELP)
 
 

@@ -162,7 +162,6 @@ def legend_texts(cells: list[Cell]) -> list[str]:
 
 
 def _half_width(part: GroupTable, name: str) -> str:
-    """Return how far the intervals of all cells reach, where it is the same."""
     low, high = part.series(name)[2:]
     reach = (high - low) / 2
     known = reach[~np.isnan(reach)]
@@ -193,7 +192,6 @@ def _draw_legend(place: Place, texts: list[str], down: float) -> None:
 
 
 def _distinct(part: GroupTable, key: str) -> list[Any]:
-    """Return the values of a key, each once: as they come, if no pair is absent."""
     listed = {name: dict.fromkeys(part.table[name].to_pylist()) for name in part.keys}
     values = list(listed[key])
     if len(part) == math.prod(map(len, listed.values())):
@@ -326,7 +324,6 @@ def _moment(moment: dt.datetime) -> float:
 
 
 def _summary(part: GroupTable, name: str) -> str:
-    """Return the most, the least and the last number in digits."""
     figures = part.figures(name)
     values = part.series(name).value
     keys = list(starmap(key_text, part.groups))

@@ -1,9 +1,8 @@
-"""Pictures of curves and suggestions, which show themselves in a notebook.
+"""Pictures of curves and suggestions, and the colours of pictures.
 
-Colours of pictures on a light and on a dark ground, those of the report.
-
-Letters are at least 4.5 to 1 against what they stand on, shapes that carry a number at
-least 3 to 1; a test computes it.
+There are colours for a light and for a dark ground, those of the report. Letters are at
+least 4.5 to 1 against what they stand on, shapes that carry a number at least 3 to 1; a
+test computes it.
 """
 
 from collections.abc import Sequence
@@ -89,13 +88,11 @@ def inks_here() -> Inks:
 
 
 def inks_on(ground: Any, letters: Any) -> Inks:
-    """Return the colours that read on a ground of Matplotlib's.
-
-    A ground that lets through what is behind it says nothing; the letters then do.
-    """
+    """Return the colours that read on a ground of Matplotlib's."""
     from matplotlib.colors import to_rgba  # noqa: PLC0415 slow to import
 
     red, green, blue, share = to_rgba(ground)
+    # a ground that lets through what is behind it says nothing; the letters then do
     if share < _WAY:
         red, green, blue, _ = (1 - part for part in to_rgba(letters))
     light = _RED * red + _GREEN * green + _BLUE * blue
@@ -196,6 +193,7 @@ def plot_suggestion(tried: Sequence[Tried], best: int, source: str) -> "Figure":
                 fontsize=_SMALL,
                 color=inks.soft,
             )
+        # a `$` in a name begins no formula
         axes.set_title(f"{name}: noise", loc="left", parse_math=False)
         axes.set_xlabel("% lost, the greatest share", color=inks.soft)
         axes.set_ylim(bottom=0)

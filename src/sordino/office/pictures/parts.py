@@ -41,7 +41,7 @@ class Series(NamedTuple):
     @property
     def intervals(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """Return where there is an interval with two ends."""
-        return ~np.isnan(self.value + self.low + self.high)
+        return ~np.isnan(self.value + self.low + self.high)  # NaN if one of them is
 
     @property
     def numbers(self) -> list[float]:
@@ -140,11 +140,11 @@ def key_text(value: Any) -> str:
 
 
 def _drop_absent_keys(part: GroupTable, heading: str) -> GroupTable:
-    """Return a part without the keys that its set of columns does not have."""
     columns = heading.split(", ")
     keys = tuple(
         name
         for name in part.keys
+        # a name of a column may have a comma in it: a key with values is one of the set
         if name in columns or part.table[name].null_count < len(part)
     )
     return replace(part, keys=keys)
@@ -257,7 +257,6 @@ def set_labels(
 
 
 def _label(place: float, text: str, width: float) -> TickLabel:
-    """Return a label, shifted inwards at the ends of its scale."""
     half = text_inches([text]) / 2
     if place - half < -_BEYOND:
         return TickLabel(place, text, "left", place, place + 2 * half)
@@ -312,7 +311,7 @@ class Place(NamedTuple):
             (self.left + left) / whole,
             (high - self.top - top) / high,
             text,
-            parse_math=False,
+            parse_math=False,  # a `$` in a name begins no formula
             **style,
         )
 

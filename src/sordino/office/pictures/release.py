@@ -115,7 +115,6 @@ def _choose_form(part: GroupTable) -> str:
 
 
 def _facets(part: GroupTable) -> list[tuple[str, GroupTable]]:
-    """Return a line for each value of the key that is not of periods, if they fit."""
     columns = _key_values(part)
     if len(columns) != 2 or _choose_form(part) == "cells":
         return []
@@ -214,8 +213,8 @@ def _band_blocks(
 def _line_blocks(
     part: GroupTable, wishes: Wishes, whole: GroupTable
 ) -> Iterator[Drawing]:
-    """Return a line for each aggregate, on the scale of all lines of it."""
     del wishes
+    # one scale for all lines of an aggregate: they are compared by eye
     return (line_block(part, name, period_scale(whole, name)) for name in part.names)
 
 
@@ -256,11 +255,6 @@ def _band_caption(part: GroupTable) -> list[str]:
     ]
 
 
-def _line_caption(part: GroupTable) -> list[str]:
-    del part
-    return ["line: the noisy numbers, ribbon: their intervals"]
-
-
 def _cell_caption(part: GroupTable) -> list[str]:
     cells = [cell for name in part.names for cell in part_cells(part, name)]
     down, across = cell_axes(part)
@@ -274,7 +268,7 @@ def _cell_caption(part: GroupTable) -> list[str]:
 _BLOCKS: Final = {"bands": _band_blocks, "line": _line_blocks, "cells": _cell_blocks}
 _CAPTIONS: Final = {
     "bands": _band_caption,
-    "line": _line_caption,
+    "line": lambda _: ["line: the noisy numbers, ribbon: their intervals"],
     "cells": _cell_caption,
 }
 

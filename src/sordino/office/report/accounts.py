@@ -1,6 +1,4 @@
-"""What a ledger says beside its releases: budgets, cuts, losses in words.
-
-What a release lets anybody learn, of what a ledger recorded of it.
+"""What a report says of a ledger's budgets, of its losses, and of what was cut off.
 
 A charge has the loss as the calls that make an equal one, and its exact headline. The
 first has a curve, and is believed where its headline is the recorded one; else the
@@ -10,7 +8,7 @@ headline alone counts, which is a bound with a worse curve.
 >>> recorded_loss("GeometricLoss(shift=1, scale=6) + os.getcwd()", headline)
 PureDP(epsilon=1)
 
-Amounts of a budget as people read them: what is spent rounds up, what is left down.
+In amounts, what is spent rounds up, and what is left rounds down.
 
 >>> from decimal import ROUND_CEILING
 >>> from sordino.office.html.page import read_language
@@ -81,7 +79,6 @@ def recorded_loss(text: str, headline: Mapping[str, str]) -> Loss:
 
 
 def _terms(node: ast.expr) -> list[Loss]:
-    """Return the losses that a sum adds up; anything else is refused."""
     match node:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return [*_terms(left), *_terms(right)]
@@ -126,7 +123,6 @@ def amount_in_words(
 
 
 def _decimal_text(amount: Fraction, rounding: str) -> str:
-    """Return four digits, without zeros at the end."""
     with decimals(_DIGITS, rounding):
         rounded = Decimal(amount.numerator) / Decimal(amount.denominator)
     if rounded and not -_DIGITS - 3 < rounded.adjusted() < 15:
@@ -219,6 +215,7 @@ def _set_aside(ledger: Ledger, name: str) -> dict[str, Fraction]:
     amounts = [
         pair
         for earmark in ledger.earmarks()
+        # what is set aside for one budget is set aside of the dataset's, too
         if name in {DATASET, earmark.budget}
         for pair in earmark.left.sums.items()
     ]
@@ -308,7 +305,6 @@ def _names(language: Language, names: Any) -> Html:
 
 
 def _end(language: Language, words: Any) -> str:
-    """Return a bound as it was recorded: a rational, or a literal."""
     literals = [arguments for verb, arguments in verbs_of(json.dumps(words))]
     if literals:
         return language.bare_name(literals[0].get("value"))

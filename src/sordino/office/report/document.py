@@ -83,10 +83,8 @@ def single_report(release: LabelledRelease, title: str, code: object) -> str:
 
 
 def answer_of(name: str, release: LabelledRelease) -> ShownTable:
-    """Return the first numbers of a release, under the name that it was asked for by.
-
-    Which rows those are comes from the published keys alone.
-    """
+    """Return the first numbers of a release, under the name it was asked for by."""
+    # by the published keys alone: which rows are shown tells nothing of the numbers
     most = MOST_DAYS if len(release.keys) == 1 else max(FEW, MOST_ACROSS * MOST_DOWN)
     first = row_texts(release, most)
     keys = [release.table[key].slice(0, most).to_pylist() for key in release.keys]
@@ -137,7 +135,7 @@ def ledger_report(ledger: Ledger, title: str, code: object) -> str:
 
 def ledger_story(ledger: Ledger, title: str) -> Story:
     """Facts of a ledger; one that is damaged is refused."""
-    seen = ledger.verify()
+    seen = ledger.verify()  # first: a report tells nothing of a damaged ledger
     entries, records = ledger.entries(), ledger.records()
     published = _by_charge(records)
     charges = {record.number: record for record in records if record.kind == "charged"}
@@ -181,7 +179,6 @@ def _by_plan(entries: Iterable[Entry]) -> dict[str, tuple[int, ...]]:
 
 
 def _by_charge(records: Iterable[Record]) -> dict[int, tuple[tuple[str, str], ...]]:
-    """Return name and SHA-256 of the files that were published, by their charge."""
     published: dict[int, dict[tuple[str, str], None]] = {}
     for record in records:
         if record.kind == "published":
@@ -194,15 +191,12 @@ def _by_charge(records: Iterable[Record]) -> dict[int, tuple[tuple[str, str], ..
 def _files(
     ledger: Ledger, entry: Entry, published: tuple[tuple[str, str], ...]
 ) -> ShownFiles | None:
-    """Return where the numbers of a release are, if they are in files alone.
-
-    Without a key nothing is kept of an answer but its hash: what was published is all.
-    """
     try:
         files = None if entry.key is None else ledger.files_of(entry.key)
     except AnswerLost:
         files = None
     if files is None:
+        # without a key nothing is kept of an answer but its hash
         is_published = entry.key is None and published
         return ShownFiles(None, 0, 0, published) if is_published else None
     _, answer = files

@@ -1,6 +1,4 @@
-"""Page two: each release and its numbers.
-
-The numbers of a release, by the shape of its groups.
+"""Page two: each release and its numbers, by the shape of its groups.
 
 | groups | shown as |
 |---|---|
@@ -77,7 +75,6 @@ def _column(
 
 
 def _are_days(answer: ShownTable) -> bool:
-    """Dates, all of them shown, and enough for a line."""
     days = [group[0] for group in answer.groups if len(group) == 1]
     return (
         answer.rows == len(days) >= _FEWEST_DAYS
@@ -91,6 +88,7 @@ def _has_numbers(column: NumberColumn) -> bool:
 
 
 def _size(row: Banded) -> float:
+    # NaN has no order: where rows stand would depend on how they came
     return -inf if row.value is None or row.value != row.value else row.value
 
 
@@ -191,8 +189,8 @@ def _groups(language: Language, publication: ShownRelease) -> Html:
 
 
 def _published_bands(language: Language, answer: ShownTable, banded: int) -> Html:
-    """Say how sure bands are, and how many are expected to miss."""
     share = 100 * answer.confidence
+    # at least one: no reader shall take bands for certain
     outside = max(1, round((1 - answer.confidence) * banded))
     key = language.form("published.banded", banded)
     return language.html(

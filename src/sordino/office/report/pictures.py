@@ -54,7 +54,6 @@ def cell_table(language: Language, answer: ShownTable, column: NumberColumn) -> 
 
 
 def _width(language: Language, column: NumberColumn) -> str:
-    """How far bands reach at most to either side."""
     halves = [
         (row.high - row.low) / 2
         for row in column.rows
@@ -71,7 +70,6 @@ def _cell(language: Language, row: Banded | None, most: float) -> tuple[str, str
 
 
 def _tint(value: float | None, most: float) -> int:
-    """Return one of the tints, the lightest for nothing and less."""
     if value is None or not 0 < value <= most:
         return 0
     return 1 + min(int(value / most * (_TINTS - 1)), _TINTS - 2)

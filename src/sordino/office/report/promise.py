@@ -244,9 +244,9 @@ def _purse_row(
 
 
 def _may_ask(language: Language, purse: Purse, dataset: Purse, name: str) -> str:
-    """Say for how much a name may still ask: never for more than all are left."""
     if purse.is_closed or dataset.is_closed:
         return language.plain("asking.closed")
+    # a budget may promise more than is left of the dataset's, which is charged as well
     left = _least(purse.left[name], dataset.left.get(name))
     if not left:
         return language.plain("asking.no")
@@ -255,7 +255,6 @@ def _may_ask(language: Language, purse: Purse, dataset: Purse, name: str) -> str
 
 
 def _least(left: Extended, other: Extended | None) -> Extended:
-    """Return the smaller of two amounts that are left; one may not be counted."""
     return left if other is None or left <= other else other
 
 
@@ -271,7 +270,6 @@ def _texts(language: Language, purse: Purse, name: str) -> dict[str, str]:
 def _bar_pieces(
     shares: tuple[tuple[int, Fraction], ...],
 ) -> Iterator[tuple[str, float, float]]:
-    """Yield the pieces of the bar: text, where it begins, how wide; in percent."""
     begin = Fraction(0)
     for text, share in _pieces(shares):
         yield text, 100 * float(begin), 100 * float(share)

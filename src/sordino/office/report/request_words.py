@@ -1,15 +1,11 @@
-r"""What a request and its plan say that a reader must know.
-
-Where the price of each mechanism is proved: a file of docs/proofs, and its section.
-
->>> mechanisms_of("n = count() with Geometric(scale=3, dtype='i64')")
-('Geometric',)
-
-The recorded plan of a release, taken apart: what was kept, and what was noisy.
+r"""The recorded plan of a release, taken apart, and where its mechanisms are proved.
 
 A plan is lines: answers with their noise, which groups there are, and a tree of rows
 (`planning.plan_text`). Plans stand in ledgers for ever, so what is not recognised is
 shown as it was recorded.
+
+>>> mechanisms_of("n = count() with Geometric(scale=3, dtype='i64')")
+('Geometric',)
 
 >>> steps = steps_of("n = count() with Geometric(scale=3)\nall rows together\n"
 ...                  "└─ keep 3 rows per id\n   └─ table visits")

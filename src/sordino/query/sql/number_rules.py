@@ -189,8 +189,6 @@ def _seconds(unit: Clause) -> int:
 
 
 def _shift(sign: int) -> Rule:
-    """Rule of DATE_ADD, TIMESTAMP_ADD and their like."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         value = _moment(clause.take("this"), scope)
         size = clause.take("expression").bare()
@@ -249,7 +247,6 @@ _DOUBLE: Final = "Write CAST(... AS DOUBLE) around it."
 
 
 def _kinds(clause: Clause, values: Sequence[Value]) -> tuple[bool, bool]:
-    """Whether numbers meet in f64, and whether they are decimals in SQL."""
     for value in values:
         if value.type not in NUMBERS:
             raise clause.refusal(

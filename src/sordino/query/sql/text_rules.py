@@ -74,7 +74,6 @@ def _as_text(clause: Clause, scope: AbstractScope) -> Expression:
 
 
 def _join(clause: Clause, scope: AbstractScope) -> Value:
-    """Rule of a || b: missing if one is."""
     clause.scalar("safe")
     left = _as_text(clause.take("this"), scope)
     return scope.value_of(left.concat(_as_text(clause.take("expression"), scope)))
@@ -119,8 +118,6 @@ def _slice(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _end(build: Callable[[Expression, int], Expression]) -> Rule:
-    """Rule of LEFT and RIGHT."""
-
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         text = _text(clause.take("this"), scope)
         size = whole_number(clause.take("expression"), "a number of letters")

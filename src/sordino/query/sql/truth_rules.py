@@ -285,7 +285,6 @@ def _not(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _is(clause: Clause, scope: AbstractScope) -> Value:
-    """Rule of IS NULL, IS TRUE and IS FALSE, which are never unknown."""
     negated = bool(clause.scalar("negate"))
     this, wanted = clause.take("this"), clause.take("expression").bare()
     if wanted.kind is exp.Null:

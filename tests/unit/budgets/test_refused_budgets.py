@@ -1,0 +1,8 @@
+"""What budgets refuse: each is a line of a table in tests/refused/rooms."""
+
+from tests.refusals import Line, lines_of
+
+
+@lines_of("budgets")
+def test_senseless_budgets_are_refused(line: Line) -> None:
+    line.refuse()
