@@ -592,7 +592,7 @@ def _elapsed(size: int, shift: int) -> str:
     return f"(({ticks}) // {size}::BIGINT) - {shift // size}::BIGINT"
 
 
-def _near(most: int, moved: str) -> str:
+def _near_shift(most: int, moved: str) -> str:
     return f"CASE WHEN b_ BETWEEN ({-most})::BIGINT AND {most}::BIGINT THEN {moved} END"
 
 
@@ -601,13 +601,13 @@ def _in_calendar(later: str) -> str:
 
 
 def _add_days(to: Written) -> str:
-    days = _near(dates.WHOLE, "TRY_CAST(b_ AS INTEGER)")
+    days = _near_shift(dates.WHOLE, "TRY_CAST(b_ AS INTEGER)")
     return _in_calendar(f"a_ + {days if to.types[0] == 'date' else f'to_days({days})'}")
 
 
 _ADD_SECONDS: Final = _in_calendar(
     f"""a_ + to_microseconds(
-        ({_near(dates.WHOLE_SECONDS, "b_")}) * {_SECOND}::BIGINT)"""
+        ({_near_shift(dates.WHOLE_SECONDS, "b_")}) * {_SECOND}::BIGINT)"""
 )
 _ENDS: Final[Mapping[str, templates.Bound]] = {
     "first": lambda to: date.min if to.types[0] == "date" else _TIMES[0],

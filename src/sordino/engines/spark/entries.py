@@ -524,7 +524,7 @@ def _seconds_between(to: Written) -> Sql:
     return _floor_quotient(_microseconds_between(to), SECOND)
 
 
-def _near(most: int) -> str:
+def _near_shift(most: int) -> str:
     return f"CASE WHEN b_ BETWEEN ({-most})::BIGINT AND {most}::BIGINT THEN b_ END"
 
 
@@ -533,14 +533,14 @@ def _in_calendar(later: str) -> str:
 
 
 def _add_days(to: Written) -> str:
-    days = f"({_near(dates.WHOLE)})::INT"
+    days = f"({_near_shift(dates.WHOLE)})::INT"
     if to.types[0] == "date":
         return _in_calendar(f"date_add(a_, {days})")
     return _in_calendar(f"a_ + make_dt_interval({days})")
 
 
 _ADD_SECONDS: Final = _in_calendar(
-    f"a_ + {_SPAN.format(seconds=_near(dates.WHOLE_SECONDS))}"
+    f"a_ + {_SPAN.format(seconds=_near_shift(dates.WHOLE_SECONDS))}"
 )
 _YEARS: Final[Mapping[str, templates.Bound]] = {
     "first": lambda to: date.min if to.types[0] == "date" else _TIMES[0],
