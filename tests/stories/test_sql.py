@@ -2,15 +2,23 @@
 
 import datetime as dt
 import re
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pytest
 
 import sordino as sd
-from tests.batches import for_each
-from tests.stories.published_queries import LINES, STORIES
+from tests.batches import for_each, table_of
 
+STORIES: Final = table_of("stories/published_queries")
+LINES: Final = {name: one["lines"] for name, one in STORIES.items() if "lines" in one}
+NAMES: Final = {
+    "sd": sd,
+    "MEMBERS": sd.table("members"),
+    "RESTAURANT": sd.table("restaurant"),
+    "ROWS": (sd.MaxRowsPerID(3),),
+    "LEVELS": {"education_level": ["high-school", "masters-degree"]},
+}
 _WORDS: Final = pa.array(["a"], pa.string())
 _NUMBERS: Final = pa.array([1], pa.int64())
 
@@ -52,10 +60,15 @@ def library() -> sd.Session:
     )
 
 
+def read(text: str) -> Any:
+    return eval(f"({text})", dict(NAMES))  # noqa: S307 a table of ours
+
+
 @for_each("story", STORIES)
 def test_sql_and_python_are_one_request(library: sd.Session, story: str) -> None:
-    text, given, wanted = STORIES[story]
-    found = library.sql(text, **given)
+    told = STORIES[story]
+    found = library.sql(told["sql"], **read(told.get("given", "{}")))
+    wanted = read(told["python"])
     assert isinstance(found, sd.Request)
     assert found.words(library._desk.catalog) == wanted.words(library._desk.catalog)
     assert list(map(repr, found.processing)) == list(map(repr, wanted.processing))
@@ -79,9 +92,10 @@ def lines_of_python(request: sd.Request) -> int:
 
 @for_each("story", LINES)
 def test_each_takes_the_lines_that_are_told(story: str) -> None:
-    text, _, wanted = STORIES[story]
-    theirs, sql, python = LINES[story]
-    assert (lines_of_sql(text), lines_of_python(wanted)) == (sql, python)
+    told = STORIES[story]
+    theirs, sql, python = told["lines"]
+    assert lines_of_sql(told["sql"]) == sql
+    assert lines_of_python(read(told["python"])) == python
     assert sql <= max(theirs, 6)
     assert python <= max(theirs, 4)
 

@@ -136,7 +136,6 @@ class Setting:
 
     @cached_property
     def _rows(self) -> Sensitivity | None:
-        """Return how far row counts move; every measurement needs it."""
         return self.unit_rows if self.spread is None else self._change_of_split_rows()
 
     @cached_property
@@ -151,12 +150,12 @@ class Setting:
 
     def _change_of_ids(self, contribution: Contribution) -> Sensitivity | None:
         groups = contribution.groups_touched(self.versions)
+        # an id counts once in a group, however many rows it has there
         return None if groups is None else Sensitivity(l0=groups, linf=1)
 
     def _change_by(
         self, rule: Callable[[Contribution], Sensitivity | None]
     ) -> Sensitivity | None:
-        """Apply a rule to one unit, or to each of its rows in turn."""
         if self.spread is None:
             return rule(self.contribution)
         row, rows = rule(self.spread.row), self.spread.rows
@@ -210,7 +209,6 @@ class Expected:
     remark: str = ""
 
     def __str__(self) -> str:
-        """Return the error in words."""
         unit = f" {self.unit}" if self.unit else ""
         remark = f"; {self.remark}" if self.remark else ""
         return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}{remark}"
@@ -263,9 +261,9 @@ class AbstractAggregation(ABC):
     is_of_all: ClassVar[bool] = False
     """Whether each answer is about all rows of a group, not those with a value."""
 
-    @abstractmethod
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the names of the columns of the answer."""
+        """Return the names of the columns of the answer: the one given, if not more."""
+        return (name,)
 
     @property
     @abstractmethod
@@ -273,9 +271,9 @@ class AbstractAggregation(ABC):
         """Return the question in a form that lasts for ever."""
 
     @property
-    @abstractmethod
     def clamp(self) -> "AbstractClamped | None":
         """Return the bounds that values are clamped to, None without any."""
+        return None
 
     def reads_made(self, computed: Container[str]) -> bool:
         """Whether a question is about an expression, or a column made by one."""

@@ -1,15 +1,10 @@
-"""The public candidates of a choice.
-
-The shortest number of a range, to write a choice between public ends.
-
-Candidates stand for ranges of values. Of each range the number with the fewest digits
-is told, so that a price of 9.99 comes back as 9.99 and not as a sum of powers of two.
-
-The public candidates that a choice is made among, and the values they stand for.
+"""The public candidates that a choice is made among, and the values they stand for.
 
 Candidates are counted from the lower bound: multiples of a power of two for numbers,
 days for dates, seconds for times. A value belongs to the nearest number, or to its day
-or second. Answers have the type of the column, and lie within the bounds.
+or second. Of each range of candidates the number with the fewest digits is released, so
+that a price of 9.99 comes back as 9.99. Answers have the type of the column, and lie
+within the bounds.
 """
 
 import math
@@ -67,6 +62,7 @@ def shortest_decimals(low: Floats, high: Floats) -> Floats:
         tens = 10.0 ** abs(places)
         scaled = middle * tens if places > 0 else middle / tens
         rounded = np.rint(scaled)
+        # + 0.0: never -0.0
         decimal = (rounded / tens if places > 0 else rounded * tens) + 0.0
         fits = open_ & (low <= decimal) & (decimal < high)
         shortest[fits] = decimal[fits]
@@ -143,11 +139,9 @@ class AbstractNumbers(AbstractCandidates):
 
     @property
     def weights(self) -> AbstractWeights:
-        """Return the weights of numbers, round ones heavier."""
         return weights(self.grid.low, self.grid.exponent, self.last + 1)
 
     def position(self, values: Expression) -> AbstractExpression:
-        """Return the nearest candidate, halves upwards."""
         return height(values.tree, self.grid)
 
 
@@ -173,13 +167,13 @@ class RealCandidates(AbstractNumbers):
     high: float
 
     def values(self, first: Integers, last: Integers) -> "pa.Array":
-        """Return the shortest decimals, as doubles."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         ends = (
             np.ldexp((steps + self.grid.low).astype(float) + half, self.grid.exponent)
             for steps, half in ((first, -0.5), (last, 0.5))
         )
+        # a short decimal near a bound may lie beyond it
         return pa.array(np.clip(shortest_decimals(*ends), self.low, self.high))
 
 
@@ -193,7 +187,6 @@ class WholeCandidates(AbstractNumbers):
     high: int
 
     def values(self, first: Integers, last: Integers) -> "pa.Array":
-        """Return the roundest integers of each range."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         unit = 2**self.grid.exponent
@@ -222,7 +215,6 @@ class DayCandidates(AbstractMoments):
         return (self.high - self.low).days
 
     def position(self, values: Expression) -> AbstractExpression:
-        """Return the day of each value, counted from the first."""
         days = lit(self.low).days_between(values)
         return height(days.tree, Lattice(0, self.last, 0))
 
@@ -247,7 +239,6 @@ class SecondCandidates(AbstractMoments):
         return (self.high - self.low) // timedelta(seconds=1)
 
     def position(self, values: Expression) -> AbstractExpression:
-        """Return the second of each value, counted from the first."""
         seconds = lit(self.low).seconds_between(values)
         return height(seconds.tree, Lattice(0, self.last, 0))
 
@@ -303,14 +294,12 @@ class ClampedMoments(AbstractClamped):
     degree: int = field(default=0, init=False)
 
     def __str__(self) -> str:
-        """Show the values and their bounds."""
         return f"{self.column} to [{self.low}, {self.high}]"
 
     def key(self, setting: Setting) -> Hashable:
         return (self._values(setting).key, self.low, self.high)
 
     def outside(self, setting: Setting) -> AbstractExpression:
-        """Return 1 or 0; missing values lie nowhere."""
         value = self._values(setting).dsl
         beyond = (value < self.low) | (value > self.high)
         return when(beyond).then(1).otherwise(0).tree
@@ -353,8 +342,8 @@ def _floats(low: Any, high: Any) -> RealCandidates:
 
 
 def _integers(low: Any, high: Any) -> WholeCandidates:
-    """Return candidates for integers of 64 bits, bounds moved outwards to integers."""
     least, most = exact_bounds(low, high)
+    # outward, as far as a column of integers reaches
     first, last = max(least.__floor__(), LEAST), min(most.__ceil__(), MOST)
     if first >= last:
         raise InvalidQuery(

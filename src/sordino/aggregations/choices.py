@@ -1,15 +1,10 @@
-"""Measurements that choose; bounds found privately.
+"""Choices among public candidates: quantiles, extremes, bounds to clamp a column to.
 
-Parts of a release that choose among public candidates: quantiles, extremes, bounds.
-
-What a choice may spend is a rate for each row: for any change of r_g rows in group g
-the release costs the sum of rate * r_g in epsilon, and the sum of
-`curvature` * (rate * r_g)**2 in rho (docs/proofs/queries.md, lemma 9).
-
-Bounds to clamp a column to, found privately on a public grid of sizes.
-
-The sizes of the values are counted between powers of 2**(1/4), and a walk from small to
-large stops where few rows are left beyond (docs/proofs/selection.md, section 5).
+A choice may spend a rate for each row: for any change of r_g rows in group g the
+release costs the sum of rate * r_g in epsilon, and the sum of `curvature` * (rate *
+r_g)**2 in rho (docs/proofs/queries.md, lemma 9). Bounds lie on a grid of powers of
+2**(1/4): a walk from small to large stops where few rows are left beyond
+(docs/proofs/selection.md, section 5).
 """
 
 import math
@@ -93,12 +88,13 @@ class AbstractChoice(ABC):
         """
         *by, place, count = counts.columns
         owner = match_rows(keys, counts.select(range(len(by))))
+        # rows without a value, and of groups that are not released, choose nothing
         counted = place.is_valid().to_numpy() & (owner >= 0)
         bins = BinCounts.of(
             owner[counted],
             place.fill_null(0).to_numpy()[counted],
             count.to_numpy()[counted],
-            groups=keys.num_rows if by else 1,
+            groups=keys.num_rows if by else 1,  # a table without keys is one group
             size=self.size,
         )
         return self.bins_of(mechanism, bins)
@@ -120,8 +116,8 @@ class QuantileChoice(AbstractChoice):
         return self.weights.size
 
     def mechanism(self, share: AbstractShare) -> Quantiles:
-        """Return the choice of quantiles: a level has an 8th of its square in rho."""
         levels = len(self.probabilities).bit_length()
+        # each level costs an 8th of the square of its part of the rate in rho
         rate = share.rate(self.change, Fraction(1, 8 * levels))
         return Quantiles(self.probabilities, rate)
 
@@ -162,7 +158,7 @@ class ExtremeChoice(AbstractChoice):
         return int(self.lasts[-1]) + 1
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
-        """Return the walk, with twice the rows beyond that a bound has."""
+        # epsilon-DP costs at most epsilon**2 / 2 in rho
         rate = share.rate(self.change, Fraction(1, 2))
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
@@ -196,7 +192,7 @@ class BoundChoice(AbstractChoice):
         return self.bins
 
     def mechanism(self, share: AbstractShare) -> AboveThreshold:
-        """Return the walk: epsilon-DP costs at most epsilon**2 / 2 in rho."""
+        # epsilon-DP costs at most epsilon**2 / 2 in rho
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
@@ -240,7 +236,6 @@ class Bounds(AbstractAggregation):
     nulls: Nulls
 
     def __repr__(self) -> str:
-        """Show the call."""
         rule = "" if self.nulls is None else f", nulls={self.nulls!r}"
         return f"bounds({self.column!r}, up_to={self.up_to!r}{rule})"
 
@@ -261,10 +256,6 @@ class Bounds(AbstractAggregation):
             up_to=self.up_to,
             nulls=nulls_words(self.nulls),
         )
-
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         values = column_values(setting, self.column, self.nulls)
@@ -338,13 +329,12 @@ class BoundEstimator(AbstractEstimator):
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the bounds: those of integers are rounded outwards."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         del confidence
         high = np.array(self.sizes)[noisy[0].values[0]]
         if self.whole:
-            high = np.ceil(high).astype(np.int64)
+            high = np.ceil(high).astype(np.int64)  # outward: nothing falls out
         bars = unknown_bars(high.size)
         return Finished(pa.array(-high), bars), Finished(pa.array(high), bars)
 

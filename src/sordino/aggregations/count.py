@@ -21,10 +21,8 @@ from sordino.aggregations.aggregation import (
     Setting,
 )
 from sordino.aggregations.estimators import KnownCount, LinearEstimator, SingleEstimator
-from sordino.aggregations.intervals import Noise
 from sordino.aggregations.measurement import (
     AbstractMeasurement,
-    AbstractShare,
     AbstractTotal,
     Distinct,
     IntegerMeasurement,
@@ -39,7 +37,6 @@ from sordino.expressions.bins import Bins
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.expressions.literals import literal
 from sordino.expressions.schema import Version
-from sordino.noise.additive import AbstractAdditiveMechanism, AbstractNoiseMechanism
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import arguments, finite, rational_above, sqrt
 from sordino.numbers.canonical import Words, call
@@ -75,7 +72,6 @@ def match_rows(keys: "pa.Table", rows: "pa.Table") -> NDArray[np.int64]:
 
 
 def _codes(ours: "pa.ChunkedArray", theirs: "pa.ChunkedArray") -> NDArray[np.int64]:
-    """Return one integer for each value of two columns, equal for equal values."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     both = pa.chunked_array([*ours.chunks, *theirs.chunks], ours.type)
@@ -97,7 +93,6 @@ class Histogram(AbstractAggregation):
     bins: Bins
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"histogram({self.column!r}, {list(self.bins.edges)!r})"
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -107,12 +102,7 @@ class Histogram(AbstractAggregation):
     def words(self) -> Words:
         return call("histogram", column=self.column, bins=self.bins.words)
 
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
-
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the counts with noise: bins split the rows of a group further."""
         col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges
         totals = tuple(
             Total(when(self._lies(place)).then(1).otherwise(lit(0)).tree)
@@ -123,7 +113,6 @@ class Histogram(AbstractAggregation):
         return (SingleEstimator((IntegerMeasurement(key, change, totals),), least=0),)
 
     def _lies(self, place: int) -> Expression:
-        """Return whether a value lies in one of the ranges, by the rule of `Bins`."""
         cell, edges = col(self.column), self.bins.edges
         low, high = edges[place : place + 2]
         above = cell >= low if self.bins.opens(place) else cell > low
@@ -169,17 +158,8 @@ class WholeMeasurement(AbstractMeasurement):
     totals: tuple[AbstractTotal, ...] = field(compare=False)
     change: Sensitivity = field(default=Sensitivity(l0=1, linf=1), init=False)
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
         return exact.astype(np.float64)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        return Noise(mechanism)
 
 
 @final
@@ -201,19 +181,11 @@ class CentredMeasurement(AbstractMeasurement):
 
     def less(self, exact: Sequence[Integers], ids: int) -> list[Integers]:
         """Return exact counts less the share of the number of ids, in 2**-6."""
+        # in integers: nothing is rounded before the noise
         return [(counts << _STEP) - self.steps * ids for counts in exact]
-
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
 
     def scale_totals(self, exact: Integers) -> Numbers:
         return np.ldexp(exact.astype(np.float64), -_STEP)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        return Noise(mechanism)
 
 
 @final
@@ -301,23 +273,15 @@ class Count(AbstractAggregation):
     is_of_all: ClassVar[bool] = True
 
     def __repr__(self) -> str:
-        """Show the call."""
         return "count()"
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:
         return call("count")
 
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
-
     def summary(self, setting: Setting) -> Summary:
-        """Return the number of rows: 1 or more, for an id without any is not there."""
         most = setting.most_together
+        # an id without a row is not there, so 1 or more; the ends must differ
         bounds = None if most is None else (min(1, most - 1), most)
         return Summary((Total(literal(1)),), bounds=bounds)
 
@@ -346,19 +310,11 @@ class CountIds(AbstractAggregation):
     is_of_all: ClassVar[bool] = True
 
     def __repr__(self) -> str:
-        """Show the call."""
         return "count_ids()"
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:
         return call("count_ids")
-
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         return ids_estimators(setting)
@@ -407,33 +363,23 @@ class CountDistinct(AbstractAggregation):
     names: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """Show the call."""
         return f"count_distinct({', '.join(map(repr, self.names))})"
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:
         return call("count_distinct", columns=list(self.names))
 
-    @property
-    def clamp(self) -> None:
-        """Return None: no values are clamped."""
-
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the counts with noise: a row moves one of them by at most 1."""
         if self.names == (setting.ids,):
             return ids_estimators(setting)
         self._refuse_lists(setting)
         key = tuple(setting.schema[name].version for name in self.names)
         part = IntegerMeasurement(key, setting.rows(), (Distinct(self.names),))
         complete = not any(setting.schema[name].nullable for name in self.names)
-        least = setting.least_rows if complete else 0
+        least = setting.least_rows if complete else 0  # rows may all lack a value
         return (SingleEstimator((part,), least=least),)
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the number of different values: of no more than there are rows."""
         self._refuse_lists(setting)
         most = setting.most_together
         bounds = None if most is None else (0, most)

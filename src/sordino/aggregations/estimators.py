@@ -62,7 +62,7 @@ class SingleEstimator(AbstractEstimator):
 
         (numbers,) = noisy
         noise = self.measurements[0].noise(numbers.mechanism)
-        if numbers.cut is None:
+        if numbers.cut is None:  # what showed its group is cut: another law
             bars = [
                 additive(values, noise, confidence, self.least, self.most)
                 for values in numbers.values
@@ -120,12 +120,10 @@ class AbstractFormEstimator(AbstractEstimator):
 
     @cached_property
     def measurements(self) -> tuple[AbstractMeasurement, ...]:  # type: ignore[override]
-        """Return those of the moments."""
         return self.moments.measurements
 
     @cached_property
     def slopes(self) -> tuple[float, ...]:  # type: ignore[override]
-        """Return by how much its variance grows with that of each measurement."""
         numbers = iter(self.steepness)
         pairs = zip(self.measurements, self.moments.units, strict=True)
         return tuple(
@@ -146,7 +144,6 @@ class AbstractFormEstimator(AbstractEstimator):
         return Expected(sd, reach(noises, form, confidence), unit, remark)
 
     def _told_by_rows(self, error: Expected) -> Expected:
-        """Return an error by the number of rows, divided by it where it is public."""
         size = self.moments.size
         if size is None:
             return error
@@ -160,7 +157,7 @@ class AbstractFormEstimator(AbstractEstimator):
             noise = measurement.noise(mechanism).times(1 / unit)
             noises += [noise] * len(measurement.totals)
         if self.moments.size is not None:
-            noises.append(noises[0].times(Fraction(0)))
+            noises.append(noises[0].times(Fraction(0)))  # the public number
         return tuple(noises)
 
     def sums(self, noisy: Sequence[Noisy]) -> Sums:
@@ -232,7 +229,6 @@ class MeanEstimator(AbstractFormEstimator):
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the mean times the number of values."""
         noises = self.noises(mechanisms)
         remark = _spread_text(noises, self._steepness(_MEANS))
         error = self.typical_error(noises, confidence, "/ rows", remark)
@@ -241,12 +237,12 @@ class MeanEstimator(AbstractFormEstimator):
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the means, within the public range."""
         moments = self.moments
         count, first = _floats(moments.count), _floats(moments.first)
         start, width, most = _range(moments)
 
         def means_of(sums: Sums) -> tuple[Floats, ...]:
+            # with noise a count may be 0 or less
             part = sums.value_of(first) / np.maximum(sums.value_of(count), 1.0)
             values = np.clip(start + width * np.clip(part, 0.0, 1.0), start, most)
             bars = quotient_bars(sums, first, count, confidence, (0.0, 1.0))
@@ -281,7 +277,6 @@ class VarianceEstimator(AbstractFormEstimator):
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the answer times the number of values."""
         noises, remark = self.noises(mechanisms), "more where values hardly differ"
         if not self.root:
             variances = np.array([part * _MEANS * (1 - _MEANS) for part in (0, 0.5, 1)])
@@ -292,7 +287,6 @@ class VarianceEstimator(AbstractFormEstimator):
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the variances, cut to those that values in the range can have."""
         sums, size = self.sums(noisy), float(self.moments.width) ** 2
         variances = np.clip(size * self._values(sums), 0.0, size * self._most)
         bars = self._bars(sums, confidence).move(0.0, size, size * self._most)
@@ -306,10 +300,9 @@ class VarianceEstimator(AbstractFormEstimator):
         return _QUARTER * (1 + self.freedom)
 
     def _values(self, sums: Sums) -> Floats:
-        """Return the variances of values between 0 and 1."""
         forms = (self.moments.count, self.moments.first, self.moments.second)
         count, first, second = (sums.value_of(_floats(form)) for form in forms)
-        size = np.maximum(count, 1.0)
+        size = np.maximum(count, 1.0)  # with noise it may be 0 or less
         variances = np.clip(second / size - (first / size) ** 2, 0.0, _QUARTER)
         return np.asarray(variances * size / np.maximum(size - self.freedom, 1.0))
 
@@ -327,8 +320,10 @@ class VarianceEstimator(AbstractFormEstimator):
             return Bars(bars.sd, bars.low, high)
         each = (1 - confidence) * _DIVISOR
         sizes = linear(sums, count, 1 - each, 0.0, whole=True)
+        # the interval of the count took its part of the chance to miss
         bars = spread_bars(sums, count, first, second, confidence + each)
         sure = sizes.low > self.freedom
+        # elsewhere any divisor will do: the whole range follows
         least = np.where(sure, sizes.low, 1.0 + self.freedom)
         with np.errstate(invalid="ignore"):
             less = np.where(
@@ -355,7 +350,6 @@ class VarianceEstimator(AbstractFormEstimator):
 
 
 def _spread_text(noises: tuple[Noise, ...], forms: Floats) -> str:
-    """Return the range of the deviations of some forms, in words."""
     spreads = Sums((), noises).sd(forms)
     least, most = spreads.min(), spreads.max()
     return f"sd {least:.3g} to {most:.3g} by where the values lie"
@@ -397,7 +391,6 @@ class KnownCount(AbstractEstimator):
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
-        """Return the number, once."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         del noisy, confidence

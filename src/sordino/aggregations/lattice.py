@@ -114,11 +114,6 @@ def values_total(expression: AbstractExpression, grid: Lattice) -> Total:
     return Total(height(expression, grid), 0, 1)
 
 
-def position(expression: AbstractExpression, grid: Lattice) -> AbstractExpression:
-    """Return k - low for each row, missing where there is no value."""
-    return height(expression, grid)
-
-
 def step(expression: AbstractExpression, grid: Lattice) -> AbstractTree:
     """Return k for each row, missing where there is no value."""
     return lift(steps_of(expression, grid.low, grid.high, grid.exponent))
@@ -246,12 +241,10 @@ class Clamped(AbstractClamped):
     degree: int = 0
 
     def __str__(self) -> str:
-        """Show the values and their bounds."""
         filled = "" if self.nulls in {None, "drop"} else f", missing as {self.nulls}"
         return f"{self.column} to [{show(self.low)}, {show(self.high)}]{filled}"
 
     def key(self, setting: Setting) -> Hashable:
-        """Return the values and the bounds, exactly."""
         values = column_values(setting, self.column, self.nulls)
         return (values.key, self.bounds)
 
@@ -290,8 +283,7 @@ class _Same:
         return isinstance(other, _Same) and self.tree.same(other.tree)
 
     def __hash__(self) -> int:
-        """Return a hash that expressions of the same columns share."""
-        return hash(self.tree.names())
+        return hash(self.tree.names())  # alike expressions read the same columns
 
 
 def aggregated_cell(column: Any) -> Expression:
@@ -375,13 +367,14 @@ def _bound(**argument: Any) -> Fraction:
 def _finest_lattice(
     least: Fraction, most: Fraction, extent: Fraction, kind: str, steps: int
 ) -> Lattice:
-    """Return the finest lattice with at most `steps` steps in an extent."""
     furthest = max(abs(least), abs(most))
     exponent = max(floor_log2(extent / steps), floor_log2(furthest / _FURTHEST))
+    # integers lie on whole steps
     exponent = max(exponent, 0 if kind == "i64" else _SMALLEST)
     while not _fits(least, most, extent, exponent, steps):
         exponent += 1
     unit = Fraction(2) ** exponent
+    # outward: the sensitivity is priced from these ends
     return Lattice(math.floor(least / unit), math.ceil(most / unit), exponent)
 
 
@@ -402,7 +395,6 @@ class AbstractBounded(AbstractAggregation):
     high: Any
 
     def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
-        """Return the question with the bounds that its column is known to have."""
         known = aggregated_cell(self.column).column(schema).bounds
         if not self.lacks_bounds or known is None:
             return self

@@ -1,6 +1,4 @@
-"""Mean, variance, stdev.
-
-The variance and the standard deviation of a column, clamped to public bounds.
+"""Mean, variance and standard deviation of a column, clamped to public bounds.
 
 By default the squares are divided by the number of values n: it is the variance of
 these values. With `ddof=1` they are divided by n - 1, which estimates that of where the
@@ -45,11 +43,7 @@ class Mean(AbstractBounded):
     nulls: Nulls
 
     def __repr__(self) -> str:
-        """Show the call."""
         return call_text("mean", self.column, self.low, self.high, nulls=self.nulls)
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:
@@ -78,7 +72,6 @@ class Mean(AbstractBounded):
         )
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the mean from the moments of the column, measured in each way."""
         sized = sized_moments(setting, self.clamp)
         if sized is not None:
             return (MeanEstimator(sized),)
@@ -120,12 +113,8 @@ class Variance(AbstractBounded):
     name: str
 
     def __repr__(self) -> str:
-        """Show the call."""
         text = call_text(self.name, self.column, self.low, self.high, nulls=self.nulls)
         return f"{text[:-1]}, ddof={self.ddof})" if self.ddof else text
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:
@@ -138,7 +127,6 @@ class Variance(AbstractBounded):
         return Clamped(self.column, self.low, self.high, self.nulls, degree=2)
 
     def summary(self, setting: Setting) -> Summary:
-        """Refuse: it ends in a quotient that engines round differently."""
         del setting
         raise InvalidQuery(
             f"{self!r} cannot be computed from the rows of one id: engines round its "
@@ -148,7 +136,6 @@ class Variance(AbstractBounded):
         )
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """Return the variance from three moments, in each way to measure them."""
         sized = sized_moments(setting, self.clamp)
         if sized is not None:
             return (VarianceEstimator(sized, self.ddof, self.name == _ROOT),)

@@ -1,18 +1,6 @@
-"""Exact totals and how far they move; shares of a budget; unknown keys with Gaussian noise.
+"""Measurements: exact totals, how far they move, and the noise that a share buys.
 
-What is exactly known of the rows of one id: the columns of a table per id.
-
-Each is a function of the multiset of these rows, made of exact totals and extremes.
-Within which bounds it lies follows from public limits alone.
-
-The joint price of unknown keys and Gaussian noise (docs/proofs/queries.md, lemma 8).
-
-A key that is new to the release costs the chance that it appears; a key that both
-databases have costs the noise on all its numbers. One unit touches at most l0 keys, so
-when j of them are new only l0 - j are left to tell the databases apart by their noise.
-
-Shares of a budget: what one measurement may spend, and the least noise that it buys.
-
+Aggregations that need the same number share a measurement, which is paid for once.
 Shares of one kind add up: epsilons with Laplace noise, squares of mu or rhos with
 Gaussian noise (docs/proofs/queries.md, lemmas 6 and 9).
 
@@ -20,12 +8,12 @@ Gaussian noise (docs/proofs/queries.md, lemmas 6 and 9).
 >>> half.integers(Sensitivity(l0=3, linf=1))
 Geometric(scale=6, dtype='i64')
 
-The noisy numbers that a release is made of: exact totals and how far they can move.
-
-Two aggregations that need the same number share one part, and it is paid for once.
+With unknown keys and Gaussian noise, a key that is new to the release costs the chance
+that it appears, and a key of both databases the noise on its numbers. One unit touches
+at most l0 keys, so with j new ones only l0 - j are told apart by noise (lemma 8).
 
 Kernel: sensitivity.
-"""  # noqa: E501
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
@@ -170,7 +158,7 @@ def plain_ends(low: Fraction, high: Fraction) -> Ends:
     (0, 7.5)
     """
     return (
-        int(low) if low.denominator == 1 else down(low),
+        int(low) if low.denominator == 1 else down(low),  # outward: no value falls out
         int(high) if high.denominator == 1 else up(high),
     )
 
@@ -196,7 +184,7 @@ class KeptMeasurements:
     def __call__(self, keys: int) -> Loss:
         """Loss if `keys` of the changed keys exist in both databases."""
         if keys == 0:
-            return PureDP(0)
+            return PureDP(0)  # no number is in both databases
         # fewer common keys move less, but never more than all of a change
         squares = (
             mu * min(Fraction(1), share * keys) for mu, share in self.measurements
@@ -217,6 +205,7 @@ def joint_loss(
     rho = sum((mu for mu, _ in kept.measurements), Fraction(0)) / 2
     headline = ApproxZCDP(rho, selection.delta(apart))
     largest = rational_above(finite(presence.linf))
+    # a key with all that a change adds is the likeliest to appear
     chance = any_passes(selection.law, selection.threshold - largest, 1)
     return JointLoss(headline, chance, int(apart.l0), kept)
 
@@ -301,15 +290,13 @@ class LaplaceShare(AbstractShare):
         return LaplaceShare(self.epsilon * factor)
 
     def integers(self, change: Sensitivity) -> Geometric:
-        """Return two-sided geometric noise: l1 / scale is epsilon."""
+        # l1: the losses of all numbers add up
         return Geometric(finite(change.l1) / self.epsilon)
 
     def reals(self, change: Sensitivity) -> Laplace:
-        """Return Laplace noise: l1 / scale is epsilon."""
         return Laplace(finite(change.l1) / self.epsilon)
 
     def threshold_noise(self, change: Sensitivity, delta: Fraction) -> LaplaceThreshold:
-        """Return geometric noise, and the least threshold whose delta is within."""
         scale = finite(change.l1) / self.epsilon
         probe = LaplaceThreshold(scale, 1, dtype="i64")
         apart = positive_change(probe.change(change), change)
@@ -323,7 +310,6 @@ class LaplaceShare(AbstractShare):
         return compose([*keys, *(mechanism.map(change) for mechanism, change in noise)])
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return epsilon over the rows of a unit: the rates of all rows add up."""
         del curvature
         # l1: one row's rate is paid as often as rows of a unit come
         return self.epsilon / finite(change.l1)
@@ -344,17 +330,15 @@ class AbstractGaussianShare(AbstractShare):
     mu_squared: Exact
 
     def integers(self, change: Sensitivity) -> Gaussian:
-        """Return continuous Gaussian noise: (l2 / sigma)**2 is the share."""
-        return self.reals(change)
+        return self.reals(change)  # rounded after the noise, which costs nothing
 
     def reals(self, change: Sensitivity) -> Gaussian:
-        """Return continuous Gaussian noise: (l2 / sigma)**2 is the share."""
+        # the share is mu squared, and mu is l2 / sigma
         return Gaussian(variance=finite(change.l2) ** 2 / self.mu_squared)
 
     def threshold_noise(
         self, change: Sensitivity, delta: Fraction
     ) -> GaussianThreshold:
-        """Return Gaussian noise, and the least threshold whose delta is within."""
         variance = finite(change.l2) ** 2 / self.mu_squared
         probe = GaussianThreshold(variance=variance, threshold=1)
         apart = positive_change(probe.change(change), change)
@@ -363,7 +347,6 @@ class AbstractGaussianShare(AbstractShare):
     def loss_of(
         self, selection: Any, presence: Sensitivity | None, noise: Noise
     ) -> Loss:
-        """Return the loss of Gaussian noise, jointly with a selection if any."""
         if selection is None or presence is None:
             return compose([mechanism.map(change) for mechanism, change in noise])
         return joint_loss(selection, presence, noise)
@@ -402,7 +385,6 @@ class ConcentratedShare(AbstractGaussianShare):
         return ConcentratedShare(self.mu_squared * factor)
 
     def rate(self, change: Sensitivity, curvature: Fraction) -> Exact:
-        """Return the root of rho over the squared rows: squares of rates add up."""
         # l2: rho adds up in the squares of what rows cost
         return sqrt(self.mu_squared / 2 / curvature) / finite(change.l2)
 
@@ -432,21 +414,21 @@ class AbstractMeasurement(ABC):
     totals: tuple[AbstractTotal, ...]
     """What the engine is to add up."""
 
-    @abstractmethod
     def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        """Return the least noise that a share buys."""
+        """Return the least noise that a share buys: that of real numbers."""
+        return share.reals(self.change)
 
     @abstractmethod
     def scale_totals(self, exact: Integers) -> Numbers:
         """Return exact totals in the units of the released numbers."""
 
-    @abstractmethod
     def finish(self, noisy: Numbers) -> Numbers:
         """Return the numbers to release, from noisy totals."""
+        return noisy
 
-    @abstractmethod
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
         """Return the noise of the released numbers, for error bars."""
+        return Noise_from_intervals(mechanism)
 
 
 class AbstractPresence(AbstractMeasurement):
@@ -489,7 +471,6 @@ class IntegerMeasurement(AbstractPresence):
         return exact
 
     def finish(self, noisy: Numbers) -> Integers:
-        """Return integers, rounding numbers that are none: each by itself."""
         return round_to_integers(noisy)
 
     def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
@@ -499,11 +480,9 @@ class IntegerMeasurement(AbstractPresence):
 
     @property
     def whole(self) -> Sensitivity:  # type: ignore[override]
-        """Return the change: each group has one number."""
         return self.change
 
     def selection(self, share: AbstractShare, delta: Fraction) -> Any:
-        """Return noise for counts, and a threshold."""
         return share.threshold_noise(self.change, delta)
 
     def select(
@@ -527,18 +506,8 @@ class LatticeMeasurement(AbstractMeasurement):
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return multiples of the step: totals of at most 2**53 steps are doubles."""
-        return np.ldexp(exact.astype(np.float64), self.exponent)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
-        return Noise_from_intervals(mechanism)
+        return np.ldexp(exact.astype(np.float64), self.exponent)  # exact up to 2**53
 
 
 @final
@@ -558,27 +527,15 @@ class DividedMeasurement(AbstractPresence):
 
     @property
     def whole(self) -> Sensitivity:  # type: ignore[override]
-        """Return the same norms for fewer numbers: one for each group."""
         change = self.change
         assert change.l0 is not INFINITE  # noqa: S101 measurements bound their change
         # of each group all numbers move together, by one row's size at most
         return replace(change, l0=change.l0 // len(self.totals))
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return multiples of the step: totals of at most 2**53 steps are doubles."""
-        return np.ldexp(exact.astype(np.float64), self.exponent)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise_from_intervals:
-        return Noise_from_intervals(mechanism)
+        return np.ldexp(exact.astype(np.float64), self.exponent)  # exact up to 2**53
 
     def selection(self, share: AbstractShare, delta: Fraction) -> LaplaceSumThreshold:
-        """Return Laplace noise for the numbers, and a threshold for their sum."""
         assert isinstance(share, LaplaceShare)  # noqa: S101 so plans are made
         loss = ApproxDP(share.epsilon, delta)
         return LaplaceSumThreshold.for_loss(loss, self.whole, numbers=len(self.totals))
@@ -590,7 +547,6 @@ class DividedMeasurement(AbstractPresence):
         return passing.rows, passing.answers
 
     def level(self, selection: Any) -> Fraction:
-        """Return the threshold, in rows."""
         threshold: Fraction = selection.threshold
         return threshold / self.size
 
@@ -615,6 +571,7 @@ def round_to_integers(noisy: Numbers) -> Integers:
         return noisy.astype(np.int64, copy=False)
     # after the noise: rounding what is public costs nothing
     whole = np.floor(noisy.astype(np.float64) + _HALF)
+    # clipped first: a double beyond 64 bits would wrap to the other sign
     return np.clip(whole, -_MOST, _MOST).astype(np.int64)
 
 

@@ -1,25 +1,19 @@
-"""Rows, count, sum and sum of squares of a column.
+"""The moments of a column: how many values, their sum, and the sum of their squares.
 
-The moments of a column: how many values, their sum, and the sum of their squares.
-
-There are two ways to measure them, both unbiased, and all that is asked of a column is
-made of one of them (docs/proofs/moments.md).
+All that is asked of a column is made of one way to measure them, each unbiased
+(docs/proofs/moments.md).
 
 - Apart: the number of values, the sum of their distances from the middle of the range,
   the sum of the squares of these; each a measurement with a share of its own.
 - Together: nonnegative numbers that add up to the width of the range, row by row, in
   one measurement; with Laplace noise all of them are as dear as one.
+- Beside a public number of rows, which needs no measurement: a row that replaces
+  another moves a sum by the width at most. Squares are then measured by 2 t (1 - t),
+  and both sums together move by 9/8 of the width (docs/proofs/units.md, lemma 2).
 
 Values are counted from the low end of the range, in its widths: t from 0 to 1. A moment
 is a form in the noisy numbers: a factor for each of them, in order, where each number
 is counted in what a row can add to it.
-
-The moments of a column of a table whose number of rows is public.
-
-Neighbouring tables have as many rows, so nothing need be measured to know it, and one
-row that takes the place of another moves a sum of values in a range by its width at
-most. With t from 0 to 1, squares are told by 2 t (1 - t), which is greatest in the
-middle: both sums together move by 9/8 of the width (docs/proofs/units.md, lemma 2).
 """
 
 from collections.abc import Hashable
@@ -146,7 +140,7 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
     """
     key = clamped.key(setting)
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
-    if (key, squared) not in setting.computations:
+    if (key, squared) not in setting.computations:  # shared, so paid for once
         computed = _divide_column(setting, clamped, key, squared=squared)
         setting.computations[key, squared] = computed
     moments: Moments = setting.computations[key, squared]
@@ -156,7 +150,6 @@ def divided_moments(setting: Setting, clamped: Clamped) -> Moments:
 def _divide_column(
     setting: Setting, clamped: Clamped, key: Hashable, *, squared: bool
 ) -> Moments:
-    """Return two numbers, three with squares, and one more for missing values."""
     values = column_values(setting, clamped.column, clamped.nulls)
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
     tall = height(values.expression, grid)
@@ -215,7 +208,7 @@ def values_measurement(
 ) -> AbstractMeasurement:
     """Return the numbers of values that are not missing."""
     if values.complete:
-        return rows_measurement(setting)
+        return rows_measurement(setting)  # equal numbers are paid for once
     total = (values_total(values.expression, grid),)
     return IntegerMeasurement(("values", values.key), setting.counts(), total)
 
@@ -256,7 +249,6 @@ def finer_bits(grid: Lattice) -> int:
     return max(0, _FINEST - grid.width.bit_length())
 
 
-_SIZED_NONE, _SIZED_ONE, _SIZED_HALF = Fraction(0), Fraction(1), Fraction(1, 2)
 _TOGETHER: Final = Fraction(9, 8)
 """How far t and 2 t (1 - t) move together, at most: where t goes from 0 to 3/4."""
 _ODD: Final = 2
@@ -280,8 +272,8 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
         return None
     squared = max(clamped.degree, setting.degrees.get(key, 0)) > 1
     grid = width_lattice(*clamped.bounds, values.type, SUM_STEPS)
-    rest = (_SIZED_NONE,) * squared
-    count = (_SIZED_NONE, *rest, Fraction(setting.size))
+    rest = (_NONE,) * squared
+    count = (_NONE, *rest, Fraction(setting.size))
     finer = finer_bits(grid) if squared else 0
     return Moments(
         (_measure_column(values, grid, finer, rows, squared=squared),),
@@ -290,9 +282,9 @@ def sized_moments(setting: Setting, clamped: Clamped) -> Moments | None:
         grid.top - grid.bottom,
         count,
         count,
-        (_SIZED_ONE, *rest, _SIZED_NONE),
-        (_SIZED_ONE, -_SIZED_HALF, _SIZED_NONE) if squared else (),
-        Fraction(1, grid.width << finer) if squared else _SIZED_NONE,
+        (_ONE, *rest, _NONE),
+        (_ONE, -_HALF, _NONE) if squared else (),
+        Fraction(1, grid.width << finer) if squared else _NONE,
         size=setting.size,
     )
 

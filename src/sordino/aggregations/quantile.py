@@ -1,16 +1,10 @@
 """Quantiles, median, min, max; the extremes of one id.
 
-Stretches of candidates that a search for an extreme walks over.
-
-Few candidates are walked one by one. Many are joined to stretches, some of equal
-length and some whose length is a fixed share of their distance from zero: the answer
-is near in either sense, and a range that is far too wide takes few steps more.
-
-Quantiles of a column: also the median, the least, the greatest.
-
 Inner quantiles are chosen among the candidates by rank. The least and the greatest
 value are found by a walk towards them that stops where few rows are left, so that they
-do not lie where no row is, however wide the bounds are.
+do not lie where no row is, however wide the bounds are. Where candidates are many, the
+walk takes stretches: some of equal length, some a fixed share of their distance from
+zero.
 """
 
 from collections.abc import Iterator, Sequence
@@ -119,7 +113,6 @@ def extreme_summary(
 
 
 def _ends_of_type(given: Ends, kind: str) -> Ends | None:
-    """Return bounds as values of a type, outwards; None where none were given."""
     if given[0] is None:
         return None
     check_ends(given[0], kind)
@@ -127,20 +120,19 @@ def _ends_of_type(given: Ends, kind: str) -> Ends | None:
         return given
     ends = exact_bounds(*given)
     if kind == "i64":
-        return whole_ends(*ends)
+        return whole_ends(*ends)  # outward: no value within the bounds is moved
     low, high = plain_ends(*ends)
     return float(low), float(high)
 
 
 def _comparable(setting: Setting, values: ColumnValues) -> Expression:
-    """Return the values without NaN: engines sort it in different places."""
     if not values.expression.column(setting.schema).nan:
         return values.dsl
+    # engines sort NaN in different places
     return when(values.dsl.is_nan()).then(None).otherwise(values.dsl)
 
 
 def _clamp(value: Expression, ends: Any) -> Expression:
-    """Return a value within bounds, missing where it is missing."""
     if ends is None:
         return value
     low, high = ends
@@ -160,7 +152,6 @@ class Quantile(AbstractBounded):
     word: str
 
     def __repr__(self) -> str:
-        """Show the call."""
         leading: dict[str, tuple[Any, ...]] = {
             "quantile": tuple(map(str, self.probabilities)),
             "quantiles": ([str(probability) for probability in self.probabilities],),
@@ -169,7 +160,6 @@ class Quantile(AbstractBounded):
         return call_text(self.word, self.column, *arguments, nulls=self.nulls)
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return a column for each quantile: n_0.25, n_0.75 if there are several."""
         if self.word != "quantiles":
             return (name,)
         return tuple(f"{name}_{float(q):g}" for q in self.probabilities)
@@ -189,7 +179,6 @@ class Quantile(AbstractBounded):
         return clamp_moments(self.column, self.low, self.high, self.nulls)
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the least or the greatest value, exactly; other quantiles are none."""
         if self.word not in {"min", "max"}:
             raise InvalidQuery(
                 f"{self.word} cannot be computed from the rows of one id: engines have "
@@ -201,7 +190,6 @@ class Quantile(AbstractBounded):
         return extreme_summary(setting, values, given, is_greatest=self.word == "max")
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
-        """One choice among candidates for each quantile, extremes included."""
         values = column_values(setting, self.column, self.nulls, ORDERED)
         grid = candidates(self.low, self.high, values.type)
         parts, levels = zip(*self._parts(setting, values, grid), strict=True)
@@ -211,7 +199,6 @@ class Quantile(AbstractBounded):
     def _parts(
         self, setting: Setting, values: ColumnValues, grid: AbstractCandidates
     ) -> Iterator[tuple[AbstractChoice, int]]:
-        """Return the choices in ascending order, and how many levels each has."""
         rows, position = setting.rows(), grid.position(values.dsl)
 
         def extreme(*, greatest: bool) -> ExtremeChoice:
@@ -247,7 +234,6 @@ class QuantileEstimator(AbstractEstimator):
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return how far off the answer is that is furthest off."""
         errors = (
             part.expected_error(mechanism, confidence)
             for part, mechanism in zip(self.measurements, mechanisms, strict=True)
@@ -390,5 +376,4 @@ def _question(
 
 
 def _probability(**argument: Any) -> Fraction:
-    """Return a probability, exactly."""
     return probability(**argument)

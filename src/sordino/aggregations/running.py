@@ -1,14 +1,8 @@
-"""Figures over time, together.
-
-Figures over time: what is measured of ordered periods, and what is made of it.
-
-y = C x + noise, C lower triangular with f_0, f_1, ... on its diagonals. Figures of a
-period, to date and of the last few are forms in y (docs/proofs/over-time.md).
-
-Counts and sums of ordered periods: of each, to date, and of the last few, together.
+"""Counts and sums of ordered periods: of each, to date, and of the last few, together.
 
 All come from one measurement, so they add up; its noise is correlated where that errs
-less (docs/proofs/over-time.md).
+less. Measured is y = C x + noise, C lower triangular with f_0, f_1, ... on its
+diagonals; all figures are forms in y (docs/proofs/over-time.md).
 """
 
 import math
@@ -35,7 +29,6 @@ from sordino.aggregations.intervals import Bars, Noise, Sums
 from sordino.aggregations.lattice import column_values, sum_lattice
 from sordino.aggregations.measurement import (
     AbstractMeasurement,
-    AbstractShare,
     AbstractTotal,
     Integers,
     LatticeMeasurement,
@@ -47,7 +40,6 @@ from sordino.data.contribution import Weighed
 from sordino.errors import InvalidQuery
 from sordino.expressions.schema import Schema
 from sordino.losses.curves.points import Floats
-from sordino.noise.additive import AbstractAdditiveMechanism, AbstractNoiseMechanism
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import finite, rational_above, sqrt
 from sordino.numbers.canonical import Words, call
@@ -93,6 +85,7 @@ class Factorisation:
         sums = (high @ self.matrix.T, low @ self.matrix.T)
         steps = sums[0].astype(object) * (1 << _HALF_WORD) + sums[1]
         most = 2**53
+        # saturates where every exact total does
         numbers = np.clip(steps, -most, most).astype(np.float64)
         return np.asarray(np.ldexp(numbers, -STEPS))
 
@@ -124,6 +117,7 @@ class Factorisation:
         steps = Fraction(self.squares[most])
         if blocks:
             each = (Fraction(self.squares[j], j) for j in range(1, most + 1))
+            # blocks may share the columns out in the dearest way
             steps = columns * max(each)
         moved = min(largest**2 * steps, whole**2 * self.squares[1])
         return moved / 4**STEPS
@@ -194,17 +188,14 @@ class Running(AbstractAggregation):
     last: tuple[int, ...]
 
     def __repr__(self) -> str:
-        """Show what is added up."""
         last = f", last={self.last}" if self.last else ""
         return f"cumulative({self.each!r}{last})"
 
     def columns(self, name: str) -> tuple[str, ...]:
-        """Return the figure of a period, to date, and of the last few."""
         return (name, f"{name}_to_date", *(f"{name}_last_{few}" for few in self.last))
 
     @property
     def words(self) -> Words:
-        """Return the question, the order of the periods and the last few."""
         order, last = self.periods.words, list(self.last)
         return call("cumulative", of=self.each.words, order=order, last=last)
 
@@ -213,7 +204,6 @@ class Running(AbstractAggregation):
         return self.each.clamp
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
-        """Tell whether the sum of a weighed column is added up."""
         return self.each.adds_up(weighed, schema)
 
     @property
@@ -221,7 +211,6 @@ class Running(AbstractAggregation):
         return self.each.lacks_bounds
 
     def with_known_bounds(self, schema: Schema) -> "Running":
-        """Return the question with the bounds that its column is known to have."""
         return replace(self, each=self.each.with_known_bounds(schema))
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
@@ -277,19 +266,9 @@ class RunningMeasurement(AbstractMeasurement):
     exponent: int
     totals: tuple[AbstractTotal, ...] = field(compare=False)
 
-    def mechanism(self, share: AbstractShare) -> AbstractAdditiveMechanism:
-        return share.reals(self.change)
-
     def scale_totals(self, exact: Integers) -> Numbers:
-        """Return the forms, block by block, in the order of the periods."""
         ordered = self.periods.in_order(exact.astype(np.int64, copy=False))
         return np.ldexp(self.factors.measure(ordered), self.exponent).reshape(-1)
-
-    def finish(self, noisy: Numbers) -> Numbers:
-        return noisy
-
-    def noise(self, mechanism: AbstractNoiseMechanism) -> Noise:
-        return Noise(mechanism)
 
 
 def _running_measurement(
@@ -330,14 +309,12 @@ class RunningEstimator(AbstractEstimator):
 
     @cached_property
     def slopes(self) -> tuple[float, ...]:  # type: ignore[override]
-        """Return by how much the variance of a figure to date grows, on average."""
         _, to_date, *_ = self.forms
         return (float(np.mean(np.sum(to_date**2, axis=1))),)
 
     def expected_error(
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
-        """Return the spread of the figures to date, and that of one period."""
         (mechanism,) = mechanisms
         noise = self.measurements[0].noise(mechanism)
         period, to_date, *_ = (
@@ -364,7 +341,6 @@ class RunningEstimator(AbstractEstimator):
     def _figures(
         self, blocks: Floats, form: Floats, noise: Noise, confidence: Fraction
     ) -> Finished:
-        """Return one kind of figure for all periods of all blocks."""
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
         figures = blocks @ form.T
@@ -382,6 +358,5 @@ class RunningEstimator(AbstractEstimator):
 
     @staticmethod
     def _reach(noise: Noise, form: Floats, confidence: Fraction) -> Floats:
-        """Return how far the noise of each row of a form goes."""
         sums = Sums((), (noise,) * form.shape[1])
         return sums.reach(form.T, float(1 - confidence))

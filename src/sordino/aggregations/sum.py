@@ -1,9 +1,8 @@
 """Sum; sums of weighed columns; the exact sum of one id.
 
-What ids weigh in each of their groups: 1 over the root of how many these are.
-
-All together one id moves the weights by at most 1, in as many groups as it may have
-(docs/proofs/keys.md); their sums are integers of 2**-20.
+Ids weigh 1 over the root of the number of their groups, so one id moves the weights of
+all groups by at most 1 together (docs/proofs/keys.md); their sums are integers of
+2**-20.
 """
 
 import math
@@ -121,6 +120,7 @@ def weights_measurement(setting: Setting, size: str) -> IntegerMeasurement:
     for end, weight in several[1:]:
         ladder = ladder.when(col(size) <= end).then(weight)
     total = Total(ladder.otherwise(last).tree)
+    # 1 over the root of k in each of k groups: the squares add up to 1
     change = Sensitivity(l0=people.l0, linf=1, l2=1)
     return IntegerMeasurement(WEIGHTS, change, (total,))
 
@@ -161,11 +161,7 @@ class Sum(AbstractBounded):
     nulls: Nulls
 
     def __repr__(self) -> str:
-        """Show the call."""
         return call_text("sum", self.column, self.low, self.high, nulls=self.nulls)
-
-    def columns(self, name: str) -> tuple[str, ...]:
-        return (name,)
 
     @property
     def words(self) -> Words:
@@ -176,17 +172,16 @@ class Sum(AbstractBounded):
         return Clamped(self.column, self.low, self.high, self.nulls, degree=1)
 
     def adds_up(self, weighed: Weighed | None, schema: Schema) -> bool:
-        """Whether this is the sum of the weighed column, all of it."""
         return self.nulls is None and is_weighed(self.column, weighed, schema)
 
     def summary(self, setting: Setting) -> Summary:
-        """Return the exact sum; of no values it is missing, as SQL says."""
         sums = exact_sum(setting, self, self.nulls)
         ends = sums.ends and ends_of_sum(sums.ends, setting.most_together)
         if sums.complete:
             return Summary((sums.total,), value=sums.in_units, bounds=ends)
 
         def of_some(total: Expression, number: Expression) -> Expression:
+            # the sum of no values is missing, as in SQL
             return when(number > 0).then(sums.in_units(total)).otherwise(None)
 
         totals = (sums.total, sums.number)
@@ -240,6 +235,7 @@ def weighed_sum(question: Sum, setting: Setting) -> AbstractMeasurement:
 
 
 def _ends_of_sums(low: Fraction, high: Fraction, rows: int) -> tuple[float, float]:
+    # more rows only add where no value is below 0
     least = down(rows * low) if low >= 0 else -math.inf
     most = up(rows * high) if high <= 0 else math.inf
     return least, most

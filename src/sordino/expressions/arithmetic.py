@@ -5,16 +5,13 @@ f64 in the operation all is f64: IEEE doubles, an i64 being taken as the nearest
 and -0.0 as 0.0. `/` always gives f64. Nothing divided by zero has an answer. `//` and
 `%` round down, as in Python; `quotient` and `remainder` cut towards zero, as in SQL.
 
-Numbers held within bounds, or made coarser.
-
-Halves, ends and NaN are told with each; an i64 beside an f64 is taken as the nearest
-double.
-
 Kernel: totals.
 """
 
 import math
+import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from sordino.errors import InvalidParameter
@@ -36,7 +33,6 @@ def fit_64_bits(number: int) -> int | None:
 
 
 def _numbers(symbol: str, *arguments: Argument) -> str:
-    """Return the type in which numbers meet, or refuse what is no number."""
     remedy = _CAST
     if symbol == "+" and all(argument.type == "text" for argument in arguments):
         remedy = "Join texts by .concat(...)."
@@ -47,7 +43,6 @@ def _numbers(symbol: str, *arguments: Argument) -> str:
 
 
 def _sum_facts(symbol: str, *arguments: Argument) -> Column:
-    """Return the facts of a sum or a difference: inf - inf is NaN."""
     kind = _numbers(symbol, *arguments)
     # inf - inf: two infinite values are needed
     nan = tree.any_nan(arguments) or all(map(tree.may_be_infinite, arguments))
@@ -55,19 +50,10 @@ def _sum_facts(symbol: str, *arguments: Argument) -> Column:
     return tree.result(kind, arguments, nan=nan, lost=lost)
 
 
-def _add_facts(left: Argument, right: Argument) -> Column:
-    return _sum_facts("+", left, right)
-
-
-def _subtract_facts(left: Argument, right: Argument) -> Column:
-    return _sum_facts("-", left, right)
-
-
 def _multiply_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a product: 0 * inf is NaN."""
     kind = _numbers("*", left, right)
     nan = any(
-        tree.may_be_infinite(this) and tree.may_be_zero(that)
+        tree.may_be_infinite(this) and tree.may_be_zero(that)  # 0 * inf is NaN
         for this, that in ((left, right), (right, left))
     )
     nan = nan or tree.any_nan((left, right))
@@ -76,8 +62,8 @@ def _multiply_facts(left: Argument, right: Argument) -> Column:
 
 
 def _divide_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a quotient: inf / inf is NaN."""
     _numbers("/", left, right)
+    # inf / inf is NaN
     both = tree.may_be_infinite(left) and tree.may_be_infinite(right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
     nan = both or tree.any_nan((left, right))
@@ -85,21 +71,19 @@ def _divide_facts(left: Argument, right: Argument) -> Column:
 
 
 def _floor_divide_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a quotient rounded down: inf // 2 is NaN, as in Python."""
     kind = _numbers("//", left, right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
     # -2**63 // -1 is 2**63, which does not fit
     if kind == "i64" and lost is None and right.constant == -1:
         lost = TOO_LARGE
-    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
+    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)  # inf by 2
     return tree.result(kind, (left, right), nan=nan, lost=lost)
 
 
 def _modulo_facts(left: Argument, right: Argument) -> Column:
-    """Return the facts of a remainder: inf % 2 is NaN."""
     kind = _numbers("%", left, right)
     lost = _BY_ZERO if tree.may_be_zero(right) else None
-    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)
+    nan = tree.any_nan((left, right)) or tree.may_be_infinite(left)  # inf by 2
     return tree.result(kind, (left, right), nan=nan, lost=lost)
 
 
@@ -107,6 +91,7 @@ def _cut_facts(what: str) -> Callable[..., Column]:
     def known(left: Argument, right: Argument) -> Column:
         tree.require_types(what, (left, right), ("i64",), "Write (a / b).floor().")
         lost = _BY_ZERO if tree.may_be_zero(right) else None
+        # -2**63 by -1 is 2**63, which does not fit
         if what == "quotient" and lost is None and right.constant == -1:
             lost = TOO_LARGE
         return tree.result("i64", (left, right), lost=lost)
@@ -120,22 +105,13 @@ def _negate_facts(argument: Argument) -> Column:
     return tree.result(kind, (argument,), nan=argument.column.nan, lost=lost)
 
 
-def _add(left: Value, right: Value) -> Value:
-    if isinstance(left, int) and isinstance(right, int):
-        return fit_64_bits(left + right)
-    return float(left) + float(right) + 0.0
+def _meet(operate: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    def meaning(left: Value, right: Value) -> Value:
+        if isinstance(left, int) and isinstance(right, int):
+            return fit_64_bits(operate(left, right))
+        return operate(float(left), float(right)) + 0.0  # + 0.0: never -0.0
 
-
-def _subtract(left: Value, right: Value) -> Value:
-    if isinstance(left, int) and isinstance(right, int):
-        return fit_64_bits(left - right)
-    return float(left) - float(right) + 0.0
-
-
-def _multiply(left: Value, right: Value) -> Value:
-    if isinstance(left, int) and isinstance(right, int):
-        return fit_64_bits(left * right)
-    return float(left) * float(right) + 0.0
+    return meaning
 
 
 def _divide(left: Value, right: Value) -> Value:
@@ -157,7 +133,6 @@ def _floor_divide(left: Value, right: Value) -> Value:
 
 
 def _modulo(left: Value, right: Value) -> Value:
-    """Return the remainder, with the sign of the divisor."""
     if not right:
         return None
     if isinstance(left, int) and isinstance(right, int):
@@ -166,7 +141,6 @@ def _modulo(left: Value, right: Value) -> Value:
 
 
 def _quotient(left: Value, right: Value) -> Value:
-    """Return the quotient without its fraction."""
     if not right:
         return None
     size = abs(left) // abs(right)  # Python's // rounds down, and SQL cuts towards zero
@@ -174,7 +148,6 @@ def _quotient(left: Value, right: Value) -> Value:
 
 
 def _remainder(left: Value, right: Value) -> Value:
-    """Return the remainder, with the sign of the dividend."""
     if not right:
         return None
     rest = abs(left) % abs(right)
@@ -182,7 +155,7 @@ def _remainder(left: Value, right: Value) -> Value:
 
 
 def _negate(number: Value) -> Value:
-    """Return 0 - one."""
+    # 0.0 - 0.0 is 0.0, and -(0.0) is -0.0
     return fit_64_bits(-number) if isinstance(number, int) else 0.0 - number
 
 
@@ -195,9 +168,13 @@ def nearest(number: float) -> float:
     return down + (half > 0.5 or (half == 0.5 and number > 0))
 
 
-ADD: Final = Operation("add", _add_facts, _add, symbol="+")
-SUBTRACT: Final = Operation("subtract", _subtract_facts, _subtract, symbol="-")
-MULTIPLY: Final = Operation("multiply", _multiply_facts, _multiply, symbol="*")
+ADD: Final = Operation("add", partial(_sum_facts, "+"), _meet(operator.add), symbol="+")
+SUBTRACT: Final = Operation(
+    "subtract", partial(_sum_facts, "-"), _meet(operator.sub), symbol="-"
+)
+MULTIPLY: Final = Operation(
+    "multiply", _multiply_facts, _meet(operator.mul), symbol="*"
+)
 DIVIDE: Final = Operation("divide", _divide_facts, _divide, copies=2, symbol="/")
 FLOOR_DIVIDE: Final = Operation(
     "floor_divide", _floor_divide_facts, _floor_divide, copies=8, symbol="//"
@@ -301,16 +278,14 @@ _NO_INTEGER: Final = "NaN and numbers beyond 64 bits are no integers"
 
 
 def _clip_facts(argument: Argument, low: Argument, high: Argument) -> Column:
-    """Return the facts of a number within bounds; NaN stays NaN."""
     tree.require_types("clip", (argument,), NUMBERS, _NUMBER_CAST)
     kind = tree.joint((argument, low, high))
     return tree.result(kind, (argument,), nan=argument.column.nan)
 
 
 def _abs_facts(argument: Argument) -> Column:
-    """Return the facts of a size: that of -2**63 does not fit."""
     tree.require_types("abs", (argument,), NUMBERS, _NUMBER_CAST)
-    lost = TOO_LARGE if argument.type == "i64" else None
+    lost = TOO_LARGE if argument.type == "i64" else None  # that of -2**63 does not fit
     return tree.result(argument.type, (argument,), nan=argument.column.nan, lost=lost)
 
 
@@ -327,20 +302,12 @@ def _round_facts(argument: Argument, digits: int) -> Column:
 
 
 def _sqrt_facts(argument: Argument) -> Column:
-    """Return the facts of a root: a negative number has none."""
     tree.require_types("sqrt", (argument,), NUMBERS, _NUMBER_CAST)
     return tree.result("f64", (argument,), nan=argument.column.nan, lost=_NO_ROOT)
 
 
-def _floor_facts(argument: Argument) -> Column:
-    tree.require_types("floor", (argument,), NUMBERS, _NUMBER_CAST)
-    return tree.result(
-        "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
-    )
-
-
-def _ceil_facts(argument: Argument) -> Column:
-    tree.require_types("ceil", (argument,), NUMBERS, _NUMBER_CAST)
+def _whole_facts(name: str, argument: Argument) -> Column:
+    tree.require_types(name, (argument,), NUMBERS, _NUMBER_CAST)
     return tree.result(
         "i64", (argument,), lost=_NO_INTEGER if argument.type == "f64" else None
     )
@@ -360,7 +327,6 @@ def _abs(number: Value) -> Value:
 
 
 def _round_down(number: Value, step: Value) -> Value:
-    """Return the greatest multiple of the step that is not above a number."""
     if isinstance(number, int) and isinstance(step, int):
         # near -2**63 the multiple below would not fit: the least one stands for it
         return max(number - number % step, least_multiple(step))
@@ -386,17 +352,14 @@ def _round(number: Value, digits: int) -> Value:
 
 
 def _sqrt(number: Value) -> Value:
-    """Return the root of a number that is not negative; that of NaN is NaN."""
     return None if number < 0 else math.sqrt(number)
 
 
 def _floor(number: Value) -> Value:
-    """Return the greatest integer that is not above a number."""
     return fit_64_bits(math.floor(number)) if math.isfinite(number) else None
 
 
 def _ceil(number: Value) -> Value:
-    """Return the least integer that is not below a number."""
     return fit_64_bits(math.ceil(number)) if math.isfinite(number) else None
 
 
@@ -405,8 +368,8 @@ ABS: Final = Operation("abs", _abs_facts, _abs)
 ROUND_DOWN: Final = Operation("round_down", _round_down_facts, _round_down, copies=4)
 ROUND: Final = Operation("round", _round_facts, _round, copies=3)
 SQRT: Final = Operation("sqrt", _sqrt_facts, _sqrt, copies=2)
-FLOOR: Final = Operation("floor", _floor_facts, _floor)
-CEIL: Final = Operation("ceil", _ceil_facts, _ceil)
+FLOOR: Final = Operation("floor", partial(_whole_facts, "floor"), _floor)
+CEIL: Final = Operation("ceil", partial(_whole_facts, "ceil"), _ceil)
 
 
 def clip(self: Fluent, low: float, high: float) -> Fluent:
@@ -495,7 +458,6 @@ def ceil(self: Fluent) -> Fluent:
 
 
 def _number(**argument: Any) -> Literal:
-    """Return a number that is not NaN as a literal."""
     ((name, value),) = argument.items()
     read = literal(value)
     if read.type not in NUMBERS or math.isnan(read.constant):

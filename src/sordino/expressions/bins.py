@@ -67,7 +67,6 @@ class Bins:
     """The type of the edges: i64, f64, date or time."""
 
     def __post_init__(self) -> None:
-        """Refuse edges that do not ascend, and names that do not fit them."""
         for name, value in (("right", self.right), ("include_ends", self.include_ends)):
             if not isinstance(value, bool):
                 raise InvalidParameter(
@@ -107,7 +106,6 @@ class Bins:
         return self.labels[passed - 1] if 0 < passed < len(self.edges) else None
 
     def _passes(self, value: Value, place: int) -> bool:
-        """Tell whether a value lies beyond an edge, or on one that opens a range."""
         sign = order(value, self.edges[place])
         return sign > 0 or (sign == 0 and self.opens(place))
 
@@ -140,7 +138,6 @@ def _edges(edges: Any) -> tuple[str, tuple[Value, ...]]:
 
 
 def _kind(edges: Any, read: list[Literal]) -> str:
-    """Return the one type of all edges; numbers meet in f64."""
     kinds = {edge.type for edge in read}
     if kinds <= set(NUMBERS):
         return "f64" if "f64" in kinds else "i64"
@@ -166,7 +163,6 @@ def _names(names: Any, count: int) -> tuple[str, ...]:
 
 
 def _facts(argument: Argument, *ends: Argument, bins: Bins) -> Column:
-    """Return the facts of a label: what is in no range has none, as was asked for."""
     tree.comparable("bin", (argument, *ends[: len(bins.edges)]), _REMEDY)
     unsettled = argument.column.unsettled
     return Column("text", nullable=True, unsettled=unsettled)
@@ -216,7 +212,6 @@ STEEPEST: Final = 960
 def _step_facts(
     argument: Argument, low: int, high: int, exponent: int, origin: int = 0
 ) -> Column:
-    """Return the facts of a number of steps: NaN has none."""
     del low, high, exponent, origin
     tree.require_types("steps", (argument,), NUMBERS, 'Try .cast("f64").')
     lost = "NaN is not on a lattice" if argument.column.nan else None
@@ -236,7 +231,6 @@ def _step_meaning(
 
 
 def _of_integer(number: int, low: int, high: int, exponent: int) -> int:
-    """Return the number of steps, in exact integers."""
     if exponent <= 0:
         return min(max(number << -exponent, low), high)
     return min(max((number + (1 << exponent - 1)) >> exponent, low), high)
@@ -252,7 +246,6 @@ def _portion_facts(
 def _portion(
     number: Value, low: int, high: int, exponent: int, place: int, finer: int
 ) -> Value:
-    """Return one of the three integers; portion 0 is that of the mirrored number."""
     steps = _step_meaning(number, low, high, exponent, low)
     if not isinstance(steps, int):
         return None

@@ -1,6 +1,4 @@
-"""Values as another type; cells of text files; dates by a format.
-
-How dates and times are spelled: `%d.%m.%Y %H:%M`, as patterns and their parts.
+"""Values as another type; cells of text files; dates by a format, `%d.%m.%Y %H:%M`.
 
 | directive | what it stands for |
 |---|---|
@@ -50,10 +48,8 @@ Values as values of another type, or missing where that makes no sense.
 ASCII blanks around a text do not matter. Of a time, fraction, seconds, the clock and Z
 may be left out, and T may be a space. An f64 has no text that all engines agree on.
 
-Dates and times read from texts and written as texts, by a format.
-
-Formats are those of `layouts.py`; what is written knows no `%z`, for times are in UTC,
-and `%f` has six digits.
+A text that is written by a format knows no `%z`, for times are in UTC, and `%f` has six
+digits.
 
 Kernel: totals.
 """
@@ -144,12 +140,10 @@ class Layout:
 
 
 def _whole(form: str) -> str:
-    """Return a form without its shorter half."""
     return form.replace("0?", "0").replace("]?", "]")
 
 
 def _literal(text: str) -> str:
-    """Return a pattern for a text itself, which Python and RE2 read alike."""
     plain = (
         letter if letter.isalnum() or not letter.isascii() else f"\\{letter}"
         for letter in text
@@ -232,16 +226,15 @@ def _integer(cell: str, spelling: Spelling) -> Value:
         return None
     number = cell.partition(spelling.decimal)[0]
     digits = number.lstrip("+-").lstrip("0") or "0"
-    if len(digits) > _DIGITS:
+    if len(digits) > _DIGITS:  # int() refuses very many digits
         return None
     return fit_64_bits(-int(digits) if number.startswith("-") else int(digits))
 
 
 def _double(cell: str, spelling: Spelling) -> Value:
-    """Return the nearest double, which may be an infinity or NaN."""
     if re.fullmatch(spelling.real, cell) is None:
         return None
-    return float(cell.replace(spelling.decimal, ".")) + 0.0
+    return float(cell.replace(spelling.decimal, ".")) + 0.0  # + 0.0: never -0.0
 
 
 def _truth(cell: str, spelling: Spelling) -> Value:
@@ -255,7 +248,6 @@ def _day(cell: str, spelling: Spelling) -> Value:
 
 
 def _moment(cell: str, spelling: Spelling) -> Value:
-    """Return a time in UTC, of the years 1 to 9999."""
     parts = _parts(cell, spelling.time)
     day = None if parts is None else _calendar(parts)
     if parts is None or day is None:
@@ -266,10 +258,10 @@ def _moment(cell: str, spelling: Spelling) -> Value:
     seconds = (moment - _EPOCH) // timedelta(seconds=1) - _offset(parts.get("offset"))
     ticks = seconds * _SECOND + nanoseconds // 1000
     rest = nanoseconds % 1000
-    ticks += rest > _HALF or (rest == _HALF and ticks >= 0)
+    ticks += rest > _HALF or (rest == _HALF and ticks >= 0)  # halves away from 1970
     try:
         return _EPOCH + timedelta(microseconds=ticks)
-    except OverflowError:
+    except OverflowError:  # beyond the years 1 to 9999
         return None
 
 
@@ -305,7 +297,6 @@ _READERS: Final[Mapping[str, Callable[[str, Spelling], Value]]] = {
 
 
 def _facts(argument: Argument, to: str, spelling: Spelling) -> Column:
-    """Return the facts of a cell that is read, or refuse a type that has no cells."""
     del spelling
     tree.require_types(
         f"a {to} read from text", (argument,), ("text",), "Declare its type."
@@ -325,8 +316,7 @@ def spelled_value(cell: Value, to: str, spelling: Spelling) -> Value:
 READ: Final = Operation("read", _facts, spelled_value, copies=5)
 
 
-_YEAR: Final = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9][0-9]|[1-9][0-9][0-9][0-9])"
-_CAST_DAY: Final = f"{_YEAR}-[0-9][0-9]-[0-9][0-9]"
+_CAST_DAY: Final = f"{YEAR}-[0-9][0-9]-[0-9][0-9]"
 _CAST_CLOCK: Final = (
     "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
     "(?::[0-5][0-9](?:[.][0-9][0-9]?[0-9]?[0-9]?[0-9]?[0-9]?)?)?"
@@ -342,14 +332,13 @@ GRAMMARS: Final[Mapping[str, str]] = {
 
 def _of_i64(text: str) -> Value:
     digits = text.lstrip("+-").lstrip("0") or "0"
-    if len(digits) > _DIGITS:
+    if len(digits) > _DIGITS:  # int() refuses very many digits
         return None
     return fit_64_bits(-int(digits) if text.startswith("-") else int(digits))
 
 
 def _of_f64(text: str) -> Value:
-    """Return the nearest double, which may be an infinity."""
-    return float(text) + 0.0
+    return float(text) + 0.0  # + 0.0: never -0.0
 
 
 def _of_bool(text: str) -> Value:
@@ -395,7 +384,6 @@ def _reader(to: str) -> Callable[[Value], Value]:
 
 
 def _truncated(number: Value) -> Value:
-    """Return a double without its fraction, as an integer that fits."""
     return fit_64_bits(math.trunc(number)) if math.isfinite(number) else None
 
 
@@ -419,6 +407,7 @@ _CASTS: Final[Mapping[tuple[str, str], Callable[[Value], Value]]] = {
     ("date", "time"): _midnight,
     ("date", "text"): date.isoformat,
     ("time", "date"): datetime.date,
+    # by itself isoformat leaves out a fraction of 0
     ("time", "text"): lambda moment: moment.isoformat(timespec="microseconds"),
 }
 CASTS: Final = tuple(_CASTS)
@@ -426,7 +415,6 @@ CASTS: Final = tuple(_CASTS)
 
 
 def _cast_facts(argument: Argument, to: str) -> Column:
-    """Return the facts of a cast, or refuse one without a meaning."""
     if argument.type == to and to in PLAIN:
         return tree.result(to, (argument,), nan=argument.column.nan)
     if (argument.type, to) not in _CASTS:
@@ -480,12 +468,10 @@ def _read_facts(argument: Argument, layout: str, to: str) -> Column:
 
 
 def _read(text: Value, layout: str, to: str) -> Value:
-    """Return the date or time of a text, if it is one."""
     return spelled_value(text, to=to, spelling=spelling_of(layout, to))
 
 
 def _write_facts(argument: Argument, layout: str) -> Column:
-    """Return the facts of a text that is written: a date has no clock."""
     tree.require_types("strftime", (argument,), _MOMENTS, _CAST)
     clock = {letter for letter in _PERCENT.findall(layout) if letter in _FORMAT_CLOCK}
     if clock:
@@ -494,6 +480,7 @@ def _write_facts(argument: Argument, layout: str) -> Column:
 
 
 def _write(moment: Value, layout: str) -> Value:
+    # strftime of C writes years below 1000 in several ways
     return _PERCENT.sub(lambda match: _written(moment, match[1]), layout)
 
 

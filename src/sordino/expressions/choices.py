@@ -1,13 +1,8 @@
-"""When, is_in, map_values, greatest, least.
+"""One value of several: when, is_in, map_values, greatest, least.
 
-The greatest and the least of some values; what is missing is left out.
-
-They are compared as `<` compares: NaN is greater than all other numbers. All have one
-type.
-
-One value or another, by the first condition that is true.
-
-A missing condition is not true. All values have one type.
+A missing condition is not true. Of the greatest and the least, what is missing is left
+out, and values are compared as `<` compares: NaN is greater than all other numbers. All
+values have one type.
 
 Kernel: totals.
 """
@@ -15,28 +10,25 @@ Kernel: totals.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import Any, Final, Generic, final
 
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import tree
 from sordino.expressions.literals import Fluent, literal
-from sordino.expressions.logic import EQUAL, IS_NULL, order
+from sordino.expressions.logic import (
+    EQUAL,
+    IS_NULL,
+    first_facts,
+    order,
+    require_others,
+)
 from sordino.expressions.schema import Column
 from sordino.expressions.tree import AbstractTree, Argument, Operation, Value, receiver
 from sordino.numbers.canonical import Words, call
 
 _ALIKE: Final = "Write 0.0 for an f64 and 0 for an i64, or cast one of them."
 _ORDER: Final = cmp_to_key(order)
-
-
-def _facts(what: str) -> Callable[..., Column]:
-    """Return the facts of one of some values: missing only where all are."""
-
-    def known(*arguments: Argument) -> Column:
-        return tree.first(tree.alike(what, arguments, _ALIKE), arguments)
-
-    return known
 
 
 def _meaning(choose: Callable[..., Value]) -> Callable[..., Value]:
@@ -47,8 +39,12 @@ def _meaning(choose: Callable[..., Value]) -> Callable[..., Value]:
     return chosen
 
 
-GREATEST: Final = Operation("greatest", _facts("greatest"), _meaning(max), strict=False)
-LEAST: Final = Operation("least", _facts("least"), _meaning(min), strict=False)
+GREATEST: Final = Operation(
+    "greatest", partial(first_facts, "greatest"), _meaning(max), strict=False
+)
+LEAST: Final = Operation(
+    "least", partial(first_facts, "least"), _meaning(min), strict=False
+)
 
 
 def greatest(self: Fluent, *others: Any) -> Fluent:
@@ -58,7 +54,7 @@ def greatest(self: Fluent, *others: Any) -> Fluent:
     >>> col("x").greatest(col("y"), 0).value({"x": -1, "y": None})
     0
     """
-    return self.call(GREATEST, self, *_several("greatest", others))
+    return self.call(GREATEST, self, *require_others("greatest", others))
 
 
 def least(self: Fluent, *others: Any) -> Fluent:
@@ -68,13 +64,7 @@ def least(self: Fluent, *others: Any) -> Fluent:
     >>> col("x").least(col("y"), 0).value({"x": -1, "y": None})
     -1
     """
-    return self.call(LEAST, self, *_several("least", others))
-
-
-def _several(what: str, others: tuple[Any, ...]) -> tuple[Any, ...]:
-    if not others:
-        raise InvalidQuery(f"{what} needs another value", f"Try .{what}(0).")
-    return others
+    return self.call(LEAST, self, *require_others("least", others))
 
 
 _COMPARE: Final = "Compare: when(col('x') > 0)."
@@ -104,7 +94,6 @@ def _when_facts(*arguments: Argument, given: tuple[bool, ...]) -> Column:
 
 
 def _when_meaning(*values: Value, given: tuple[bool, ...]) -> Value:
-    """Return the value of the first condition that is true, else the last."""
     conditions, results = split_branches(values, given)
     pairs = zip(conditions, results, strict=False)  # the last has no condition
     return next((value for test, value in pairs if test), results[-1])
@@ -118,7 +107,6 @@ def _text(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> str:
 
 
 def _words(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
-    """Return the conditions, each with its value, and the last value."""
     conditions, values = split_branches(arguments, given)
     words: list[Words] = [None if value is None else value.words for value in values]
     tests: list[Words] = [condition.words for condition in conditions]
@@ -221,7 +209,6 @@ def _member_facts(argument: Argument, *values: Argument) -> Column:
 
 
 def _member_meaning(value: Value, *values: Value) -> Value:
-    """Return whether a value equals one of the others; in f64 if one of them is."""
     if any(isinstance(candidate, float) for candidate in values):
         value = float(value)
     return any(order(value, candidate) == 0 for candidate in values)

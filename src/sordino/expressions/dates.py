@@ -1,14 +1,8 @@
-"""Dates and times; clocks of places.
+"""Dates and times of the years 1 to 9999; clocks of places.
 
-Dates and times of the years 1 to 9999; what falls out of them is missing.
-
-Weeks begin on Monday. Times are in UTC, to the microsecond.
-
-Clocks of places: how far a zone is ahead of UTC, by rules that are written down.
-
-The rules are read when an expression is made, so that every engine has the same ones,
-whatever it knows of zones itself. They are those of 1970 to 2069; other times have no
-offset.
+What falls out of these years is missing. Weeks begin on Monday. Times are in UTC, to
+the microsecond. The rules of a zone are read when an expression is made, so that every
+engine has the same ones. They are those of 1970 to 2069; other times have no offset.
 
 Kernel: totals.
 """
@@ -50,7 +44,6 @@ def _part(name: str, kinds: tuple[str, ...], of: Callable[[Value], int]) -> Oper
 
 
 def _truncate_facts(argument: Argument, unit: str) -> Column:
-    """Return the facts of the start of a period: days have no hours."""
     tree.require_types(
         f"truncate to {unit}",
         (argument,),
@@ -97,40 +90,33 @@ _STARTS: Final[Mapping[str, Callable[[Value], Value]]] = {
     "year": lambda day: day.replace(month=1, day=1),
     "quarter": lambda day: day.replace(month=day.month - (day.month - 1) % 3, day=1),
     "month": lambda day: day.replace(day=1),
+    # the first day of all is a Monday: none falls out
     "week": lambda day: day - timedelta(days=day.weekday()),
 }
 
 
 def _truncate(moment: Value, unit: str) -> Value:
-    """Return the start of the period; the first day of all is a Monday."""
     if isinstance(moment, datetime):
         moment = moment.replace(**_BELOW.get(unit, _CLOCK))
     return _STARTS[unit](moment) if unit in _STARTS else moment
 
 
 def _days_between(start: Value, end: Value) -> Value:
-    """Return the whole days from one to the other, rounded down."""
     return (end - start).days
 
 
 def _seconds_between(start: Value, end: Value) -> Value:
-    """Return the whole seconds from one to the other, rounded down."""
     return (end - start) // timedelta(seconds=1)
 
 
-def _add_days(moment: Value, days: Value) -> Value:
-    """Return a later or earlier day, the clock unchanged."""
-    try:
-        return moment + timedelta(days=days)
-    except OverflowError:
-        return None
+def _shift_by(unit: timedelta) -> Callable[[Value, Value], Value]:
+    def shift(moment: Value, many: Value) -> Value:
+        try:
+            return moment + many * unit
+        except OverflowError:  # beyond the years 1 to 9999
+            return None
 
-
-def _add_seconds(moment: Value, seconds: Value) -> Value:
-    try:
-        return moment + timedelta(seconds=seconds)
-    except OverflowError:
-        return None
+    return shift
 
 
 YEAR: Final = _part("year", MOMENTS, lambda day: day.year)
@@ -143,9 +129,11 @@ SECOND: Final = _part("second", ("time",), lambda moment: moment.second)
 TRUNCATE: Final = Operation("truncate", _truncate_facts, _truncate)
 DAYS_BETWEEN: Final = Operation("days_between", _days_facts, _days_between)
 SECONDS_BETWEEN: Final = Operation("seconds_between", _seconds_facts, _seconds_between)
-ADD_DAYS: Final = Operation("add_days", _add_days_facts, _add_days, copies=4)
+ADD_DAYS: Final = Operation(
+    "add_days", _add_days_facts, _shift_by(timedelta(days=1)), copies=4
+)
 ADD_SECONDS: Final = Operation(
-    "add_seconds", _add_seconds_facts, _add_seconds, copies=4
+    "add_seconds", _add_seconds_facts, _shift_by(timedelta(seconds=1)), copies=4
 )
 
 
@@ -291,6 +279,7 @@ class Clock:
         """Return the offset at a time in UTC."""
         if not FIRST <= moment < END:
             return None
+        # a rule holds from its edge on
         return self.offsets[bisect_right(self.edges, moment)]
 
     @property
@@ -318,7 +307,7 @@ def clock_of(zone: str) -> Clock:
     day = FIRST
     while day < END:
         later = day + timedelta(days=1)
-        while _seconds(info, later) != offsets[-1]:
+        while _seconds(info, later) != offsets[-1]:  # a day may have several changes
             edge = _change(info, day, later, offsets[-1])
             edges.append(edge)
             offsets.append(_seconds(info, edge))
@@ -357,7 +346,7 @@ def _text(arguments: Sequence[AbstractTree], clock: Clock) -> str:
 
 
 def _words(arguments: Sequence[AbstractTree], clock: Clock) -> Words:
-    """Return the zone and the digest of its rules: other rules are another question."""
+    # with the digest: other rules are another question
     of = [argument.words for argument in arguments]
     return call("utc_offset", of=of, zone=clock.zone, rules=clock.digest)
 

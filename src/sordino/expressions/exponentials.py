@@ -45,13 +45,11 @@ _NO_LOGARITHM: Final = "zero and negative numbers have no logarithm"
 
 
 def _exp_facts(argument: Argument) -> Column:
-    """Return the facts of an exponential: every number has one."""
     tree.require_types("exp", (argument,), NUMBERS, _CAST)
     return tree.result("f64", (argument,), nan=argument.column.nan)
 
 
 def _log_facts(argument: Argument) -> Column:
-    """Return the facts of a logarithm: only positive numbers have one."""
     tree.require_types("log", (argument,), NUMBERS, _CAST)
     return tree.result("f64", (argument,), nan=argument.column.nan, lost=_NO_LOGARITHM)
 
@@ -73,7 +71,6 @@ def _exp(number: Value) -> Value:
 
 
 def _log(number: Value) -> Value:
-    """Return the logarithm of a positive number; that of NaN is NaN."""
     x = float(number)
     if x <= 0:
         return None

@@ -1,6 +1,4 @@
-"""Col, lit, when, the methods of an expression; the list of all operations.
-
-The words that expressions are written with: `col`, `lit`, and what they have.
+"""The words that expressions are written with, and the list of all operations.
 
 >>> (col("age") + 1) * 2 >= 36
 ((col('age') + 1) * 2) >= 36
@@ -61,7 +59,6 @@ class Expression(AbstractFluent):
     """NumPy numbers leave operators to us."""
 
     def __init__(self, tree: AbstractTree) -> None:
-        """Wrap a tree."""
         self.tree = tree
 
     def call(
@@ -73,7 +70,6 @@ class Expression(AbstractFluent):
         return self.tree.names()
 
     def column(self, schema: Schema) -> Column:
-        """Return the facts of the result, or refuse types that make no sense."""
         return self.tree.column(schema)
 
     @property
@@ -109,11 +105,9 @@ class Expression(AbstractFluent):
         )
 
     def __eq__(self, other: object) -> "Expression":  # type: ignore[override]
-        """Return whether the values are equal: an expression, no bool."""
         return logic.equal(self, other)
 
     def __ne__(self, other: object) -> "Expression":  # type: ignore[override]
-        """Return whether the values differ: an expression, no bool."""
         return logic.unequal(self, other)
 
     __add__ = arithmetic.add

@@ -53,7 +53,6 @@ def _missing(kind: str | None) -> Literal:
 
 
 def _typed(own: str, value: Value, kind: str | None) -> Literal:
-    """Return a literal of the wanted type; an integer may be wanted as f64."""
     if (own, kind) == ("i64", "f64"):
         return Literal("f64", float(value))
     if kind not in (None, own):
@@ -98,7 +97,6 @@ def _real(value: Any) -> tuple[str, Value]:
 
 
 def _text(value: Any) -> tuple[str, Value]:
-    """Read a text that can be written in UTF-8 and is not too long."""
     text = str.__str__(value)
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InvalidParameter(
@@ -115,7 +113,6 @@ def _text(value: Any) -> tuple[str, Value]:
 
 
 def _moment(value: Any) -> tuple[str, Value]:
-    """Read a datetime: in UTC, to the microsecond."""
     given = value
     if value != value:  # noqa: PLR0124 NaT alone is not itself
         raise _unreadable(given)
@@ -143,7 +140,6 @@ def _day(value: Any) -> tuple[str, Value]:
 
 
 def _numpy_time(value: Any) -> tuple[str, Value]:
-    """Read what NumPy has for dates and times; its days, months and years are dates."""
     own = value.item()
     if isinstance(own, date) and not isinstance(own, datetime):
         return "date", own

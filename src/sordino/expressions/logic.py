@@ -1,11 +1,7 @@
-"""Comparisons, truth with a third value, what is missing.
+"""Truth with a third value, comparisons, what is missing; as in SQL.
 
-Truth with a third value, as in SQL: missing is unknown.
-
-`False & missing` is False and `True | missing` is True: the unknown does not matter
-there. Everything else that is unknown stays unknown.
-
-Comparisons: with a missing value they are missing, as in SQL.
+Missing is unknown: `False & missing` is False and `True | missing` is True, for there
+the unknown does not matter. All else that is unknown stays unknown, comparisons, too.
 
 NaN equals itself and is greater than every other number, so that any two values of a
 type have an order. An i64 beside an f64 is taken as the nearest double: 2**53 + 1
@@ -17,6 +13,7 @@ Kernel: totals.
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from sordino.errors import InvalidParameter, InvalidQuery
@@ -34,25 +31,14 @@ def _is_null_facts(argument: Argument) -> Column:
     return Column("bool", nullable=False)
 
 
-def _is_nan_facts(argument: Argument) -> Column:
-    tree.require_types("is_nan", (argument,), ("f64",), _FLOATS)
+def _float_facts(name: str, argument: Argument) -> Column:
+    tree.require_types(name, (argument,), ("f64",), _FLOATS)
     return tree.result("bool", (argument,))
 
 
-def _is_infinite_facts(argument: Argument) -> Column:
-    tree.require_types("is_infinite", (argument,), ("f64",), _FLOATS)
-    return tree.result("bool", (argument,))
-
-
-def _coalesce_facts(*arguments: Argument) -> Column:
-    """Return the facts of the first value: missing only where all are."""
-    kind = tree.alike("coalesce", arguments, _ALIKE)
-    return tree.first(kind, arguments)
-
-
-def _fill_null_facts(argument: Argument, default: Argument) -> Column:
-    kind = tree.alike("fill_null", (argument, default), _ALIKE)
-    return tree.first(kind, (argument, default))
+def first_facts(name: str, *arguments: Argument) -> Column:
+    """Return the facts of one of several values of one type: missing if all are."""
+    return tree.first(tree.alike(name, arguments, _ALIKE), arguments)
 
 
 def _fill_nan_facts(argument: Argument, default: Argument) -> Column:
@@ -76,25 +62,29 @@ def _first(*values: Value) -> Value:
 
 
 def _fill_nan(number: Value, default: Value) -> Value:
-    """Return a double, or the other for NaN."""
     return default if number is not None and math.isnan(number) else number
 
 
 def _replace_infinity(number: Value, low: Value, high: Value) -> Value:
-    """Return a double, or what stands for an infinity."""
     if not math.isinf(number):
         return number
     return high if number > 0 else low
 
 
 IS_NULL: Final = Operation("is_null", _is_null_facts, _is_null, strict=False)
-IS_NAN: Final = Operation("is_nan", _is_nan_facts, math.isnan)
-IS_INFINITE: Final = Operation("is_infinite", _is_infinite_facts, math.isinf)
-FILL_NULL: Final = Operation("fill_null", _fill_null_facts, _first, strict=False)
+IS_NAN: Final = Operation("is_nan", partial(_float_facts, "is_nan"), math.isnan)
+IS_INFINITE: Final = Operation(
+    "is_infinite", partial(_float_facts, "is_infinite"), math.isinf
+)
+FILL_NULL: Final = Operation(
+    "fill_null", partial(first_facts, "fill_null"), _first, strict=False
+)
 FILL_NAN: Final = Operation(
     "fill_nan", _fill_nan_facts, _fill_nan, strict=False, copies=2
 )
-COALESCE: Final = Operation("coalesce", _coalesce_facts, _first, strict=False)
+COALESCE: Final = Operation(
+    "coalesce", partial(first_facts, "coalesce"), _first, strict=False
+)
 REPLACE_INFINITY: Final = Operation(
     "replace_infinity", _replace_infinity_facts, _replace_infinity, copies=3
 )
@@ -160,9 +150,14 @@ def coalesce(self: Fluent, *others: Any) -> Fluent:
     >>> col("x").coalesce(col("y"), 0).value({"x": None, "y": 5})
     5
     """
+    return self.call(COALESCE, self, *require_others("coalesce", others))
+
+
+def require_others(name: str, others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse a choice among one value alone."""
     if not others:
-        raise InvalidQuery("coalesce needs another value", "Try .coalesce(0).")
-    return self.call(COALESCE, self, *others)
+        raise InvalidQuery(f"{name} needs another value", f"Try .{name}(0).")
+    return others
 
 
 def replace_infinity(self: Fluent, low: float, high: float) -> Fluent:
@@ -176,7 +171,6 @@ def replace_infinity(self: Fluent, low: float, high: float) -> Fluent:
 
 
 def _finite(**argument: Any) -> Literal:
-    """Return a finite number as a literal of f64."""
     ((name, value),) = argument.items()
     read = literal(value)
     if read.type not in ("i64", "f64") or not math.isfinite(read.constant):
@@ -192,35 +186,21 @@ def _facts(symbol: str, *arguments: Argument) -> Column:
     return tree.result("bool", arguments)
 
 
-def _and_facts(left: Argument, right: Argument) -> Column:
-    return _facts("&", left, right)
-
-
-def _or_facts(left: Argument, right: Argument) -> Column:
-    return _facts("|", left, right)
-
-
-def _not_facts(argument: Argument) -> Column:
-    return _facts("~", argument)
-
-
 def _and(left: Value, right: Value) -> Value:
-    """Return False if one is False, else None if one is missing."""
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
 def _or(left: Value, right: Value) -> Value:
-    """Return True if one is True, else None if one is missing."""
     if left is True or right is True:
         return True
     return None if left is None or right is None else False
 
 
-AND: Final = Operation("both", _and_facts, _and, strict=False, symbol="&")
-OR: Final = Operation("either", _or_facts, _or, strict=False, symbol="|")
-NOT: Final = Operation("negated", _not_facts, operator.not_, symbol="~")
+AND: Final = Operation("both", partial(_facts, "&"), _and, strict=False, symbol="&")
+OR: Final = Operation("either", partial(_facts, "|"), _or, strict=False, symbol="|")
+NOT: Final = Operation("negated", partial(_facts, "~"), operator.not_, symbol="~")
 
 
 def both(self: Fluent, other: Any) -> Fluent:
@@ -261,9 +241,9 @@ def order(left: Value, right: Value) -> int:
     (1, 0)
     """
     if isinstance(left, float) or isinstance(right, float):
-        left, right = float(left), float(right)
+        left, right = float(left), float(right)  # an i64 is the nearest double here
         if math.isnan(left) or math.isnan(right):
-            return math.isnan(left) - math.isnan(right)
+            return math.isnan(left) - math.isnan(right)  # NaN equals itself, above all
     return int(left > right) - int(left < right)
 
 

@@ -1,7 +1,5 @@
 r"""Regular expressions of one meaning everywhere.
 
-Regular expressions of one meaning everywhere, read into a tree.
-
 | written | what it stands for |
 |---|---|
 | `a`, `\.`, `\t \n \r` | a letter itself, a sign behind a backslash, a blank |
@@ -13,8 +11,6 @@ Regular expressions of one meaning everywhere, read into a tree.
 
 All of a text is matched. There is nothing that looks around, back or at words, no flags
 and no lazy repetition: they mean other things elsewhere, or take longer than a text is.
-
-Texts held to a regular expression, in time that grows with the text alone.
 
 Each place of a pattern where a code point stands is a state; the places where a text
 can be are carried from letter to letter (Glushkov's construction). So a text of n
@@ -31,11 +27,9 @@ from itertools import starmap
 from typing import Any, Final, TypeAlias, final
 
 from sordino.errors import InvalidParameter
-from sordino.expressions import tree as facts
 from sordino.expressions.literals import Fluent, literal
-from sordino.expressions.schema import Column
-from sordino.expressions.text import LONGEST_PATTERN
-from sordino.expressions.tree import AbstractTree, Argument, Operation, Value, receiver
+from sordino.expressions.text import LONGEST_PATTERN, text_facts
+from sordino.expressions.tree import AbstractTree, Operation, Value, receiver
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Code points, as ascending runs from one to another."""
@@ -143,13 +137,11 @@ class _Reader:
     """A place in a pattern that is read from left to right."""
 
     def __init__(self, pattern: str) -> None:
-        """Begin at the first letter."""
         self.pattern = pattern
         self.place = 0
 
     @property
     def next(self) -> str:
-        """Return the letter that comes next, none at the end."""
         return self.pattern[self.place : self.place + 1]
 
     def take(self, wanted: str = "") -> str:
@@ -161,19 +153,16 @@ class _Reader:
         return letter
 
     def refusal(self, problem: str, remedy: str) -> InvalidParameter:
-        """Return the refusal of what stands here."""
         read = self.pattern[: self.place + 1]
         return InvalidParameter("pattern", read, problem, remedy)
 
     def either(self) -> Node:
-        """Return parts of which one is there."""
         parts = [self.row()]
         while self.take("|"):
             parts.append(self.row())
         return parts[0] if len(parts) == 1 else Either(tuple(parts))
 
     def row(self) -> Node:
-        """Return parts that follow each other."""
         parts = list(self._repetitions())
         return parts[0] if len(parts) == 1 else Chain(tuple(parts))
 
@@ -183,12 +172,12 @@ class _Reader:
             times = self._times()
             if times is not None:
                 part = Again(part, *times)
+                # a*? and a*+ mean other things elsewhere
                 if self.next and self.next in "*+?{":
                     raise self.refusal("repeats what is repeated", "Put it in (...).")
             yield part
 
     def _times(self) -> tuple[int, int | None] | None:
-        """Return how often a part is there, None for once."""
         short = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         if self.next in short and self.next:
             return short[self.take()]
@@ -209,7 +198,6 @@ class _Reader:
         return low, high
 
     def _atom(self) -> Node:
-        """Return a letter, a class or a group."""
         letter = self.take()
         if letter == "(":
             return self._group()
@@ -255,7 +243,7 @@ class _Reader:
         negated = bool(self.take("^"))
         ranges: list[tuple[int, int]] = []
         while self.next and self.next != "]":
-            if self.next == "[":
+            if self.next == "[":  # RE2 reads [[:alpha:]] as a class
                 raise self.refusal("has [ in a class", "Write \\[ for itself.")
             ranges += self._member()
         if not self.take("]") or not ranges:
@@ -264,7 +252,6 @@ class _Reader:
         return all_but(runs) if negated else runs
 
     def _member(self) -> Ranges:
-        """Return one letter of a class, or a run of them."""
         low = self._letter()
         if len(low) > 1 or low[0][0] != low[0][1] or self.next != "-":
             return low
@@ -277,18 +264,17 @@ class _Reader:
         return ((low[0][0], high[0][0]),)
 
     def _letter(self) -> Ranges:
-        """Return one letter, or what an escape stands for."""
         letter = self.take()
         return self._escape() if letter == "\\" else ((ord(letter), ord(letter)),)
 
 
 def _is_count(digits: str) -> bool:
+    # isdigit alone holds for the digits of other scripts, too
     plain = digits.isascii() and digits.isdigit() and len(digits) < 4
     return plain and int(digits) <= MOST_TIMES
 
 
 MOST_PLACES: Final = 1_000
-_CAST: Final = 'Write it as a text by .cast("text").'
 
 
 @final
@@ -330,7 +316,7 @@ class Automaton:
                 return self._again(node)
 
     def _letter(self, ranges: Ranges) -> Part:
-        if len(self.ranges) >= MOST_PLACES:
+        if len(self.ranges) >= MOST_PLACES:  # repetitions multiply
             raise InvalidParameter(
                 "pattern",
                 f"more than {MOST_PLACES} places",
@@ -414,7 +400,6 @@ def re2_pattern(pattern: str) -> str:
 
 
 def _re2(node: Node) -> str:
-    """Return a part of a pattern as RE2 reads it."""
     match node:
         case One():
             return f"[{''.join(starmap(_run, node.ranges))}]"
@@ -436,15 +421,7 @@ def _run(low: int, high: int) -> str:
     return first if low == high else f"{first}-\\x{{{high:X}}}"
 
 
-def _facts(argument: Argument, pattern: str) -> Column:
-    """Return the facts of an answer that is there for each text."""
-    del pattern
-    facts.require_types("matches", (argument,), ("text",), _CAST)
-    return facts.result("bool", (argument,))
-
-
 def _meaning(text: Value, pattern: str) -> Value:
-    """Return whether all of a text is as a pattern says."""
     automaton, whole = _compiled(pattern)
     return automaton.matches(whole, text)
 
@@ -453,7 +430,9 @@ def _text(arguments: Sequence[AbstractTree], pattern: str) -> str:
     return f"{receiver(arguments[0])}.matches({pattern!r})"
 
 
-MATCHES: Final = Operation("matches", _facts, _meaning, text=_text)
+MATCHES: Final = Operation(
+    "matches", text_facts("matches", "bool"), _meaning, text=_text
+)
 
 OPERATIONS: Final = (MATCHES,)
 

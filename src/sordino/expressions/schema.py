@@ -69,7 +69,6 @@ class Column:
     """Between which values all lie, where limits of the query say so."""
 
     def __post_init__(self) -> None:
-        """Unknown types are refused; only floats can be NaN."""
         arguments.choice(TYPES, type=self.type)
         for name in ("nullable", "nan"):
             content = getattr(self, name)
@@ -121,18 +120,15 @@ class Schema:
         return tuple(name for name in self.names if name not in known)
 
     def __contains__(self, name: object) -> bool:
-        """True for the name of a column."""
         return name in self.names
 
     def __getitem__(self, name: str) -> Column:
-        """Return the facts of a column, or refuse a name that is not there."""
         for column_name, column in self.columns:
             if column_name == name:
                 return column
         raise unknown("column", name, self.names)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names."""
         return iter(self.names)
 
 
@@ -154,7 +150,6 @@ def read_columns(columns: Any) -> dict[str, Column]:
 
 
 def _declared_facts(name: str, facts: Any) -> Column:
-    """Declared facts of a column; bounds belong to the question."""
     column = facts if isinstance(facts, Column) else Column(facts)
     if column.bounds is not None:
         raise InvalidParameter(

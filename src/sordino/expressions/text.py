@@ -1,26 +1,16 @@
-"""Texts of code points: letters, pieces, patterns with wildcards.
+"""Texts: sequences of Unicode code points, never of bytes, never of a language.
 
-The characters whose composed form no later version of Unicode can change.
+`lower` and `upper` know ASCII letters, `lowercase` and `uppercase` those of all
+scripts. A text that would grow beyond 1 MiB of UTF-8 is missing instead. A pattern with
+wildcards is looked for from left to right, so it takes no longer than the product of
+both lengths.
 
-All are assigned in Unicode 14, and the composition of assigned characters is stable by
+A character is settled if no later version of Unicode can change its composed form. All
+are assigned in Unicode 14, and the composition of assigned characters is stable by
 Unicode's own policy. Beyond U+2000, runs of less than 40 are left out, to keep the list
-short; NUL is out because engines end a text there.
-
-Texts: sequences of Unicode code points, never of bytes, never of a language.
-
-`lower` and `upper` know ASCII letters; for those of all scripts see letters.py. A text
-that would grow beyond 1 MiB of UTF-8 is missing instead.
-
-Texts held to a pattern with wildcards: `%` for any text, `_` for one character.
-
-A match is looked for from left to right, piece by piece between the wildcards `%`, so
-it takes no longer than the product of both lengths, whatever the pattern.
-
-Small and capital letters of all scripts, one code point for one.
-
-Of each letter that is settled (`settled.py`) Unicode tells one small and one capital
-letter, for ever. A letter whose other form has several code points or is not settled
-stays as it is; a text with a letter that is not settled is changed in A to Z alone.
+short; NUL is out because engines end a text there. A letter whose other case has more
+than one code point or is not settled stays as it is; a text with a letter that is not
+settled is changed in A to Z alone.
 
 Kernel: totals.
 """
@@ -97,7 +87,9 @@ _CAST: Final = 'Write it as a text by .cast("text").'
 _TOO_LONG: Final = "a text beyond 1 MiB is not made"
 
 
-def _texts(name: str, kind: str) -> Callable[..., Column]:
+def text_facts(name: str, kind: str) -> Callable[..., Column]:
+    """Return the facts of an operation that takes texts alone."""
+
     def known(*arguments: Argument, **options: Any) -> Column:
         del options
         tree.require_types(name, arguments, ("text",), _CAST)
@@ -112,7 +104,6 @@ def _concat_facts(*arguments: Argument) -> Column:
 
 
 def _replace_facts(argument: Argument, old: Argument, new: Argument) -> Column:
-    """Return the facts of a text that may grow."""
     tree.require_types("replace", (argument,), ("text",), _CAST)
     grows = size(new.constant) > size(old.constant)
     return tree.result("text", (argument,), lost=_TOO_LONG if grows else None)
@@ -124,7 +115,7 @@ def size(text: str) -> int:
 
 
 def _lower(text: Value) -> Value:
-    return text.translate(_DOWN)
+    return text.translate(_DOWN)  # str.lower changes with the version of Unicode
 
 
 def _upper(text: Value) -> Value:
@@ -136,30 +127,18 @@ def _slice(text: Value, start: int, length: int | None) -> Value:
     return rest if length is None else rest[:length]
 
 
-def _find(text: Value, part: Value) -> Value:
-    """Return where one text first has the other within, -1 for nowhere."""
-    return text.find(part)
-
-
 def _concat(*values: Value) -> Value:
+    # measured first: a text beyond the limit is never made
     return "".join(values) if sum(map(size, values)) <= LONGEST else None
 
 
-def _strip_facts(argument: Argument, letters: str | None = None) -> Column:
-    """Return the facts of a text that does not grow."""
-    del letters
-    tree.require_types("strip", (argument,), ("text",), _CAST)
-    return tree.result("text", (argument,))
-
-
 def _strip(text: Value, letters: str | None = None) -> Value:
-    """Return a text without some letters around it, or without ASCII blanks."""
     return text.strip(BLANKS if letters is None else letters)
 
 
 def _replace(text: Value, old: Value, new: Value) -> Value:
-    """Return a text with each occurrence replaced, from left to right."""
     growth = size(new) - size(old)
+    # counted first: a text beyond the limit is never made
     if growth > 0 and size(text) + text.count(old) * growth > LONGEST:
         return None
     return text.replace(old, new)
@@ -171,21 +150,23 @@ def _normalize(text: Value) -> Value:
     return unicodedata.normalize("NFC", text) if settled else text
 
 
-LOWER: Final = Operation("lower", _texts("lower", "text"), _lower)
-UPPER: Final = Operation("upper", _texts("upper", "text"), _upper)
-LENGTH: Final = Operation("length", _texts("length", "i64"), len)
-SLICE: Final = Operation("slice", _texts("slice", "text"), _slice)
-CONTAINS: Final = Operation("contains", _texts("contains", "bool"), operator.contains)
-FIND: Final = Operation("find", _texts("find", "i64"), _find)
-STARTS_WITH: Final = Operation(
-    "starts_with", _texts("starts_with", "bool"), str.startswith
+LOWER: Final = Operation("lower", text_facts("lower", "text"), _lower)
+UPPER: Final = Operation("upper", text_facts("upper", "text"), _upper)
+LENGTH: Final = Operation("length", text_facts("length", "i64"), len)
+SLICE: Final = Operation("slice", text_facts("slice", "text"), _slice)
+CONTAINS: Final = Operation(
+    "contains", text_facts("contains", "bool"), operator.contains
 )
-ENDS_WITH: Final = Operation("ends_with", _texts("ends_with", "bool"), str.endswith)
+FIND: Final = Operation("find", text_facts("find", "i64"), str.find)
+STARTS_WITH: Final = Operation(
+    "starts_with", text_facts("starts_with", "bool"), str.startswith
+)
+ENDS_WITH: Final = Operation("ends_with", text_facts("ends_with", "bool"), str.endswith)
 CONCAT: Final = Operation("concat", _concat_facts, _concat, copies=2)
-STRIP: Final = Operation("strip", _strip_facts, _strip)
+STRIP: Final = Operation("strip", text_facts("strip", "text"), _strip)
 REPLACE: Final = Operation("replace", _replace_facts, _replace, copies=4)
 NORMALIZE: Final = Operation(
-    "normalize", _texts("normalize", "text"), _normalize, copies=3
+    "normalize", text_facts("normalize", "text"), _normalize, copies=3
 )
 
 
@@ -346,15 +327,7 @@ Piece = tuple[str | None, ...]
 """Characters one after the other; None stands for any one."""
 
 
-def _facts(argument: Argument, pattern: str) -> Column:
-    """Return the facts of an answer that is there for each text."""
-    del pattern
-    tree.require_types("like", (argument,), ("text",), _CAST)
-    return tree.result("bool", (argument,))
-
-
 def _meaning(text: Value, pattern: str) -> Value:
-    """Return whether a text is all of a pattern."""
     first, *others = read_pieces(pattern)
     if not others:
         return len(text) == len(first) and _fits(text, first, 0)
@@ -372,7 +345,6 @@ def _meaning(text: Value, pattern: str) -> Value:
 
 
 def _place_of(text: str, piece: Piece, start: int, end: int) -> int:
-    """Return where a piece is first found between two places, -1 for nowhere."""
     places = range(start, end - len(piece) + 1)
     return next((place for place in places if _fits(text, piece, place)), -1)
 
@@ -402,7 +374,7 @@ def _text(arguments: Sequence[AbstractTree], pattern: str) -> str:
     return f"{receiver(arguments[0])}.like({pattern!r}{escape})"
 
 
-LIKE: Final = Operation("like", _facts, _meaning, text=_text)
+LIKE: Final = Operation("like", text_facts("like", "bool"), _meaning, text=_text)
 
 
 def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
@@ -435,7 +407,6 @@ def like(self: Fluent, pattern: str, escape: str | None = None) -> Fluent:
 
 
 def _settled(pattern: str, escape: str | None) -> str:
-    """Return a pattern with our own sign before what means itself."""
     settled, letters = "", iter(pattern)
     for letter in letters:
         meant: Any = next(letters, None) if letter == escape else letter
@@ -486,18 +457,11 @@ def changed_letters(word: str) -> Mapping[int, str]:
     return changed
 
 
-def _case_facts(what: str) -> Callable[..., Column]:
-    def known(argument: Argument) -> Column:
-        tree.require_types(what, (argument,), ("text",), _CAST)
-        return tree.result("text", (argument,))
-
-    return known
-
-
 def _case_meaning(
     word: str, plain: Callable[[Value], Value]
 ) -> Callable[[Value], Value]:
     def change(text: Value) -> Value:
+        # letters that are not settled may change with Unicode
         if text.isascii() or re.fullmatch(PATTERN, text) is None:
             return plain(text)
         return text.translate(changed_letters(word))
@@ -507,13 +471,13 @@ def _case_meaning(
 
 LOWERCASE: Final = Operation(
     "lowercase",
-    _case_facts("lowercase"),
+    text_facts("lowercase", "text"),
     _case_meaning("lower", LOWER.meaning),
     copies=3,
 )
 UPPERCASE: Final = Operation(
     "uppercase",
-    _case_facts("uppercase"),
+    text_facts("uppercase", "text"),
     _case_meaning("upper", UPPER.meaning),
     copies=3,
 )
@@ -539,17 +503,11 @@ def uppercase(self: Fluent) -> Fluent:
     return self.call(UPPERCASE, self)
 
 
-def _split_facts(argument: Argument, separator: str) -> Column:
-    del separator
-    tree.require_types("split", (argument,), ("text",), _CAST)
-    return tree.result("list[text]", (argument,))
-
-
-def _split_meaning(text: Value, separator: str) -> Value:
+def _pieces_of(text: Value, separator: str) -> Value:
     return text.split(separator)
 
 
-SPLIT: Final = Operation("split", _split_facts, _split_meaning)
+SPLIT: Final = Operation("split", text_facts("split", "list[text]"), _pieces_of)
 
 
 def split_(self: Fluent, separator: str) -> Fluent:

@@ -147,7 +147,6 @@ class Col(AbstractTree):
         return frozenset((self.name,))
 
     def column(self, schema: Schema) -> Column:
-        """Return the facts of the column, of the same version."""
         return schema[self.name]
 
     @property
@@ -155,7 +154,6 @@ class Col(AbstractTree):
         return call("col", name=self.name)
 
     def value(self, row: Mapping[str, Value]) -> Value:
-        """The row's value."""
         return row[self.name]
 
     def same(self, other: AbstractExpression) -> bool:
@@ -181,7 +179,6 @@ class Literal(AbstractTree):
         return frozenset()
 
     def column(self, schema: Schema) -> Column:  # noqa: ARG002 the same for any
-        """Public facts of the value."""
         return Column(
             self.type,
             nullable=self.constant is None,
@@ -190,7 +187,6 @@ class Literal(AbstractTree):
 
     @property
     def words(self) -> Words:
-        """Return type and value, the same for a double however it was written."""
         value = None if self.constant is None else _SAID[self.type](self.constant)
         return call("lit", type=self.type, value=value)
 
@@ -198,11 +194,10 @@ class Literal(AbstractTree):
         return self.constant
 
     def same(self, other: AbstractExpression) -> bool:
-        """Tell whether the other is the same value of the same type."""
         return (
             isinstance(other, Literal)
             and other.type == self.type
-            and repr(other.constant) == repr(self.constant)
+            and repr(other.constant) == repr(self.constant)  # NaN does not equal NaN
         )
 
     def __str__(self) -> str:
@@ -226,7 +221,6 @@ class Call(AbstractTree):
     weight: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Refuse a tree that is too large for an engine."""
         depth = 1 + max(argument.depth for argument in self.arguments)
         copies = self.operation.copies or len(self.arguments) // 2
         weight = 1 + copies * sum(argument.weight for argument in self.arguments)
@@ -253,7 +247,6 @@ class Call(AbstractTree):
 
     @property
     def words(self) -> Words:
-        """Return the operation, its arguments in order, and its options by name."""
         if self.operation.words is not None:
             return self.operation.words(self.arguments, **self.options)
         given = {name: _option(value) for name, value in self.options.items()}
@@ -261,7 +254,6 @@ class Call(AbstractTree):
         return call(self.operation.name, of=of, **given)
 
     def value(self, row: Mapping[str, Value]) -> Value:
-        """Return the meaning of the operation for the values of the arguments."""
         values = [argument.value(row) for argument in self.arguments]
         if self.operation.strict and any(value is None for value in values):
             return None
@@ -289,7 +281,6 @@ class Call(AbstractTree):
 
 
 def _option(value: Value) -> Words:
-    """Return an option as a literal; one that was not given is nothing."""
     return None if value is None else Literal(kind(value), value).words
 
 
@@ -299,6 +290,7 @@ _SAID: Final[Mapping[str, Callable[[Value], Words]]] = {
     "text": str,
     "bool": bool,
     "date": date.isoformat,
+    # words last for ever: by itself isoformat leaves out a fraction of 0
     "time": lambda moment: moment.isoformat(timespec="microseconds"),
 }
 """How the value of a literal is said."""
@@ -314,13 +306,11 @@ def receiver(tree: AbstractTree) -> str:
 
 
 def _enclosed(tree: AbstractTree) -> str:
-    """Return the text of an argument, in parentheses where Python needs them."""
     infix = isinstance(tree, Call) and tree.operation.symbol
     return f"({tree})" if infix else str(tree)
 
 
 def _infix(symbol: str, arguments: Sequence[AbstractTree]) -> str:
-    """Return an operator between its arguments, or before its only one."""
     texts = [_enclosed(argument) for argument in arguments]
     return f" {symbol} ".join(texts) if len(texts) > 1 else symbol + texts[0]
 
@@ -354,7 +344,7 @@ def first(kind: str, arguments: Sequence[Argument]) -> Column:
         kind,
         nullable=nullable,
         nan=any_nan(arguments),
-        unsettled=reason(arguments) if nullable else None,
+        unsettled=reason(arguments) if nullable else None,  # else a value is there
     )
 
 
@@ -377,6 +367,7 @@ def may_be_infinite(argument: Argument) -> bool:
 
 def may_be_zero(argument: Argument) -> bool:
     """Tell whether an argument may be 0."""
+    # a column may hold any value
     return argument.constant is None or argument.constant == 0
 
 

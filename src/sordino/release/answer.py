@@ -1,12 +1,9 @@
-"""Exact totals become a noisy answer.
-
-From exact totals to an answer: noise, selection of groups, error bars, order.
+"""From exact totals to an answer: noise, selection of groups, error bars, order.
 
 totals of every group ── those that pass ── noise ── sorted by key ── columns
 
-What is done to noisy answers, tried on an answer that nobody is in.
-
-What cannot be done to the columns of an answer is so refused before it is charged.
+What is done to noisy answers is tried first on an answer that nobody is in, so that a
+request that cannot be answered is refused before it is charged.
 
 Kernel: charge.
 """
@@ -174,7 +171,9 @@ def _large_groups(
         key: replace(number, values=tuple(each[rows] for each in number.values))
         for key, number in noisy.items()
     }
+    # a rounding may have lifted the count to the minimum
     cut = least * counted.size - counted.noise(counts.mechanism).rounding
+    # both had to be reached
     cut = cut if counts.cut is None else max(cut, counts.cut)
     # intervals hold given that the group shows: they have to know what it had to reach
     shown[counted.key] = replace(shown[counted.key], cut=cut)
@@ -242,6 +241,7 @@ def no_totals(purchase: Purchase, totals: int) -> "pa.Table":
 
     schema, by = purchase.plan.relation.schema, purchase.plan.request.by
     keys = [pa.array([], arrow_type(schema[name].type)) for name in by]
+    # without keys there is always one row
     empty = pa.array([] if by else [0], pa.int64())
     names = [*by, *(f"total {place}" for place in range(totals))]
     return pa.Table.from_arrays([*keys, *([empty] * totals)], names=names)

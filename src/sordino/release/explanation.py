@@ -1,23 +1,8 @@
 """A release in sentences: notes, exactness, where it comes from, what its request says.
 
-How exact an answer is: how far its intervals reach, and how many numbers are rough.
-
-It is a function of published numbers, whoever reads them: a release that is in memory
-here, workers where it lies in files.
-
-What the words of a request say that a reader must know.
-
-The words are a tree of verbs with arguments (docs/ledger-format.md), kept for ever.
-What is not known of one release is not known of all.
-
->>> limits = '["enforce",{"constraints":[["MaxRowsPerID",{"limit":3}]]}]'
->>> [verb for verb, _ in verbs_of(limits)]
-['enforce', 'MaxRowsPerID']
-
-What a request says of itself, read from the words that a ledger keeps of it.
-
-Words outlive versions (docs/ledger-format.md), so an answer that was just given and one
-of years ago tell the same. What does not have the expected form is not told.
+Exactness is a function of published numbers, whoever reads them. The words of a request
+are a tree of verbs with arguments that outlives versions (docs/ledger-format.md), so an
+answer of years ago tells what a new one does; what has another form is not told.
 
 >>> from sordino.numbers.canonical import call, canonical_text
 >>> table = call("table", name="visits", protects=call("AddOneRow"))
@@ -100,7 +85,6 @@ def _bars(release: ReleaseView) -> str:
 
 
 def _unknown(release: ReleaseView) -> str:
-    """Name the columns without any error bar."""
     silent = [
         name
         for name in release.names
@@ -113,24 +97,20 @@ def _unknown(release: ReleaseView) -> str:
 
 
 def _say_coverage(release: ReleaseView) -> str:
-    """Say what was left out, as far as that was asked for."""
     counts = list(coverage_lines(release.coverage))
     before = ["Left out or changed, of all rows together:"] if counts else []
     return "\n".join([*before, *(f"  {line}" for line in counts)])
 
 
 def _notes(release: ReleaseView) -> str:
-    """Return the notes, one on each line."""
     return "\n".join(f"Note: {note}" for note in release.notes)
 
 
 def _plan(release: ReleaseView) -> str:
-    """Return the plan, indented."""
     return "\n".join(["Plan:", *(f"  {line}" for line in release.plan.splitlines())])
 
 
 def _list_names(names: Iterable[str]) -> str:
-    """Return names of columns, each on one line."""
     return ", ".join(map(format_key, names))
 
 
@@ -204,7 +184,6 @@ def join_exactness(answers: Iterable[Exactness]) -> Exactness:
 
 
 def _reach(name: str, table: "pa.Table", errors: "pa.Table") -> tuple[Reach, int]:
-    """Return how far the intervals of a column reach, and how many are rough."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     column = table[name]
@@ -261,7 +240,6 @@ def _groups(purchase: Purchase) -> Iterator[str]:
 
 
 def _note_ranks(purchase: Purchase) -> Iterator[str]:
-    """Yield how the first few groups were chosen, and how far off ranks may be."""
     for line in rank_lines(purchase):
         yield f"{line[0].upper()}{line[1:]}."
     if purchase.first is not None and purchase.plan.hides_keys:
@@ -269,7 +247,6 @@ def _note_ranks(purchase: Purchase) -> Iterator[str]:
 
 
 def _note_choices(purchase: Purchase) -> Iterator[str]:
-    """Yield how far off the columns are that have no error bars."""
     plan = purchase.plan
     for (name, _), estimator in zip(plan.request.columns, plan.estimators, strict=True):
         if estimator.chooses:
@@ -284,7 +261,6 @@ def _note_choices(purchase: Purchase) -> Iterator[str]:
 
 
 def _note_savings(purchase: Purchase) -> Iterator[str]:
-    """Yield which part of a budget it had, and what planning together saved it."""
     if purchase.share:
         yield f"Of several requests that share a budget it has {purchase.share}."
     if purchase.gain > 1:
@@ -390,7 +366,7 @@ def verbs_of(words: str) -> Iterator[Verb]:
 
 def verbs_in(tree: Any) -> Iterator[Verb]:
     """Yield every verb in words, outer ones first, in order."""
-    waiting = [tree]
+    waiting = [tree]  # a list and no recursion: words may be nested deeply
     while waiting:
         node = waiting.pop()
         if isinstance(node, Mapping):
@@ -460,6 +436,7 @@ def _any_verb(words: Iterable[str], names: tuple[str, ...]) -> bool | None:
     known = list(words)
     if any(verb in names for text in known for verb, _ in verbs_of(text)):
         return True
+    # without words it may have done anything
     return None if "" in known else False
 
 
@@ -543,7 +520,7 @@ def words_facts(words: str, name: str = "") -> RequestFacts:
     """Facts in the canonical words of a release, or of one of several by name."""
     try:
         read = json.loads(words) if words else None
-    except (RecursionError, ValueError):
+    except (RecursionError, ValueError):  # a ledger comes from outside
         return NOTHING
     return request_facts(read, name)
 
@@ -564,7 +541,6 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
 
 
 def _request_of(words: Any, name: str) -> Verb | None:
-    """Return the one request that is meant, as a verb and its arguments."""
     release = as_verb(words)
     if release is None:
         return None
@@ -590,18 +566,17 @@ def _units(calls: list[Verb]) -> Iterator[Protected]:
 
 
 def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
-    """Yield the limits on rows of one person, or of one row."""
     for verb, arguments in calls:
         most = arguments.get("max_rows" if verb == "flat_map" else "limit")
-        if type(most) is int and verb in LIMITS:
+        if type(most) is int and verb in LIMITS:  # isinstance takes a bool for an int
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
 
 
 def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
-    """Yield the bounds of values, those of answers with their names."""
     names: dict[int, str] = {}
     for column in columns if isinstance(columns, list) else ():
         if isinstance(column, list) and len(column) > 1 and as_verb(column[1]):
+            # the calls hold these very arguments
             names[id(column[1][1])] = _text(column[0])
     for verb, arguments in calls:
         low, high = _number(arguments.get("low")), _number(arguments.get("high"))

@@ -43,6 +43,7 @@ def margins_answer(purchase: MarginsPurchase, exact: "pa.Table") -> Answer:
     for table in crossing.tables:
         numbers = restore(crossing, table, contrasts)
         exact_cells = purchase.precisions.variances(table) == 0
+        # what is known is whole, but for what doubles err
         tables[table] = np.where(exact_cells, np.rint(numbers), numbers)
     return Answer(*_stack_tables(purchase, tables))
 
@@ -92,7 +93,6 @@ def _marks(purchase: MarginsPurchase) -> "pa.Array":
 
 
 def _stack_keys(purchase: MarginsPurchase) -> "dict[str, pa.Array]":
-    """Return the keys of all tables, missing where a table is not divided by them."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     crossing = purchase.request.crossing
@@ -108,6 +108,7 @@ def _stack_keys(purchase: MarginsPurchase) -> "dict[str, pa.Array]":
             first = end
         for column, values, at in zip(tree.columns, tree.values, nodes, strict=True):
             kind = arrow_type(purchase.relation.schema[column].type)
+            # a table that is not divided by a column lacks its key
             keys[column] = values.take(pa.array(at, mask=at < 0)).cast(kind)
     return {name: keys[name] for name in purchase.request.keyset.columns}
 
@@ -178,7 +179,7 @@ class Margins:
     def synthetic(self, rows: Any) -> "pa.Table":
         """Return invented rows of the law that is fitted to all tables."""
         many = arguments.integer(rows=rows, least=0, most=_MOST_PEOPLE)
-        words = Bits().words(many) >> _DIGITS
+        words = Bits().words(many) >> _DIGITS  # a double holds 53 of 64 bits
         return draw_people(self.fit, words.astype(np.float64) * _UNIT)
 
 

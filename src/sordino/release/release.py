@@ -159,7 +159,6 @@ class Release(AbstractNoisyAnswers):
         )
 
     def __post_init__(self) -> None:
-        """Refuse tables that do not belong together."""
         text.check_tables(self.table, self.errors, self.keys)
 
     @property
@@ -200,7 +199,6 @@ class Release(AbstractNoisyAnswers):
         return self._tables_for("synthetic").synthetic(rows)
 
     def _tables_for(self, wanted: str) -> RelatedTables:
-        """Return the tables that belong together, refusing where it is one alone."""
         if self.related is None:
             raise InvalidQuery(
                 f"this release is one table, and {wanted} is of several",
@@ -209,21 +207,17 @@ class Release(AbstractNoisyAnswers):
         return self.related
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return int(self.table.num_rows)
 
     def __getitem__(self, name: str) -> "pa.Array":
-        """Return a column as an Arrow array."""
         if name not in self.table.column_names:
             raise unknown("column", name, self.table.column_names)
         return self.table[name].combine_chunks()
 
     def __str__(self) -> str:
-        """Show the first rows and the price, within 100 columns."""
         return release_text(self)
 
     def __repr__(self) -> str:
-        """Show the first rows and the price, within 100 columns."""
         return release_text(self)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for

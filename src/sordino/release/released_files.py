@@ -1,6 +1,4 @@
-"""Answers that lie in files, drawn by workers.
-
-Noise for a part of the groups, which a task can draw again, bit for bit.
+"""Answers in files, drawn by workers: noise that a task can draw again, bit for bit.
 
 exact totals of a part ── bits of (secret, these keys, these totals) ── noisy rows
 
@@ -67,6 +65,7 @@ class FilesAnswer:
     @property
     def ledger_bytes(self) -> bytes:
         """Return the bytes that a ledger keeps."""
+        # workers finish in any order
         fields = {"files": sorted(self.files)} | self.exactness.fields
         return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
 
@@ -96,11 +95,12 @@ class PartNoise:
     purchase: Purchase
 
     def __call__(self, exact: "pa.Table", secret: bytes) -> "pa.Table":
-        """Keys, noisy numbers and error bars, sorted by key."""
         by = len(self.purchase.plan.request.by)
+        # one order for all attempts: noise is drawn row by row
         exact = exact.take(canonical_order(exact.select(range(by)))).combine_chunks()
         totals = [column.to_numpy() for column in exact.columns[by:]]
         content = [fingerprint(exact.select(range(by))).encode()]
+        # little-endian everywhere
         content += [column.astype("<i8").tobytes() for column in totals]
         return self._noisy(exact, KeyedBits(secret, b"".join(content)))
 
@@ -241,7 +241,6 @@ class ReleasedFiles:
         """None: rows that were dropped are not counted with files."""
 
     def __len__(self) -> int:
-        """Return the number of rows, in all files together."""
         return self.exactness.groups
 
     def label(self, language: str = "en") -> "Label":
@@ -255,7 +254,6 @@ class ReleasedFiles:
         return shown
 
     def __repr__(self) -> str:
-        """Show where it is, what is in it, and the price."""
         size = sum(file.size for file in self.files)
         columns = ", ".join(map(format_key, (*self.keys, *self.names)))
         return (

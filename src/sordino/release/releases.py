@@ -1,8 +1,7 @@
 """Several releases, stacked ones, and those that a ledger kept.
 
-Releases made of what a ledger kept alone: numbers, errors, and what they cost.
-
-Nothing is asked anew, so nothing of the request is needed, in whatever version it was.
+The latter are made of the numbers, errors and price in the ledger alone: nothing of the
+request is needed, in whatever version it was.
 """
 
 from collections.abc import Mapping
@@ -76,7 +75,6 @@ def recall_releases(stored: bytes, facts: LedgerFacts) -> dict[str, Release]:
 def _release(
     pieces: list[memoryview], facts: LedgerFacts, named_plan: tuple[str, str]
 ) -> Release:
-    """Return one release from the streams of its values, errors and coverage."""
     name, plan = named_plan
     table, errors, *coverage = map(read_table, pieces)
     return Release(
@@ -93,7 +91,6 @@ def _release(
 
 
 def _keys(table: "pa.Table", errors: "pa.Table") -> tuple[str, ...]:
-    """Return the key columns: those that stand among values and errors."""
     return tuple(name for name in table.column_names if name in errors.column_names)
 
 
@@ -138,7 +135,6 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
 
 
 def _check(releases: Mapping[str, Release]) -> list[Release]:
-    """Return releases whose answers have the same names, refusing anything else."""
     sets: Any = releases
     kinds = isinstance(sets, Mapping) and all(
         isinstance(release, Release) for release in sets.values()
@@ -166,7 +162,6 @@ def _check(releases: Mapping[str, Release]) -> list[Release]:
 
 
 def _refuse_other_types(listed: list[Release]) -> None:
-    """Refuse columns of one name and several types: no column can hold them."""
     known: dict[str, pa.DataType] = {}
     for field in (column for release in listed for column in release.table.schema):
         if known.setdefault(field.name, field.type) != field.type:
@@ -181,7 +176,6 @@ def _refuse_other_types(listed: list[Release]) -> None:
 def _join(
     releases: Mapping[str, Release], mark: str, keys: tuple[str, ...], part: str
 ) -> "pa.Table":
-    """Return the values, or the errors, of all releases below each other."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     tables = []
@@ -189,6 +183,7 @@ def _join(
         table: pa.Table = release.errors if part == "errors" else release.table
         names = pa.array([name] * table.num_rows, pa.string())
         tables.append(table.add_column(0, mark, names))
+    # keys that a set lacks are missing
     whole = pa.concat_tables(tables, promote_options="permissive")
     rest = [name for name in whole.column_names if name not in {mark, *keys}]
     return whole.select([mark, *keys, *rest]).combine_chunks()
@@ -205,7 +200,6 @@ class Releases(dict[str, Release]):  # noqa: FURB189 it was a dict, and is one
     def __init__(
         self, releases: Mapping[str, Release], requests: Mapping[str, Request]
     ) -> None:
-        """Hold the releases, and what was asked."""
         super().__init__(releases)
         self._requests = requests
 
@@ -248,16 +242,15 @@ class Releases(dict[str, Release]):  # noqa: FURB189 it was a dict, and is one
 def _merge_measurements(
     measurement: tuple[Numbers, float], other: tuple[Any, Any]
 ) -> tuple[Numbers, float]:
-    """Return two measurements of one table as one: the mean, by their precisions."""
     if other[0] is None:
         return measurement
+    # by precision: no other mean errs less
     weights = np.array([1 / measurement[1], 1 / other[1]])
     mean = (measurement[0] * weights[0] + other[0] * weights[1]) / weights.sum()
     return mean, float(1 / weights.sum())
 
 
 def _common_count(requests: Mapping[str, Request]) -> str:
-    """Return the count that all requests have, refusing any that cannot agree."""
     first, *others = requests.values()
     for name, request in requests.items():
         chosen = request.minimum is not None or request.few is not None
@@ -326,7 +319,6 @@ class AdjustedReleases(AbstractTables):
     cells: Numbers | Integers
 
     def make(self, name: Any) -> "pa.Table":
-        """Keys of a release, with its adjusted numbers."""
         home, crossing = self.called[name], self.together.crossing
         sums = add_up(crossing, crossing.finest, self.cells, home.table)
         return home.attach(self.number, sums)

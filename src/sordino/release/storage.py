@@ -1,6 +1,4 @@
-"""An answer as bytes, and files written whole or not at all.
-
-An answer as bytes: what a ledger keeps, so that a repeated request costs nothing.
+"""An answer as the bytes that a ledger keeps; files written whole or not at all.
 
 Kept are the numbers; price, plan and notes follow from the request, asked anew.
 The format is two Arrow streams, the answers and their errors, or three with coverage,
@@ -85,7 +83,6 @@ def _tables_of(answer: Answer) -> "list[pa.Table]":
 
 
 def _write(table: "pa.Table", room: BytesIO) -> None:
-    """Write the length of a table's Arrow stream, and the stream."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
     start = room.tell()
@@ -126,14 +123,17 @@ def write_whole(path: Any, write: Callable[[Path], object]) -> None:
 
 def write_text(path: Any, text: str) -> None:
     """Write a text file whole or not at all."""
+    # the same bytes on every system
     write_whole(path, lambda file: file.write_text(text, "utf-8", newline="\n"))
 
 
 def _replace(target: Path, write: Callable[[Path], object]) -> None:
+    # beside the target: only on one volume a file is replaced in one step
     with TemporaryDirectory(prefix=".sordino-", dir=target.parent) as folder:
         unfinished = Path(folder) / target.name
         write(unfinished)
         others = [file for file in Path(folder).iterdir() if file != unfinished]
+        # the named file comes last: where it is, the others are, too
         places = {file: target.parent / file.name for file in (*others, unfinished)}
         # a link would let somebody else say where paid noise is written
         for place in filter(Path.is_symlink, places.values()):
@@ -154,7 +154,6 @@ def _target(path: Any) -> Path:
 
 
 def _problem(target: Path) -> str:
-    """Return why nothing may be written there, from what is there already."""
     if target.is_symlink():
         return LINK
     if target.is_dir():

@@ -197,11 +197,11 @@ def coverage_table(
 
 
 def _noisy(purchase: Purchase, count: Counted, exact: int) -> tuple[Numbers, Bars]:
-    """Return a count with noise, and its error bars."""
     measurement = count.measurement
     mechanism = purchase.coverage[measurement.key]
     (values,) = draw(measurement, mechanism, [np.array([exact])], Bits())
     noise, confidence = measurement.noise(mechanism), purchase.plan.request.confidence
+    # exact counts are never below 0
     return values, additive(values, noise, confidence, 0)
 
 
@@ -270,7 +270,6 @@ def _figure(value: Any, *bars: float | None) -> Figure:
 
 
 def _grain(sd: float | None, low: float | None, high: float | None) -> float | None:
-    """Size that digits are shown for: a quarter of the interval without an sd."""
     if (sd is not None and not math.isnan(sd)) or low is None or high is None:
         return sd
     return (high - low) / 4
@@ -322,14 +321,12 @@ def release_text(release: ReleaseView) -> str:
 
 
 def _side_by_side(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
-    """Return the lines of all columns, side by side."""
     return zip(*(column.lines() for column in columns), strict=True)
 
 
 def _fit(
     release: ReleaseView, shown: list[RowTexts]
 ) -> tuple[list[TextColumn], list[str]]:
-    """Return the fullest columns that fit, and sentences on what did not."""
     keys = _keys(release, shown)
     figures = [
         _aggregate(release, shown, index, name)
@@ -358,7 +355,6 @@ def _total(columns: list[TextColumn]) -> int:
 
 
 def _keys(release: ReleaseView, shown: list[RowTexts]) -> list[TextColumn]:
-    """Return the columns of the keys; long ones are cut, more so if they are many."""
     most = max(4, min(_LONGEST, _ALL_KEYS // max(1, len(release.keys))))
     return [
         TextColumn(
@@ -373,7 +369,6 @@ def _keys(release: ReleaseView, shown: list[RowTexts]) -> list[TextColumn]:
 def _aggregate(
     release: ReleaseView, shown: list[RowTexts], index: int, known_as: str
 ) -> list[TextColumn]:
-    """Return the values of an aggregate, their deviations and their intervals."""
     figures = [row.figures[index] for row in shown]
     name = cut_text(formatting.format_key(known_as), _LONGEST)
     share = f"{format_percent(release.confidence)} interval"

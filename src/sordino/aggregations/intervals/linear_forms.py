@@ -1,9 +1,8 @@
 """Intervals of counts, sums and linear forms; of a number that showed its group.
 
-Noisy numbers whose noises are independent and of one kind, and forms in them.
-
-A form is a factor for each number. At the exact answer x of a question a certain form,
-which depends on x, is pure noise: an interval holds the x at which its value could be.
+A form is a factor for each of some numbers with independent noises of one kind. At the
+exact answer x a certain form, which depends on x, is pure noise: an interval holds the
+x at which its value could be.
 
 Of groups with the exact number n those show whose noisy number y reaches the cut T, so
 the law of what is seen is cut at T. To each n belong the y of greatest density that
@@ -118,7 +117,7 @@ class Noise:
         """Return a t with P[|noise| <= t] >= confidence."""
         error = self.mechanism.error(confidence)
         if error == np.inf:
-            return np.inf
+            return np.inf  # no Fraction can hold it
         return up(Fraction(error) * self.unit + self.rounding)
 
     @property
@@ -252,8 +251,9 @@ class Sums:
             return
         chances = np.exp(np.minimum(self._log_showing(alpha * SPENT), 0.0))
         steps = np.searchsorted(-_LEVELS, -chances)
-        left = alpha * (1 - SPENT)
+        left = alpha * (1 - SPENT)  # the bound on the size took the rest
         for step in np.unique(steps) if size else ():
+            # rounded down: too small a chance only widens the interval
             chance = float(_LEVELS[step]) if step < len(_LEVELS) else 0.0
             yield Level(np.flatnonzero(steps == step), left * chance, chance)
 
@@ -274,6 +274,7 @@ class Sums:
     def reach_apart(self, parts: tuple[Any, Any], level: Level) -> Floats:
         """Return the reach of a form of two parts, each within its own."""
         free, bound = parts
+        # free noises are not cut by what is shown: they keep all of the chance
         left = level.alpha / level.chance if level.chance else 0.0
         return self.reach(free, left * _FREE) + self.reach(
             bound, level.alpha * (1 - _FREE)
@@ -302,6 +303,7 @@ class Sums:
             showing = blend.log_tail(self.shown.cut - middle, sizes)
             small = beyond < np.log(alpha) + showing
             low, high = np.where(small, middle, low), np.where(small, high, middle)
+        # the smaller size shows less often, so the interval is no narrower
         return blend.log_tail(self.shown.cut - low, sizes)
 
 
@@ -381,12 +383,12 @@ def _edge(
             middle = near + np.sign(steps) * np.ceil(np.abs(steps) / 2) * step
         kept = holds(middle)
         near, far = np.where(kept, middle, near), np.where(kept, far, middle)
+    # off a lattice the outer of the last two: too wide, never too narrow
     return np.where(reached, outside, near if step else far)
 
 
 _WHOLE: Final = 2.0**53
 """Up to here every integer is a double."""
-_LINEAR_ROUNDING: Final = 2.0**-48
 
 
 def additive(
@@ -404,10 +406,11 @@ def additive(
     noisy = np.asarray(values, np.float64)
     reach = noise.reach(probability(confidence=confidence))
     if noise.rounding and np.isfinite(reach):
-        reach = float(np.floor(reach))
+        reach = float(np.floor(reach))  # integers lie apart by integers
     sizes = np.maximum(np.abs(noisy), reach)
     whole = (np.rint(noisy) == noisy) & float(reach).is_integer()
     with np.errstate(invalid="ignore"):
+        # integers up to 2**53 add up without rounding
         slack = np.where(whole & (2 * sizes <= _WHOLE), 0.0, 2 * np.spacing(sizes))
     slack = np.where(np.isfinite(slack), slack, 0.0)
     low, high = noisy - reach - slack, noisy + reach + slack
@@ -441,9 +444,7 @@ def linear(
         low, high = low * factor, high * factor
     else:
         reach = _reaches(sums, form, alpha)
-        pad = _LINEAR_ROUNDING * (
-            np.abs(value) + np.where(np.isfinite(reach), reach, 0.0)
-        )
+        pad = _ROUNDING * (np.abs(value) + np.where(np.isfinite(reach), reach, 0.0))
         low, high = value - reach - pad, value + reach + pad
     if whole:
         low, high = _round_inward(low, high)
@@ -467,7 +468,6 @@ def reach(noises: tuple[Noise, ...], form: Form, confidence: Any) -> float:
 
 
 def _reaches(sums: Sums, form: Form, alpha: float) -> Floats:
-    """Return how far each value may lie from the exact one."""
     reaches = np.full(len(sums.values[0]), np.inf)
     parts = sums.split(form)
     for level in sums.levels(form, alpha):
@@ -485,11 +485,12 @@ def _factor_of_shown(sums: Sums, form: Form) -> float:
     weights = np.array(sums.shown.weights)
     place = int(np.argmax(np.abs(weights)))
     factor = form[place] / weights[place]
+    # a negative multiple would be cut on its other side
     return float(factor) if factor > 0 and (factor * weights == form).all() else 0.0
 
 
 def _round_inward(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the greatest integer of each interval."""
     inner, outer = np.ceil(low), np.floor(high)
     empty = inner > outer
+    # without an integer inside, rounded ends would cross
     return np.where(empty, low, inner), np.where(empty, high, outer)

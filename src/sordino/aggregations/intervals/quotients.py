@@ -1,18 +1,14 @@
-"""Intervals of means and shares (Fieller), and of variances.
+"""Intervals of means and shares (Fieller), and of variances, from noisy moments.
 
 If x is the exact quotient of two sums, the form top - x bottom is 0 but for its noise,
 for any size of the group. So the interval holds the x at which the form lies within the
 reach of its own noise (docs/proofs/intervals.md, lemma 3).
 
-Intervals of variances, from noisy moments.
-
 If m and v are the exact mean and variance, second - 2 m first + (m**2 - v) count is 0
 but for its noise. The mean is held in a wide interval at a small part of the chance to
-miss; the interval of v holds all that fit one of those means
-(docs/proofs/intervals.md, lemma 4).
-
-In small groups the upper end is found about a centre between the mean and the middle
-of the range: there the noise grows less where the mean may be far off (lemma 4, b).
+miss; the interval of v holds all that fit one of those means (lemma 4). In small groups
+the upper end is found about a centre between the mean and the middle of the range:
+there the noise grows less where the mean may be far off (lemma 4, b).
 """
 
 from dataclasses import dataclass
@@ -142,7 +138,6 @@ def _first_crossing(
 
 
 def _form_at(place: Any, whole: Floats, points: Floats, reach: Floats) -> Floats:
-    """Return x whole + reach(x) at one of the points of each group."""
     form: Floats = points.take(place)
     form *= whole
     form += reach.take(place)
@@ -201,17 +196,14 @@ class _Moments:
 
     @property
     def whole(self) -> Floats:
-        """Return the noisy counts."""
         return self.sums.value_of(self.count, self.level.rows)
 
     @property
     def reach_of_count(self) -> Floats:
-        """Return how far the noise of a count goes."""
         return self.sums.reach(self.count, self.level.alpha)
 
     @property
     def sure(self) -> Any:
-        """Tell where the count is surely positive, so that ends rise with sums."""
         return self.whole > self.reach_of_count
 
     @property

@@ -1,18 +1,14 @@
-"""All margins of some columns: levels, trees, what is coarser.
+"""All margins of some columns: which tables there are, and their contrasts.
 
-Columns of keys are trees, whose levels are halved again and again: the contrasts of the
-halves say all that a table has beyond its margins. A `Crossing` lists the tables.
+Columns of public keys are trees: one column a tree of one level, region > city of two.
+A tree with n leaves has n numbers that tell all that counts of its leaves do: their sum
+and, for each level, the contrasts of the children of each of its nodes.
 
 n numbers are cut into halves, these again, until each is alone. With a numbers on the
 left of a cut, b on its right and g what both have in common, the contrast of the cut is
 (b sum(left) - a sum(right)) / g: an integer, orthogonal to the sum and to all other
 contrasts, with the square a b (a + b) / g**2. For any n these are n - 1 contrasts, and
 few different squares (docs/proofs/margins.md, lemma 1).
-
-Columns of public keys as trees: a column is one of one level, region > city of two.
-
-A tree with n leaves has n numbers that say all that counts of its leaves say: their sum
-and, for each level, the contrasts of the children of each of its nodes.
 
 Kernel: sensitivity.
 """
@@ -348,7 +344,7 @@ class Crossing:
 
     def refuse_large(self) -> None:
         """Refuse more tables, or larger ones, than can be made; nothing is listed."""
-        tables, parts = [1], [1]
+        tables, parts = [1], [1]  # counted: a list of them could fill the memory
         for tree in self.trees:
             tables = _count_choices(tables, tree.depth, self.order)
             parts = _count_choices(parts, sum(range(2, tree.depth + 2)), self.order)

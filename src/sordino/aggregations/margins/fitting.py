@@ -1,18 +1,13 @@
-"""Tables made to agree, not negative, whole.
-
-The nearest cells that are not negative and have the sums that are given.
-
-Cells lie in groups of one kind, or of two that cross; each group has its sum. Groups of
-the first kind are met exactly, by what is taken off all of their cells; what is taken
-off those of the second is found by Newton's steps (docs/proofs/margins.md, section 5).
-
-Tables of one or two trees made not negative, level by level from the top down.
+"""Tables made to agree, not negative, whole: level by level from the top down.
 
 The sums of a table are those of the tables above it, which have been made: of the one
 with its first tree a level higher, and of the one with its second. Such cells always
 exist: rows and columns cross completely, and have the same sum (docs/proofs/margins.md,
-lemma 5). Small errors of large tables are so kept: what is spread among many cells
-does not move what they add up to.
+lemma 5). Small errors of large tables are so kept.
+
+Of cells that are not negative and have these sums the nearest are taken. Groups of the
+first kind are met exactly, by an amount taken off all of their cells; that of the
+second kind is found by Newton's steps (section 5).
 """
 
 import itertools
@@ -123,7 +118,6 @@ def _newton_step(
     flat = np.where(alive > 0, _FLAT, second.add(np.ones(some.size)))
 
     def weigh(step: Numbers) -> Numbers:
-        """Return how far the sums of the second kind move."""
         moved = np.where(some, step[second.places], 0.0)
         mean = (first.add(moved) / many)[first.places]
         return np.asarray(second.add(np.where(some, moved - mean, 0.0)) + flat * step)
@@ -194,7 +188,6 @@ def whole_down(crossing: Crossing, finest: Levels, cells: Numbers) -> Integers:
 
 
 def _top_down(crossing: Crossing, finest: Levels, cells: Numbers, fit: Fit) -> Numbers:
-    """Return the finest table, made of the tables above it."""
     tables: dict[Levels, Numbers] = {}
     for table in itertools.product(*(range(level + 1) for level in finest)):
         sums = add_up(crossing, finest, cells, table)
@@ -226,7 +219,6 @@ def _groups(crossing: Crossing, above: Levels, sums: Numbers, table: Levels) -> 
 
 
 def _nearest(cells: Numbers, groups: list[Groups]) -> Numbers:
-    """Return the nearest cells that are not negative and have the sums given."""
     if not groups:
         return np.maximum(cells, 0.0)
     if len(groups) == 1:

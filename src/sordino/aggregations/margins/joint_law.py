@@ -1,18 +1,14 @@
-"""A law of all columns that fits noisy contrasts.
+"""A law of all columns that fits noisy contrasts, and tables that agree.
 
-Tables that were measured apart, made to agree: weighted least squares.
-
-The cells of the finest table are sought whose sums are nearest to all noisy tables,
-each distance squared over the variance of its noise. For any exact tables the mean of
-what is found is the exact table, where noise has the mean 0: it is linear in it.
-
-A law of all columns together that fits noisy contrasts: the people in each cell.
+Tables that were measured apart agree by weighted least squares: the cells of the finest
+table whose sums are nearest to all noisy tables. For any exact tables the mean of what
+is found is the exact table: it is linear in noise of the mean 0.
 
 Of all laws on the joint cells that one is taken that is near to the contrasts, each
 distance weighed by its precision, and as simple as that allows: the logarithm of the
 law is a sum of contrasts whose squares cost something, but little where they are of one
-column alone, so that what noise alone would say tends to independent columns. It is
-found by Newton's steps in these sums (docs/proofs/margins.md, section 6).
+column alone, so that noise alone tends to independent columns. It is found by Newton's
+steps in these sums (docs/proofs/margins.md, section 6).
 """
 
 import math
@@ -50,12 +46,10 @@ def agree(
     """
 
     def weigh(cells: Numbers) -> Numbers:
-        """Return the sums of each table over its variance, spread out."""
         sums = {table: add_up(crossing, finest, cells, table) for table in noisy}
         return spread_all(sums)
 
     def spread_all(tables: Mapping[Levels, Numbers]) -> Numbers:
-        """Each cell's value in every table, weighed by precision and added."""
         return sum(
             (
                 spread_out(crossing, table, cells / variances[table], finest)
@@ -147,7 +141,6 @@ class Basis:
 
     @staticmethod
     def _apply(numbers: Numbers, factors: tuple[Numbers, ...]) -> Numbers:
-        """Return numbers with a matrix applied along each axis."""
         for matrix in reversed(factors):
             size = len(matrix)
             rows = numbers.size // size
@@ -242,7 +235,6 @@ class _Dual:
     measured: Measured
 
     def at(self, angles: Numbers) -> _Point:
-        """Return the law of some angles, the height and the slope there."""
         measured, basis = self.measured, self.measured.basis
         logs = basis.spread(self._tree_levels(angles))
         top = float(logs.max())
@@ -257,11 +249,9 @@ class _Dual:
         return _Point(angles, cells, height, seen - measured.noisy + stiff, seen)
 
     def step(self, point: _Point) -> Numbers:
-        """Return Newton's step."""
         measured, basis = self.measured, self.measured.basis
 
         def weigh(step: Numbers) -> Numbers:
-            """Return how far the slope moves."""
             moved = point.cells * basis.spread(self._tree_levels(step))
             seen = basis.contrasts(moved)[measured.places]
             return np.asarray(

@@ -1,6 +1,4 @@
-"""Exact counts to noisy contrasts, and how exactly each part is measured.
-
-How exactly each part of a crossing is measured, what it costs, and how far it errs.
+"""How exactly each part of a crossing is measured, what it costs, and how far it errs.
 
 A contrast with the square s of a part with the precision t gets noise of the variance
 s / t. One row anywhere then moves all contrasts together by mu with mu**2 the sum of
@@ -69,7 +67,6 @@ class Precisions:
 
     @cached_property
     def _shifts(self) -> dict[Levels, Fraction]:
-        """Most that one row adds to mu**2 by each part."""
         caps = [_most_moved(tree) for tree in self.crossing.trees]
         return {
             part: precision
@@ -150,7 +147,6 @@ def best_precisions(crossing: Crossing, known: Iterable[Levels] = ()) -> Precisi
 
 
 def _tree_levels(levels: Levels) -> list[tuple[int, int]]:
-    """Return the trees that a table or part is divided by, and at which levels."""
     return [(place, level) for place, level in enumerate(levels) if level]
 
 
@@ -195,7 +191,6 @@ def _shares(tree: Tree, level: int, below: int) -> Floats:
 
 
 def _mean_shares(tree: Tree) -> Floats:
-    """Return the mean over the nodes of each level of what each level causes there."""
     means = np.zeros((tree.depth + 1, tree.depth + 1))
     for below in range(tree.depth + 1):
         for level in range(below + 1):

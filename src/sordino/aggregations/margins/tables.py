@@ -105,7 +105,6 @@ def _chains(keys: KeySet) -> list[tuple[str, ...]]:
 
 
 def _determines(keys: KeySet, name: str, above: str) -> bool:
-    """Tell whether each value of a column lies in one value of another."""
     return keys[above, name].size == keys[name].size
 
 
@@ -124,11 +123,9 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
         """Return the table of one of the names."""
 
     def __getitem__(self, name: Any) -> "pa.Table":
-        """Return a table by its name; columns may stand in any order."""
         return self.make(self._settle(name))
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is a table of some columns."""
         try:
             self._settle(name)
         except UnknownName:
@@ -136,15 +133,12 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
         return True
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the names of the tables."""
         return iter(self.called)
 
     def __len__(self) -> int:
-        """Return the number of tables."""
         return len(self.called)
 
     def __repr__(self) -> str:
-        """Show how many tables there are, and the first names."""
         names = ", ".join(map(repr, list(self.called)[:4]))
         more = ", ..." if len(self) > 4 else ""
         return f"{type(self).__name__}({len(self):,} tables: {names}{more})"
@@ -166,7 +160,6 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
 
     @property
     def _some_names(self) -> list[tuple[Any, ...]]:
-        """Return some names, as tuples."""
         some = list(self.called)[:8]
         return [name if isinstance(name, tuple) else (name,) for name in some]
 
@@ -253,7 +246,6 @@ def draw_people(together: JointFit, chances: Numbers) -> "pa.Table":
 
 
 def _is_hashable(name: object) -> bool:
-    """Tell whether something can be looked up: a tuple that holds a list cannot."""
     try:
         hash(name)
     except TypeError:
@@ -325,7 +317,6 @@ def _counts(
 
 
 def _total_list_keys(keys: "pa.Table", name: Name) -> list[Any]:
-    """Return the keys of a table as Python has them: alone, or as tuples."""
     columns = [keys[column].to_pylist() for column in name]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
@@ -333,7 +324,6 @@ def _total_list_keys(keys: "pa.Table", name: Name) -> list[Any]:
 def _refuse_contradictions(
     crossing: Crossing, known: Mapping[Levels, NDArray[np.int64]]
 ) -> None:
-    """Refuse tables that do not have the same sums, where they can be compared."""
     tables = list(known)
     for place, table in enumerate(tables):
         for other in tables[:place]:
