@@ -290,12 +290,6 @@ def fields_of(schema: pa.Schema) -> Fields:
     return tuple((field.name, field.type) for field in schema)
 
 
-def of_polars(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of a Polars frame."""
-    del declared
-    return table_of_frame(frame)
-
-
 def table_of_frame(frame: Any) -> TableSource:
     """Return the values of a Polars frame, and nothing that it says of their order."""
     columns = [
@@ -325,7 +319,7 @@ FROM_ARROW: Final[dict[str, Callable[..., AbstractSource]]] = {
         pa.Table.from_batches([batch])
     ),
     "pyarrow.RecordBatchReader": of_batches,
-    "polars.DataFrame": of_polars,
+    "polars.DataFrame": lambda frame, declared: table_of_frame(frame),  # noqa: ARG005 door
 }
 """How the objects of each class become a source, by package and class."""
 

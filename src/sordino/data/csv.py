@@ -442,21 +442,6 @@ def _texts(names: tuple[str, ...]) -> Fields:
     return tuple((name, pa.string()) for name in names)
 
 
-def of_csv(csv: Csv, declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of files whose dialect is declared."""
-    return CSVSource(csv, declared)
-
-
-def of_commas(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of files with commas."""
-    return CSVSource(Csv(list(paths)), declared)
-
-
-def of_tabs(paths: tuple[str, ...], declared: Mapping[str, Column]) -> AbstractSource:
-    """Return a source of files with tabs."""
-    return CSVSource(Csv(list(paths), delimiter="\t"), declared)
-
-
 def _paths(source: Any) -> tuple[str, ...]:
     listed = source if isinstance(source, list) else [source]
     for path in listed:

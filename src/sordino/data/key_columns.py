@@ -329,11 +329,6 @@ def refused_text(name: str, example: object) -> InvalidParameter:
     )
 
 
-def _read_bools(name: str, array: pa.Array) -> Read:
-    del name
-    return Read("bool", array)
-
-
 def _read_integers(name: str, array: pa.Array) -> Read:
     if array.type == pa.uint64():
         most = pc.max(array).as_py()
@@ -381,12 +376,6 @@ def _read_times(name: str, array: pa.Array) -> Read:
     return read_ticks(name, ticks, array.type.unit, missing)
 
 
-def _read_nothing(name: str, array: pa.Array) -> Read:
-    """Return missing values, whose type the caller has to know."""
-    del name
-    return Read(None, array)
-
-
 def _refuse_floats(name: str, array: pa.Array) -> Read:
     values = [value for value in array[:1].to_pylist() if value is not None]
     numbers = pc.drop_null(array.filter(pc.invert(pc.is_nan(array))))[:1].to_pylist()
@@ -406,13 +395,13 @@ def _is_text(kind: pa.DataType) -> bool:
 _READERS: Final[
     tuple[tuple[Callable[[pa.DataType], bool], Callable[[str, pa.Array], Read]], ...]
 ] = (
-    (pa.types.is_boolean, _read_bools),
+    (pa.types.is_boolean, lambda _, array: Read("bool", array)),
     (pa.types.is_integer, _read_integers),
     (_is_text, _read_text),
     (pa.types.is_date32, _read_date32),
     (pa.types.is_date64, _read_date64),
     (pa.types.is_timestamp, _read_times),
-    (pa.types.is_null, _read_nothing),
+    (pa.types.is_null, lambda _, array: Read(None, array)),  # the caller knows its type
     (pa.types.is_floating, _refuse_floats),
 )
 

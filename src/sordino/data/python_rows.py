@@ -85,7 +85,7 @@ def coerce(value: Any, kind: str) -> Any:
     >>> coerce(3, "f64"), coerce(3.0, "i64"), coerce([True, "x"], "list[bool]")
     (3.0, None, [True, None])
     """
-    return _in_column(value, kind, _read_nothing)
+    return _in_column(value, kind, lambda *_: None)
 
 
 def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> Any:
@@ -107,10 +107,6 @@ def _in_column(cell: Any, kind: str, other: Callable[[Any, str, str], Any]) -> A
 
 def _cast(value: Any, known: str, kind: str) -> Any:
     return CAST.meaning(value, to=kind) if (known, kind) in CASTS else None
-
-
-def _read_nothing(value: Any, known: str, kind: str) -> None:
-    del value, known, kind
 
 
 def read_cell(cell: Any) -> Read | None:
@@ -137,17 +133,13 @@ def _reader_of(kind: Any) -> Callable[[Any], Read | None] | None:
     return None
 
 
-def _pandas_missing(base: Any, value: Any) -> None:
-    del base, value
-
-
 def _pandas_moment(base: Any, value: Any) -> Read | None:
     return _numpy_moment(base.to_datetime64(value))
 
 
 _OF_PANDAS: Final[Mapping[str, Callable[[Any, Any], Read | None]]] = {
-    "NaTType": _pandas_missing,  # it claims to be a datetime
-    "NAType": _pandas_missing,
+    "NaTType": lambda *_: None,  # it claims to be a datetime
+    "NAType": lambda *_: None,
     "Timestamp": _pandas_moment,
 }
 
@@ -305,9 +297,13 @@ _PANDAS: Final = re.compile(
 """The types of pandas that say what their cells are."""
 
 
+_INDEX: Final = "it is the index of the frame, which is not read; give df.reset_index()"
+
+
 def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
     """Return a source of a pandas frame; its index is not a column."""
-    names, arrays, unsaid = [], [], _index_of(frame)
+    index = (str(label) for label in frame.index.names if label is not None)
+    names, arrays, unsaid = [], [], dict.fromkeys(index, _INDEX)
     for place, label in enumerate(frame.columns):
         name, series = str(label), frame.iloc[:, place]
         unsaid.pop(name, None)
@@ -318,11 +314,6 @@ def of_pandas(frame: Any, declared: Mapping[str, Column]) -> AbstractSource:
         names.append(name)
         arrays.append(array)
     return TableSource(pa.Table.from_arrays(arrays, names=names), unsaid)
-
-
-def _index_of(frame: Any) -> dict[str, str]:
-    why = "it is the index of the frame, which is not read; give df.reset_index()"
-    return {str(label): why for label in frame.index.names if label is not None}
 
 
 def _of_series(series: Any, declared: Column | None) -> Any:

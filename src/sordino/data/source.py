@@ -245,18 +245,14 @@ def refuse_changed(table: str, source: AbstractSource) -> None:
     )
 
 
-def recast(kind: str) -> AbstractExpression:
-    """Return the value of a column x as one of a declared type, or missing."""
-    return col("x").cast(kind)
-
-
 def _read_as(
     source: AbstractSource, name: str, kind: str, declared: str
 ) -> AbstractExpression | None:
     if declared == kind:
         return None
     try:
-        reading = (source.reading or recast)(declared)
+        as_declared = source.reading or col("x").cast
+        reading = as_declared(declared)
         reading.column(Schema((("x", Column(kind)),)))
     except SordinoError:
         pass

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sordino.data.arrow import FROM_ARROW, DatasetSource
-from sordino.data.csv import COMMAS, TABS, of_commas, of_csv, of_tabs
+from sordino.data.csv import COMMAS, TABS, Csv, CSVSource
 from sordino.data.files import Fields, Files, find_files, have_endings
 from sordino.data.lazy_frames import of_lazy_frame
 from sordino.data.python_rows import FROM_OBJECTS
@@ -199,8 +199,11 @@ def _of_paths(source: Any, declared: Mapping[str, Column]) -> AbstractSource:
 
 _FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]] = (
     (ENDINGS, lambda paths, _: ParquetSource(paths)),
-    (COMMAS, of_commas),
-    (TABS, of_tabs),
+    (COMMAS, lambda paths, declared: CSVSource(Csv(list(paths)), declared)),
+    (
+        TABS,
+        lambda paths, declared: CSVSource(Csv(list(paths), delimiter="\t"), declared),
+    ),
 )
 _READERS: Final[dict[str, Reader]] = {
     **FROM_ARROW,
@@ -209,7 +212,7 @@ _READERS: Final[dict[str, Reader]] = {
     "builtins.str": _of_paths,
     "builtins.list": _of_paths,
     "pathlib.PurePath": _of_paths,
-    "sordino.Csv": of_csv,
+    "sordino.Csv": CSVSource,
 }
 
 

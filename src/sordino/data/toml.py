@@ -196,7 +196,8 @@ class Section:
         """Return a text, or that of the environment: `{ env = "NAME" }`."""
         value = self.value(name)
         if not isinstance(value, dict):
-            return self._open_text(name)
+            self.text(name)
+            return self.open_texts(name)[0]
         section = self.section(name)
         section.refuse_others("env")
         variable = section.text("env")
@@ -218,10 +219,6 @@ class Section:
                 'Put it into the environment, and write { env = "CLINIC_DATABASE" }.',
             )
         return texts
-
-    def _open_text(self, name: str) -> str:
-        self.text(name)
-        return self.open_texts(name)[0]
 
     def wrong(self, name: str, problem: str, remedy: str) -> InvalidJob | InvalidPolicy:
         """Return the refusal of a value."""

@@ -492,15 +492,10 @@ def _project_covers(node: Project, layouts: Layouts) -> Covers:
     return tuple(cover.carry(names) for cover in covers_of(node.child, layouts))
 
 
-def _function_covers(node: MapRows | FlatMap, layouts: Layouts) -> Covers:
-    written = frozenset(node.returns)
+def _written_covers(node: MapRows | FlatMap | Explode, layouts: Layouts) -> Covers:
+    written = {node.column} if isinstance(node, Explode) else set(node.returns)
     covers = covers_of(node.child, layouts)
     return tuple(cover.carry(lambda old: old - written) for cover in covers)
-
-
-def _explode_covers(node: Explode, layouts: Layouts) -> Covers:
-    covers = covers_of(node.child, layouts)
-    return tuple(cover.carry(lambda old: old - {node.column}) for cover in covers)
 
 
 def _pick_covers(node: KeepRows | KeepGroups | KeepUnique, layouts: Layouts) -> Covers:
@@ -585,9 +580,9 @@ NODE_RULES: Final[Mapping[type[AbstractNode], NodeRules]] = by_kind(
         Gathered: _bound(_prune_gathered, _gather, _gather_covers),
         Join: NodeRules(_prune_join, _join, _join_covers),
         Without: NodeRules(_prune_without, _difference, _without_covers),
-        Explode: NodeRules(_prune_explode, _explode, _explode_covers),
-        MapRows: NodeRules(_prune_map, _map, _function_covers),
-        FlatMap: NodeRules(_prune_function, _flat_map, _function_covers),
+        Explode: NodeRules(_prune_explode, _explode, _written_covers),
+        MapRows: NodeRules(_prune_map, _map, _written_covers),
+        FlatMap: NodeRules(_prune_function, _flat_map, _written_covers),
     },
 )
 """One row a kind of node; engines have its meaning (`memory.py`, `statements.py`)."""

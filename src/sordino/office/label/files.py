@@ -416,9 +416,9 @@ def _stated_text(path: Path) -> tuple[Path, Path, str]:
             return path, path, text
         if not place.is_file():
             raise InvalidLabel(path.name, "carries no label")
-    if path != place and place.is_file() and not _has_beside(path):
-        return place, place, _text_of_folder(path.parent, path.name, path.name)
     beside = path.with_name(path.name + BESIDE)
+    if path != place and place.is_file() and not beside.is_file():
+        return place, place, _text_of_folder(path.parent, path.name, path.name)
     return beside, path, _text_beside(path, beside)
 
 
@@ -433,10 +433,6 @@ def vouching_file(path: Path) -> Path:
     name = "" if path.is_dir() else path.name
     _text_of_folder(place.parent, path.name, name)
     return place
-
-
-def _has_beside(path: Path) -> bool:
-    return path.with_name(path.name + BESIDE).is_file()
 
 
 def _text_of_folder(folder: Path, shown: str, name: str = "") -> str:

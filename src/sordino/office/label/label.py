@@ -173,10 +173,11 @@ def _digits_above(end: float) -> str:
     >>> _digits_above(177.2), _digits_above(0.54531), _digits_above(12345.0)
     ('178', '0.546', '12,400')
     """
-    exact = Decimal(repr(end))
+    exact = Decimal(repr(end))  # its digits: the double 0.1 itself lies above 0.1
     place = exact.adjusted() - _DIGITS + 1 if exact else 0
     if place > _LARGE or place < -_LARGE:
         return f"{exact.normalize():.{_DIGITS - 1}e}"
+    # up: an interval is never said to be narrower than it is
     rounded = exact.quantize(Decimal((0, (1,), place)), ROUND_CEILING)
     text = f"{rounded:,f}" if place <= 0 else f"{int(rounded):,}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -23,18 +23,6 @@ from sordino.office.label.label import (
 )
 from sordino.release.storage import write_whole
 
-
-def label_document(language: Language, texts: LabelTexts) -> str:
-    """Return a file of HTML with a label and nothing else."""
-    title = f"{texts.title}: {texts.file}" if texts.file else texts.title
-    return document(language, title, fill_template("label/card.html", texts=texts))
-
-
-def label_panel(texts: LabelTexts) -> str:
-    """A label for a notebook: it brings no colours of its own."""
-    return html_page(fill_template("label/panel.html", texts=texts))
-
-
 Form: TypeAlias = Literal["html", "png", "json", "text"]
 Status: TypeAlias = Literal["", "claimed", "confirmed", "unknown", "unlabelled"]
 """How sure the facts are: "" where a release tells them itself. What a file says of
@@ -66,7 +54,10 @@ class Label:
     @property
     def html(self) -> str:
         """Return a page of its own: no script, nothing fetched, light and dark."""
-        return label_document(self.language, self.texts)
+        texts = self.texts
+        title = f"{texts.title}: {texts.file}" if texts.file else texts.title
+        card = fill_template("label/card.html", texts=texts)
+        return document(self.language, title, card)
 
     @property
     def json(self) -> str:
@@ -97,7 +88,7 @@ class Label:
         return plain_label(self.texts)
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        return label_panel(self.texts)
+        return html_page(fill_template("label/panel.html", texts=self.texts))
 
 
 def _picture(label: Label) -> bytes:

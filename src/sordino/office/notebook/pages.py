@@ -276,7 +276,7 @@ def suggestion_page(
     return html_page(html_table(heading, rows), *map(html_aside, remarks))
 
 
-_DESCRIPTION_HEADING = ("column", "type", "may be missing")
+_DESCRIPTION_HEADING: Final = ("column", "type", "may be missing")
 
 
 def description_page(
@@ -309,7 +309,7 @@ _FIRST: Final = 8
 def keyset_page(tree: Product) -> str:
     """Return how many keys there are, their columns, and the first few."""
     title = html_line(f"{tree.extent}")
-    if tree.at_most > _MOST_LISTED:
+    if tree.at_most > _MOST_LISTED:  # to list a product may take all of the memory
         columns = [(name, facts.type) for name, facts in tree.schema.columns]
         return html_page(title, html_table(("column", "type"), columns))
     keys = tree.table

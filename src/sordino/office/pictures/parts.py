@@ -311,7 +311,7 @@ class Place(NamedTuple):
             (self.left + left) / whole,
             (high - self.top - top) / high,
             text,
-            parse_math=False,
+            parse_math=False,  # a `$` in a name begins no formula
             **style,
         )
 

@@ -255,11 +255,6 @@ def _band_caption(part: GroupTable) -> list[str]:
     ]
 
 
-def _line_caption(part: GroupTable) -> list[str]:
-    del part
-    return ["line: the noisy numbers, ribbon: their intervals"]
-
-
 def _cell_caption(part: GroupTable) -> list[str]:
     cells = [cell for name in part.names for cell in part_cells(part, name)]
     down, across = cell_axes(part)
@@ -273,7 +268,7 @@ def _cell_caption(part: GroupTable) -> list[str]:
 _BLOCKS: Final = {"bands": _band_blocks, "line": _line_blocks, "cells": _cell_blocks}
 _CAPTIONS: Final = {
     "bands": _band_caption,
-    "line": _line_caption,
+    "line": lambda _: ["line: the noisy numbers, ribbon: their intervals"],
     "cells": _cell_caption,
 }
 
