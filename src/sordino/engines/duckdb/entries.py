@@ -292,17 +292,12 @@ def _strip(to: Written) -> Sql:
     return templates.function("trim", to[0], letters)
 
 
-def _replace(to: Written) -> Sql:
-    without = templates.function("replace", to[0], to[1], templates.letters(""))
-    removed = templates.minus(_text_size(to[0]), _text_size(without))
-    count = templates.infix(exp.IntDiv, removed, _text_size(to[1]))
-    growth = templates.multiplied_by(
-        count, templates.minus(_text_size(to[2]), _text_size(to[1]))
-    )
-    fits = _fits(templates.plus(_text_size(to[0]), growth))
-    shrinks = templates.is_at_most(_text_size(to[2]), _text_size(to[1]))
-    replaced = templates.function("replace", *to.each())
-    return templates.case([(templates.infix(exp.Or, shrinks, fits), replaced)])
+_replace: Final = _SQL.entry(
+    f"""CASE WHEN strlen(c_) <= strlen(b_) OR strlen(a_) + (
+            ((strlen(a_) - strlen(replace(a_, b_, ''))) // strlen(b_))
+            * (strlen(c_) - strlen(b_))) <= {text.LONGEST}::BIGINT
+        THEN replace(a_, b_, c_) END"""
+)
 
 
 def _normalize(to: Written) -> Sql:
@@ -354,13 +349,6 @@ def _is_like(to: Written) -> Sql:
     )
 
 
-def _plain(kind: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return templates.as_type(to[0], kind)
-
-    return entry
-
-
 def _read(kind: str, name: str) -> Entry:
     blanks = "[ \\t\\n\\r\\v\\f]*"
     pattern = f"{blanks}(?:{casts.GRAMMARS[name]}){blanks}"
@@ -395,33 +383,23 @@ def _read_truth(to: Written) -> Sql:
     )
 
 
-def _truncate(to: Written) -> Sql:
-    return templates.as_type_or_null(templates.function("trunc", to[0]), "BIGINT")
-
-
-def _moment_text(to: Written) -> Sql:
-    return templates.function(
-        "strftime", to[0], templates.letters("%Y-%m-%dT%H:%M:%S.%f")
-    )
-
-
 _CASTS: Final[Mapping[tuple[str, str], Entry]] = {
-    ("i64", "f64"): _plain("DOUBLE"),
-    ("i64", "text"): _plain("VARCHAR"),
-    ("i64", "bool"): _plain("BOOLEAN"),
-    ("f64", "i64"): _truncate,
-    ("bool", "i64"): _plain("BIGINT"),
-    ("bool", "f64"): _plain("DOUBLE"),
-    ("bool", "text"): _plain("VARCHAR"),
+    ("i64", "f64"): _SQL.entry("a_::DOUBLE"),
+    ("i64", "text"): _SQL.entry("a_::VARCHAR"),
+    ("i64", "bool"): _SQL.entry("a_::BOOLEAN"),
+    ("f64", "i64"): _SQL.entry("TRY_CAST(trunc(a_) AS BIGINT)"),
+    ("bool", "i64"): _SQL.entry("a_::BIGINT"),
+    ("bool", "f64"): _SQL.entry("a_::DOUBLE"),
+    ("bool", "text"): _SQL.entry("a_::VARCHAR"),
     ("text", "i64"): _read("BIGINT", "i64"),
     ("text", "f64"): _read_real,
     ("text", "bool"): _read_truth,
     ("text", "date"): _read("DATE", "date"),
     ("text", "time"): _read("TIMESTAMP", "time"),
-    ("date", "time"): _plain("TIMESTAMP"),
-    ("date", "text"): _plain("VARCHAR"),
-    ("time", "date"): _plain("DATE"),
-    ("time", "text"): _moment_text,
+    ("date", "time"): _SQL.entry("a_::TIMESTAMP"),
+    ("date", "text"): _SQL.entry("a_::VARCHAR"),
+    ("time", "date"): _SQL.entry("a_::DATE"),
+    ("time", "text"): _SQL.entry("strftime(a_, '%Y-%m-%dT%H:%M:%S.%f')"),
 }
 
 
@@ -603,89 +581,38 @@ _TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
 _DAYS: Final = _DAY * 4 * 10**6  # whole days, more than 9999 years
 
 
-def _date_part(name: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return templates.function(name, to[0])
-
-    return entry
+def _date_truncate(to: Written) -> str:
+    kind = "DATE" if to.types[0] == "date" else "TIMESTAMP"
+    return f"date_trunc('{to.options['unit']}', a_)::{kind}"
 
 
-def _weekday(to: Written) -> Sql:
-    return templates.minus(templates.function("isodow", to[0]), templates.bigint(1))
+def _elapsed(size: int, shift: int) -> str:
+    # rounded down, shifted to where nothing is negative
+    ticks = f"(epoch_us(b_) - epoch_us(a_)) + {shift}::BIGINT"
+    return f"(({ticks}) // {size}::BIGINT) - {shift // size}::BIGINT"
 
 
-def _date_truncate(to: Written) -> Sql:
-    start = templates.function(
-        "date_trunc", templates.letters(to.options["unit"]), to[0]
-    )
-    return templates.as_type(start, "DATE" if to.types[0] == "date" else "TIMESTAMP")
+def _near_shift(most: int, moved: str) -> str:
+    return f"CASE WHEN b_ BETWEEN ({-most})::BIGINT AND {most}::BIGINT THEN {moved} END"
 
 
-def _elapsed_time(to: Written) -> Sql:
-    return templates.minus(
-        templates.function("epoch_us", to[1]), templates.function("epoch_us", to[0])
-    )
+def _in_calendar(later: str) -> str:
+    return f"CASE WHEN ({later}) BETWEEN :first AND :last THEN {later} END"
 
 
-def _floor(number: Sql, size: int, shift: int) -> Sql:
-    """Return number // size rounded down, shifted to where nothing is negative."""
-    shifted = templates.plus(number, templates.bigint(shift))
-    quotient = templates.infix(exp.IntDiv, shifted, templates.bigint(size))
-    return templates.minus(quotient, templates.bigint(shift // size))
+def _add_days(to: Written) -> str:
+    days = _near_shift(dates.WHOLE, "TRY_CAST(b_ AS INTEGER)")
+    return _in_calendar(f"a_ + {days if to.types[0] == 'date' else f'to_days({days})'}")
 
 
-def _days_between(to: Written) -> Sql:
-    if to.types[0] == "date":
-        return templates.minus(to[1], to[0])
-    return _floor(_elapsed_time(to), _DAY, _DAYS)
-
-
-def _seconds_between(to: Written) -> Sql:
-    return _floor(_elapsed_time(to), _SECOND, _SHIFT)
-
-
-def _add_days(to: Written) -> Sql:
-    kind = to.types[0]
-    ends = (date.min, date.max) if kind == "date" else _TIMES
-    first, last = (to.bind(end, kind) for end in ends)
-    later = _move(to)
-    inside = exp.Between(
-        this=templates.in_parentheses(later.copy()), low=first, high=last
-    )
-    return templates.case([(inside, later)])
-
-
-def _move(to: Written) -> Sql:
-    """Return another day, if it is near enough to count."""
-    near = exp.Between(
-        this=to[1],
-        low=templates.bigint(-dates.WHOLE),
-        high=templates.bigint(dates.WHOLE),
-    )
-    days = templates.case([(near, templates.as_type_or_null(to[1], "INTEGER"))])
-    if to.types[0] == "time":
-        days = templates.function("to_days", days)
-    return templates.plus(to[0], days)
-
-
-def _add_seconds(to: Written) -> Sql:
-    most = dates.WHOLE_SECONDS
-    near = exp.Between(
-        this=to[1], low=templates.bigint(-most), high=templates.bigint(most)
-    )
-    seconds = templates.case([(near, to[1])])
-    later = templates.plus(
-        to[0],
-        templates.function(
-            "to_microseconds",
-            templates.multiplied_by(seconds, templates.bigint(_SECOND)),
-        ),
-    )
-    first, last = (to.bind(end, "time") for end in _TIMES)
-    inside = exp.Between(
-        this=templates.in_parentheses(later.copy()), low=first, high=last
-    )
-    return templates.case([(inside, later)])
+_ADD_SECONDS: Final = _in_calendar(
+    f"""a_ + to_microseconds(
+        ({_near_shift(dates.WHOLE_SECONDS, "b_")}) * {_SECOND}::BIGINT)"""
+)
+_ENDS: Final[Mapping[str, templates.Bound]] = {
+    "first": lambda to: date.min if to.types[0] == "date" else _TIMES[0],
+    "last": lambda to: date.max if to.types[0] == "date" else _TIMES[1],
+}
 
 
 def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
@@ -706,17 +633,6 @@ _FEW: Final = 4
 """Of fewer values each is compared by itself."""
 _MANY: Final = 64
 """Of more values half are compared."""
-
-
-def _fill_nan(to: Written) -> Sql:
-    return templates.case([(templates.function("isnan", to[0]), to[1])], to[0])
-
-
-def _replace_infinity(to: Written) -> Sql:
-    sign = templates.case(
-        [(templates.is_less(to[0], templates.double(0)), to[1])], to[2]
-    )
-    return templates.case([(templates.function("isinf", to[0]), sign)], to[0])
 
 
 def _is_in(to: Written) -> Sql:
@@ -752,8 +668,11 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     choices.IS_IN: _is_in,
     logic.IS_NAN: _function_entry("isnan"),
     logic.IS_INFINITE: _function_entry("isinf"),
-    logic.FILL_NAN: _fill_nan,
-    logic.REPLACE_INFINITY: _replace_infinity,
+    logic.FILL_NAN: _SQL.entry("CASE WHEN isnan(a_) THEN b_ ELSE a_ END"),
+    logic.REPLACE_INFINITY: _SQL.entry(
+        """CASE WHEN isinf(a_) THEN CASE WHEN a_ < 0::DOUBLE THEN b_ ELSE c_ END
+            ELSE a_ END"""
+    ),
     choices.GREATEST: _function_entry("greatest"),
     choices.LEAST: _function_entry("least"),
     **exponential_entries(_let),
@@ -814,16 +733,18 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.REPLACE: _replace,
     text.NORMALIZE: _normalize,
     dates.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
-    dates.YEAR: _date_part("year"),
-    dates.MONTH: _date_part("month"),
-    dates.DAY: _date_part("day"),
-    dates.WEEKDAY: _weekday,
-    dates.HOUR: _date_part("hour"),
-    dates.MINUTE: _date_part("minute"),
-    dates.SECOND: _date_part("second"),
-    dates.TRUNCATE: _date_truncate,
-    dates.DAYS_BETWEEN: _days_between,
-    dates.SECONDS_BETWEEN: _seconds_between,
-    dates.ADD_DAYS: _add_days,
-    dates.ADD_SECONDS: _add_seconds,
+    dates.YEAR: _SQL.entry("year(a_)"),
+    dates.MONTH: _SQL.entry("month(a_)"),
+    dates.DAY: _SQL.entry("day(a_)"),
+    dates.WEEKDAY: _SQL.entry("isodow(a_) - 1::BIGINT"),
+    dates.HOUR: _SQL.entry("hour(a_)"),
+    dates.MINUTE: _SQL.entry("minute(a_)"),
+    dates.SECOND: _SQL.entry("second(a_)"),
+    dates.TRUNCATE: _SQL.entry(_date_truncate),
+    dates.DAYS_BETWEEN: _SQL.entry(
+        lambda to: "b_ - a_" if to.types[0] == "date" else _elapsed(_DAY, _DAYS)
+    ),
+    dates.SECONDS_BETWEEN: _SQL.entry(_elapsed(_SECOND, _SHIFT)),
+    dates.ADD_DAYS: _SQL.entry(_add_days, None, **_ENDS),
+    dates.ADD_SECONDS: _SQL.entry(_ADD_SECONDS, None, **_ENDS),
 }

@@ -53,6 +53,7 @@ _SQL: Final = templates.Templates(
     "spark",
     {
         "unsigned(x)": "x + 0::DOUBLE",  # -0.0 becomes 0.0: they would be two groups
+        "bytes(x)": "octet_length(x)::BIGINT",
         "some(x)": "nullif(x, 0)",  # what is divided by NULL is NULL
         "rest(x, y)": "x % some(y)",  # with the sign of x
         "astray(x, y, z)": "(rest(x, y) <> 0) AND ((rest(x, y) < 0) <> (z < 0))",
@@ -249,10 +250,6 @@ def _case_entry(word: str, plain: Entry) -> Entry:
     return entry
 
 
-def _length(to: Written) -> Sql:
-    return templates.as_type(templates.function("char_length", to[0]), "BIGINT")
-
-
 def _slice(to: Written) -> Sql:
     start, length = to.options["start"], to.options["length"]
     if start < 0:
@@ -290,23 +287,12 @@ def _strip(to: Written) -> Sql:
     return templates.function("btrim", to[0], to.bind(trimmed, "text"))
 
 
-def _replace(to: Written) -> Sql:
-    without = templates.function("replace", to[0], to[1], templates.letters(""))
-    removed = templates.minus(bytes_of(to[0]), bytes_of(without))
-    nonempty = templates.function("nullif", bytes_of(to[1]), templates.whole(0))
-    count = templates.infix(exp.IntDiv, removed, nonempty)
-    growth = templates.multiplied_by(
-        count, templates.minus(bytes_of(to[2]), bytes_of(to[1]))
-    )
-    fits = _fits(templates.plus(bytes_of(to[0]), growth))
-    shrinks = templates.is_at_most(bytes_of(to[2]), bytes_of(to[1]))
-    replaced = templates.function("replace", *to.each())
-    return templates.case([(templates.infix(exp.Or, shrinks, fits), replaced)])
-
-
-def _find(to: Written) -> Sql:
-    place = templates.as_type(templates.function("instr", to[0], to[1]), "BIGINT")
-    return templates.minus(place, templates.bigint(1))
+_replace: Final = _SQL.entry(
+    f"""CASE WHEN bytes(c_) <= bytes(b_) OR bytes(a_) + (
+            ((bytes(a_) - bytes(replace(a_, b_, ''))) DIV some(bytes(b_)))
+            * (bytes(c_) - bytes(b_))) <= {text.LONGEST}::BIGINT
+        THEN replace(a_, b_, c_) END"""
+)
 
 
 def _split_text(to: Written) -> Sql:
@@ -447,10 +433,7 @@ _TIMES: Final = (datetime.min, datetime.max)  # noqa: DTZ901 UTC without a zone
 
 
 def _part(name: str) -> Entry:
-    def entry(to: Written) -> Sql:
-        return templates.as_type(templates.function(name, to[0]), "BIGINT")
-
-    return entry
+    return _SQL.entry(f"{name}(a_)::BIGINT")
 
 
 def epoch() -> Sql:
@@ -458,21 +441,15 @@ def epoch() -> Sql:
     return templates.as_type(templates.letters("1970-01-01"), "DATE")
 
 
-def moment_at(ticks: Sql) -> Sql:
-    """Time `ticks` microseconds after 1970, in the years 1 to 9999."""
-    seconds = templates.multiplied_by(
-        templates.as_type(ticks, "DECIMAL(18, 0)"),
-        templates.as_type(templates.letters("0.000001"), "DECIMAL(6, 6)"),
-    )
-    return _later(templates.as_type(epoch(), "TIMESTAMP_NTZ"), seconds)
-
-
-def _later(moment: Sql, seconds: Sql) -> Sql:
-    """Return a moment so many seconds later, at most 12 digits of them."""
-    exact = templates.as_type(seconds, "DECIMAL(18, 6)")
-    zero = templates.whole(0)
-    span = templates.function("make_dt_interval", zero, zero.copy(), zero.copy(), exact)
-    return templates.plus(moment, span)
+# at most 12 digits of seconds
+_SPAN: Final = "make_dt_interval(0, 0, 0, ({seconds})::DECIMAL(18, 6))"
+moment_at: Final = _SQL.piece(
+    "ticks",
+    f"""'1970-01-01'::DATE::TIMESTAMP_NTZ + {
+        _SPAN.format(seconds="ticks::DECIMAL(18, 0) * '0.000001'::DECIMAL(6, 6)")
+    }""",
+)
+"""The time so many microseconds after 1970, in the years 1 to 9999."""
 
 
 def ticks_of(moment: Sql) -> Sql:
@@ -498,10 +475,6 @@ def _ticks_of_minute(moment: Sql) -> Sql:
     seconds = exp.Extract(this=exp.var("SECOND"), expression=moment.copy())
     size = templates.as_type(templates.whole(SECOND), "DECIMAL(7, 0)")
     return templates.as_type(templates.multiplied_by(seconds, size), "BIGINT")
-
-
-def _weekday(to: Written) -> Sql:
-    return templates.as_type(templates.function("weekday", to[0]), "BIGINT")
 
 
 def _truncate(to: Written) -> Sql:
@@ -551,35 +524,28 @@ def _seconds_between(to: Written) -> Sql:
     return _floor_quotient(_microseconds_between(to), SECOND)
 
 
-def _small_shift(to: Written, most: int) -> Sql:
-    """Return a number of days or seconds that is small enough to be added, or NULL."""
-    inside = exp.Between(
-        this=to[1], low=templates.bigint(-most), high=templates.bigint(most)
-    )
-    return templates.case([(inside, to[1])])
+def _near_shift(most: int) -> str:
+    return f"CASE WHEN b_ BETWEEN ({-most})::BIGINT AND {most}::BIGINT THEN b_ END"
 
 
-def _calendar_or_null(to: Written, later: Sql) -> Sql:
-    """Return a day or a moment of the years 1 to 9999, or NULL."""
-    kind = to.types[0]
-    ends = (date.min, date.max) if kind == "date" else _TIMES
-    first, last = (to.bind(end, kind) for end in ends)
-    there = exp.Between(
-        this=templates.in_parentheses(later.copy()), low=first, high=last
-    )
-    return templates.case([(there, later)])
+def _in_calendar(later: str) -> str:
+    return f"CASE WHEN ({later}) BETWEEN :first AND :last THEN {later} END"
 
 
-def _add_days(to: Written) -> Sql:
-    days = templates.as_type(_small_shift(to, dates.WHOLE), "INT")
+def _add_days(to: Written) -> str:
+    days = f"({_near_shift(dates.WHOLE)})::INT"
     if to.types[0] == "date":
-        return _calendar_or_null(to, templates.function("date_add", to[0], days))
-    span = templates.function("make_dt_interval", days)
-    return _calendar_or_null(to, templates.plus(to[0], span))
+        return _in_calendar(f"date_add(a_, {days})")
+    return _in_calendar(f"a_ + make_dt_interval({days})")
 
 
-def _add_seconds(to: Written) -> Sql:
-    return _calendar_or_null(to, _later(to[0], _small_shift(to, dates.WHOLE_SECONDS)))
+_ADD_SECONDS: Final = _in_calendar(
+    f"a_ + {_SPAN.format(seconds=_near_shift(dates.WHOLE_SECONDS))}"
+)
+_YEARS: Final[Mapping[str, templates.Bound]] = {
+    "first": lambda to: date.min if to.types[0] == "date" else _TIMES[0],
+    "last": lambda to: date.max if to.types[0] == "date" else _TIMES[1],
+}
 
 
 def _changes_until(time: Sql, seconds: Sequence[int]) -> Sql:
@@ -761,10 +727,10 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.UPPER: _upper,
     letters.LOWERCASE: _case_entry("lower", _lower),
     letters.UPPERCASE: _case_entry("upper", _upper),
-    text.LENGTH: _length,
+    text.LENGTH: _SQL.entry("char_length(a_)::BIGINT"),
     text.SLICE: _slice,
     text.CONTAINS: _function_entry("contains"),
-    text.FIND: _find,
+    text.FIND: _SQL.entry("instr(a_, b_)::BIGINT - 1::BIGINT"),
     patterns.LIKE: _match_pattern,
     pieces_of_text.SPLIT: _split_text,
     casts.STRFTIME: _format,
@@ -777,13 +743,13 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     dates.YEAR: _part("year"),
     dates.MONTH: _part("month"),
     dates.DAY: _part("day"),
-    dates.WEEKDAY: _weekday,
+    dates.WEEKDAY: _part("weekday"),
     dates.HOUR: _part("hour"),
     dates.MINUTE: _part("minute"),
     dates.SECOND: _part("second"),
     dates.TRUNCATE: _truncate,
     dates.DAYS_BETWEEN: _days_between,
     dates.SECONDS_BETWEEN: _seconds_between,
-    dates.ADD_DAYS: _add_days,
-    dates.ADD_SECONDS: _add_seconds,
+    dates.ADD_DAYS: _SQL.entry(_add_days, None, **_YEARS),
+    dates.ADD_SECONDS: _SQL.entry(_ADD_SECONDS, None, **_YEARS),
 }
