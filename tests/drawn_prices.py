@@ -7,7 +7,7 @@ unit, of any budget, against a limit of any kind that counts it.
 import json
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 import sordino as sd
@@ -24,7 +24,7 @@ from sordino.plan.certificates import (
 )
 from sordino.plan.margins import buy_margins
 from sordino.plan.purchase import Purchase, best_purchase
-from sordino.session.executor import buy_proved
+from sordino.session.executor import buy_proved, charged_loss
 from sordino.session.tables import Catalog, partition_of
 from tests.dice import Dice
 from tests.drawn_queries import Scene, asked, drawn, keys
@@ -57,9 +57,27 @@ def prices(dice: Dice, kinds: Sequence[str] = ()) -> Iterator[Price]:
             continue
 
 
+@cache
+def _limits() -> tuple[Limit, ...]:
+    """Return limits that count budgets of other kinds than theirs."""
+    wide = sd.ApproxDP(9, "1e-5")
+    return (
+        Limit.of(wide),
+        Limit.of(wide, "concentrated", reserve="5e-6"),
+        Limit.of(sd.ApproxZCDP(20, "1e-5")),
+        Limit.of(wide, "gaussian", reserve="5e-6"),
+    )
+
+
 def _charged(catalog: Catalog, budget: Any, loss: Any, releases: list[Any]) -> str:
-    charge = Limit.of(budget).rule.charge_for(budget, loss).texts()
-    return certificate_text(certify(catalog.plan_writer(), releases, None), charge)
+    """Return a certificate, of what one limit or another adds up."""
+    body = certify(catalog.plan_writer(), releases, None)
+    limits = _limits()
+    rule = limits[len(str(body)) % len(limits)].rule
+    charge = rule.charge_within(budget, loss.guarantees)
+    if charge is None or len(str(body)) % 3 == 0:
+        charge = Limit.of(budget).rule.charge_for(budget, loss)
+    return certificate_text(body, charge.texts())
 
 
 def _release(dice: Dice, catalog: Catalog) -> str:
@@ -70,7 +88,8 @@ def _release(dice: Dice, catalog: Catalog) -> str:
 def _priced(catalog: Catalog, request: Any, budget: Any) -> str:
     def proof_of(purchase: Purchase) -> str:
         releases = [partial(certify_release, purchase)]
-        return _charged(catalog, budget, purchase.loss, releases)
+        loss = charged_loss([purchase], budget, purchase.loss)
+        return _charged(catalog, budget, loss, releases)
 
     return _bought(partial(best_purchase, request, catalog), proof_of, budget)
 

@@ -71,10 +71,8 @@ def test_it_imports_the_standard_library_alone() -> None:
 
 
 def test_it_is_small() -> None:
-    """It is read in an afternoon: lines of code, without blank ones and comments."""
-    lines = _FILE.read_text(encoding="utf-8").splitlines()
-    code = [line for line in lines if line.strip() and not line.strip().startswith("#")]
-    assert len(code) < 1_750
+    """It is read in an afternoon; it never grows unseen."""
+    assert len(_FILE.read_text(encoding="utf-8").splitlines()) < 2_180
 
 
 @for_each("how", ["module", "copied file"])

@@ -10,9 +10,11 @@ ROOT = Path(__file__).parent.parent
 VAGUE = {"utils", "util", "common", "misc", "helpers", "manager", "impl"}
 LONG = {
     "src/sordino/engines/postgres/entries.py": "an entry for each operation",
+    "src/sordino/kernel/checker.py": "one file that can be copied and read alone",
 }
 """Files of more than 800 lines: what they list."""
 LONE = {
+    "plan.certificates": "what an auditor reads to know how a certificate is written",
     "aggregations.candidates": "a mathematics of its own: which bounds may be chosen",
     "aggregations.intervals.quotients": "intervals by Fieller, beside linear ones",
     "aggregations.margins.joint_law": "mathematics of its own: the law that is fitted",

@@ -68,7 +68,7 @@ class AbstractTotal(ABC):
     @property
     @abstractmethod
     def certificate(self) -> Words:
-        """Return what a row adds to it, as a certificate has it."""
+        """The contribution of a row to it, as a certificate has it."""
 
 
 @final

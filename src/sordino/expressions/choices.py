@@ -124,14 +124,14 @@ def _words(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
 def _cell(arguments: Sequence[AbstractTree], given: tuple[bool, ...]) -> Words:
     """Return the numbers of the branches; of 1 for what is missing, that it is."""
     tests, values = split_branches(arguments, given)
-    made: list[Words] = [value.cell for value in values if value is not None]
-    match tests, made:
+    cells: list[Words] = [value.cell for value in values if value is not None]
+    match tests, cells:
         case [Call(operation=operation, arguments=[of])], [{"is": 1}, {"is": 0}] if (
             operation is IS_NULL
         ):
             return {"missing": of.cell}
         case _:
-            return {"either": made}
+            return {"either": cells}
 
 
 WHEN: Final = Operation(

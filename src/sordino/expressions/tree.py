@@ -46,7 +46,7 @@ class AbstractExpression(ABC):
 
     @property
     def cell(self) -> Words:
-        """Return what whole numbers it makes, as a certificate has it; None: any."""
+        """The range of its whole numbers, as a certificate has it; None: any."""
         return None
 
     @abstractmethod
@@ -270,8 +270,8 @@ class Call(AbstractTree):
 
     @property
     def cell(self) -> Words:
-        made = self.operation.cell
-        return None if made is None else made(self.arguments, **self.options)
+        rule = self.operation.cell
+        return None if rule is None else rule(self.arguments, **self.options)
 
     def value(self, row: Mapping[str, Value]) -> Value:
         values = [argument.value(row) for argument in self.arguments]

@@ -31,18 +31,22 @@ from functools import lru_cache
 from itertools import pairwise, starmap
 from math import ceil, comb, factorial, floor, isfinite, isqrt, prod
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 VERSION = 1
 """Of certificates; a checker refuses any other."""
 
 
+@final
 class Refused(Exception):
-    """What does not follow from a certificate."""
+    """What does not follow from a certificate.
 
+    `is_loose`: it may be so, and no composed curve as fine as is computed shows it.
+    """
 
-class Loose(Refused):
-    """What may be so, and is not shown by a composed curve as fine as is computed."""
+    def __init__(self, why: str, *, is_loose: bool = False) -> None:
+        super().__init__(why)
+        self.is_loose = is_loose
 
 
 def need(holds: Any, why: str) -> None:
@@ -79,22 +83,23 @@ def square(number: Any) -> Fraction:
     return read
 
 
-def whole(number: Any, least: int = 0, most: int = 2**53) -> int:
+def read_whole(number: Any, least: int = 0, most: int = 2**53) -> int:
     """Read a whole number within bounds; True is none."""
     need(type(number) is int and least <= number <= most, "not a whole number")
     return int(number)
 
 
-def names(given: Any) -> list[str]:
+def names(words: Any) -> list[str]:
     """Read a list of different names."""
-    need(isinstance(given, list) and all(isinstance(n, str) for n in given), "no names")
-    need(len(set(given)) == len(given), "a name twice")
-    return list(given)
+    need(isinstance(words, list) and all(isinstance(n, str) for n in words), "no names")
+    need(len(set(words)) == len(words), "a name twice")
+    return list(words)
 
 
 # --- Enclosures -----------------------------------------------------------------------
 
 
+@final
 class Reals:
     """Decimals of some digits: rounded down, up, or correctly (exp, ln, sqrt)."""
 
@@ -114,6 +119,7 @@ class Reals:
         return Span(self, self.down.divide(top, bottom), self.up.divide(top, bottom))
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Span:
     """A real number between two decimals."""
@@ -129,10 +135,10 @@ class Span:
         )
 
     def __neg__(self) -> "Span":
-        return Span(self.reals, self.low.copy_negate(), self.high.copy_negate()).turned
+        return Span(self.reals, self.low.copy_negate(), self.high.copy_negate()).reverse
 
     @property
-    def turned(self) -> "Span":
+    def reverse(self) -> "Span":
         """Put the ends in order."""
         return Span(self.reals, self.high, self.low)
 
@@ -146,10 +152,10 @@ class Span:
 
     def __truediv__(self, other: "Span") -> "Span":
         need(other.low > 0, "a quotient by what may be zero")
-        one = Decimal(1)
+        unit = Decimal(1)
         inverse = (
-            self.reals.down.divide(one, other.high),
-            self.reals.up.divide(one, other.low),
+            self.reals.down.divide(unit, other.high),
+            self.reals.up.divide(unit, other.low),
         )
         return self * Span(self.reals, *inverse)
 
@@ -183,7 +189,7 @@ class Span:
             self.reals.up.next_plus(near.sqrt(max(Decimal(0), self.high))),
         )
 
-    def within(self, low: int, high: int) -> "Span":
+    def clip(self, low: int, high: int) -> "Span":
         """Narrow to what the number is known to be between."""
         ends = Decimal(low), Decimal(high)
         return Span(
@@ -193,7 +199,7 @@ class Span:
         )
 
 
-def above(number: Decimal) -> Fraction:
+def round_up(number: Decimal) -> Fraction:
     """Return a rational not below a decimal, short where that is tiny."""
     need(number.is_finite() and number < Decimal("1e3000"), "a number without a bound")
     return Fraction(max(number, Decimal("1e-3000")) if number else Decimal(0))
@@ -202,10 +208,10 @@ def above(number: Decimal) -> Fraction:
 @lru_cache(maxsize=64)
 def _pi(digits: int) -> tuple[int, int]:
     """Enclose pi times 10**digits by Machin's sum of two arctangents."""
-    one = 10 ** (digits + 10)
+    unit = 10 ** (digits + 10)
 
     def arctangent(of: int) -> int:
-        total, power, odd = 0, one // of, 1
+        total, power, odd = 0, unit // of, 1
         while power:
             total += power // odd if odd % 4 == 1 else -(power // odd)
             power //= of * of
@@ -230,27 +236,27 @@ def _normal_at(reals: Reals, x: Decimal) -> Span:  # noqa: PLR0914, PLR0915 one 
     lost = int(x * x * Decimal("0.2172")) + 4
     wide = Reals(reals.digits + lost + 4) if lost > 6 else reals
     places = wide.digits + 6
-    one = 10**places
+    unit = 10**places
     size = (
-        wide.down.multiply(abs(x), Decimal(one)),
-        wide.up.multiply(abs(x), Decimal(one)),
+        wide.down.multiply(abs(x), Decimal(unit)),
+        wide.up.multiply(abs(x), Decimal(unit)),
     )
     first = (
         int(size[0].to_integral_value(ROUND_FLOOR)),
         int(size[1].to_integral_value(ROUND_CEILING)),
     )
-    below, above = first
-    low, high, odd = below, above, 1
-    while above > 1 or odd < 2:
+    below, round_up = first
+    low, high, odd = below, round_up, 1
+    while round_up > 1 or odd < 2:
         odd += 2
-        below = below * first[0] // one * first[0] // (one * odd)
-        above = -(-above * first[1] // one)
-        above = -(-above * first[1] // (one * odd))
-        low, high = low + below, high + above
-        if above * 2 < odd and first[1] ** 2 * 2 < odd * one * one:
+        below = below * first[0] // unit * first[0] // (unit * odd)
+        round_up = -(-round_up * first[1] // unit)
+        round_up = -(-round_up * first[1] // (unit * odd))
+        low, high = low + below, high + round_up
+        if round_up * 2 < odd and first[1] ** 2 * 2 < odd * unit * unit:
             break
     # what is left is a geometric series of ratio 1/2 from the last term on
-    high += 2 * above + 2
+    high += 2 * round_up + 2
     unit = Decimal(1).scaleb(-places)
     series = Span(wide, wide.down.multiply(low, unit), wide.up.multiply(high, unit))
     pi = _pi(places)
@@ -261,8 +267,8 @@ def _normal_at(reals: Reals, x: Decimal) -> Span:  # noqa: PLR0914, PLR0915 one 
     density = (-(exact * exact * wide.of(Fraction(1, 2)))).exp() / two_pi.root()
     beside = series * density
     half = wide.of(Fraction(1, 2))
-    found = half + beside if x >= 0 else half - beside
-    return Span(reals, found.low, found.high).within(0, 1)
+    known_ = half + beside if x >= 0 else half - beside
+    return Span(reals, known_.low, known_.high).clip(0, 1)
 
 
 def normal(x: Span) -> Span:
@@ -276,22 +282,22 @@ def root_above(number: Fraction) -> Fraction:
     top, bottom = isqrt(number.numerator), isqrt(number.denominator)
     if top * top == number.numerator and bottom * bottom == number.denominator:
         return Fraction(top, bottom)
-    return above(Reals(60).of(number).root().high)
+    return round_up(Reals(60).of(number).root().high)
 
 
-def gaussian_delta(mu_squared: Fraction, epsilon: Span) -> Span:
+def enclose_gaussian_delta(mu_squared: Fraction, epsilon: Span) -> Span:
     """Enclose delta(epsilon) of N(0, 1) against N(mu, 1) (losses.md)."""
     reals = epsilon.reals
-    one = reals.of(1)
+    unit = reals.of(1)
     if mu_squared == 0:
-        return (one - epsilon.exp()).within(0, 1)
+        return (unit - epsilon.exp()).clip(0, 1)
     mu = reals.of(mu_squared).root()
     half, far = mu * reals.of(Fraction(1, 2)), epsilon / mu
     seen, alike = normal(half - far), normal(-half - far)
-    return (seen - epsilon.exp() * alike).within(0, 1)
+    return (seen - epsilon.exp() * alike).clip(0, 1)
 
 
-def any_of(reals: Reals, chance: Decimal, keys: int) -> Decimal:
+def chance_of_any(reals: Reals, chance: Decimal, keys: int) -> Decimal:
     """Return 1 - (1 - chance)**keys from above."""
     if not keys:
         return Decimal(0)
@@ -308,6 +314,7 @@ Version = object
 Columns = frozenset[Version]
 
 
+@final
 @dataclass(frozen=True)
 class Move:
     """How far a vector moves: entries, and the squares of its norms."""
@@ -319,7 +326,7 @@ class Move:
 
     @classmethod
     def of(cls, entries: int, l1: Fraction, l2: Fraction, largest: Fraction) -> "Move":
-        """Return what is known, each norm tightened by the others."""
+        """Return a move, each of its norms tightened by the others."""
         largest = min(largest, l1, l2)
         l1 = min(l1, entries**2 * largest, entries * l2)
         l2 = min(l2, l1, entries * largest)
@@ -337,6 +344,7 @@ class Move:
 NOTHING = Move(0, Fraction(0), Fraction(0), Fraction(0))
 
 
+@final
 @dataclass(frozen=True)
 class Limits:
     """Bounds on one unit's rows: in all, in how many values of columns, in each."""
@@ -385,20 +393,20 @@ class Limits:
 
     def most_rows(self) -> int | None:
         """Return how many rows a unit has."""
-        found = [] if self.rows is None else [self.rows]
+        known_ = [] if self.rows is None else [self.rows]
         for columns, most in self.each.items():
             groups = self.most_groups(columns)
-            found += [] if groups is None else [groups * most]
-        return min(found, default=None)
+            known_ += [] if groups is None else [groups * most]
+        return min(known_, default=None)
 
-    def touched(self, by: Columns) -> int | None:
+    def groups_touched(self, by: Columns) -> int | None:
         """Return in how many groups a unit has rows."""
-        found = (self.most_groups(by), self.most_rows())
-        return min((most for most in found if most is not None), default=None)
+        known_ = (self.most_groups(by), self.most_rows())
+        return min((most for most in known_ if most is not None), default=None)
 
     def move(self, by: Columns) -> Move:
         """Return how far the row counts of groups move (lemma 1)."""
-        rows, touched = self.most_rows(), self.touched(by)
+        rows, touched = self.most_rows(), self.groups_touched(by)
         together = [most for columns, most in self.each.items() if columns <= by]
         together += [] if rows is None else [rows]
         need(touched is not None and together, "nothing bounds the rows of a unit")
@@ -426,8 +434,9 @@ def _most_squares(most: int, largest: int, entries: int) -> int:
     return full * largest**2 + rest**2
 
 
+@final
 @dataclass(frozen=True)
-class Part:
+class ChargedPart:
     """Rows of one of several parts that were charged once (filters.md, section 7)."""
 
     rows: int
@@ -438,8 +447,9 @@ class Part:
     """Whether it became that whatever other rows its unit has (lemma 6)."""
 
 
+@final
 @dataclass(frozen=True)
-class Rows:
+class UnitRows:
     """What differs of some rows between two neighbouring databases."""
 
     columns: Mapping[str, Version]
@@ -452,39 +462,39 @@ class Rows:
     """A column whose sum moves by so much and no more."""
     size: int | None = None
     """How many rows there are, where that is public."""
-    part: Part | None = None
+    part: ChargedPart | None = None
     per_key: tuple[Columns, int] | None = None
     """Most rows of anybody that share a value of these columns."""
 
-    def versions(self, given: Iterable[str]) -> Columns:
-        """Return what columns are."""
-        wanted = list(given)
+    def versions(self, words: Iterable[str]) -> Columns:
+        """Return the versions of some columns."""
+        wanted = list(words)
         need(all(name in self.columns for name in wanted), "a column that is not there")
         return frozenset(self.columns[name] for name in wanted)
 
-    def by_ids(self, given: Iterable[str]) -> bool:
+    def by_ids(self, words: Iterable[str]) -> bool:
         """Say whether one of some columns is the id, under whatever name."""
-        return self.ids is not None and self.columns[self.ids] in self.versions(given)
+        return self.ids is not None and self.columns[self.ids] in self.versions(words)
 
-    def changed(self, **known: Any) -> "Rows":
+    def other_rows(self, **known: Any) -> "UnitRows":
         """Return other rows of the same people: their number need not be public."""
         return replace(
             self, **({"weighed": None, "size": None, "per_key": None} | known)
         )
 
-    def tighten(self, **bounds: Any) -> "Rows":
+    def tighten(self, **bounds: Any) -> "UnitRows":
         """Return the rows of a unit with further bounds, which hold of each row."""
         part = self.part and replace(self.part, row=self.part.row.tighten(**bounds))
         return replace(self, limits=self.limits.tighten(**bounds), part=part)
 
-    def beside(self, read: Iterable[str]) -> tuple[Version, int] | None:
+    def weight_beside(self, read: Iterable[str]) -> tuple[Version, int] | None:
         """Return the weighed column, unless what is done depends on it."""
         if self.weighed is None:
             return None
         seen = {self.columns.get(name) for name in read}
         return None if self.weighed[0] in seen else self.weighed
 
-    def multiplied(self, factor: int | None) -> "Rows":
+    def multiply(self, factor: int | None) -> "UnitRows":
         """Return the rows after each became so many, which share its old columns."""
         every = frozenset(self.columns.values())
 
@@ -497,7 +507,7 @@ class Rows:
         way = None
         if factor is not None and self.each_way is not None:
             way = self.each_way * max(factor, 1)
-        return self.changed(
+        return self.other_rows(
             limits=grown(self.limits),
             each_way=way,
             part=self.part and replace(self.part, row=grown(self.part.row)),
@@ -510,7 +520,8 @@ _STEPS = frozenset({
 })
 
 
-class Plan:
+@final
+class PlanReader:
     """Reads the tree that the engine runs: what becomes of a unit's rows."""
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
@@ -518,38 +529,40 @@ class Plan:
         self.left = 1_000
         """Nodes that may still come."""
 
-    def rows(self, node: Any) -> Rows:
-        """Return what differs of the rows of a node."""
+    def rows(self, node: Any) -> UnitRows:
+        """Return the differing rows of a node."""
         self.left -= 1
         need(self.left > 0, "too many steps")
         need(isinstance(node, dict) and isinstance(node.get("do"), str), "not a step")
         need(node["do"] in _STEPS, "a step without a rule")
-        found: Rows = getattr(self, "_" + node["do"])(node)
-        return found
+        known_: UnitRows = getattr(self, "_step_" + node["do"])(node)
+        return known_
 
-    def _table(self, node: Any) -> Rows:
+    def _step_table(self, node: Any) -> UnitRows:
         """Say whom a table protects (units.md)."""
         unit, left_out = self.tables[node["table"]], names(node["leaves_out"])
-        rows = Rows({name: Version() for name in names(node["columns"])}, Limits())
+        rows = UnitRows({name: Version() for name in names(node["columns"])}, Limits())
         match unit["protects"]:
             case "AddOneRow":
                 return replace(rows, limits=Limits(rows=1))
             case "AddMaxRows":
-                return replace(rows, limits=Limits(rows=whole(unit["max_rows"], 1)))
+                return replace(
+                    rows, limits=Limits(rows=read_whole(unit["max_rows"], 1))
+                )
             case "ChangeOneRow":
-                size = whole(unit["rows"])
+                size = read_whole(unit["rows"])
                 return replace(rows, limits=Limits(rows=2), each_way=1, size=size)
             case "AddMaxRowsInMaxGroups":
                 marked = rows.versions([unit["column"]])
-                groups = whole(unit["max_groups"], 1)
-                each = whole(unit["max_rows_per_group"], 1)
+                groups = read_whole(unit["max_groups"], 1)
+                each = read_whole(unit["max_rows_per_group"], 1)
                 return rows.tighten(
                     rows=groups * each, groups={marked: groups}, each={marked: each}
                 )
             case "AddMaxTotal":
                 # rows of no weight, of which neighbours may have any number
                 need("below 1" in left_out, "rows that weigh nothing")
-                most = whole(unit["max_total"], 1)
+                most = read_whole(unit["max_total"], 1)
                 (column,) = rows.versions([unit["column"]])
                 limits = Limits(rows=2 * most)
                 return replace(
@@ -561,99 +574,106 @@ class Plan:
                 return replace(rows, ids=unit["column"], space=str(unit["id_space"]))
         raise Refused("a unit without a rule")
 
-    def _unreadable(self, node: Any) -> Rows:
+    def _step_unreadable(self, node: Any) -> UnitRows:
         """Rows of a table with a cell that cannot be read: some of its rows."""
         unit = self.tables[node["table"]]
         own = {unit["column"]} - set(node["columns"]) if "column" in unit else set()
-        return self._table({**node, "columns": [*node["columns"], *own]}).changed()
+        return self._step_table({
+            **node,
+            "columns": [*node["columns"], *own],
+        }).other_rows()
 
-    def _crowded(self, node: Any) -> Rows:
+    def _step_crowded(self, node: Any) -> UnitRows:
         """One row for each value above a limit: a row lies in one (lemma 10)."""
         rows = self.rows(node["of"])
-        kept = {name: rows.columns[name] for name in names(node["per"])}
+        kept_ = {name: rows.columns[name] for name in names(node["per"])}
         rows.versions(names(node["groups"]))
-        need(rows.ids is None or rows.by_ids(kept), "rows of several ids in one")
-        return rows.changed(
-            ids=rows.ids and _named(kept, rows.columns[rows.ids]),
-            columns=kept,
+        need(rows.ids is None or rows.by_ids(kept_), "rows of several ids in one")
+        return rows.other_rows(
+            ids=rows.ids and _find_name(kept_, rows.columns[rows.ids]),
+            columns=kept_,
             limits=Limits(rows.limits.most_rows()),
             each_way=None,
         )
 
-    def _project(self, node: Any) -> Rows:
+    def _step_project(self, node: Any) -> UnitRows:
         rows = self.rows(node["of"])
         columns: dict[str, Version] = {}
         read: set[str] = set()
-        for name, made in node["columns"].items():
-            if "is" in made:
-                (columns[name],) = rows.versions([made["is"]])
+        for name, column_ in node["columns"].items():
+            if "is" in column_:
+                (columns[name],) = rows.versions([column_["is"]])
             else:
                 columns[name] = Version()
-                read |= set(names(made["reads"]))
-        ids = rows.ids and _named(columns, rows.columns[rows.ids])
+                read |= set(names(column_["reads"]))
+        ids = rows.ids and _find_name(columns, rows.columns[rows.ids])
         # each row is made of one: their number stays public, where it was
         return replace(
-            rows, columns=columns, ids=ids, weighed=rows.beside(read), per_key=None
+            rows,
+            columns=columns,
+            ids=ids,
+            weighed=rows.weight_beside(read),
+            per_key=None,
         )
 
-    def _filter(self, node: Any) -> Rows:
+    def _step_filter(self, node: Any) -> UnitRows:
         rows = self.rows(node["of"])
-        return rows.changed(weighed=rows.beside(names(node["reads"])))
+        return rows.other_rows(weighed=rows.weight_beside(names(node["reads"])))
 
-    def _part(self, node: Any) -> Rows:
-        return parted(self.rows(node["of"]), node)[1]
+    def _step_part(self, node: Any) -> UnitRows:
+        return split_parts(self.rows(node["of"]), node)[1]
 
-    def _keep_rows(self, node: Any) -> Rows:
-        rows, most = self.rows(node["of"]), whole(node["limit"], 1)
+    def _step_keep_rows(self, node: Any) -> UnitRows:
+        rows, most = self.rows(node["of"]), read_whole(node["limit"], 1)
         per = names(node["per"])
         key = rows.versions(per)
         if rows.ids is None:
             # by keys one row moves two, of anybody; nothing else is known (lemma 2)
             count = rows.limits.most_rows()
             need(count is not None, "nothing bounds the rows of a unit")
-            return rows.changed(
+            return rows.other_rows(
                 limits=Limits(2 * (count or 0)), each_way=None, per_key=(key, most)
             )
         need(rows.by_ids(per), "rows of an id are kept by these alone (lemma 3)")
         rest = key - rows.versions([rows.ids])
         rows = rows.tighten(each={rest: most}) if rest else rows.tighten(rows=most)
-        return rows.changed()
+        return rows.other_rows()
 
-    def _keep_groups(self, node: Any) -> Rows:
-        rows, most = self.rows(node["of"]), whole(node["limit"], 1)
+    def _step_keep_groups(self, node: Any) -> UnitRows:
+        rows, most = self.rows(node["of"]), read_whole(node["limit"], 1)
         per = names(node["per"])
         need(rows.by_ids(per) and len(per) == 1, "groups are kept per id")
         return rows.tighten(
             groups={rows.versions(names(node["groups"])): most}
-        ).changed()
+        ).other_rows()
 
-    def _keep_unique(self, node: Any) -> Rows:
+    def _step_keep_unique(self, node: Any) -> UnitRows:
         rows = self.rows(node["of"])
         need(rows.ids is None, "unique rows are kept where rows are protected")
         key = rows.versions(names(node["per"]))
         limits = Limits(rows.limits.most_rows())
-        return rows.changed(limits=limits, each_way=None, per_key=(key, 1))
+        return rows.other_rows(limits=limits, each_way=None, per_key=(key, 1))
 
-    def _map(self, node: Any) -> Rows:
-        rows = self._written(self.rows(node["of"]), node)
-        return rows.changed()
+    def _step_map(self, node: Any) -> UnitRows:
+        rows = self._write_columns(self.rows(node["of"]), node)
+        return rows.other_rows()
 
-    def _explode(self, node: Any) -> Rows:
-        limit = None if node["limit"] is None else whole(node["limit"])
-        rows = self.rows(node["of"]).multiplied(limit)
-        return self._written(rows, node)
+    def _step_explode(self, node: Any) -> UnitRows:
+        limit = None if node["limit"] is None else read_whole(node["limit"])
+        rows = self.rows(node["of"]).multiply(limit)
+        return self._write_columns(rows, node)
 
-    _flat_map = _explode
+    _step_flat_map = _step_explode
 
     @staticmethod
-    def _written(rows: Rows, node: Any) -> Rows:
+    def _write_columns(rows: UnitRows, node: Any) -> UnitRows:
         """Return the rows with columns that are written anew."""
-        made = names(node["makes"])
-        need(rows.ids not in made, "ids are written anew")
-        columns = dict(rows.columns) | {name: Version() for name in made}
+        column_ = names(node["makes"])
+        need(rows.ids not in column_, "ids are written anew")
+        columns = dict(rows.columns) | {name: Version() for name in column_}
         return replace(rows, columns=columns)
 
-    def _one_per(self, node: Any) -> Rows:
+    def _step_one_per(self, node: Any) -> UnitRows:
         """One row for each value of columns with the id (lemma 11)."""
         rows, per = self.rows(node["of"]), names(node["per"])
         need(rows.by_ids(per), "one row for each id")
@@ -662,18 +682,18 @@ class Plan:
         columns = {name: rows.columns[name] for name in per}
         columns |= {name: Version() for name in names(node["makes"])}
         part = rows.part and replace(rows.part, alone=False)
-        ids = _named(columns, rows.columns[rows.ids or ""])
-        return rows.changed(columns=columns, part=part, ids=ids)
+        ids = _find_name(columns, rows.columns[rows.ids or ""])
+        return rows.other_rows(columns=columns, part=part, ids=ids)
 
-    def _join(self, node: Any) -> Rows:
+    def _step_join(self, node: Any) -> UnitRows:
         left, on = self.rows(node["left"]), names(node["on"])
         brought: Mapping[str, str] = node["brings"]
         need(not set(brought.values()) & set(left.columns), "a column twice")
         if node["right"]["do"] == "public":
             # a row meets at most `most` rows of a public table; left, at least itself
-            most = whole(node["most"])
-            rows = left.multiplied(most)
-            weighed = left.beside(on) if most <= 1 else None
+            most = read_whole(node["most"])
+            rows = left.multiply(most)
+            weighed = left.weight_beside(on) if most <= 1 else None
             columns = dict(left.columns) | {new: Version() for new in brought.values()}
             left.versions(on)
             return replace(rows, columns=columns, weighed=weighed)
@@ -684,7 +704,7 @@ class Plan:
         columns = dict(left.columns)
         columns |= {new: moved[right.columns[old]] for old, new in brought.items()}
         part = left.part and replace(left.part, alone=False)
-        rows = left.changed(columns=columns, each_way=None, part=part)
+        rows = left.other_rows(columns=columns, each_way=None, part=part)
         if left.ids is None and right.ids is None:
             need(not node["outer"], "an outer join of rows")
             return replace(rows, limits=_pairs_of_rows(left, right, on))
@@ -696,14 +716,14 @@ class Plan:
         return replace(rows, limits=_pairs_of_ids(left.limits, right.limits, moved))
 
 
-def _named(columns: Mapping[str, Version], version: Version) -> str:
+def _find_name(columns: Mapping[str, Version], version: Version) -> str:
     """Return a name under which a column is still there."""
     known = [name for name, each in columns.items() if each is version]
     need(known, "the ids are gone")
     return min(known)
 
 
-def _pairs_of_rows(left: Rows, right: Rows, on: list[str]) -> Limits:
+def _pairs_of_rows(left: UnitRows, right: UnitRows, on: list[str]) -> Limits:
     """Return the pairs that differ, by the rows that meet a key (lemma 4)."""
     mine, theirs = left.per_key, right.per_key
     need(mine and mine[0] == left.versions(on), "a side without a bound on its keys")
@@ -737,32 +757,35 @@ def _pairs_of_ids(
     return limits
 
 
-def parted(rows: Rows, node: Any) -> tuple[Fraction, Rows]:
+def split_parts(rows: UnitRows, node: Any) -> tuple[Fraction, UnitRows]:
     """Return how many budgets of a part its parts cost, and the rows of one of them."""
-    column, count = rows.versions([node["by"]]), whole(node["count"], 1)
-    touched = rows.limits.touched(column)
+    column, count = rows.versions([node["by"]]), read_whole(node["count"], 1)
+    touched = rows.limits.groups_touched(column)
     need(touched is not None, "any number of parts")
     most, known = min(touched or 0, count), rows.part
-    inside = rows.tighten(groups={column: 1}).changed()
+    inside = rows.tighten(groups={column: 1}).other_rows()
     if known is not None and known.alone:
-        each = known.row.touched(column)
+        each = known.row.groups_touched(column)
         need(each is not None, "any number of parts")
         return Fraction(min(each or 0, count)), inside
     if known is not None:
         # rows that met others: each may be in as many parts as all together
         return Fraction(most * known.rows), replace(inside, part=None)
-    held, one = rows.limits.most_rows(), inside.limits.most_rows()
-    if held is None or one is None or held >= most * one:
+    unit_rows, unit = rows.limits.most_rows(), inside.limits.most_rows()
+    if unit_rows is None or unit is None or unit_rows >= most * unit:
         return Fraction(most), inside
     row = Limits(rows=1).tighten(groups={column: 1})
-    return Fraction(held, one), replace(inside, part=Part(one, row, alone=True))
+    return Fraction(unit_rows, unit), replace(
+        inside, part=ChargedPart(unit, row, alone=True)
+    )
 
 
 # --- From rows to numbers: queries.md 5, moments.md, units.md, over-time.md -----------
 
 
+@final
 @dataclass(frozen=True)
-class Cell:
+class CellRange:
     """What one row adds to a total: between two numbers, 0 where it has no value."""
 
     low: Fraction
@@ -774,48 +797,53 @@ class Cell:
         return max(abs(self.low), abs(self.high))
 
 
-def cell_range(total: Any) -> Cell:
+def cell_range(total: Any) -> CellRange:
     """Return the range of factor * x + shift: of rows, and of those without a value."""
     low, high = _range(total["cell"])
-    factor = Fraction(whole(total["factor"], -(2**53)))
-    shift = Fraction(whole(total["shift"], -(2**62), 2**62))
+    factor = Fraction(read_whole(total["factor"], -(2**53)))
+    shift = Fraction(read_whole(total["shift"], -(2**62), 2**62))
     ends = (low * factor + shift, high * factor + shift, shift, Fraction(0))
-    return Cell(min(ends), max(ends))
+    return CellRange(min(ends), max(ends))
 
 
 def _range(cell: Any, deep: int = 0) -> tuple[int, int]:
     """Return the range of a whole number of a row, by what its expression does last."""
     need(deep < 50 and isinstance(cell, dict) and len(cell) == 1, "not a cell")
-    ((kind, given),) = cell.items()
+    ((kind, words),) = cell.items()
     match kind:
         case "is":
-            number = whole(given, -(2**63), 2**63)
+            number = read_whole(words, -(2**63), 2**63)
             return number, number
         case "steps":  # clamped to [low, high], and counted from an origin
-            low, high, origin = (whole(n, -(2**41), 2**41) for n in given)
+            low, high, origin = (read_whole(n, -(2**41), 2**41) for n in words)
             need(low <= high, "bounds in no order")
             return low - origin, high - origin
         case "portion":  # of W 2**finer, by its place (moments.md, lemma 1)
-            width, place, finer = _portion(given)
+            width, place, finer = _portion(words)
             # the middle one is 2 W t (1 - t), or less than 2 more
             return 0, (width << finer) // 2 + 2 if place == 1 else width << finer
         case "either":
-            need(isinstance(given, list) and 0 < len(given) <= 2_000, "no branches")
-            ranges = [_range(each, deep + 1) for each in given]
+            need(isinstance(words, list) and 0 < len(words) <= 2_000, "no branches")
+            ranges = [_range(each, deep + 1) for each in words]
             return min(low for low, _ in ranges), max(high for _, high in ranges)
     raise Refused("a cell whose range is not known")
 
 
-def _portion(given: Any) -> tuple[int, int, int]:
-    width, place, finer = given
-    return whole(width, 1, 2**41), whole(place, 0, 2), whole(finer, 0, 64)
+def _portion(words: Any) -> tuple[int, int, int]:
+    width, place, finer = words
+    return (
+        read_whole(width, 1, 2**41),
+        read_whole(place, 0, 2),
+        read_whole(finer, 0, 64),
+    )
 
 
+@final
 @dataclass(frozen=True)
-class Groups:
+class AskedGroups:
     """The groups of a release: how far one unit moves their numbers."""
 
-    rows: Rows
+    rows: UnitRows
     by: Columns
     unknown: Columns
     known: int | None
@@ -823,29 +851,31 @@ class Groups:
     """Whether the rows of a unit are charged one by one, as rows of a part."""
 
     @property
-    def _part(self) -> Part | None:
+    def _row_part(self) -> ChargedPart | None:
         return self.rows.part if self.by_row else None
 
-    def counted(self, by: Columns | None = None, more: Columns = frozenset()) -> Move:
+    def row_move(self, by: Columns | None = None, more: Columns = frozenset()) -> Move:
         """Return how far row counts move, `more` columns splitting the groups."""
         by = (self.by if by is None else by) | more
-        if self._part is None:
+        if self._row_part is None:
             return self.rows.limits.move(by)
-        return self._part.row.move(by).times(self._part.rows, self._part.rows)
+        return self._row_part.row.move(by).times(
+            self._row_part.rows, self._row_part.rows
+        )
 
     def weight(self, by: Columns | None = None) -> Move | None:
         """Return how far the sums of the weighed column move (units.md, lemma 3)."""
         weighed, by = self.rows.weighed, self.by if by is None else by
-        if weighed is None or self._part is not None or weighed[0] in by:
+        if weighed is None or self._row_part is not None or weighed[0] in by:
             return None
         return Limits(rows=weighed[1]).move(by)
 
     def one_signed(self, by: Columns | None = None) -> Move:
         """Return how far sums of one number in [0, 1] of each row move."""
-        moved, weight, way = self.counted(by), self.weight(by), self.rows.each_way
+        moved, weight, way = self.row_move(by), self.weight(by), self.rows.each_way
         if weight is not None:
             return weight
-        if self._part is not None or way is None:
+        if self._row_part is not None or way is None:
             return moved
         # what comes adds and what leaves takes away (units.md, lemma 1)
         most = Fraction(way) ** 2
@@ -855,15 +885,15 @@ class Groups:
     def people(self, by: Columns | None = None) -> Move:
         """Return how far counts of ids move: by 1 in each group that an id lies in."""
         need(self.rows.ids is not None, "no ids are protected")
-        part, by = self._part, self.by if by is None else by
-        touched = (self.rows.limits if part is None else part.row).touched(by)
+        part, by = self._row_part, self.by if by is None else by
+        touched = (self.rows.limits if part is None else part.row).groups_touched(by)
         need(touched is not None, "any number of groups")
         entries = Fraction(touched or 0)
         move = Move(touched or 0, entries**2, entries, Fraction(1))
         return move if part is None else move.times(part.rows, part.rows)
 
 
-def move_of(number: Any, groups: Groups, by: Columns | None = None) -> Move:
+def move_of(number: Any, groups: AskedGroups, by: Columns | None = None) -> Move:
     """Return how far the numbers of a measurement move."""
     rule = _NUMBERS.get(number["of"])
     if rule is None:
@@ -872,7 +902,7 @@ def move_of(number: Any, groups: Groups, by: Columns | None = None) -> Move:
 
 
 def _unit(number: Any) -> Fraction:
-    return Fraction(2) ** whole(number.get("exponent", 0), -2_000, 2_000)
+    return Fraction(2) ** read_whole(number.get("exponent", 0), -2_000, 2_000)
 
 
 def _totals(number: Any) -> list[Any]:
@@ -881,7 +911,7 @@ def _totals(number: Any) -> list[Any]:
     return list(totals)
 
 
-def _sum(number: Any, groups: Groups, by: Columns | None) -> Move:
+def _sum_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """A sum of one number of each row (queries.md, section 5)."""
     (total,) = _totals(number)
     if _is_weight(total, groups):
@@ -891,11 +921,11 @@ def _sum(number: Any, groups: Groups, by: Columns | None) -> Move:
     cell = cell_range(total)
     # numbers of both signs pull the same way where one comes and the other leaves
     both = cell.low < 0 < cell.high
-    moved = groups.counted(by) if both else groups.one_signed(by)
+    moved = groups.row_move(by) if both else groups.one_signed(by)
     return moved.times(cell.most * _unit(number))
 
 
-def _is_weight(total: Any, groups: Groups) -> bool:
+def _is_weight(total: Any, groups: AskedGroups) -> bool:
     """Say whether a total adds up the weighed column, as it stands."""
     name = total["cell"].get("column")
     weighed = groups.rows.weighed
@@ -904,41 +934,44 @@ def _is_weight(total: Any, groups: Groups) -> bool:
     return name is not None and known and alone
 
 
-def _distinct(number: Any, groups: Groups, by: Columns | None) -> Move:
+def _distinct_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Different values of columns: a row is one of them at most, and so is an id."""
     columns = names(number["columns"])
     groups.rows.versions(columns)
     alone = len(columns) == 1 and groups.rows.by_ids(columns)
-    return groups.people(by) if alone else groups.counted(by)
+    return groups.people(by) if alone else groups.row_move(by)
 
 
-def _bins(number: Any, groups: Groups, by: Columns | None) -> Move:
+def _bins_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Rows in ranges of a column that do not overlap: they split the groups further."""
     cells = [cell_range(total) for total in _totals(number)]
     need(all(cell.low >= 0 and cell.high <= 1 for cell in cells), "more than a row")
-    return groups.counted(by, frozenset([Version()]))
+    return groups.row_move(by, frozenset([Version()]))
 
 
-def _together(number: Any, groups: Groups, by: Columns | None) -> Move:
+def _division_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Numbers that each row is divided into (moments.md, lemmas 1 and 2)."""
     totals = _totals(number)
     lost = [total for total in totals if "missing" in total["cell"]]
-    whole_, kinds = _divided([total for total in totals if total not in lost])
+    whole_, kinds = _read_division([total for total in totals if total not in lost])
     need(kinds and len(lost) <= 1, "numbers that do not add up")
     for total in lost:  # of rows without a value: all of it, and nothing to the others
         alone = (total["factor"], total["shift"]) == (whole_, 0)
         need(alone, "numbers that do not add up")
-    return groups.counted(by).times(whole_ * _unit(number), len(totals))
+    return groups.row_move(by).times(whole_ * _unit(number), len(totals))
 
 
-def _divided(totals: list[Any]) -> tuple[int, bool]:
-    """Return what a pair or a triple of numbers of at least zero adds up to."""
+def _read_division(totals: list[Any]) -> tuple[int, bool]:
+    """Return the sum of a pair or a triple of a row, and whether it is one."""
     if len(totals) == 2:
-        (below, above) = totals
+        (below, round_up) = totals
         low, high, origin = below["cell"]["steps"]
-        width = whole(high - low, 1)
-        pair = (below["factor"], below["shift"]), (above["factor"], above["shift"])
-        alike = below["cell"] == above["cell"] and origin == low
+        width = read_whole(high - low, 1)
+        pair = (
+            (below["factor"], below["shift"]),
+            (round_up["factor"], round_up["shift"]),
+        )
+        alike = below["cell"] == round_up["cell"] and origin == low
         return width, alike and pair == ((-1, width), (1, 0))
     portions = [_portion(total["cell"]["portion"]) for total in totals]
     width, _, finer = portions[0]
@@ -946,7 +979,7 @@ def _divided(totals: list[Any]) -> tuple[int, bool]:
     return width << finer, plain and portions == [(width, n, finer) for n in range(3)]
 
 
-def _sized(number: Any, groups: Groups, _by: Columns | None) -> Move:
+def _sized_move(number: Any, groups: AskedGroups, _by: Columns | None) -> Move:
     """Sums over a table whose number of rows is public (units.md, lemma 2)."""
     rows, way = groups.rows, groups.rows.each_way
     need(rows.size is not None and way and not groups.by, "the size is not public")
@@ -963,13 +996,13 @@ def _sized(number: Any, groups: Groups, _by: Columns | None) -> Move:
     return Move(2, *norms).times((way or 0) * _unit(number))
 
 
-def _everywhere(_number: Any, groups: Groups, _by: Columns | None) -> Move:
+def _everywhere_move(_number: Any, groups: AskedGroups, _by: Columns | None) -> Move:
     """The number of ids of the whole table."""
     need(groups.rows.ids is not None and not groups.by_row, "no ids are protected")
     return Move(1, Fraction(1), Fraction(1), Fraction(1))
 
 
-def _centred(number: Any, groups: Groups, by: Columns | None) -> Move:
+def _centred_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Counts of known groups less a share of all ids (moments.md, lemma 6)."""
     base, known = move_of(number["base"], groups, by), groups.known
     need(number["base"]["of"] in {"sum", "distinct"} and known, "no known groups")
@@ -977,25 +1010,25 @@ def _centred(number: Any, groups: Groups, by: Columns | None) -> Move:
     need(not groups.by_row, "rows of a part")
     if number["base"]["of"] == "sum":
         cell = cell_range(_totals(number["base"])[0])
-        need(cell == Cell(Fraction(0), Fraction(1)), "not a count")
+        need(cell == CellRange(Fraction(0), Fraction(1)), "not a count")
     else:
         columns = names(number["base"]["columns"])
         alone = len(columns) == 1 and groups.rows.by_ids(columns)
         need(alone, "not a count of ids")
     size, all_groups = base.largest, Fraction(known or 0)
     touched = min(Fraction(base.entries), all_groups)
-    share = Fraction(whole(number["off"]), 64) / root_above(size)
+    share = Fraction(read_whole(number["off"]), 64) / root_above(size)
     need(share <= Fraction(1, 2), "more than half is taken off")
     l1 = touched * (1 - share) + (all_groups - touched) * share
     l2 = touched * (1 - 2 * share) + all_groups * share**2
     return Move(int(all_groups), size * l1**2, size * l2, size * (1 - share) ** 2)
 
 
-def _running(number: Any, groups: Groups, by: Columns | None) -> Move:
+def _running_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Figures over time (over-time.md, lemma 1)."""
     base, factors = move_of(number["base"], groups, by), number["factors"]
     need(isinstance(factors, list) and 0 < len(factors) <= 10_000, "no periods")
-    steps = [whole(factor, 0, 256) for factor in factors]
+    steps = [read_whole(factor, 0, 256) for factor in factors]
     need(steps[0] == 256 and all(a >= b for a, b in pairwise(steps)), "factors rise")
     if not any(steps[1:]):
         return base
@@ -1018,35 +1051,35 @@ def _running(number: Any, groups: Groups, by: Columns | None) -> Move:
     return Move(entries, moved * entries, moved, moved)
 
 
-_NUMBERS: dict[str, Callable[[Any, Groups, Columns | None], Move]] = {
-    "sum": _sum,
-    "distinct": _distinct,
-    "bins": _bins,
-    "together": _together,
-    "sized": _sized,
-    "ids everywhere": _everywhere,
-    "centred": _centred,
-    "running": _running,
+_NUMBERS: dict[str, Callable[[Any, AskedGroups, Columns | None], Move]] = {
+    "sum": _sum_move,
+    "distinct": _distinct_move,
+    "bins": _bins_move,
+    "together": _division_move,
+    "sized": _sized_move,
+    "ids everywhere": _everywhere_move,
+    "centred": _centred_move,
+    "running": _running_move,
 }
 
 
-def left_out(count: Any, groups: Groups, plan: Plan) -> Move:
+def left_out(count: Any, groups: AskedGroups, plan: PlanReader) -> Move:
     """Return how far a count of what was left out moves (queries.md, lemma 10)."""
     if count["of"] == "clamped":
         cell = cell_range(_totals(count)[0])
         need(cell.low >= 0 and cell.high <= 1, "more than a row")
-        return groups.counted(by=frozenset())
+        return groups.row_move(by=frozenset())
     rows = plan.rows(count["rows"])
     if count["of"] == "ids":
         need(rows.ids is not None, "no ids are protected")
-        one = 1
+        unit = 1
     else:
         need(count["of"] == "rows" and rows.ids is None, "a count without a rule")
         need(rows.limits.most_rows() is not None, "nothing bounds the rows of a unit")
-        one = rows.limits.most_rows() or 0
+        unit = rows.limits.most_rows() or 0
     part = groups.rows.part if groups.by_row else None
     many = 1 if part is None else part.rows
-    return Move(1, *(Fraction(one) ** 2,) * 3).times(many, many)
+    return Move(1, *(Fraction(unit) ** 2,) * 3).times(many, many)
 
 
 # --- What noise costs: noise.md, thresholds.md, keys.md, selection.md, first-few.md ---
@@ -1057,6 +1090,7 @@ Told = list[tuple[Fraction, Fraction]]
 """(mu squared, most of it that one key can hold) of Gaussian noise beside keys."""
 
 
+@final
 @dataclass(frozen=True)
 class Pure:
     """A loss of at most epsilon, several times over."""
@@ -1068,30 +1102,39 @@ class Pure:
     """A rho of all of it that is proved of its own."""
 
     @property
-    def whole(self) -> Fraction:
+    def read_whole(self) -> Fraction:
         """Return the epsilon of all of it."""
         return self.epsilon * self.times
 
     def rho(self, reals: Reals) -> Fraction:
         """Return a rho from above (selection.md, claims 4 and 6)."""
         each = self.epsilon**2 / (8 if self.law == "range" else 2)
-        e, one = reals.of(self.epsilon), reals.of(1)
-        tanh = e * ((one - (-e).exp()) / (one + (-e).exp()))
-        each = min(each, above(tanh.high))
+        e, unit = reals.of(self.epsilon), reals.of(1)
+        falls = (-e).exp()
+        bounds = [e * ((unit - falls) / (unit + falls))]
+        # of both kinds of noise order 1 is the worst (Harrison and Manurangsi 2025)
+        if self.law == "laplace":
+            bounds.append(e + falls - unit)
+        elif not isinstance(self.law, str):
+            steps, scale = self.law
+            a = (-reals.of(1 / scale)).exp()
+            saved = reals.of(2) * a * (unit - falls) / (unit - a * a)
+            bounds.append((reals.of(steps) - saved) / reals.of(scale))
+        each = min(each, *(round_up(max(Decimal(0), bound.high)) for bound in bounds))
         bound = each * self.times
         return bound if self.rho_known is None else min(bound, self.rho_known)
 
     def mu_squared(self, reals: Reals) -> Fraction:
         """Return a square of mu from above (selection.md, claim 5)."""
         if self.law != "range":
-            return Pure._mu(reals, self.whole) ** 2
+            return Pure._mu(reals, self.read_whole) ** 2
         return self.times * Pure._mu(reals, self.epsilon / 2) ** 2
 
     @staticmethod
     def _mu(reals: Reals, exponent: Fraction) -> Fraction:
         """Return a mu with Phi(mu / 2) at least 1 / (1 + exp(-exponent))."""
-        one = reals.of(1)
-        share = (one / (one + (-reals.of(exponent)).exp())).high
+        unit = reals.of(1)
+        share = (unit / (unit + (-reals.of(exponent)).exp())).high
         low, high = Fraction(0), Fraction(100)
         need(normal(reals.of(high / 2)).low >= share, "no mu is large enough")
         for _ in range(110):
@@ -1107,8 +1150,9 @@ class Pure:
         yield from [(self.epsilon, self.law)] * self.times
 
 
+@final
 @dataclass(frozen=True)
-class Case:
+class KeySplit:
     """One way in which the keys that a unit touches can lie in both databases."""
 
     seen: Decimal
@@ -1118,24 +1162,25 @@ class Case:
     mu_squared: Fraction
 
 
+@final
 @dataclass(frozen=True)
-class Shown:
+class ShownKeys:
     """Keys that are shown by Gaussian noise, and what is told of them, jointly."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[KeySplit, ...]
 
     @property
     def worst(self) -> tuple[Fraction, Fraction]:
         """Return a chance of a breach, and mu squared beside it."""
         chance = max(case.seen for case in self.cases)
-        return above(chance), max(case.mu_squared for case in self.cases)
+        return round_up(chance), max(case.mu_squared for case in self.cases)
 
     def delta(self, beside: Fraction, epsilon: Span) -> Decimal:
         """Return delta with Gaussian noise beside (queries.md, lemma 8; keys.md, 1)."""
         return max(self._delta_of(case, beside, epsilon) for case in self.cases)
 
     @staticmethod
-    def _delta_of(case: Case, beside: Fraction, epsilon: Span) -> Decimal:
+    def _delta_of(case: KeySplit, beside: Fraction, epsilon: Span) -> Decimal:
         reals, up = epsilon.reals, epsilon.reals.up
         if max(case.seen, case.missed or Decimal(0)) >= 1:
             return Decimal(1)
@@ -1146,18 +1191,25 @@ class Shown:
         if case.missed is not None:
             lost = reals.down.subtract(1, case.missed)
             at = epsilon + Span(reals, lost, lost).ln() - exact
-            apart = [gaussian_delta(mu_squared, Span(reals, at.low, at.low)).high]
+            apart = [
+                enclose_gaussian_delta(mu_squared, Span(reals, at.low, at.low)).high
+            ]
             also = Decimal(0)
         else:
             with_, without = epsilon - exact, epsilon + exact
-            apart = [gaussian_delta(mu_squared, Span(reals, with_.low, with_.low)).high]
-            also = gaussian_delta(
+            apart = [
+                enclose_gaussian_delta(
+                    mu_squared, Span(reals, with_.low, with_.low)
+                ).high
+            ]
+            also = enclose_gaussian_delta(
                 mu_squared, Span(reals, without.low, without.low)
             ).high
-        kept = up.multiply(up.subtract(1, case.seen), apart[0])
-        return max(up.add(case.seen, kept), also)
+        kept_ = up.multiply(up.subtract(1, case.seen), apart[0])
+        return max(up.add(case.seen, kept_), also)
 
 
+@final
 @dataclass(frozen=True)
 class Lost:
     """What a release loses, in parts that are independent, so that they compose."""
@@ -1166,7 +1218,7 @@ class Lost:
     mu_squared: Fraction = Fraction(0)
     breach: Fraction = Fraction(0)
     """The chance that a unit is seen."""
-    shown: tuple[Shown, ...] = ()
+    shown: tuple[ShownKeys, ...] = ()
 
     def __add__(self, other: "Lost") -> "Lost":
         return Lost(
@@ -1179,9 +1231,9 @@ class Lost:
     @property
     def epsilon(self) -> Fraction:
         """Return the sum of the epsilons."""
-        return sum((pure.whole for pure in self.pures), Fraction(0))
+        return sum((pure.read_whole for pure in self.pures), Fraction(0))
 
-    def apart(self) -> "Lost":
+    def separate(self) -> "Lost":
         """Return the same with keys that are shown by what they are within."""
         worst = [shown.worst for shown in self.shown]
         chances, squares = (
@@ -1191,7 +1243,7 @@ class Lost:
 
 
 def noise_cost(number: Any, move: Move) -> Lost:
-    """Return what noise of a scale costs (queries.md, lemma 6; noise.md)."""
+    """Return the cost of noise of a scale (queries.md, lemma 6; noise.md)."""
     scale = square(number["scale"])
     need(scale > 0, "no noise")
     match number["noise"]:
@@ -1264,15 +1316,16 @@ def passing_chance(reals: Reals, shown: Any, move: Move, numbers: int) -> Decima
     )
 
 
-class Release:
+@final
+class ReleaseReader:
     """One release of a certificate: its groups, and what each of its parts loses."""
 
-    def __init__(self, given: Any, plan: Plan, reals: Reals) -> None:
-        self.given, self.plan, self.reals = given, plan, reals
-        rows = plan.rows(given["rows"])
-        by, unknown = names(given["by"]), names(given["unknown"])
-        known = None if given.get("known") is None else whole(given["known"], 1)
-        first = given.get("first")
+    def __init__(self, words: Any, plan: PlanReader, reals: Reals) -> None:
+        self.words, self.plan, self.reals = words, plan, reals
+        rows = plan.rows(words["rows"])
+        by, unknown = names(words["by"]), names(words["unknown"])
+        known = None if words.get("known") is None else read_whole(words["known"], 1)
+        first = words.get("first")
         need(set(unknown) <= set(by), "unknown keys that are no keys")
         need(not by or unknown or known or first, "keys that nobody named")
         alone = rows.part is not None and rows.part.alone
@@ -1281,52 +1334,52 @@ class Release:
         self.share = 1
         if rows.part is not None and not self.by_row:
             self.share = rows.part.rows
-        self.whole = Groups(
+        self.read_whole = AskedGroups(
             rows, rows.versions(by), rows.versions(unknown), known, self.by_row
         )
-        self.groups = self.whole
+        self.groups = self.read_whole
         if first is not None:
-            most = whole(first["most"], 1, 10_000)
-            self.groups = self._of(most)
+            most = read_whole(first["most"], 1, 10_000)
+            self.groups = self._groups_of(most)
         self.in_part = 0 < len(unknown) < len(by)
         ways = [
-            way for way in ("presence", "rounds", "first", "margins") if way in given
+            way for way in ("presence", "rounds", "first", "margins") if way in words
         ]
         need(len(ways) <= 1, "keys are shown in two ways")
         need(not unknown or (ways and ways != ["margins"]), "nothing hides the keys")
         self.way = ways[0] if ways else ""
 
-    def _of(self, few: int) -> Groups:
+    def _groups_of(self, few: int) -> AskedGroups:
         """Return the groups, of which a unit lies in a few (first-few.md, 3)."""
-        rows = self.whole.rows.tighten(groups={self.whole.by: few})
-        return replace(self.whole, rows=replace(rows, size=None), known=None)
+        rows = self.read_whole.rows.tighten(groups={self.read_whole.by: few})
+        return replace(self.read_whole, rows=replace(rows, size=None), known=None)
 
-    def lost(self) -> Lost:  # noqa: C901 one line for each way to show keys
-        """Return what all of it loses."""
-        given, lost = self.given, Lost()
-        told: Told = []
-        for number in _list(given["measurements"]):
+    def compute_loss(self) -> Lost:  # noqa: C901 one line for each way to show keys
+        """Return the loss of all that is released."""
+        words, lost = self.words, Lost()
+        told_numbers: Told = []
+        for number in _list(words["measurements"]):
             move = move_of(number, self.groups)
             if number["noise"] == "gaussian" and self.way in {"presence", "rounds"}:
-                told.append(self._told(number, move))
+                told_numbers.append(self._told_number(number, move))
             else:
                 lost += noise_cost(number, move)
-        for choice in _list(given.get("choices", [])):
+        for choice in _list(words.get("choices", [])):
             lost += self._choice(choice)
-        for count in _list(given.get("coverage", [])):
-            lost += noise_cost(count, left_out(count, self.whole, self.plan))
+        for count in _list(words.get("coverage", [])):
+            lost += noise_cost(count, left_out(count, self.read_whole, self.plan))
         match self.way:
             case "presence":
-                return lost + self._presence(given["presence"], told)
+                return lost + self._presence(words["presence"], told_numbers)
             case "rounds":
-                return lost + self._rounds(given["rounds"], told)
+                return lost + self._rounds(words["rounds"], told_numbers)
             case "first":
-                return lost + self._first(given["first"])
+                return lost + self._first(words["first"])
             case "margins":
-                return lost + Lost(mu_squared=self._margins(given["margins"]))
+                return lost + Lost(mu_squared=self._margins(words["margins"]))
         return lost
 
-    def _told(self, number: Any, move: Move) -> tuple[Fraction, Fraction]:
+    def _told_number(self, number: Any, move: Move) -> tuple[Fraction, Fraction]:
         """Return mu squared of a number, and how much of it one key can hold."""
         need(square(number["scale"]) > 0, "no noise")
         if not move.l2:
@@ -1337,17 +1390,20 @@ class Release:
 
     def _choice(self, choice: Any) -> Lost:
         """A choice among public candidates (queries.md, lemma 9)."""
-        move, rate = self.groups.counted(), square(choice["rate"])
+        move, rate = self.groups.row_move(), square(choice["rate"])
         epsilon = root_above(rate * move.l1)
         if choice["kind"] == "walk":
             return Lost((Pure(epsilon, "any", 1, rate * move.l2 / 2),))
         need(choice["kind"] == "quantiles", "a choice without a rule")
-        levels = whole(choice["levels"], 1, 64)
-        need(2**levels > whole(choice["answers"], 1), "more answers than levels tell")
+        levels = read_whole(choice["levels"], 1, 64)
+        need(
+            2**levels > read_whole(choice["answers"], 1),
+            "more answers than levels tell",
+        )
         rho = rate * move.l2 / (8 * levels)
         return Lost((Pure(epsilon / levels, "range", levels, rho),))
 
-    def _presence(self, shown: Any, told: Told) -> Lost:
+    def _presence(self, shown: Any, told_numbers: Told) -> Lost:
         by = self.groups.unknown if self.in_part else None
         move = move_of(shown, self.groups, by)
         together = shown["of"] == "together"
@@ -1355,23 +1411,23 @@ class Release:
         keys = move.entries // numbers
         chance = passing_chance(self.reals, shown, move, numbers)
         if shown["noise"] != "gaussian":
-            need(not told, "two families of noise")
+            need(not told_numbers, "two families of noise")
             need((shown["noise"] == "laplace") == together, "noise without a rule")
-            breach = above(any_of(self.reals, chance, keys))
+            breach = round_up(chance_of_any(self.reals, chance, keys))
             return noise_cost(shown, move) + Lost(breach=breach)
         share = move.largest / move.l2 if move.l2 else Fraction(1)
-        parts = [(move.l2 / square(shown["scale"]), share), *told]
+        parts = [(move.l2 / square(shown["scale"]), share), *told_numbers]
         cases = [
-            Case(
-                any_of(self.reals, chance, last),
-                any_of(self.reals, chance, keys - first),
-                _kept(parts, keys - first),
+            KeySplit(
+                chance_of_any(self.reals, chance, last),
+                chance_of_any(self.reals, chance, keys - first),
+                _mu_of_kept(parts, keys - first),
             )
             for first, last in _splits(keys)
         ]
-        return Lost(shown=(Shown(tuple(cases)),))
+        return Lost(shown=(ShownKeys(tuple(cases)),))
 
-    def _rounds(self, rounds: Any, told: Told) -> Lost:
+    def _rounds(self, rounds: Any, told_numbers: Told) -> Lost:
         """Keys in rounds: every number of own keys by itself (keys.md, lemma 1)."""
         keys = self.groups.people(self.groups.unknown).entries
         variances = [rational(text) for text in _list(rounds["variances"])]
@@ -1387,42 +1443,44 @@ class Release:
             for threshold, sd in zip(thresholds, spread, strict=True) if own else ():
                 stays = normal(self.reals.of(threshold - weight) / sd).low
                 power = self.reals.down.power(stays, most)
-                kept = max(Decimal(0), self.reals.down.next_minus(power))
-                hidden = self.reals.down.multiply(hidden, kept)
+                kept_ = max(Decimal(0), self.reals.down.next_minus(power))
+                hidden = self.reals.down.multiply(hidden, kept_)
             common = keys - own
             square_ = sum((Fraction(common, keys) / v for v in variances), Fraction(0))
             seen = self.reals.up.subtract(1, hidden)
-            cases.append(Case(seen, None, square_ + _kept(told, common)))
-        return Lost(shown=(Shown(tuple(cases)),))
+            cases.append(
+                KeySplit(seen, None, square_ + _mu_of_kept(told_numbers, common))
+            )
+        return Lost(shown=(ShownKeys(tuple(cases)),))
 
     def _first(self, first: Any) -> Lost:
         """The first few groups, chosen by scores in steps (first-few.md)."""
-        most, rate = whole(first["most"], 1, 10_000), rational(first["rate"])
+        most, rate = read_whole(first["most"], 1, 10_000), rational(first["rate"])
         need(rate > 0, "no rate")
-        largest = root_above(move_of(first, self._of(1)).largest)
+        largest = root_above(move_of(first, self._groups_of(1)).largest)
         width = 2 * largest
-        if self.whole.rows.ids is None:
-            width = min(width, root_above(move_of(first, self.whole).l1))
-        elif _one_signed(first, self.whole):
+        if self.read_whole.rows.ids is None:
+            width = min(width, root_above(move_of(first, self.read_whole).l1))
+        elif _one_signed(first, self.read_whole):
             width = largest
         lost = Lost((Pure(rate * width, "range", most),))
-        if not self.given["unknown"]:
+        if not self.words["unknown"]:
             return lost
         need(not self.in_part, "keys known in part")
-        whole_ = self.whole
+        whole_ = self.read_whole
         keys = (
-            whole_.counted() if whole_.rows.ids is None else whole_.people()
+            whole_.row_move() if whole_.rows.ids is None else whole_.people()
         ).entries
         # theorem 2: a key of one unit alone against the end sign, in each round
         gap = self.reals.of(rate * (rational(first["end"]) - largest))
         chance = self.reals.up.multiply(most * keys, (-gap).exp().high)
-        return lost + Lost(breach=above(chance))
+        return lost + Lost(breach=round_up(chance))
 
     def _margins(self, margins: Any) -> Fraction:
         """Return mu squared of all contrasts (margins.md, lemmas 2 and 3)."""
         # of each level of each tree: most children, fewest of nodes with two or more
         trees = [
-            [(whole(a, 1), whole(b, 1)) for a, b in _list(tree)]
+            [(read_whole(a, 1), read_whole(b, 1)) for a, b in _list(tree)]
             for tree in _list(margins["trees"])
         ]
 
@@ -1434,7 +1492,8 @@ class Release:
             need(len(levels) == len(trees), "a part of other trees")
             need(rational(precision) >= 0, "a precision below zero")
             caps = (
-                cap(i, whole(level, 0, len(trees[i]))) for i, level in enumerate(levels)
+                cap(i, read_whole(level, 0, len(trees[i])))
+                for i, level in enumerate(levels)
             )
             need(tuple(levels) not in shift, "a part twice")
             shift[tuple(levels)] = rational(precision) * prod(caps, start=Fraction(1))
@@ -1454,8 +1513,8 @@ class Release:
             spared.append(sum(each, Fraction(0)))
         extra = alone - min(spared, default=Fraction(0))
         # a part that is charged by the row counts rows (margins.md, section 3)
-        parts = self.whole.rows.part is not None
-        move = self.whole.counted() if parts else self.whole.one_signed()
+        parts = self.read_whole.rows.part is not None
+        move = self.read_whole.row_move() if parts else self.read_whole.one_signed()
         return (alone - extra) * move.l2 + extra * move.l1
 
 
@@ -1472,12 +1531,12 @@ def _splits(keys: int) -> Iterator[tuple[int, int]]:
         first = last + 1
 
 
-def _list(given: Any) -> list[Any]:
-    need(isinstance(given, list) and len(given) <= 100_000, "not a list")
-    return list(given)
+def _list(words: Any) -> list[Any]:
+    need(isinstance(words, list) and len(words) <= 100_000, "not a list")
+    return list(words)
 
 
-def _one_signed(number: Any, groups: Groups) -> bool:
+def _one_signed(number: Any, groups: AskedGroups) -> bool:
     """Say whether a row more moves the numbers all the same way."""
     if number["of"] != "sum":
         return True
@@ -1488,7 +1547,7 @@ def _one_signed(number: Any, groups: Groups) -> bool:
     return cell.low >= 0 or cell.high <= 0
 
 
-def _kept(parts: Told, keys: int) -> Fraction:
+def _mu_of_kept(parts: Told, keys: int) -> Fraction:
     """Return mu squared of the noise on so many keys that both databases have."""
     return sum(
         (square_ * min(Fraction(1), share * keys) for square_, share in parts),
@@ -1499,7 +1558,8 @@ def _kept(parts: Told, keys: int) -> Fraction:
 # --- Composed curves: chords of delta over exp(epsilon), multiplied exactly -----------
 
 
-class Grid:
+@final
+class LossGrid:
     """Losses that are multiples of a step, and the exponentials of all of them."""
 
     def __init__(self, reals: Reals, step: Fraction, digits: int) -> None:
@@ -1512,7 +1572,7 @@ class Grid:
             self._half.append(self._half[-1] * self._half[1])
         return self._half[place]
 
-    def left(self, epsilon: Span, place: int) -> Span:
+    def rest(self, epsilon: Span, place: int) -> Span:
         """Return the lower end of an epsilon less a loss: delta is greatest there."""
         least = epsilon - self.reals.of(self.step * place)
         return Span(self.reals, least.low, least.low)
@@ -1527,42 +1587,42 @@ Masses = tuple[int, list[int]]
 """The place of the first mass, and all of them in units of 10**-digits, rounded up."""
 
 
-def _delta_at(grid: Grid, law: Law, epsilon: Fraction, place: int) -> Span:
+def _delta_at(grid: LossGrid, law: Law, epsilon: Fraction, place: int) -> Span:
     """Enclose delta of one law of an epsilon at a place of the grid from 0 to it."""
-    reals, one = grid.reals, grid.reals.of(1)
+    reals, unit = grid.reals, grid.reals.of(1)
     whole_, at = reals.of(epsilon).exp(), grid.exp(place)
     if law == "any":  # randomized response
-        return (whole_ - at) / (whole_ + one)
+        return (whole_ - at) / (whole_ + unit)
     if isinstance(law, str):
-        near = one - grid.half(place) / reals.of(epsilon / 2).exp()
+        near = unit - grid.half(place) / reals.of(epsilon / 2).exp()
         # Laplace (noise.md), or a bounded range (selection.md, claim 2)
-        return near if law == "laplace" else near * near / (one - one / whole_)
+        return near if law == "laplace" else near * near / (unit - unit / whole_)
     steps, scale = law
     q = (-reals.of(1 / scale)).exp()
-    mass, total, power = one / (one + q), reals.of(0), one
+    mass, total, power = unit / (unit + q), reals.of(0), unit
     for k in range(steps):  # the losses are (steps - 2 k) / scale
-        gain = one - at * (-reals.of((steps - 2 * k) / scale)).exp()
+        gain = unit - at * (-reals.of((steps - 2 * k) / scale)).exp()
         if gain.high <= 0:
             break
         total += mass * Span(reals, max(gain.low, Decimal(0)), gain.high)
         power *= q
-        mass = (one - q) / (one + q) * power
+        mass = (unit - q) / (unit + q) * power
     return total
 
 
-def _masses(grid: Grid, law: Law, epsilon: Fraction) -> Masses:
+def _masses(grid: LossGrid, law: Law, epsilon: Fraction) -> Masses:
     """Return a pair on the grid that dominates a law, by its chords.
 
     delta is convex in exp(loss), so the chords lie above it; their second differences
     are masses (certificates.md, section 5).
     """
-    n, one, zero = ceil(epsilon / grid.step), grid.reals.of(1), grid.reals.of(0)
+    n, unit, zero = ceil(epsilon / grid.step), grid.reals.of(1), grid.reals.of(0)
     value: dict[int, Span] = {}
     for i in range(n + 2):
         inside = grid.step * i < epsilon
-        value[i] = _delta_at(grid, law, epsilon, i).within(0, 1) if inside else zero
+        value[i] = _delta_at(grid, law, epsilon, i).clip(0, 1) if inside else zero
         if i:  # both directions are alike
-            value[-i] = one - grid.exp(-i) + grid.exp(-i) * value[i]
+            value[-i] = unit - grid.exp(-i) + grid.exp(-i) * value[i]
     slope = {
         i: (value[i] - value[i + 1]) / (grid.exp(i + 1) - grid.exp(i))
         for i in range(-n - 1, n + 1)
@@ -1604,7 +1664,7 @@ def composed_delta(
     reals, best = Reals(digits + 12), Fraction(1)
     first, sum_ = max(e for e, _ in laws), sum(e for e, _ in laws)
     for points in (128, 512, 2048):
-        grid = Grid(reals, first / max(1, round(first * points / sum_)), digits)
+        grid = LossGrid(reals, first / max(1, round(first * points / sum_)), digits)
         product: Masses = (0, [10**digits])
         for law in dict.fromkeys(laws):
             power, left = _masses(grid, law[1], law[0]), laws.count(law)
@@ -1619,20 +1679,22 @@ def composed_delta(
 
 
 def _delta_beside(  # noqa: PLR0914 one sum
-    grid: Grid, product: Masses, mu_squared: Fraction, epsilon: Fraction
+    grid: LossGrid, product: Masses, mu_squared: Fraction, epsilon: Fraction
 ) -> Fraction:
     """Return the sum of masses times the Gaussian's delta at the rest of epsilon."""
     (first, masses), reals, up = product, grid.reals, grid.reals.up
-    e, total, one = reals.of(epsilon), Decimal(0), reals.of(1)
+    e, total, unit = reals.of(epsilon), Decimal(0), reals.of(1)
     if not mu_squared:
         at = e.exp() * grid.exp(-first)
         for mass in masses:
-            total = up.add(total, up.multiply(mass, (one - at).within(0, 1).high))
+            total = up.add(total, up.multiply(mass, (unit - at).clip(0, 1).high))
             at /= grid.exp(1)
-        return above(min(total.scaleb(-grid.digits), Decimal(1)))
+        return round_up(min(total.scaleb(-grid.digits), Decimal(1)))
     last, places = len(masses) - 1, max(1, len(masses) // 128)
     nodes = [*range(0, last, places), last] if last else [0]
-    rest = (gaussian_delta(mu_squared, grid.left(e, first + k)).high for k in nodes)
+    rest = (
+        enclose_gaussian_delta(mu_squared, grid.rest(e, first + k)).high for k in nodes
+    )
     ends = list(zip(nodes, rest, strict=True))
     total = up.multiply(masses[last], ends[-1][1])
     # between the ends of a chord delta, convex in exp(epsilon), lies below it
@@ -1641,9 +1703,9 @@ def _delta_beside(  # noqa: PLR0914 one sum
         gap = max(Decimal(0), reals.down.subtract(high, low))
         for place in range(start, end):
             part = (grid.exp(-first - place) - far) / (near - far)
-            spared = reals.down.multiply(gap, part.within(0, 1).low)
+            spared = reals.down.multiply(gap, part.clip(0, 1).low)
             total = up.add(total, up.multiply(masses[place], up.subtract(high, spared)))
-    return above(min(total.scaleb(-grid.digits), Decimal(1)))
+    return round_up(min(total.scaleb(-grid.digits), Decimal(1)))
 
 
 # --- Charges --------------------------------------------------------------------------
@@ -1664,11 +1726,11 @@ def amounts(charge: Any) -> dict[str, Fraction]:
     """Read the amounts that a ledger adds up; what is infinite is left out."""
     need(isinstance(charge, dict), "no charge")
     need(any(set(charge) == set(known) for known in COORDINATES), "an unknown charge")
-    found = {name: rational(text) for name, text in charge.items() if text != "inf"}
-    need(all(amount >= 0 for amount in found.values()), "a charge below zero")
-    need(set(found) - {"delta"}, "an infinite charge")
-    need("delta" not in charge or "delta" in found, "an infinite charge")
-    return found
+    known_ = {name: rational(text) for name, text in charge.items() if text != "inf"}
+    need(all(amount >= 0 for amount in known_.values()), "a charge below zero")
+    need(set(known_) - {"delta"}, "an infinite charge")
+    need("delta" not in charge or "delta" in known_, "an infinite charge")
+    return known_
 
 
 def admit(
@@ -1679,10 +1741,10 @@ def admit(
     `rays`: the cost must fall with the rows of a unit at least as they do (filters.md,
     lemma 6).
     """
-    delta, said = charge.get("delta", Fraction(0)), []
+    delta, rules = charge.get("delta", Fraction(0)), []
     for name in ("mu_squared", "rho"):
         if name in charge:
-            sums = lost.apart()
+            sums = lost.separate()
             squares = (
                 sums.mu_squared / 2
                 + sum((p.rho(reals) for p in sums.pures), Fraction(0))
@@ -1690,16 +1752,16 @@ def admit(
                 else sums.mu_squared
                 + sum((p.mu_squared(reals) for p in sums.pures), Fraction(0))
             )
-            _within(squares, charge[name], name)
-            _within(sums.breach, delta, "delta")
-            said.append(f"sums of {name}")
+            _refuse_more(squares, charge[name], name)
+            _refuse_more(sums.breach, delta, "delta")
+            rules.append(f"sums of {name}")
     if "epsilon" in charge:
-        said.append(_admit_epsilon(lost, charge["epsilon"], delta, reals, rays=rays))
-    return ", ".join(said)
+        rules.append(_admit_epsilon(lost, charge["epsilon"], delta, reals, rays=rays))
+    return ", ".join(rules)
 
 
-def _within(
-    amount: Fraction, charged: Fraction, name: str, refusal: type[Refused] = Refused
+def _refuse_more(
+    amount: Fraction, charged: Fraction, name: str, *, is_loose: bool = False
 ) -> None:
     if amount > charged:
         near = Context(6, ROUND_HALF_EVEN).divide
@@ -1707,7 +1769,9 @@ def _within(
             near(Decimal(x.numerator), Decimal(x.denominator))
             for x in (amount, charged)
         ]
-        raise refusal(f"{name} {shown[0]} is lost, and {shown[1]} is charged")
+        raise Refused(
+            f"{name} {shown[0]} is lost, and {shown[1]} is charged", is_loose=is_loose
+        )
 
 
 def _admit_epsilon(
@@ -1715,31 +1779,31 @@ def _admit_epsilon(
 ) -> str:
     left = epsilon - lost.epsilon
     if not lost.mu_squared and not lost.shown and left >= 0:
-        _within(lost.breach, delta, "delta")
+        _refuse_more(lost.breach, delta, "delta")
         return "sums of epsilons and deltas"
     if not lost.mu_squared and not lost.shown and not delta:
-        _within(lost.epsilon, epsilon, "epsilon")
+        _refuse_more(lost.epsilon, epsilon, "epsilon")
     need(delta > 0, "noise that needs a delta")
-    _within(lost.breach, delta, "delta")
+    _refuse_more(lost.breach, delta, "delta")
     need(not rays or lost.mu_squared <= 2 * left, "delta falls slower than rows")
     if left >= 0 and len(lost.shown) <= 1:
         # what is pure comes off epsilon, chances come off delta (filters.md, lemma 2)
         if lost.shown:
-            got = above(lost.shown[0].delta(lost.mu_squared, reals.of(left)))
+            got = round_up(lost.shown[0].delta(lost.mu_squared, reals.of(left)))
         else:
-            got = above(gaussian_delta(lost.mu_squared, reals.of(left)).high)
+            got = round_up(enclose_gaussian_delta(lost.mu_squared, reals.of(left)).high)
         whole_ = lost.breach + (1 - lost.breach) * got
         if whole_ <= delta:
             return "the curve of Gaussian noise"
         if not lost.pures:
-            _within(whole_, delta, "delta")
+            _refuse_more(whole_, delta, "delta")
     need(not rays, "a composed curve of rows that are charged one by one")
-    sums = lost.apart()
+    sums = lost.separate()
     laws = tuple(law for pure in sums.pures for law in pure.curves() if law[0])
     need(sums.breach < 1 and laws and len(laws) <= 10_000, "sure to be seen")
     enough = (delta - sums.breach) / (1 - sums.breach)
     got = composed_delta(laws, sums.mu_squared, epsilon, enough)
-    _within(sums.breach + (1 - sums.breach) * got, delta, "delta", Loose)
+    _refuse_more(sums.breach + (1 - sums.breach) * got, delta, "delta", is_loose=True)
     return "a composed curve"
 
 
@@ -1750,8 +1814,9 @@ WHOLE = "*"
 """The block of tables without blocks."""
 
 
+@final
 @dataclass(frozen=True)
-class Cover:
+class BlockCover:
     """Blocks without a row of a person in which some rows are the same without it."""
 
     blocks: frozenset[str]
@@ -1760,7 +1825,7 @@ class Cover:
     ends: Mapping[str, tuple[Value, Value]] = field(default_factory=dict)
     gated: bool = True
 
-    def carried(self, names_: Callable[[frozenset[str]], Iterable[str]]) -> "Cover":
+    def carry(self, names_: Callable[[frozenset[str]], Iterable[str]]) -> "BlockCover":
         """Return the cover with other columns that tell the block and the id."""
         marks, ids = frozenset(names_(self.marks)), frozenset(names_(self.ids))
         return replace(self, marks=marks, ids=ids)
@@ -1768,8 +1833,8 @@ class Cover:
 
 def covers(  # noqa: C901, PLR0911 one case for each step
     node: Any, layouts: Mapping[str, Any], tables: Mapping[str, Any]
-) -> list[Cover]:
-    """Return what is known to cover some rows; nothing, if nobody can change them."""
+) -> list[BlockCover]:
+    """Return all known covers of some rows; none, if nobody can change them."""
     below = [
         covers(node[side], layouts, tables)
         for side in ("of", "left", "right")
@@ -1781,26 +1846,26 @@ def covers(  # noqa: C901, PLR0911 one case for each step
         case "table" | "unreadable":
             return _table_covers(node, layouts, tables)
         case "filter" | "part":
-            return [_narrowed(cover, node.get("condition")) for cover in below[0]]
+            return [_narrow_cover(cover, node.get("condition")) for cover in below[0]]
         case "project":
-            kept = {new: m["is"] for new, m in node["columns"].items() if "is" in m}
+            kept_ = {new: m["is"] for new, m in node["columns"].items() if "is" in m}
             return [
-                c.carried(lambda old: [new for new, was in kept.items() if was in old])
+                c.carry(lambda old: [new for new, was in kept_.items() if was in old])
                 for c in below[0]
             ]
         case "map" | "flat_map" | "explode":
-            return [c.carried(lambda old: old - set(node["makes"])) for c in below[0]]
+            return [c.carry(lambda old: old - set(node["makes"])) for c in below[0]]
         case "keep_rows" | "keep_groups" | "keep_unique":
             return [_of_ids(c, node["per"]) for c in below[0]]
         case "one_per" | "crowded":
             own = [_of_ids(c, node["per"]) for c in below[0]]
-            return [c.carried(lambda old: old & set(node["per"])) for c in own]
+            return [c.carry(lambda old: old & set(node["per"])) for c in own]
         case "join":
-            return _joined(node, *below)
+            return _join_covers(node, *below)
     raise Refused("a step without a rule")
 
 
-def _of_ids(cover: Cover, per: list[str]) -> Cover:
+def _of_ids(cover: BlockCover, per: list[str]) -> BlockCover:
     # rows of one block may push out those of another, of anybody
     return (
         cover
@@ -1809,25 +1874,27 @@ def _of_ids(cover: Cover, per: list[str]) -> Cover:
     )
 
 
-def _joined(node: Any, left: list[Cover], right: list[Cover]) -> list[Cover]:
+def _join_covers(
+    node: Any, left: list[BlockCover], right: list[BlockCover]
+) -> list[BlockCover]:
     if not right:
         return left
     renamed = {new: old for old, new in node["brings"].items()} | {
         n: n for n in node["on"]
     }
     theirs = [
-        c.carried(lambda old: [n for n, was in renamed.items() if was in old])
+        c.carry(lambda old: [n for n, was in renamed.items() if was in old])
         for c in right
     ]
     if left and all(c.ids & set(node["on"]) for c in (*left, *theirs)):
         return left if node["outer"] else left + theirs
     both = [best_cover(side).blocks for side in (left, right) if side]
-    return [Cover(frozenset().union(*both))]
+    return [BlockCover(frozenset().union(*both))]
 
 
 def _table_covers(
     node: Any, layouts: Mapping[str, Any], tables: Mapping[str, Any]
-) -> list[Cover]:
+) -> list[BlockCover]:
     unit, layout = tables[node["table"]], layouts.get(node["table"])
     ids = (
         frozenset([unit["column"]])
@@ -1835,25 +1902,25 @@ def _table_covers(
         else frozenset()
     )
     if layout is None:
-        return [Cover(frozenset([WHOLE]), ids=ids)]
+        return [BlockCover(frozenset([WHOLE]), ids=ids)]
     need(layout["column"] in node["columns"], "a column of blocks that is not there")
     ends = {name: (read_value(a), read_value(b)) for name, a, b in layout["ends"]}
-    cover = Cover(
+    cover = BlockCover(
         frozenset(ends), frozenset([layout["column"]]), ids, ends, gated=False
     )
     return [cover]
 
 
-def best_cover(found: list[Cover]) -> Cover:
+def best_cover(known_: list[BlockCover]) -> BlockCover:
     """Return the cheapest cover, of rows that no other block can change."""
-    best = min(found, key=lambda cover: (WHOLE in cover.blocks, len(cover.blocks)))
+    best = min(known_, key=lambda cover: (WHOLE in cover.blocks, len(cover.blocks)))
     need(best.gated, "rows of blocks that are not open")
     return best
 
 
-def read_value(given: Any) -> Value:
+def read_value(words: Any) -> Value:
     """Read ["date", "2026-01-31"]: a value of a column, as a condition compares it."""
-    kind, text = given
+    kind, text = words
     readers: dict[str, Callable[[str], Value]] = {
         "i64": lambda t: int(rational(t)),
         "f64": lambda t: float(rational(t)),
@@ -1864,13 +1931,13 @@ def read_value(given: Any) -> Value:
     return readers[kind](text)
 
 
-def _narrowed(cover: Cover, condition: Any) -> Cover:
+def _narrow_cover(cover: BlockCover, condition: Any) -> BlockCover:
     """Return the cover of the rows that pass a condition."""
     blocks, gated = cover.blocks, cover.gated
     for mark in cover.marks:  # copies of one cell: one block passes all, or none
         gated = gated or _is_gate(condition, mark, list(cover.ends.values()))
         ends = {name: cover.ends[name] for name in blocks}
-        blocks = _admitted(condition, mark, ends)
+        blocks = _admit_blocks(condition, mark, ends)
     return replace(cover, blocks=blocks, gated=gated)
 
 
@@ -1885,15 +1952,15 @@ _PASSES: dict[str, Callable[[int, int], bool]] = {
 """Whether a value between two ends, compared with a constant, may pass."""
 
 
-def _admitted(condition: Any, mark: str, ends: Ends) -> frozenset[str]:
+def _admit_blocks(condition: Any, mark: str, ends: Ends) -> frozenset[str]:
     """Return the blocks of which a row may pass: all, if it is not understood."""
     if not condition or condition.get("column", mark) != mark:
         return frozenset(ends)
     if "and" in condition:
-        left, right = (_admitted(each, mark, ends) for each in condition["and"])
+        left, right = (_admit_blocks(each, mark, ends) for each in condition["and"])
         return left & right
     if "or" in condition:
-        left, right = (_admitted(each, mark, ends) for each in condition["or"])
+        left, right = (_admit_blocks(each, mark, ends) for each in condition["or"])
         return left | right
     constants = [read_value(value) for value in condition["values"]]
     starts = condition["starts"]
@@ -1922,8 +1989,8 @@ def _start(moment: Value, units: list[str]) -> Value:
     """Return the start of a period of a period: it grows with the moment."""
     for unit in units:
         if isinstance(moment, datetime):
-            kept = ("second", "minute", "hour").index(unit) if unit in _CLOCK else 3
-            parts: Any = dict.fromkeys(("microsecond", *_CLOCK)[: kept + 1], 0)
+            kept_ = ("second", "minute", "hour").index(unit) if unit in _CLOCK else 3
+            parts: Any = dict.fromkeys(("microsecond", *_CLOCK)[: kept_ + 1], 0)
             moment = moment.replace(**parts)
         if unit == "week":
             moment -= timedelta(days=moment.weekday())
@@ -1973,14 +2040,14 @@ def _covers_run(low: Value, high: Value, ends: list[tuple[Value, Value]]) -> boo
     return False
 
 
-def check_blocks(certificate: Any, plan: Plan, nodes: list[Any]) -> None:
+def check_blocks(certificate: Any, plan: PlanReader, nodes: list[Any]) -> None:
     """Refuse a charge that leaves out a block of the cover (filters.md, section 9)."""
-    given = certificate["blocks"]
-    layouts = {name: each for name, each in given["tables"].items() if each is not None}
-    charged, read = set(names(given["charged"])), set[str]()
+    words = certificate["blocks"]
+    layouts = {name: each for name, each in words["tables"].items() if each is not None}
+    charged, read = set(names(words["charged"])), set[str]()
     for node in nodes:
-        found = covers(node, layouts, plan.tables)
-        read |= best_cover(found).blocks if found else set()
+        known_ = covers(node, layouts, plan.tables)
+        read |= best_cover(known_).blocks if known_ else set()
     need(read <= charged, "a block that is read and not charged")
 
 
@@ -1992,7 +2059,7 @@ def check_sums(record: Any) -> None:
     """
     charge, written = amounts(record["charge"]), dict[str, Any]()
     for first, last, sums in record["runs"]:
-        for place in range(whole(first), whole(last, most=10**6) + 1):
+        for place in range(read_whole(first), read_whole(last, most=10**6) + 1):
             need(str(place) not in written, "a block twice")
             written[str(place)] = sums
     written |= record["after"]
@@ -2010,11 +2077,11 @@ def check_sums(record: Any) -> None:
 def check(text: str) -> str:
     """Check a certificate; say how its charge is known to be enough, or refuse it."""
     try:
-        need(isinstance(text, str) and len(text) <= MOST_BYTES, "too long")
+        need(len(text) <= MOST_BYTES, "too long")
         certificate = json.loads(
             text, parse_float=_no_double, parse_constant=_no_double
         )
-        return _checked(certificate)
+        return _check_certificate(certificate)
     except Refused:
         raise
     # whatever is not a certificate fails somewhere: nothing of it may pass
@@ -2029,23 +2096,23 @@ def _no_double(_text: str) -> None:
     raise Refused("a double, where only exact numbers count")
 
 
-def _checked(certificate: Any) -> str:
+def _check_certificate(certificate: Any) -> str:
     need(certificate["certificate"] == VERSION, "another version of certificates")
-    charge, plan = amounts(certificate["charge"]), Plan(certificate["tables"])
+    charge, plan = amounts(certificate["charge"]), PlanReader(certificate["tables"])
     if "parts" in certificate:
         return _check_parts(certificate["parts"], charge, plan)
     # so many digits that the delta is told from its neighbours
     small = charge.get("delta", Fraction(1)) or Fraction(1)
     digits = len(str(small.denominator)) - len(str(small.numerator))
     reals = Reals(42 + max(0, digits))
-    given = _list(certificate["releases"])
-    releases = [Release(each, plan, reals) for each in given]
+    words = _list(certificate["releases"])
+    releases = [ReleaseReader(each, plan, reals) for each in words]
     share = max(release.share for release in releases)
     rays = any(release.by_row for release in releases)
     need(not rays or len(releases) == 1, "several releases of rows charged one by one")
-    lost = sum((release.lost() for release in releases), Lost())
+    lost = sum((release.compute_loss() for release in releases), Lost())
     if "blocks" in certificate:
-        nodes = [node for each in given for node in _nodes_read(each)]
+        nodes = [node for each in words for node in _nodes_read(each)]
         check_blocks(certificate, plan, nodes)
     shared = {name: amount / share for name, amount in charge.items()}
     return admit(lost, shared, reals, rays=rays)
@@ -2058,9 +2125,9 @@ def _nodes_read(release: Any) -> Iterator[Any]:
             yield count["rows"]
 
 
-def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: Plan) -> str:
+def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: PlanReader) -> str:
     """Check what a table's parts cost together (filters.md, lemmas 4 to 6)."""
-    times, _ = parted(plan.rows(parts["rows"]), parts)
+    times, _ = split_parts(plan.rows(parts["rows"]), parts)
     each, reals = amounts(parts["each"]), Reals(60)
     need("delta" in charge or not each.get("delta", 0), "budgets of two kinds")
     for name, charged in charge.items():
@@ -2075,7 +2142,7 @@ def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: Plan) -> str:
             whole_ = Pure(times * each["epsilon"])
             due = whole_.rho(reals) if name == "rho" else whole_.mu_squared(reals)
         if name != "delta" or charged != 1:
-            _within(due, charged, name)
+            _refuse_more(due, charged, name)
     return f"{times} budgets of a part"
 
 
@@ -2086,11 +2153,11 @@ def main(arguments: list[str]) -> int:
         lines = Path(name).read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, 1):
             try:
-                said = "accepted: " + check(line)
+                rules = "accepted: " + check(line)
             except Refused as why:
                 refused += 1
-                said = f"refused: {why}"
-            sys.stdout.write(f"{name}:{number} {said}\n")
+                rules = f"refused: {why}"
+            sys.stdout.write(f"{name}:{number} {rules}\n")
     return 1 if refused or not arguments else 0
 
 

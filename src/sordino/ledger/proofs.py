@@ -77,7 +77,7 @@ def is_proved(fields: Mapping[str, Any], names: tuple[str, ...]) -> bool:
             kernel.check(text)
     except kernel.Refused:
         return False
-    said = fields["proof"].get("blocks")
+    blocks = fields["proof"].get("blocks")
     runs = block_charges.spread_runs(fields.get("blocks") or ())
     charged = {names[place] for place, _ in runs}
-    return charged == (set() if said is None else set(said["charged"]))
+    return charged == (set() if blocks is None else set(blocks["charged"]))

@@ -30,7 +30,7 @@ from sordino.noise.sampling.bits import BitSource
 from sordino.noise.sampling.floats import AbstractSampler
 from sordino.noise.threshold.mechanism import floor_to
 from sordino.numbers import INFINITE, Exact, arguments, distance, positive, up
-from sordino.numbers.canonical import Words, certified
+from sordino.numbers.canonical import Words, exact_words
 from sordino.numbers.frozen import fill
 
 MOST_STEPS: Final = 1 << 20
@@ -82,7 +82,7 @@ class AboveThreshold(AbstractMechanism):
     def certificate(self) -> dict[str, Words]:
         return {
             "kind": "walk",
-            "rate": certified(self.epsilon / Fraction(self.rows)),
+            "rate": exact_words(self.epsilon / Fraction(self.rows)),
         }
 
     @property

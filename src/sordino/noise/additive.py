@@ -107,7 +107,7 @@ class AbstractMechanism(ABC):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        """Return what is drawn, as a certificate has it; {}: no release draws it."""
+        """The law that is drawn, as a certificate has it; {}: no release draws it."""
         return {}
 
     @abstractmethod

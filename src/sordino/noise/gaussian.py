@@ -61,7 +61,7 @@ from sordino.numbers import (
     sqrt,
     up,
 )
-from sordino.numbers.canonical import Words, call, certified, number
+from sordino.numbers.canonical import Words, call, exact_words, number
 from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
@@ -476,7 +476,7 @@ class Gaussian(AbstractFloatMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        return {"noise": "gaussian", "scale": certified(sqrt(self.variance))}
+        return {"noise": "gaussian", "scale": exact_words(sqrt(self.variance))}
 
     @classmethod
     def no_noise(

@@ -46,7 +46,7 @@ from sordino.numbers import (
     sqrt,
     up,
 )
-from sordino.numbers.canonical import Words, certified
+from sordino.numbers.canonical import Words, exact_words
 from sordino.numbers.normal import log_normal_chance, normal_quantile_of
 from sordino.numbers.rounding import precision
 
@@ -100,7 +100,7 @@ class TopKeys:
         """Return the law and the scale of what is drawn, as a certificate has it."""
         return {
             "most": self.scores.most,
-            "rate": certified(self.rate),
+            "rate": exact_words(self.rate),
             "end": None if self.end is None else str(self.end),
         }
 
@@ -286,8 +286,8 @@ class KeyRounds:
     def certificate(self) -> dict[str, Words]:
         """Return the law and the scale of what is drawn, as a certificate has it."""
         return {
-            "variances": [*map(certified, self.variances)],
-            "thresholds": [*map(certified, self.thresholds)],
+            "variances": [*map(exact_words, self.variances)],
+            "thresholds": [*map(exact_words, self.thresholds)],
         }
 
     @cached_property

@@ -65,7 +65,7 @@ from sordino.numbers import (
     sqrt,
     up,
 )
-from sordino.numbers.canonical import Words, call, certified, number
+from sordino.numbers.canonical import Words, call, exact_words, number
 from sordino.numbers.exact import floor_exact
 from sordino.numbers.frozen import fill, make
 from sordino.numbers.rounding import enclose, precision
@@ -465,7 +465,7 @@ class Geometric(AbstractIntegerMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        return {"noise": "geometric", "scale": certified(self.scale)}
+        return {"noise": "geometric", "scale": exact_words(self.scale)}
 
     @classmethod
     def no_noise(cls, *, dtype: str = "i64") -> Self:
@@ -561,7 +561,7 @@ class Laplace(AbstractFloatMechanism):
 
     @property
     def certificate(self) -> dict[str, Words]:
-        return {"noise": "laplace", "scale": certified(self.scale)}
+        return {"noise": "laplace", "scale": exact_words(self.scale)}
 
     @classmethod
     def no_noise(

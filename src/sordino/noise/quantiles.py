@@ -47,7 +47,7 @@ from sordino.numbers import (
     probability,
     up,
 )
-from sordino.numbers.canonical import Words, certified
+from sordino.numbers.canonical import Words, exact_words
 from sordino.numbers.frozen import fill
 
 FINEST: Final = 1 << 20
@@ -112,7 +112,7 @@ class Quantiles(AbstractMechanism):
     def certificate(self) -> dict[str, Words]:
         return {
             "kind": "quantiles",
-            "rate": certified(self.epsilon / Fraction(self.rows)),
+            "rate": exact_words(self.epsilon / Fraction(self.rows)),
             "levels": self.levels,
             "answers": len(self.probabilities),
         }

@@ -63,12 +63,12 @@ def number(value: "Exact | float") -> str:
     return f"{exact.numerator}/{exact.denominator}"
 
 
-def certified(value: "Exact") -> Words:
+def exact_words(value: "Exact") -> Words:
     """Return an exact number as a certificate has it: "1/10", or the root of one.
 
     >>> from fractions import Fraction
     >>> from sordino.numbers import sqrt
-    >>> certified(Fraction(1, 10)), certified(sqrt(Fraction(2)))
+    >>> exact_words(Fraction(1, 10)), exact_words(sqrt(Fraction(2)))
     ('1/10', ['sqrt', '2'])
     """
     if isinstance(value, Radical):

@@ -67,18 +67,18 @@ def certify_release(purchase: Purchase, writer: PlanWriter) -> Step:
             _left_out(plan.coverage[key], plan.relation.ids, writer) | noise.certificate
             for key, noise in purchase.coverage.items()
         ]
-    return step | _shown(purchase)
+    return step | _certify_keys(purchase)
 
 
-def _shown(purchase: Purchase) -> Step:
-    """Return what shows the keys that nobody named."""
+def _certify_keys(purchase: Purchase) -> Step:
+    """Return the noise that shows keys which nobody named."""
     presence = purchase.plan.presence
     if purchase.rounds is not None:
         return {"rounds": purchase.rounds.certificate}
     if presence is None:
         return {}
-    said = presence.certificate | purchase.selection.certificate
-    return {"presence" if purchase.first is None else "first": said}
+    words = presence.certificate | purchase.selection.certificate
+    return {"presence" if purchase.first is None else "first": words}
 
 
 def _left_out(count: Counted, ids: str | None, writer: PlanWriter) -> Step:

@@ -150,12 +150,12 @@ def _left_out(unit: Step, condition: AbstractExpression) -> list[Words]:
     """Return whose rows a condition leaves out, where it is the one that does."""
     match unit:
         case {"protects": "AddRowsWithID", "column": str(name)}:
-            known, said = ~col(name).is_null(), "without id"
+            known, words = ~col(name).is_null(), "without id"
         case {"protects": "AddMaxTotal", "column": str(name)}:
-            known, said = col(name) >= 1, "below 1"
+            known, words = col(name) >= 1, "below 1"
         case _:
             return []
-    return [said] if known.tree.same(condition) else []
+    return [words] if known.tree.same(condition) else []
 
 
 def _keep_rows(writer: PlanWriter, node: KeepRows) -> Step:
@@ -177,15 +177,15 @@ def _keep_unique(writer: PlanWriter, node: KeepUnique) -> Step:
     return {"do": "keep_unique", "of": writer.write(node.child), "per": [*node.per]}
 
 
-def _crowded(writer: PlanWriter, node: Crowded) -> Step:
+def _crowd(writer: PlanWriter, node: Crowded) -> Step:
     below, per, groups = writer.write(node.child), [*node.per], [*node.groups]
     return {"do": "crowded", "of": below, "per": per, "groups": groups}
 
 
-def _gathered(writer: PlanWriter, node: Gathered) -> Step:
-    made = [name for name, _ in (*node.totals, *node.extremes)]
+def _gather(writer: PlanWriter, node: Gathered) -> Step:
+    names = [name for name, _ in (*node.totals, *node.extremes)]
     below = writer.write(node.child)
-    return {"do": "one_per", "of": below, "per": [*node.per], "makes": made}
+    return {"do": "one_per", "of": below, "per": [*node.per], "makes": names}
 
 
 def _map(writer: PlanWriter, node: MapRows) -> Step:
@@ -201,10 +201,10 @@ def _explode(writer: PlanWriter, node: Explode) -> Step:
 
 
 def _several(
-    writer: PlanWriter, node: FlatMap | Explode, do: str, made: list[str]
+    writer: PlanWriter, node: FlatMap | Explode, do: str, columns: list[str]
 ) -> Step:
     below = writer.write(node.child)
-    return {"do": do, "of": below, "makes": made, "limit": node.limit}
+    return {"do": do, "of": below, "makes": columns, "limit": node.limit}
 
 
 def _join(writer: PlanWriter, node: Join) -> Step:
@@ -244,8 +244,8 @@ _STEPS: Final[Mapping[type[AbstractNode], Callable[[PlanWriter, Any], Step]]] = 
         KeepRows: _keep_rows,
         KeepGroups: _keep_groups,
         KeepUnique: _keep_unique,
-        Crowded: _crowded,
-        Gathered: _gathered,
+        Crowded: _crowd,
+        Gathered: _gather,
         MapRows: _map,
         FlatMap: _flat_map,
         Explode: _explode,

@@ -83,7 +83,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("exactness", "of", "provenance", "related")
+@hides("exactness", "of", "provenance", "related")  # noqa: PLR0904 one release, asked many things
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):

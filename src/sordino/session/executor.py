@@ -94,7 +94,7 @@ _LESS: Final = 1 - Fraction(1, 256)
 def buy_proved(
     bought: Callable[[Budget], T], proof_of: Callable[[T], str], budget: Any
 ) -> T:
-    """Return what a budget buys whose charge the kernel will accept.
+    """Return the purchase of a budget whose charge the kernel will accept.
 
     Where curves are composed the kernel's bound is a little looser than planning's, so
     a little of the budget is left over: it is never the charge that fails.
@@ -106,7 +106,7 @@ def buy_proved(
         try:
             kernel.check(proof)
         except kernel.Refused as refusal:
-            why, is_loose = str(refusal), isinstance(refusal, kernel.Loose)
+            why, is_loose = str(refusal), refusal.is_loose
         else:
             return purchase
         if not is_loose:
@@ -147,6 +147,20 @@ class Outlook:
         return " in every block that it reads" if self.blocks else ""
 
 
+def charged_loss(purchases: Iterable[Purchase], budget: Budget, loss: Loss) -> Loss:
+    """Return the loss that is charged: in a part of a table, where needed, its budget.
+
+    There one row of a unit may cost as much as all that it has, so that only a share of
+    the budget was spent on it; in other terms than the budget's the loss of that share
+    would be charged, which is as many times too little (docs/proofs/filters.md, 6).
+    """
+    shared = any(
+        purchase.plan.relation.spread is not None and not purchase.plan.is_by_row
+        for purchase in purchases
+    )
+    return budget if shared and isinstance(budget, Loss) else loss
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Desk:
@@ -174,7 +188,7 @@ class Desk:
                 purchase = best_purchase(request, self.catalog, part)
             return purchase if part is budget else replace(purchase, budget=budget)
 
-        purchase = self._proved(bought, self.charge_of, budget)
+        purchase = self._buy_proved(bought, self.charge_of, budget)
         rehearse(purchase)
         return purchase
 
@@ -190,12 +204,12 @@ class Desk:
                 bundle = best_bundle(requests, self.catalog, part, shares)
             return bundle if part is budget else replace(bundle, budget=budget)
 
-        bundle = self._proved(bought, self._charge_together, budget)
+        bundle = self._buy_proved(bought, self._charge_together, budget)
         for purchase in bundle.purchases.values():
             rehearse(purchase)
         return bundle
 
-    def _proved(
+    def _buy_proved(
         self,
         bought: Callable[[Budget], T],
         charge_of: Callable[[T], Priced],
@@ -234,7 +248,7 @@ class Desk:
         blocks = self.blocks_read(lambda: purchase.plan.rows_read)
         return Priced(
             purchase.budget,
-            purchase.loss,
+            charged_loss([purchase], purchase.budget, purchase.loss),
             blocks,
             lambda: (usage_of(purchase, self.catalog),),
             lambda: self.certify([partial(certify_release, purchase)], blocks),
@@ -252,7 +266,7 @@ class Desk:
         purchases = bundle.purchases.values()
         return Priced(
             bundle.budget,
-            bundle.loss,
+            charged_loss(purchases, bundle.budget, bundle.loss),
             blocks,
             lambda: usages_of(bundle, self.catalog),
             lambda: self.certify(

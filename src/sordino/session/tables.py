@@ -203,7 +203,7 @@ class Catalog(AbstractCatalog):
         return Origins(self.marks, parts, tuple(gates))
 
     def plan_writer(self) -> PlanWriter:
-        """Return what writes plans over these tables into a certificate."""
+        """Return a writer of plans over these tables into certificates."""
         return PlanWriter(
             self.protected, self.multiplicity, self.cuts, dict(self.layouts)
         )

@@ -321,3 +321,22 @@ def _added(kind: str, shares: list[Fraction]) -> Any:
         return sum(shares, Fraction(0))
     square = sum((share**2 for share in shares), Fraction(0))
     return f"sqrt({square})"
+
+
+def test_a_part_charges_what_one_row_may_cost_in_any_terms() -> None:
+    """A budget of another kind than the part's is charged itself, not its share.
+
+    The first group may cost a unit with one row in the part as much as one
+    with three, so it is bought with a third; that third alone was charged where the
+    part counts rhos and an epsilon was asked (found by the kernel).
+    """
+    rows = {"page": ["a", "b", "a"], "ward": ["x", "y", "x"]}
+    views = sd.PrivateTable(rows, protects=sd.AddMaxRows(3))
+    parts = sd.Session({"views": views}, sd.ZCDP(1)).partition(
+        "views", "page", ["a", "b", "c"], sd.ZCDP("0.3")
+    )
+    wards = sd.KeySet.from_dict({"ward": ["x", "y", "z"]})
+    query = sd.table("views").group_by(wards).top(1, by=sd.count())
+    parts["a"].release(query, sd.PureDP("0.6"))
+    third = sd.ZCDP("0.005")  # of a range of 0.2
+    assert parts["a"].spent.guarantees.rho >= 3 * third.guarantees.rho

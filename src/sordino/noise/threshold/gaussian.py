@@ -51,7 +51,7 @@ from sordino.numbers import (
     shortest,
     sqrt,
 )
-from sordino.numbers.canonical import Words, certified
+from sordino.numbers.canonical import Words, exact_words
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its rho alone."""
@@ -104,8 +104,8 @@ class GaussianThreshold(AbstractThresholdMechanism):
     def certificate(self) -> dict[str, Words]:
         return {
             "noise": "gaussian",
-            "scale": certified(sqrt(self.variance)),
-            "threshold": certified(self.threshold),
+            "scale": exact_words(sqrt(self.variance)),
+            "threshold": exact_words(self.threshold),
         }
 
     @classmethod

@@ -63,7 +63,7 @@ from sordino.numbers import (
     shortest,
     up,
 )
-from sordino.numbers.canonical import Words, certified
+from sordino.numbers.canonical import Words, exact_words
 
 _MOST_STEPS = 1 << 20
 """A change of more steps of the grid than this is priced by its epsilon alone."""
@@ -123,8 +123,8 @@ class LaplaceThreshold(AbstractThresholdMechanism):
     def certificate(self) -> dict[str, Words]:
         return {
             "noise": "geometric",
-            "scale": certified(self.scale),
-            "threshold": certified(self.threshold),
+            "scale": exact_words(self.scale),
+            "threshold": exact_words(self.threshold),
         }
 
     @classmethod
@@ -260,8 +260,8 @@ class LaplaceSumThreshold(AbstractNoiseMechanism):
     def certificate(self) -> dict[str, Words]:
         return {
             "noise": "laplace",
-            "scale": certified(self.scale),
-            "threshold": certified(self.threshold),
+            "scale": exact_words(self.scale),
+            "threshold": exact_words(self.threshold),
         }
 
     @classmethod

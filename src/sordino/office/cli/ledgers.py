@@ -194,9 +194,18 @@ def _verify_ledger(arguments: Namespace) -> None:
         _count_text(verdict.answers, "answer"),
     ])
     say(f"{arguments.path} is what was written: {counts}.")
+    write(_proof_text(verdict.proved, verdict.unproved))
     write(_CHECKED)
     write("Newest record, to be written down elsewhere:")
     write(verdict.head)
+
+
+def _proof_text(proved: int, unproved: int) -> str:
+    """Return how many charges are no less than the kernel derives."""
+    proofs = f"{proved} of {proved + unproved} charges are proved anew by the kernel"
+    if not unproved:
+        return f"{proofs}."
+    return f"{proofs}; the others have no certificate: of earlier versions, or by hand."
 
 
 def _export_ledger(arguments: Namespace) -> None:
