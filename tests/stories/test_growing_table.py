@@ -11,7 +11,8 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.errors import BudgetExceeded
+from sordino import kernel
+from sordino.errors import BudgetExceeded, ProofRefused
 from sordino.office.cli import jobs
 from sordino.session import executor
 from tests.batches import table_of, ways_of
@@ -258,12 +259,14 @@ def test_the_attack_works_on_a_ledger_that_forgets_the_cover(
 ) -> None:
     """Planted: each refresh is charged to its newest block alone.
 
-    Then January is answered twelve times. The mean of these is off by a third of what
-    one answer is off by (false alarm: 2e-9), and who was in January alone lost more
-    than the limit of January by far.
+    Without the kernel January is answered twelve times. The mean of these is off by a
+    third of what one answer is off by (false alarm: 2e-9), and who was in January alone
+    lost more than the limit of January by far. The kernel refuses the price.
     """
     monkeypatch.setattr(executor, "blocks_of", newest_block)
-    answers = refresh_for_a_year(tmp_path, clock, WORDINGS["the month itself"])
+    with monkeypatch.context() as believing:
+        believing.setattr(kernel, "check", lambda _: "believed")
+        answers = refresh_for_a_year(tmp_path, clock, WORDINGS["the month itself"])
     assert len(answers) == 12
     deviation = answers[0].errors.column("n sd")[0].as_py()
     mean = sum(answer["n"][0].as_py() for answer in answers) / 12
@@ -271,3 +274,7 @@ def test_the_attack_works_on_a_ledger_that_forgets_the_cover(
     assert abs(mean - A_MONTH) < DEVIATIONS * deviation / math.sqrt(12) + changed
     lost = sd.compose([answer.loss for answer in answers])
     assert float(lost.advantage()) > 2.5 * float(sd.GaussianDP("0.24").advantage())
+    proved = tmp_path / "proved"
+    proved.mkdir()
+    with pytest.raises(ProofRefused, match="a block that is read and not charged"):
+        refresh_for_a_year(proved, clock, WORDINGS["the month itself"])

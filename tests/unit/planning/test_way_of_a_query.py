@@ -18,10 +18,10 @@ ROWS: Final[dict[str, list[Any]]] = {
 }
 BOUNDED: Final = sd.table("t").enforce(sd.MaxRowsPerID(2))
 MOST: Final[dict[str, tuple[Any, int]]] = {
-    "a count": (BOUNDED.agg(n=sd.count()), 1_420),
+    "a count": (BOUNDED.agg(n=sd.count()), 1_700),
     "a count and a mean by unknown group": (
         BOUNDED.group_by("g").agg(n=sd.count(), m=sd.mean("x", 0, 30, nulls="drop")),
-        3_210,
+        3_540,
     ),
 }
 """A question, and a bound above the calls it takes: 1,388 and 3,174.
@@ -79,6 +79,6 @@ def test_a_durable_count_by_known_groups_is_a_short_way(tmp_path: Path) -> None:
         session.release(query, sd.PureDP(1))
 
     seen, files = calls(release)
-    assert seen.total() < 1_610  # 1,582
-    assert len(files) < 83  # 81
+    assert seen.total() < 1_880  # 1,859, of which 277 prove the charge
+    assert len(files) < 86  # 85
     assert seen["FileStore.transact"] == 3  # a policy asked for, a charge, an answer

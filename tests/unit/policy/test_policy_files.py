@@ -259,12 +259,12 @@ def test_requests_together_cost_what_they_cost_together() -> None:
 
 
 def test_a_ledger_without_a_policy_is_as_it_was(tmp_path: Path) -> None:
-    """No record has a field that it had not before."""
+    """No record has a field that it has not without one."""
     session = clinic(tmp_path / "a.ledger", sd.ApproxDP(1, "1e-6"))
     session.release(COUNT, HALF)
     (charged,) = [one for one in session.ledger.records() if one.kind == "charged"]
     assert set(charged.fields) == {
         *("asked", "budget", "charges", "key", "known", "loss", "plan", "request"),
-        *("spent", "when", "who", "why", "words"),
+        *("spent", "when", "who", "why", "words", "proof"),
     }
     assert session.ledger.policy() is None
