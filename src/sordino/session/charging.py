@@ -586,12 +586,17 @@ class Book:
         A budget that it cannot add up is counted in its own terms.
         """
         assert priced.proof is not None  # noqa: S101 prices of a session have one
-        rule = self.ledger.first_limit().rule
+        rule = self._first_limit.rule
         charge = rule.charge_within(priced.budget, priced.loss.guarantees)
         if charge is None:
             rule = Limit.of(priced.budget).rule
             charge = rule.charge_for(priced.budget, priced.loss)
         return certificate_text(priced.proof(), charge.texts())
+
+    @cached_property
+    def _first_limit(self) -> Limit:
+        """Return the dataset's first limit, which never changes."""
+        return self.ledger.first_limit()
 
     def refuse_unlawful(self, priced: Priced) -> None:
         """Refuse what the policy does not allow; nothing is charged."""
