@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter, InvalidQuery
 from sordino.ledger import blocks as block_charges
-from sordino.ledger import earmarks, file_format, policy_enforcement, proofs
+from sordino.ledger import earmarks, file_format, policy_enforcement, verification
 from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
 from sordino.ledger.record_kinds import DATASET, Claim, Entry, Ticket, proof_text
@@ -209,7 +209,7 @@ def reserve(log: Log, identity: str, claim: Claim, when: str) -> Ticket:
     if charged is not None:
         return _again(log, identity, (charged, claim), when)
     fields = charge_fields(log, claim, when)
-    proofs.refuse_unproved(log, fields, claim.blocks or ())
+    verification.refuse_unproved(log, fields, claim.blocks or ())
     charge = log.add("charged", fields)
     keyed = claim.key is not None
     return Ticket(identity, charge.number, 1, keyed, **_mark(charge))

@@ -1,4 +1,8 @@
-"""Whether a ledger is what was written.
+"""Whether a ledger is what was written, and each charge what its certificate proves.
+
+Every charge is derived anew by the kernel, before it is written and when it is
+verified; the kernel shares no code with what found the price
+(docs/proofs/certificates.md).
 
 Whether a charge is no less than what it says was asked and is known of its loss.
 
@@ -14,19 +18,25 @@ Kernel: charge.
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, final
 
-from sordino.errors import InvalidParameter
-from sordino.ledger.blocks import BlockWalk, spent_at_most
+from sordino import kernel
+from sordino.errors import InvalidParameter, ProofRefused
+from sordino.ledger.blocks import (
+    BlockWalk,
+    places_of,
+    spent_at_most,
+    spread_runs,
+    sums_of_blocks,
+)
 from sordino.ledger.earmarks import is_below
 from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
 from sordino.ledger.policy_enforcement import PolicyWalk
-from sordino.ledger.proofs import is_proved
-from sordino.ledger.record_kinds import DATASET
+from sordino.ledger.record_kinds import DATASET, certificates, proof_text
 from sordino.losses.budgets.charge import Amount, Charge
 from sordino.losses.budgets.filters import AbstractFilter
 from sordino.losses.budgets.limits import Limit
@@ -103,6 +113,72 @@ def _number(text: str) -> Extended:
     for _ in match[3]:
         value = sqrt(value)
     return value
+
+
+def refuse_unproved(
+    log: Log, fields: Mapping[str, Any], blocks: tuple[str, ...]
+) -> None:
+    """Refuse a charge that is less than what the kernel derives, before it is written.
+
+    What is written down of each sum is checked as well, by what stood there before.
+    """
+    for text in certificates(fields):
+        try:
+            kernel.check(text)
+        except kernel.Refused as refusal:
+            why = str(refusal)
+        else:
+            continue
+        raise ProofRefused(why, text)
+    try:
+        for record in _sums(log, fields, blocks):
+            kernel.check_sums(record)
+    except kernel.Refused as refusal:
+        why = str(refusal)
+    else:
+        return
+    raise ProofRefused(why, proof_text(fields))
+
+
+def _sums(
+    log: Log, fields: Mapping[str, Any], blocks: tuple[str, ...]
+) -> Iterator[dict[str, Any]]:
+    """Yield each charge with the sums before it and after it."""
+    for name, charge in fields["charges"].items():
+        before = log.sum_of_charges(name, log.chargeable(name)).texts()
+        yield {
+            "charge": charge,
+            "before": {name: before},
+            "after": {name: fields["spent"][name]},
+            "runs": [],
+        }
+    if blocks:
+        limit = log.chargeable(DATASET)
+        places = places_of(log, blocks)
+        sums = sums_of_blocks(log, limit, places)
+        yield {
+            "charge": fields["each"],
+            "before": {str(place): charge.texts() for place, charge in sums.items()},
+            "after": {},
+            "runs": fields["blocks"],
+        }
+
+
+def is_proved(fields: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+    """Say whether a recorded charge is what its certificate bears out.
+
+    `names` are the blocks of the ledger, in the order of opening: those that the
+    certificate says are charged are those that the record charges.
+    """
+    try:
+        for text in certificates(fields):
+            kernel.check(text)
+    except kernel.Refused:
+        return False
+    blocks = fields["proof"].get("blocks")
+    runs = spread_runs(fields.get("blocks") or ())
+    charged = {names[place] for place, _ in runs}
+    return charged == (set() if blocks is None else set(blocks["charged"]))
 
 
 FORMATS: Final = (1, 2)
