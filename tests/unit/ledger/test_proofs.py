@@ -12,6 +12,7 @@ from sordino.aggregations.measurement import LaplaceShare
 from sordino.errors import ProofRefused
 from sordino.ledger.ledger import Claim
 from sordino.ledger.record_kinds import proof_text
+from sordino.office.cli.main import main
 
 ROWS: Final = {"person": [1, 1, 2, 3], "ward": ["A", "A", "B", "C"]}
 QUERY: Final = sd.table("visits").enforce(sd.MaxRowsPerID(3)).agg(n=sd.count())
@@ -74,6 +75,21 @@ def test_what_the_kernel_refuses_is_not_charged(
     assert json.loads(e.value.certificate)["charge"] == {"epsilon": "1/2"}
     with pytest.raises(kernel.Refused):
         kernel.check(e.value.certificate)
+
+
+def test_the_command_derives_each_charge(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`sordino verify LEDGER`, and `sordino ledger verify`, say how many are proved."""
+    path = tmp_path / "a.ledger"
+    with opened(path) as session:
+        session.release(QUERY, BUDGET)
+        session.ledger.close()
+    for words in (["verify", str(path)], ["ledger", "verify", str(path)]):
+        assert main(words) == 0
+        assert (
+            "1 of 1 charges are proved anew by the kernel." in capsys.readouterr().out
+        )
 
 
 def test_charges_of_other_code_are_counted_apart() -> None:

@@ -182,7 +182,8 @@ def _facts_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     ]
 
 
-def _verify_ledger(arguments: Namespace) -> None:
+def verify_ledger(arguments: Namespace) -> None:
+    """Print that a ledger is what was written, and how many charges are proved."""
     with read_ledger(arguments) as ledger:
         verdict = ledger.verify()
     if arguments.json:
@@ -498,7 +499,7 @@ LEDGER_COMMANDS: Final = (
         "verify",
         "Check that a ledger is what was written: every record, sum and answer.",
         "sordino ledger verify clinic.ledger",
-        _verify_ledger,
+        verify_ledger,
         (*_PLACE, JSON),
     ),
     Command(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from sordino.errors import InvalidJob, InvalidLabel
 from sordino.ledger.ledger import Ledger
 from sordino.losses.budgets.blocks import blocks_text
+from sordino.office.cli.ledgers import verify_ledger
 from sordino.office.cli.main import (
     JSON,
     REFUSED,
@@ -46,6 +47,9 @@ def _verify_file(arguments: Namespace) -> int:
     from sordino.office.label.files import vouching_file  # noqa: PLC0415 brings Arrow
 
     path: Path = arguments.file
+    if arguments.ledger is None and _is_ledger(path):
+        verify_ledger(Namespace(**{**vars(arguments), "path": path}))
+        return 0
     place, witness = _place("--ledger", arguments.ledger, arguments.witness)
     with Ledger.read(place, witness=witness) as ledger:
         known = None if path.is_dir() else ledger.publication(path)
@@ -82,6 +86,15 @@ def _verify_file(arguments: Namespace) -> int:
     return REFUSED if publication is None else 0
 
 
+def _is_ledger(path: Path) -> bool:
+    """Say whether a file says of itself that it is a ledger; verifying says if so."""
+    try:
+        with path.open("rb") as file:
+            return file.read(64).startswith(_LEDGER)
+    except OSError:
+        return False
+
+
 def _place(
     name: str, path: Path | None, witness: Path | None
 ) -> tuple[Path, Path | None]:
@@ -94,11 +107,13 @@ def _place(
     return path, witness
 
 
+_LEDGER: Final = b'{"application":"sordino","role":"ledger"'
 _RELEASED: Final = option("file", "FILE", "a published file or folder", Path)
 VERIFY: Final = Command(
     "verify",
     "Say whether a file is one that a job published, untouched, and which release it "
-    "is. It ends with 1 if it is not.",
+    "is. It ends with 1 if it is not. Of a ledger: whether it is what was written, and "
+    "each charge what its proof says.",
     "sordino verify published/wards-2026-11.parquet --ledger clinic.ledger",
     _verify_file,
     (
