@@ -112,6 +112,10 @@ class Reals:
         self.down, self.up = context(ROUND_FLOOR), context(ROUND_CEILING)
         self.near = context(ROUND_HALF_EVEN)
 
+    def exactly(self, number: Decimal) -> "Span":
+        """Return what a decimal is."""
+        return Span(self, number, number)
+
     def of(self, number: Fraction | int) -> "Span":
         """Enclose a rational."""
         exact = Fraction(number)
@@ -1156,10 +1160,23 @@ class KeySplit:
     """One way in which the keys that a unit touches can lie in both databases."""
 
     seen: Decimal
-    """The chance that a key of one unit alone is shown, from above."""
-    missed: Decimal | None
-    """The same of keys of the other side; None where keys are on one side alone."""
+    """The chance that a key of one side alone is shown, from above."""
+    missed: Decimal
+    """The same of keys of the other side."""
     mu_squared: Fraction
+
+    def delta(self, beside: Fraction, epsilon: Span) -> Decimal:
+        """Return seen + (1 - seen) D(e + ln(1 - missed) - ln(1 - seen)) from above."""
+        reals, up = epsilon.reals, epsilon.reals.up
+        if max(self.seen, self.missed) >= 1:
+            return Decimal(1)
+        stays, meets = (
+            reals.of(1) - reals.exactly(c) for c in (self.seen, self.missed)
+        )
+        at = epsilon + meets.ln() - stays.ln()
+        # the lower end of an epsilon has the larger delta
+        rest = enclose_gaussian_delta(self.mu_squared + beside, reals.exactly(at.low))
+        return up.add(self.seen, up.multiply(stays.high, rest.high))
 
 
 @final
@@ -1172,41 +1189,12 @@ class ShownKeys:
     @property
     def worst(self) -> tuple[Fraction, Fraction]:
         """Return a chance of a breach, and mu squared beside it."""
-        chance = max(case.seen for case in self.cases)
+        chance = max(max(case.seen, case.missed) for case in self.cases)
         return round_up(chance), max(case.mu_squared for case in self.cases)
 
     def delta(self, beside: Fraction, epsilon: Span) -> Decimal:
         """Return delta with Gaussian noise beside (queries.md, lemma 8; keys.md, 1)."""
-        return max(self._delta_of(case, beside, epsilon) for case in self.cases)
-
-    @staticmethod
-    def _delta_of(case: KeySplit, beside: Fraction, epsilon: Span) -> Decimal:
-        reals, up = epsilon.reals, epsilon.reals.up
-        if max(case.seen, case.missed or Decimal(0)) >= 1:
-            return Decimal(1)
-        stays = reals.down.subtract(1, case.seen)
-        exact = Span(reals, stays, stays).ln()
-        mu_squared = case.mu_squared + beside
-        # the lower end of an epsilon has the larger delta
-        if case.missed is not None:
-            lost = reals.down.subtract(1, case.missed)
-            at = epsilon + Span(reals, lost, lost).ln() - exact
-            apart = [
-                enclose_gaussian_delta(mu_squared, Span(reals, at.low, at.low)).high
-            ]
-            also = Decimal(0)
-        else:
-            with_, without = epsilon - exact, epsilon + exact
-            apart = [
-                enclose_gaussian_delta(
-                    mu_squared, Span(reals, with_.low, with_.low)
-                ).high
-            ]
-            also = enclose_gaussian_delta(
-                mu_squared, Span(reals, without.low, without.low)
-            ).high
-        kept_ = up.multiply(up.subtract(1, case.seen), apart[0])
-        return max(up.add(case.seen, kept_), also)
+        return max(case.delta(beside, epsilon) for case in self.cases)
 
 
 @final
@@ -1327,7 +1315,8 @@ class ReleaseReader:
         known = None if words.get("known") is None else read_whole(words["known"], 1)
         first = words.get("first")
         need(set(unknown) <= set(by), "unknown keys that are no keys")
-        need(not by or unknown or known or first, "keys that nobody named")
+        named = unknown or known or first or "margins" in words
+        need(not by or named, "keys that nobody named")
         alone = rows.part is not None and rows.part.alone
         self.by_row = alone and not unknown and first is None
         """Whether rows are charged one by one: a key shows or not (filters.md, 6)."""
@@ -1435,7 +1424,7 @@ class ReleaseReader:
         need(len(variances) == len(thresholds) > 0, "rounds without a threshold")
         need(min(variances) > 0 and min(thresholds) > 0, "no noise")
         spread = [self.reals.of(variance).root() for variance in variances]
-        cases = []
+        cases, none = list[KeySplit](), Decimal(0)
         for own, most in _splits(keys):
             hidden = Decimal(1)
             # the weight of a key of its own: 1 / sqrt(own), in units of 2**-20
@@ -1448,9 +1437,8 @@ class ReleaseReader:
             common = keys - own
             square_ = sum((Fraction(common, keys) / v for v in variances), Fraction(0))
             seen = self.reals.up.subtract(1, hidden)
-            cases.append(
-                KeySplit(seen, None, square_ + _mu_of_kept(told_numbers, common))
-            )
+            moved = square_ + _mu_of_kept(told_numbers, common)
+            cases += [KeySplit(*sides, moved) for sides in ((seen, none), (none, seen))]
         return Lost(shown=(ShownKeys(tuple(cases)),))
 
     def _first(self, first: Any) -> Lost:
@@ -1574,8 +1562,7 @@ class LossGrid:
 
     def rest(self, epsilon: Span, place: int) -> Span:
         """Return the lower end of an epsilon less a loss: delta is greatest there."""
-        least = epsilon - self.reals.of(self.step * place)
-        return Span(self.reals, least.low, least.low)
+        return self.reals.exactly((epsilon - self.reals.of(self.step * place)).low)
 
     def exp(self, place: int) -> Span:
         """Return the exponential of the loss at a place of any sign."""
@@ -1777,26 +1764,27 @@ def _refuse_more(
 def _admit_epsilon(
     lost: Lost, epsilon: Fraction, delta: Fraction, reals: Reals, *, rays: bool
 ) -> str:
-    left = epsilon - lost.epsilon
-    if not lost.mu_squared and not lost.shown and left >= 0:
-        _refuse_more(lost.breach, delta, "delta")
+    several = len(lost.shown) > 1  # their curves are known one at a time
+    lost = lost.separate() if several else lost
+    left, noisy = epsilon - lost.epsilon, lost.mu_squared or lost.shown
+    _refuse_more(lost.breach, delta, "delta")
+    if left >= 0 and not noisy:
         return "sums of epsilons and deltas"
-    if not lost.mu_squared and not lost.shown and not delta:
+    if not delta:
         _refuse_more(lost.epsilon, epsilon, "epsilon")
     need(delta > 0, "noise that needs a delta")
-    _refuse_more(lost.breach, delta, "delta")
     need(not rays or lost.mu_squared <= 2 * left, "delta falls slower than rows")
-    if left >= 0 and len(lost.shown) <= 1:
+    if left >= 0:
         # what is pure comes off epsilon, chances come off delta (filters.md, lemma 2)
         if lost.shown:
-            got = round_up(lost.shown[0].delta(lost.mu_squared, reals.of(left)))
+            got = lost.shown[0].delta(lost.mu_squared, reals.of(left))
         else:
-            got = round_up(enclose_gaussian_delta(lost.mu_squared, reals.of(left)).high)
-        whole_ = lost.breach + (1 - lost.breach) * got
+            got = enclose_gaussian_delta(lost.mu_squared, reals.of(left)).high
+        whole_ = lost.breach + (1 - lost.breach) * round_up(got)
         if whole_ <= delta:
             return "the curve of Gaussian noise"
         if not lost.pures:
-            _refuse_more(whole_, delta, "delta")
+            _refuse_more(whole_, delta, "delta", is_loose=several)
     need(not rays, "a composed curve of rows that are charged one by one")
     sums = lost.separate()
     laws = tuple(law for pure in sums.pures for law in pure.curves() if law[0])

@@ -104,7 +104,6 @@ def certify_margins(purchase: MarginsPurchase, writer: PlanWriter) -> Step:
         "rows": writer.write(purchase.relation.node),
         "by": [*purchase.request.keyset.columns],
         "unknown": [],
-        "known": purchase.request.keyset.size,
         "measurements": [],
         "margins": {
             "trees": trees,
