@@ -1780,18 +1780,19 @@ def _admit_epsilon(
             got = lost.shown[0].delta(lost.mu_squared, reals.of(left))
         else:
             got = enclose_gaussian_delta(lost.mu_squared, reals.of(left)).high
-        whole_ = lost.breach + (1 - lost.breach) * round_up(got)
-        if whole_ <= delta:
+        least = lost.breach + (1 - lost.breach) * round_up(got)
+        if least <= delta:
             return "the curve of Gaussian noise"
         if not lost.pures:
-            _refuse_more(whole_, delta, "delta", is_loose=several)
+            _refuse_more(least, delta, "delta", is_loose=several)
     need(not rays, "a composed curve of rows that are charged one by one")
     sums = lost.separate()
     laws = tuple(law for pure in sums.pures for law in pure.curves() if law[0])
     need(sums.breach < 1 and laws and len(laws) <= 10_000, "sure to be seen")
     enough = (delta - sums.breach) / (1 - sums.breach)
-    got = composed_delta(laws, sums.mu_squared, epsilon, enough)
-    _refuse_more(sums.breach + (1 - sums.breach) * got, delta, "delta", is_loose=True)
+    composed = composed_delta(laws, sums.mu_squared, epsilon, enough)
+    least = sums.breach + (1 - sums.breach) * composed
+    _refuse_more(least, delta, "delta", is_loose=True)
     return "a composed curve"
 
 
