@@ -297,7 +297,7 @@ def test_rounding_after_the_noise_is_counted(scale: str) -> None:
 def test_a_rounded_form_deviates_as_it_says(width: str, mechanism: Any) -> None:
     """Of a form that is rounded to an integer the sd is that after the rounding.
 
-    The deviation of 400,000 draws is off by 0.2 %, by 0.7 % where they are seldom 1/2: a
+    The deviation of 400,000 draws is off by 0.2 %, 0.7 % where they are seldom 1/2: a
     false alarm of 4 % has a chance below 1e-7. The sd before the rounding fails where
     noise is narrow.
     """
