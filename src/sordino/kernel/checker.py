@@ -1067,9 +1067,8 @@ class Pure:
 
     def mu_squared(self, reals: Reals) -> Fraction:
         """Return a square of mu from above (selection.md, claim 5)."""
-        if self.law != "range":
-            return _mu(reals, self.in_all) ** 2
-        return self.times * _mu(reals, self.epsilon / 2) ** 2
+        each = self.epsilon / 2 if self.law == "range" else self.epsilon
+        return self.times * _mu(reals, each) ** 2
 
 
 def _mu(reals: Reals, exponent: Fraction) -> Fraction:
