@@ -8,7 +8,7 @@ most are; beside it stands between what it lies for any data.
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeAlias, final
@@ -198,7 +198,10 @@ class LinearEstimator(AbstractFormEstimator):
         self, mechanisms: Sequence[Any], confidence: Fraction
     ) -> Expected:
         noises = self.noises(mechanisms)
-        return self.typical_error(noises, confidence, remark=self.remark)
+        error = self.typical_error(noises, confidence, remark=self.remark)
+        if not self.whole:
+            return error
+        return replace(error, sd=Sums((), noises).rounded_sd(self.steepness))
 
     def finish(
         self, noisy: Sequence[Noisy], confidence: Fraction

@@ -83,20 +83,28 @@ def square(number: Any) -> Fraction:
     return read
 
 
-def read_whole(number: Any, least: int = 0, most: int = 2**53) -> int:
-    """Read a whole number within bounds; True is none."""
-    need(type(number) is int and least <= number <= most, "not a whole number")
+def read_integer(number: Any, least: int = 0, most: int = 2**53) -> int:
+    """Read an integer within bounds; True is none."""
+    need(type(number) is int and least <= number <= most, "not an integer in bounds")
     return int(number)
+
+
+def read_list(words: Any) -> list[Any]:
+    """Read a list."""
+    need(isinstance(words, list) and len(words) <= 100_000, "not a list")
+    return list(words)
 
 
 def names(words: Any) -> list[str]:
     """Read a list of different names."""
-    need(isinstance(words, list) and all(isinstance(n, str) for n in words), "no names")
+    need(all(isinstance(name, str) for name in read_list(words)), "no names")
     need(len(set(words)) == len(words), "a name twice")
     return list(words)
 
 
 # --- Enclosures -----------------------------------------------------------------------
+
+ZERO, ONE = Decimal(0), Decimal(1)
 
 
 @final
@@ -112,15 +120,17 @@ class Reals:
         self.down, self.up = context(ROUND_FLOOR), context(ROUND_CEILING)
         self.near = context(ROUND_HALF_EVEN)
 
-    def exactly(self, number: Decimal) -> "Span":
-        """Return what a decimal is."""
-        return Span(self, number, number)
+    def enclose(self, low: int, high: int, bottom: int) -> "Span":
+        """Enclose what lies between two fractions with one denominator."""
+        return Span(self, self.down.divide(low, bottom), self.up.divide(high, bottom))
 
     def of(self, number: Fraction | int) -> "Span":
         """Enclose a rational."""
-        exact = Fraction(number)
-        top, bottom = Decimal(exact.numerator), Decimal(exact.denominator)
-        return Span(self, self.down.divide(top, bottom), self.up.divide(top, bottom))
+        return self.enclose(number.numerator, number.numerator, number.denominator)
+
+    def exactly(self, number: Decimal) -> "Span":
+        """Enclose a decimal by itself."""
+        return Span(self, number, number)
 
 
 @final
@@ -133,152 +143,56 @@ class Span:
     high: Decimal
 
     def __add__(self, other: "Span") -> "Span":
-        add = self.reals.down.add, self.reals.up.add
-        return Span(
-            self.reals, add[0](self.low, other.low), add[1](self.high, other.high)
-        )
+        low = self.reals.down.add(self.low, other.low)
+        return Span(self.reals, low, self.reals.up.add(self.high, other.high))
 
     def __neg__(self) -> "Span":
-        return Span(self.reals, self.low.copy_negate(), self.high.copy_negate()).reverse
-
-    @property
-    def reverse(self) -> "Span":
-        """Put the ends in order."""
-        return Span(self.reals, self.high, self.low)
+        return Span(self.reals, self.high.copy_negate(), self.low.copy_negate())
 
     def __sub__(self, other: "Span") -> "Span":
         return self + -other
 
     def __mul__(self, other: "Span") -> "Span":
+        down, up = self.reals.down.multiply, self.reals.up.multiply
+        if self.low >= 0 <= other.low:
+            low = down(self.low, other.low)
+            return Span(self.reals, low, up(self.high, other.high))
         pairs = [(a, b) for a in (self.low, self.high) for b in (other.low, other.high)]
-        low = min(starmap(self.reals.down.multiply, pairs))
-        return Span(self.reals, low, max(starmap(self.reals.up.multiply, pairs)))
+        return Span(self.reals, min(starmap(down, pairs)), max(starmap(up, pairs)))
 
     def __truediv__(self, other: "Span") -> "Span":
         need(other.low > 0, "a quotient by what may be zero")
-        unit = Decimal(1)
-        inverse = (
-            self.reals.down.divide(unit, other.high),
-            self.reals.up.divide(unit, other.low),
-        )
-        return self * Span(self.reals, *inverse)
+        low = self.reals.down.divide(ONE, other.high)
+        return self * Span(self.reals, low, self.reals.up.divide(ONE, other.low))
+
+    def _enclose_growth(self, grows: Callable[[Decimal], Decimal]) -> "Span":
+        """Enclose what `decimal` rounds correctly: one step further out encloses it."""
+        low = self.reals.down.next_minus(grows(self.low))
+        return Span(self.reals, low, self.reals.up.next_plus(grows(self.high)))
 
     def exp(self) -> "Span":
-        """Enclose the exponential: `decimal` rounds it correctly, so one step does."""
-        near = self.reals.near
-        low = self.reals.down.next_minus(near.exp(self.low))
-        return Span(
-            self.reals,
-            max(Decimal(0), low),
-            self.reals.up.next_plus(near.exp(self.high)),
-        )
+        """Enclose the exponential."""
+        return self._enclose_growth(self.reals.near.exp).clip()
 
     def ln(self) -> "Span":
         """Enclose the logarithm of what is above zero."""
         need(self.low > 0, "a logarithm of what may be zero")
-        near = self.reals.near
-        return Span(
-            self.reals,
-            self.reals.down.next_minus(near.ln(self.low)),
-            self.reals.up.next_plus(near.ln(self.high)),
-        )
+        return self._enclose_growth(self.reals.near.ln)
 
     def root(self) -> "Span":
         """Enclose the square root of what is at least zero."""
-        near = self.reals.near
-        low = self.reals.down.next_minus(near.sqrt(max(Decimal(0), self.low)))
-        return Span(
-            self.reals,
-            max(Decimal(0), low),
-            self.reals.up.next_plus(near.sqrt(max(Decimal(0), self.high))),
-        )
+        return self.clip()._enclose_growth(self.reals.near.sqrt).clip()  # noqa: SLF001 its own
 
-    def clip(self, low: int, high: int) -> "Span":
-        """Narrow to what the number is known to be between."""
-        ends = Decimal(low), Decimal(high)
-        return Span(
-            self.reals,
-            min(max(self.low, ends[0]), ends[1]),
-            min(max(self.high, ends[0]), ends[1]),
-        )
+    def clip(self, most: Decimal = Decimal("Infinity")) -> "Span":
+        """Narrow to what the number is known to lie in: from zero on."""
+        low, high = (min(max(end, ZERO), most) for end in (self.low, self.high))
+        return Span(self.reals, low, high)
 
 
 def round_up(number: Decimal) -> Fraction:
     """Return a rational not below a decimal, short where that is tiny."""
     need(number.is_finite() and number < Decimal("1e3000"), "a number without a bound")
-    return Fraction(max(number, Decimal("1e-3000")) if number else Decimal(0))
-
-
-@lru_cache(maxsize=64)
-def _pi(digits: int) -> tuple[int, int]:
-    """Enclose pi times 10**digits by Machin's sum of two arctangents."""
-    unit = 10 ** (digits + 10)
-
-    def arctangent(of: int) -> int:
-        total, power, odd = 0, unit // of, 1
-        while power:
-            total += power // odd if odd % 4 == 1 else -(power // odd)
-            power //= of * of
-            odd += 2
-        return total
-
-    near = 4 * (4 * arctangent(5) - arctangent(239))
-    # each of fewer than 4 * digits terms is cut off by less than 20 in the last place
-    off = 100 * digits + 10**4
-    return (near - off) // 10**10, -(-(near + off) // 10**10)
-
-
-def _normal_at(reals: Reals, x: Decimal) -> Span:  # noqa: PLR0914, PLR0915 one series
-    """Enclose Phi(x): 1/2 + phi(x) (x + x**3/3 + x**5/15 + ...), in integers.
-
-    Far out the two parts nearly cancel, by about x**2 / 4.6 digits, which are added.
-    """
-    tiny = Decimal(1).scaleb(-reals.digits)
-    if x * x > 5 * reals.digits + 10:  # Phi(-x) <= exp(-x * x / 2), and ln 10 < 2.5
-        zero, one_ = Decimal(0), Decimal(1)
-        return Span(reals, zero, tiny) if x < 0 else Span(reals, one_ - tiny, one_)
-    lost = int(x * x * Decimal("0.2172")) + 4
-    wide = Reals(reals.digits + lost + 4) if lost > 6 else reals
-    places = wide.digits + 6
-    unit = 10**places
-    size = (
-        wide.down.multiply(abs(x), Decimal(unit)),
-        wide.up.multiply(abs(x), Decimal(unit)),
-    )
-    first = (
-        int(size[0].to_integral_value(ROUND_FLOOR)),
-        int(size[1].to_integral_value(ROUND_CEILING)),
-    )
-    below, round_up = first
-    low, high, odd = below, round_up, 1
-    while round_up > 1 or odd < 2:
-        odd += 2
-        below = below * first[0] // unit * first[0] // (unit * odd)
-        round_up = -(-round_up * first[1] // unit)
-        round_up = -(-round_up * first[1] // (unit * odd))
-        low, high = low + below, high + round_up
-        if round_up * 2 < odd and first[1] ** 2 * 2 < odd * unit * unit:
-            break
-    # what is left is a geometric series of ratio 1/2 from the last term on
-    high += 2 * round_up + 2
-    unit = Decimal(1).scaleb(-places)
-    series = Span(wide, wide.down.multiply(low, unit), wide.up.multiply(high, unit))
-    pi = _pi(places)
-    two_pi = Span(
-        wide, wide.down.multiply(2 * pi[0], unit), wide.up.multiply(2 * pi[1], unit)
-    )
-    exact = Span(wide, x, x)
-    density = (-(exact * exact * wide.of(Fraction(1, 2)))).exp() / two_pi.root()
-    beside = series * density
-    half = wide.of(Fraction(1, 2))
-    known_ = half + beside if x >= 0 else half - beside
-    return Span(reals, known_.low, known_.high).clip(0, 1)
-
-
-def normal(x: Span) -> Span:
-    """Enclose Phi, which grows."""
-    low, high = _normal_at(x.reals, x.low), _normal_at(x.reals, x.high)
-    return Span(x.reals, low.low, high.high)
+    return Fraction(max(number, Decimal("1e-3000")) if number else ZERO)
 
 
 def root_above(number: Fraction) -> Fraction:
@@ -289,26 +203,83 @@ def root_above(number: Fraction) -> Fraction:
     return round_up(Reals(60).of(number).root().high)
 
 
-def enclose_gaussian_delta(mu_squared: Fraction, epsilon: Span) -> Span:
+@lru_cache(maxsize=64)
+def _pi(places: int) -> tuple[int, int]:
+    """Enclose pi times 10**places by Machin's sum of two arctangents."""
+    unit = 10 ** (places + 10)
+
+    def arctangent(of: int) -> int:
+        total, power, odd = 0, unit // of, 1
+        while power:
+            total += power // odd if odd % 4 == 1 else -(power // odd)
+            power //= of * of
+            odd += 2
+        return total
+
+    near = 4 * (4 * arctangent(5) - arctangent(239))
+    # each of fewer than 4 * places terms is cut off by less than 20 in the last place
+    off = 100 * places + 10**4
+    return (near - off) // 10**10, -(-(near + off) // 10**10)
+
+
+def _odd_series(size: Fraction, unit: int) -> tuple[int, int]:
+    """Enclose x + x**3/3 + x**5/15 + ... in integers, all in the same unit."""
+    below, above, odd = floor(size), ceil(size), 1
+    least, most = below, above
+    low, high = least, most
+    while most > 1 or 2 * above * above > odd * unit * unit:
+        odd += 2
+        least = least * below // unit * below // (unit * odd)
+        most = -(-most * above // unit)
+        most = -(-most * above // (unit * odd))
+        low, high = low + least, high + most
+    # what is left is less than a geometric series of ratio 1/2 from the last term on
+    return low, high + 2
+
+
+def _normal_at(reals: Reals, x: Decimal) -> Span:
+    """Enclose Phi(x): 1/2 + phi(x) (x + x**3/3 + x**5/15 + ...).
+
+    Far out the two parts nearly cancel, by about x**2 / 4.6 digits, which are added.
+    """
+    if x * x > 5 * reals.digits + 10:  # Phi(-x) <= exp(-x * x / 2), and ln 10 < 2.5
+        tiny = ONE.scaleb(-reals.digits)
+        return Span(reals, ZERO, tiny) if x < 0 else Span(reals, ONE - tiny, ONE)
+    wide = Reals(reals.digits + int(x * x * Decimal("0.2172")) + 8)
+    places = wide.digits + 6
+    unit, pi = 10**places, _pi(places)
+    half, at = wide.of(Fraction(1, 2)), wide.exactly(x)
+    part = wide.enclose(*_odd_series(abs(Fraction(x)) * unit, unit), unit)
+    part *= (-(at * at * half)).exp() / wide.enclose(2 * pi[0], 2 * pi[1], unit).root()
+    known = half + part if x >= 0 else half - part
+    return Span(reals, known.low, known.high).clip(ONE)
+
+
+def normal(x: Span) -> Span:
+    """Enclose Phi, which grows."""
+    low, high = _normal_at(x.reals, x.low), _normal_at(x.reals, x.high)
+    return Span(x.reals, low.low, high.high)
+
+
+def delta_of_gaussian(mu_squared: Fraction, epsilon: Span) -> Span:
     """Enclose delta(epsilon) of N(0, 1) against N(mu, 1) (losses.md)."""
     reals = epsilon.reals
-    unit = reals.of(1)
     if mu_squared == 0:
-        return (unit - epsilon.exp()).clip(0, 1)
+        return (reals.of(1) - epsilon.exp()).clip(ONE)
     mu = reals.of(mu_squared).root()
     half, far = mu * reals.of(Fraction(1, 2)), epsilon / mu
     seen, alike = normal(half - far), normal(-half - far)
-    return (seen - epsilon.exp() * alike).clip(0, 1)
+    return (seen - epsilon.exp() * alike).clip(ONE)
 
 
 def chance_of_any(reals: Reals, chance: Decimal, keys: int) -> Decimal:
     """Return 1 - (1 - chance)**keys from above."""
     if not keys:
-        return Decimal(0)
-    stays = max(Decimal(0), reals.down.subtract(1, chance))
+        return ZERO
+    stays = max(ZERO, reals.down.subtract(1, chance))
     # the power of decimals may be off by one in the last place
-    rest = max(Decimal(0), reals.down.next_minus(reals.down.power(stays, keys)))
-    return min(reals.up.subtract(1, rest), reals.up.multiply(chance, keys), Decimal(1))
+    rest = max(ZERO, reals.down.next_minus(reals.down.power(stays, keys)))
+    return min(reals.up.subtract(1, rest), reals.up.multiply(chance, keys), ONE)
 
 
 # --- What one unit can hold: queries.md, sections 1 to 4 ------------------------------
@@ -316,6 +287,7 @@ def chance_of_any(reals: Reals, chance: Decimal, keys: int) -> Decimal:
 Version = object
 """What a column is; written anew it is another, under whatever name."""
 Columns = frozenset[Version]
+NO_COLUMNS: Columns = frozenset()
 
 
 @final
@@ -351,36 +323,29 @@ NOTHING = Move(0, Fraction(0), Fraction(0), Fraction(0))
 @final
 @dataclass(frozen=True)
 class Limits:
-    """Bounds on one unit's rows: in all, in how many values of columns, in each."""
+    """Bounds on one unit's rows.
 
-    rows: int | None = None
+    `groups`: in how many values of some columns they lie. `each`: how many share a
+    value of some columns; of no columns, how many there are.
+    """
+
     groups: Mapping[Columns, int] = field(default_factory=dict)
     each: Mapping[Columns, int] = field(default_factory=dict)
 
     def tighten(
         self,
-        rows: int | None = None,
         groups: Mapping[Columns, int] | None = None,
         each: Mapping[Columns, int] | None = None,
     ) -> "Limits":
         """Return the bounds with further ones."""
-        known = [most for most in (self.rows, rows) if most is not None]
-        return Limits(
-            min(known, default=None),
-            _least(self.groups, groups or {}),
-            _least(self.each, each or {}),
-        )
+        return Limits(_least(self.groups, groups), _least(self.each, each))
 
     def times(self, factor: int | None) -> "Limits":
         """Return the bounds after each row became so many, or any number."""
         if factor is None:
-            return Limits(None, self.groups, {})
+            return Limits(self.groups)
         more = max(factor, 1)
-        return Limits(
-            None if self.rows is None else self.rows * more,
-            self.groups,
-            {columns: most * more for columns, most in self.each.items()},
-        )
+        return Limits(self.groups, {c: most * more for c, most in self.each.items()})
 
     def most_groups(self, by: Columns) -> int | None:
         """Return in how many groups a unit lies, by the bounds on groups alone.
@@ -388,7 +353,7 @@ class Limits:
         Values of `by` are determined by values of sets of columns that cover it, and
         these number at most the product (lemma 1).
         """
-        best: dict[Columns, int] = {frozenset(): 1}
+        best = {NO_COLUMNS: 1}
         for columns, most in self.groups.items():
             for covered, product in list(best.items()):
                 joined = covered | (columns & by)
@@ -397,38 +362,44 @@ class Limits:
 
     def most_rows(self) -> int | None:
         """Return how many rows a unit has."""
-        known_ = [] if self.rows is None else [self.rows]
-        for columns, most in self.each.items():
-            groups = self.most_groups(columns)
-            known_ += [] if groups is None else [groups * most]
-        return min(known_, default=None)
+        groups = (
+            (self.most_groups(columns), most) for columns, most in self.each.items()
+        )
+        return min((n * most for n, most in groups if n is not None), default=None)
 
-    def groups_touched(self, by: Columns) -> int | None:
+    def groups_touched(self, by: Columns) -> int:
         """Return in how many groups a unit has rows."""
-        known_ = (self.most_groups(by), self.most_rows())
-        return min((most for most in known_ if most is not None), default=None)
+        bounds = self.most_groups(by), self.most_rows()
+        known = [most for most in bounds if most is not None]
+        need(known, "any number of groups")
+        return min(known)
 
     def move(self, by: Columns) -> Move:
         """Return how far the row counts of groups move (lemma 1)."""
-        rows, touched = self.most_rows(), self.groups_touched(by)
-        together = [most for columns, most in self.each.items() if columns <= by]
-        together += [] if rows is None else [rows]
-        need(touched is not None and together, "nothing bounds the rows of a unit")
-        entries, largest = touched or 0, min(together)
+        entries, rows = self.groups_touched(by), self.most_rows()
+        inside = {columns: most for columns, most in self.each.items() if columns <= by}
+        together = [*inside.values(), *([] if rows is None else [rows])]
+        need(together, "nothing bounds the rows of a unit")
+        largest = min(together)
         most = entries * largest if rows is None else min(rows, entries * largest)
         squares = [_most_squares(most, largest, entries)]
-        for columns, inside in self.each.items():
-            groups = self.most_groups(columns) if columns <= by else None
-            squares += [] if groups is None else [groups * inside**2]
-        return Move.of(
-            entries, Fraction(most) ** 2, Fraction(min(squares)), Fraction(largest) ** 2
-        )
+        for columns, in_one in inside.items():
+            groups = self.most_groups(columns)
+            squares += [] if groups is None else [groups * in_one**2]
+        norms = Fraction(most) ** 2, Fraction(min(squares)), Fraction(largest) ** 2
+        return Move.of(entries, *norms)
+
+
+def limit_rows(rows: int | None) -> Limits:
+    """Return the bounds on so many rows of which nothing else is known."""
+    return Limits() if rows is None else Limits(each={NO_COLUMNS: rows})
 
 
 def _least(
-    known: Mapping[Columns, int], more: Mapping[Columns, int]
+    known: Mapping[Columns, int], more: Mapping[Columns, int] | None
 ) -> dict[Columns, int]:
-    return dict(known) | {c: min(n, known.get(c, n)) for c, n in more.items()}
+    tighter = {c: min(n, known.get(c, n)) for c, n in (more or {}).items()}
+    return dict(known) | tighter
 
 
 def _most_squares(most: int, largest: int, entries: int) -> int:
@@ -491,12 +462,10 @@ class UnitRows:
         part = self.part and replace(self.part, row=self.part.row.tighten(**bounds))
         return replace(self, limits=self.limits.tighten(**bounds), part=part)
 
-    def weight_beside(self, read: Iterable[str]) -> tuple[Version, int] | None:
+    def weight_unless(self, read: Iterable[str]) -> tuple[Version, int] | None:
         """Return the weighed column, unless what is done depends on it."""
-        if self.weighed is None:
-            return None
         seen = {self.columns.get(name) for name in read}
-        return None if self.weighed[0] in seen else self.weighed
+        return None if self.weighed is None or self.weighed[0] in seen else self.weighed
 
     def multiply(self, factor: int | None) -> "UnitRows":
         """Return the rows after each became so many, which share its old columns."""
@@ -511,17 +480,8 @@ class UnitRows:
         way = None
         if factor is not None and self.each_way is not None:
             way = self.each_way * max(factor, 1)
-        return self.other_rows(
-            limits=grown(self.limits),
-            each_way=way,
-            part=self.part and replace(self.part, row=grown(self.part.row)),
-        )
-
-
-_STEPS = frozenset({
-    *("table", "unreadable", "crowded", "project", "filter", "part", "keep_rows"),
-    *("keep_groups", "keep_unique", "map", "explode", "flat_map", "one_per", "join"),
-})
+        part = self.part and replace(self.part, row=grown(self.part.row))
+        return self.other_rows(limits=grown(self.limits), each_way=way, part=part)
 
 
 @final
@@ -530,194 +490,196 @@ class PlanReader:
 
     def __init__(self, tables: Mapping[str, Any]) -> None:
         self.tables = tables
-        self.left = 1_000
-        """Nodes that may still come."""
+        self.steps_left = 1_000
 
     def rows(self, node: Any) -> UnitRows:
         """Return the differing rows of a node."""
-        self.left -= 1
-        need(self.left > 0, "too many steps")
+        self.steps_left -= 1
+        need(self.steps_left > 0, "too many steps")
         need(isinstance(node, dict) and isinstance(node.get("do"), str), "not a step")
-        need(node["do"] in _STEPS, "a step without a rule")
-        known_: UnitRows = getattr(self, "_step_" + node["do"])(node)
-        return known_
+        rule = _STEPS.get(node["do"])
+        if rule is None:
+            raise Refused("a step without a rule")
+        return rule(self, node)
 
-    def _step_table(self, node: Any) -> UnitRows:
-        """Say whom a table protects (units.md)."""
-        unit, left_out = self.tables[node["table"]], names(node["leaves_out"])
-        rows = UnitRows({name: Version() for name in names(node["columns"])}, Limits())
-        match unit["protects"]:
-            case "AddOneRow":
-                return replace(rows, limits=Limits(rows=1))
-            case "AddMaxRows":
-                return replace(
-                    rows, limits=Limits(rows=read_whole(unit["max_rows"], 1))
-                )
-            case "ChangeOneRow":
-                size = read_whole(unit["rows"])
-                return replace(rows, limits=Limits(rows=2), each_way=1, size=size)
-            case "AddMaxRowsInMaxGroups":
-                marked = rows.versions([unit["column"]])
-                groups = read_whole(unit["max_groups"], 1)
-                each = read_whole(unit["max_rows_per_group"], 1)
-                return rows.tighten(
-                    rows=groups * each, groups={marked: groups}, each={marked: each}
-                )
-            case "AddMaxTotal":
-                # rows of no weight, of which neighbours may have any number
-                need("below 1" in left_out, "rows that weigh nothing")
-                most = read_whole(unit["max_total"], 1)
-                (column,) = rows.versions([unit["column"]])
-                limits = Limits(rows=2 * most)
-                return replace(
-                    rows, limits=limits, each_way=most, weighed=(column, most)
-                )
-            case "AddRowsWithID":
-                need("without id" in left_out, "rows without an id")
-                rows = rows.tighten(groups={rows.versions([unit["column"]]): 1})
-                return replace(rows, ids=unit["column"], space=str(unit["id_space"]))
-        raise Refused("a unit without a rule")
 
-    def _step_unreadable(self, node: Any) -> UnitRows:
-        """Rows of a table with a cell that cannot be read: some of its rows."""
-        unit = self.tables[node["table"]]
-        own = {unit["column"]} - set(node["columns"]) if "column" in unit else set()
-        return self._step_table({
-            **node,
-            "columns": [*node["columns"], *own],
-        }).other_rows()
+def _table(plan: PlanReader, node: Any) -> UnitRows:
+    """Whom a table protects (units.md)."""
+    unit, left_out = plan.tables[node["table"]], names(node["leaves_out"])
+    rows = UnitRows({name: Version() for name in names(node["columns"])}, Limits())
+    match unit["protects"]:
+        case "AddOneRow":
+            return replace(rows, limits=limit_rows(1))
+        case "AddMaxRows":
+            return replace(rows, limits=limit_rows(read_integer(unit["max_rows"], 1)))
+        case "ChangeOneRow":
+            size = read_integer(unit["rows"])
+            return replace(rows, limits=limit_rows(2), each_way=1, size=size)
+        case "AddMaxRowsInMaxGroups":
+            marked = rows.versions([unit["column"]])
+            groups = read_integer(unit["max_groups"], 1)
+            each = read_integer(unit["max_rows_per_group"], 1)
+            bounds = {NO_COLUMNS: groups * each, marked: each}
+            return rows.tighten(groups={marked: groups}, each=bounds)
+        case "AddMaxTotal":
+            # rows of no weight, of which neighbours may have any number
+            need("below 1" in left_out, "rows that weigh nothing")
+            most = read_integer(unit["max_total"], 1)
+            (column,) = rows.versions([unit["column"]])
+            rows = replace(rows, limits=limit_rows(2 * most), each_way=most)
+            return replace(rows, weighed=(column, most))
+        case "AddRowsWithID":
+            need("without id" in left_out, "rows without an id")
+            rows = rows.tighten(groups={rows.versions([unit["column"]]): 1})
+            return replace(rows, ids=unit["column"], space=str(unit["id_space"]))
+    raise Refused("a unit without a rule")
 
-    def _step_crowded(self, node: Any) -> UnitRows:
-        """One row for each value above a limit: a row lies in one (lemma 10)."""
-        rows = self.rows(node["of"])
-        kept_ = {name: rows.columns[name] for name in names(node["per"])}
-        rows.versions(names(node["groups"]))
-        need(rows.ids is None or rows.by_ids(kept_), "rows of several ids in one")
-        return rows.other_rows(
-            ids=rows.ids and _find_name(kept_, rows.columns[rows.ids]),
-            columns=kept_,
-            limits=Limits(rows.limits.most_rows()),
-            each_way=None,
-        )
 
-    def _step_project(self, node: Any) -> UnitRows:
-        rows = self.rows(node["of"])
-        columns: dict[str, Version] = {}
-        read: set[str] = set()
-        for name, column_ in node["columns"].items():
-            if "is" in column_:
-                (columns[name],) = rows.versions([column_["is"]])
-            else:
-                columns[name] = Version()
-                read |= set(names(column_["reads"]))
-        ids = rows.ids and _find_name(columns, rows.columns[rows.ids])
-        # each row is made of one: their number stays public, where it was
-        return replace(
-            rows,
-            columns=columns,
-            ids=ids,
-            weighed=rows.weight_beside(read),
-            per_key=None,
-        )
+def _unreadable(plan: PlanReader, node: Any) -> UnitRows:
+    """Rows of a table with a cell that cannot be read: some of its rows."""
+    unit = plan.tables[node["table"]]
+    own = {unit["column"]} - set(node["columns"]) if "column" in unit else set()
+    columns = [*node["columns"], *own]
+    return _table(plan, {**node, "columns": columns}).other_rows()
 
-    def _step_filter(self, node: Any) -> UnitRows:
-        rows = self.rows(node["of"])
-        return rows.other_rows(weighed=rows.weight_beside(names(node["reads"])))
 
-    def _step_part(self, node: Any) -> UnitRows:
-        return split_parts(self.rows(node["of"]), node)[1]
+def _crowded_values(plan: PlanReader, node: Any) -> UnitRows:
+    """One row for each value above a limit: a row lies in one (lemma 10)."""
+    rows = plan.rows(node["of"])
+    columns = {name: rows.columns[name] for name in names(node["per"])}
+    rows.versions(names(node["groups"]))
+    need(rows.ids is None or rows.by_ids(columns), "rows of several ids in one")
+    ids = rows.ids and _find_name(columns, rows.columns[rows.ids])
+    limits = limit_rows(rows.limits.most_rows())
+    return rows.other_rows(ids=ids, columns=columns, limits=limits, each_way=None)
 
-    def _step_keep_rows(self, node: Any) -> UnitRows:
-        rows, most = self.rows(node["of"]), read_whole(node["limit"], 1)
-        per = names(node["per"])
-        key = rows.versions(per)
-        if rows.ids is None:
-            # by keys one row moves two, of anybody; nothing else is known (lemma 2)
-            count = rows.limits.most_rows()
-            need(count is not None, "nothing bounds the rows of a unit")
-            return rows.other_rows(
-                limits=Limits(2 * (count or 0)), each_way=None, per_key=(key, most)
-            )
-        need(rows.by_ids(per), "rows of an id are kept by these alone (lemma 3)")
-        rest = key - rows.versions([rows.ids])
-        rows = rows.tighten(each={rest: most}) if rest else rows.tighten(rows=most)
-        return rows.other_rows()
 
-    def _step_keep_groups(self, node: Any) -> UnitRows:
-        rows, most = self.rows(node["of"]), read_whole(node["limit"], 1)
-        per = names(node["per"])
-        need(rows.by_ids(per) and len(per) == 1, "groups are kept per id")
-        return rows.tighten(
-            groups={rows.versions(names(node["groups"])): most}
-        ).other_rows()
+def _project(plan: PlanReader, node: Any) -> UnitRows:
+    rows = plan.rows(node["of"])
+    columns, read = dict[str, Version](), set[str]()
+    for name, source in node["columns"].items():
+        if "is" in source:
+            (columns[name],) = rows.versions([source["is"]])
+        else:
+            columns[name] = Version()
+            read |= set(names(source["reads"]))
+    ids = rows.ids and _find_name(columns, rows.columns[rows.ids])
+    weighed = rows.weight_unless(read)
+    # each row is made of one: their number stays public, where it was
+    return replace(rows, columns=columns, ids=ids, weighed=weighed, per_key=None)
 
-    def _step_keep_unique(self, node: Any) -> UnitRows:
-        rows = self.rows(node["of"])
-        need(rows.ids is None, "unique rows are kept where rows are protected")
-        key = rows.versions(names(node["per"]))
-        limits = Limits(rows.limits.most_rows())
-        return rows.other_rows(limits=limits, each_way=None, per_key=(key, 1))
 
-    def _step_map(self, node: Any) -> UnitRows:
-        rows = self._write_columns(self.rows(node["of"]), node)
-        return rows.other_rows()
+def _filter(plan: PlanReader, node: Any) -> UnitRows:
+    rows = plan.rows(node["of"])
+    return rows.other_rows(weighed=rows.weight_unless(names(node["reads"])))
 
-    def _step_explode(self, node: Any) -> UnitRows:
-        limit = None if node["limit"] is None else read_whole(node["limit"])
-        rows = self.rows(node["of"]).multiply(limit)
-        return self._write_columns(rows, node)
 
-    _step_flat_map = _step_explode
+def _part(plan: PlanReader, node: Any) -> UnitRows:
+    return split_parts(plan.rows(node["of"]), node)[1]
 
-    @staticmethod
-    def _write_columns(rows: UnitRows, node: Any) -> UnitRows:
-        """Return the rows with columns that are written anew."""
-        column_ = names(node["makes"])
-        need(rows.ids not in column_, "ids are written anew")
-        columns = dict(rows.columns) | {name: Version() for name in column_}
-        return replace(rows, columns=columns)
 
-    def _step_one_per(self, node: Any) -> UnitRows:
-        """One row for each value of columns with the id (lemma 11)."""
-        rows, per = self.rows(node["of"]), names(node["per"])
-        need(rows.by_ids(per), "one row for each id")
-        rest = rows.versions(per) - rows.versions([rows.ids or ""])
-        rows = rows.tighten(each={rest: 1}) if rest else rows.tighten(rows=1)
-        columns = {name: rows.columns[name] for name in per}
-        columns |= {name: Version() for name in names(node["makes"])}
-        part = rows.part and replace(rows.part, alone=False)
-        ids = _find_name(columns, rows.columns[rows.ids or ""])
-        return rows.other_rows(columns=columns, part=part, ids=ids)
+def _keep_rows(plan: PlanReader, node: Any) -> UnitRows:
+    rows, most = plan.rows(node["of"]), read_integer(node["limit"], 1)
+    per = names(node["per"])
+    key = rows.versions(per)
+    if rows.ids is None:
+        # by keys one row moves two, of anybody; nothing else is known (lemma 2)
+        count = rows.limits.most_rows()
+        need(count is not None, "nothing bounds the rows of a unit")
+        limits = limit_rows(2 * (count or 0))
+        return rows.other_rows(limits=limits, each_way=None, per_key=(key, most))
+    need(rows.by_ids(per), "rows of an id are kept by these alone (lemma 3)")
+    rest = key - rows.versions([rows.ids])
+    return rows.tighten(each={rest: most}).other_rows()
 
-    def _step_join(self, node: Any) -> UnitRows:
-        left, on = self.rows(node["left"]), names(node["on"])
-        brought: Mapping[str, str] = node["brings"]
-        need(not set(brought.values()) & set(left.columns), "a column twice")
-        if node["right"]["do"] == "public":
-            # a row meets at most `most` rows of a public table; left, at least itself
-            most = read_whole(node["most"])
-            rows = left.multiply(most)
-            weighed = left.weight_beside(on) if most <= 1 else None
-            columns = dict(left.columns) | {new: Version() for new in brought.values()}
-            left.versions(on)
-            return replace(rows, columns=columns, weighed=weighed)
-        right = self.rows(node["right"])
-        # the same table may stand on both sides, under other bounds
-        moved = {version: Version() for version in right.columns.values()}
-        moved |= {right.columns[name]: left.columns[name] for name in on}
-        columns = dict(left.columns)
-        columns |= {new: moved[right.columns[old]] for old, new in brought.items()}
-        part = left.part and replace(left.part, alone=False)
-        rows = left.other_rows(columns=columns, each_way=None, part=part)
-        if left.ids is None and right.ids is None:
-            need(not node["outer"], "an outer join of rows")
-            return replace(rows, limits=_pairs_of_rows(left, right, on))
-        # else rows of one person meet those of another (lemma 5)
-        both = (left.by_ids([name]) and right.by_ids([name]) for name in on)
-        need(any(both), "a join that is not by ids")
-        need(left.space == right.space, "ids of different kinds")
-        need(not node["outer"], "an outer join of ids")
-        return replace(rows, limits=_pairs_of_ids(left.limits, right.limits, moved))
+
+def _keep_groups(plan: PlanReader, node: Any) -> UnitRows:
+    rows, most = plan.rows(node["of"]), read_integer(node["limit"], 1)
+    per = names(node["per"])
+    need(rows.by_ids(per) and len(per) == 1, "groups are kept per id")
+    groups = {rows.versions(names(node["groups"])): most}
+    return rows.tighten(groups=groups).other_rows()
+
+
+def _keep_unique(plan: PlanReader, node: Any) -> UnitRows:
+    rows = plan.rows(node["of"])
+    need(rows.ids is None, "unique rows are kept where rows are protected")
+    limits, key = limit_rows(rows.limits.most_rows()), rows.versions(names(node["per"]))
+    return rows.other_rows(limits=limits, each_way=None, per_key=(key, 1))
+
+
+def _map(plan: PlanReader, node: Any) -> UnitRows:
+    return _write_columns(plan.rows(node["of"]), node).other_rows()
+
+
+def _explode(plan: PlanReader, node: Any) -> UnitRows:
+    limit = None if node["limit"] is None else read_integer(node["limit"])
+    return _write_columns(plan.rows(node["of"]).multiply(limit), node)
+
+
+def _one_per(plan: PlanReader, node: Any) -> UnitRows:
+    """One row for each value of columns with the id (lemma 11)."""
+    rows, per = plan.rows(node["of"]), names(node["per"])
+    need(rows.by_ids(per), "one row for each id")
+    ids = rows.columns[rows.ids or ""]
+    rows = rows.tighten(each={rows.versions(per) - {ids}: 1})
+    columns = {name: rows.columns[name] for name in per}
+    columns |= {name: Version() for name in names(node["makes"])}
+    part = rows.part and replace(rows.part, alone=False)
+    return rows.other_rows(columns=columns, part=part, ids=_find_name(columns, ids))
+
+
+def _join(plan: PlanReader, node: Any) -> UnitRows:
+    left, on = plan.rows(node["left"]), names(node["on"])
+    brought: Mapping[str, str] = node["brings"]
+    need(not set(brought.values()) & set(left.columns), "a column twice")
+    left.versions(on)
+    if node["right"]["do"] == "public":
+        # a row meets at most `most` rows of a public table; left, at least itself
+        most = read_integer(node["most"])
+        columns = dict(left.columns) | {new: Version() for new in brought.values()}
+        weighed = left.weight_unless(on) if most <= 1 else None
+        return replace(left.multiply(most), columns=columns, weighed=weighed)
+    right = plan.rows(node["right"])
+    # the same table may stand on both sides, under other bounds
+    moved = {version: Version() for version in right.columns.values()}
+    moved |= {right.columns[name]: left.columns[name] for name in on}
+    columns = dict(left.columns)
+    columns |= {new: moved[right.columns[old]] for old, new in brought.items()}
+    part = left.part and replace(left.part, alone=False)
+    rows = left.other_rows(columns=columns, each_way=None, part=part)
+    need(not node["outer"], "an outer join of two private tables")
+    if left.ids is None and right.ids is None:
+        return replace(rows, limits=_pairs_of_rows(left, right, on))
+    # else rows of one person meet those of another (lemma 5)
+    both = (left.by_ids([name]) and right.by_ids([name]) for name in on)
+    need(any(both), "a join that is not by ids")
+    need(left.space == right.space, "ids of different kinds")
+    return replace(rows, limits=_pairs_of_ids(left.limits, right.limits, moved))
+
+
+_STEPS: dict[str, Callable[[PlanReader, Any], UnitRows]] = {
+    "table": _table,
+    "unreadable": _unreadable,
+    "crowded": _crowded_values,
+    "project": _project,
+    "filter": _filter,
+    "part": _part,
+    "keep_rows": _keep_rows,
+    "keep_groups": _keep_groups,
+    "keep_unique": _keep_unique,
+    "map": _map,
+    "explode": _explode,
+    "flat_map": _explode,
+    "one_per": _one_per,
+    "join": _join,
+}
+
+
+def _write_columns(rows: UnitRows, node: Any) -> UnitRows:
+    new = {name: Version() for name in names(node["makes"])}
+    need(rows.ids not in new, "ids are written anew")
+    return replace(rows, columns=dict(rows.columns) | new)
 
 
 def _find_name(columns: Mapping[str, Version], version: Version) -> str:
@@ -733,7 +695,7 @@ def _pairs_of_rows(left: UnitRows, right: UnitRows, on: list[str]) -> Limits:
     need(mine and mine[0] == left.versions(on), "a side without a bound on its keys")
     need(theirs and theirs[0] == right.versions(on), "a side without a bound")
     lost, came = left.limits.most_rows() or 0, right.limits.most_rows() or 0
-    return Limits((mine or (0, 0))[1] * came + (theirs or (0, 0))[1] * lost)
+    return limit_rows((mine or (0, 0))[1] * came + (theirs or (0, 0))[1] * lost)
 
 
 def _pairs_of_ids(
@@ -742,84 +704,64 @@ def _pairs_of_ids(
     """Return the bounds on the pairs of one id (lemma 5)."""
 
     def again(bounds: Mapping[Columns, int]) -> dict[Columns, int]:
-        return {
-            frozenset(moved[version] for version in columns): most
-            for columns, most in bounds.items()
-            if columns <= moved.keys()
-        }
+        known = {c: most for c, most in bounds.items() if c <= moved.keys()}
+        return {frozenset(moved[each] for each in c): n for c, n in known.items()}
 
     mine, theirs = left.most_rows(), right.most_rows()
-    rows = None if mine is None or theirs is None else mine * theirs
-    limits = (
-        Limits(rows).tighten(groups=left.groups).tighten(groups=again(right.groups))
-    )
+    limits = Limits(left.groups).tighten(groups=again(right.groups))
     if theirs is not None:
         limits = limits.tighten(each={c: n * theirs for c, n in left.each.items()})
     if mine is not None:
-        each = {c: n * mine for c, n in again(right.each).items()}
-        limits = limits.tighten(each=each)
-    return limits
+        each = again(right.each)
+        limits = limits.tighten(each={c: n * mine for c, n in each.items()})
+    if mine is None or theirs is None:
+        return limits
+    return limits.tighten(each={NO_COLUMNS: mine * theirs})
 
 
 def split_parts(rows: UnitRows, node: Any) -> tuple[Fraction, UnitRows]:
     """Return how many budgets of a part its parts cost, and the rows of one of them."""
-    column, count = rows.versions([node["by"]]), read_whole(node["count"], 1)
-    touched = rows.limits.groups_touched(column)
-    need(touched is not None, "any number of parts")
-    most, known = min(touched or 0, count), rows.part
+    column, count = rows.versions([node["by"]]), read_integer(node["count"], 1)
+    most, known = min(rows.limits.groups_touched(column), count), rows.part
     inside = rows.tighten(groups={column: 1}).other_rows()
     if known is not None and known.alone:
-        each = known.row.groups_touched(column)
-        need(each is not None, "any number of parts")
-        return Fraction(min(each or 0, count)), inside
+        return Fraction(min(known.row.groups_touched(column), count)), inside
     if known is not None:
         # rows that met others: each may be in as many parts as all together
         return Fraction(most * known.rows), replace(inside, part=None)
-    unit_rows, unit = rows.limits.most_rows(), inside.limits.most_rows()
-    if unit_rows is None or unit is None or unit_rows >= most * unit:
+    in_all, in_one = rows.limits.most_rows(), inside.limits.most_rows()
+    if in_all is None or in_one is None or in_all >= most * in_one:
         return Fraction(most), inside
-    row = Limits(rows=1).tighten(groups={column: 1})
-    return Fraction(unit_rows, unit), replace(
-        inside, part=ChargedPart(unit, row, alone=True)
-    )
+    row = limit_rows(1).tighten(groups={column: 1})
+    part = ChargedPart(in_one, row, alone=True)
+    return Fraction(in_all, in_one), replace(inside, part=part)
 
 
 # --- From rows to numbers: queries.md 5, moments.md, units.md, over-time.md -----------
 
-
-@final
-@dataclass(frozen=True)
-class CellRange:
-    """What one row adds to a total: between two numbers, 0 where it has no value."""
-
-    low: Fraction
-    high: Fraction
-
-    @property
-    def most(self) -> Fraction:
-        """Return the greatest size."""
-        return max(abs(self.low), abs(self.high))
+Range = tuple[Fraction, Fraction]
+_ROW: Range = (Fraction(0), Fraction(1))
 
 
-def cell_range(total: Any) -> CellRange:
+def total_range(total: Any) -> Range:
     """Return the range of factor * x + shift: of rows, and of those without a value."""
-    low, high = _range(total["cell"])
-    factor = Fraction(read_whole(total["factor"], -(2**53)))
-    shift = Fraction(read_whole(total["shift"], -(2**62), 2**62))
+    low, high = _cell_range(total["cell"])
+    factor = Fraction(read_integer(total["factor"], -(2**53)))
+    shift = Fraction(read_integer(total["shift"], -(2**62), 2**62))
     ends = (low * factor + shift, high * factor + shift, shift, Fraction(0))
-    return CellRange(min(ends), max(ends))
+    return min(ends), max(ends)
 
 
-def _range(cell: Any, deep: int = 0) -> tuple[int, int]:
-    """Return the range of a whole number of a row, by what its expression does last."""
+def _cell_range(cell: Any, deep: int = 0) -> tuple[int, int]:
+    """Return the range of an integer of a row, by what its expression does last."""
     need(deep < 50 and isinstance(cell, dict) and len(cell) == 1, "not a cell")
     ((kind, words),) = cell.items()
     match kind:
         case "is":
-            number = read_whole(words, -(2**63), 2**63)
+            number = read_integer(words, -(2**63), 2**63)
             return number, number
         case "steps":  # clamped to [low, high], and counted from an origin
-            low, high, origin = (read_whole(n, -(2**41), 2**41) for n in words)
+            low, high, origin = (read_integer(n, -(2**41), 2**41) for n in words)
             need(low <= high, "bounds in no order")
             return low - origin, high - origin
         case "portion":  # of W 2**finer, by its place (moments.md, lemma 1)
@@ -827,8 +769,8 @@ def _range(cell: Any, deep: int = 0) -> tuple[int, int]:
             # the middle one is 2 W t (1 - t), or less than 2 more
             return 0, (width << finer) // 2 + 2 if place == 1 else width << finer
         case "either":
-            need(isinstance(words, list) and 0 < len(words) <= 2_000, "no branches")
-            ranges = [_range(each, deep + 1) for each in words]
+            need(0 < len(read_list(words)) <= 2_000, "no branches")
+            ranges = [_cell_range(each, deep + 1) for each in words]
             return min(low for low, _ in ranges), max(high for _, high in ranges)
     raise Refused("a cell whose range is not known")
 
@@ -836,9 +778,9 @@ def _range(cell: Any, deep: int = 0) -> tuple[int, int]:
 def _portion(words: Any) -> tuple[int, int, int]:
     width, place, finer = words
     return (
-        read_whole(width, 1, 2**41),
-        read_whole(place, 0, 2),
-        read_whole(finer, 0, 64),
+        read_integer(width, 1, 2**41),
+        read_integer(place, 0, 2),
+        read_integer(finer, 0, 64),
     )
 
 
@@ -858,21 +800,19 @@ class AskedGroups:
     def _row_part(self) -> ChargedPart | None:
         return self.rows.part if self.by_row else None
 
-    def row_move(self, by: Columns | None = None, more: Columns = frozenset()) -> Move:
+    def row_move(self, by: Columns | None = None, more: Columns = NO_COLUMNS) -> Move:
         """Return how far row counts move, `more` columns splitting the groups."""
-        by = (self.by if by is None else by) | more
-        if self._row_part is None:
+        by, part = (self.by if by is None else by) | more, self._row_part
+        if part is None:
             return self.rows.limits.move(by)
-        return self._row_part.row.move(by).times(
-            self._row_part.rows, self._row_part.rows
-        )
+        return part.row.move(by).times(part.rows, part.rows)
 
     def weight(self, by: Columns | None = None) -> Move | None:
         """Return how far the sums of the weighed column move (units.md, lemma 3)."""
         weighed, by = self.rows.weighed, self.by if by is None else by
         if weighed is None or self._row_part is not None or weighed[0] in by:
             return None
-        return Limits(rows=weighed[1]).move(by)
+        return limit_rows(weighed[1]).move(by)
 
     def one_signed(self, by: Columns | None = None) -> Move:
         """Return how far sums of one number in [0, 1] of each row move."""
@@ -890,10 +830,8 @@ class AskedGroups:
         """Return how far counts of ids move: by 1 in each group that an id lies in."""
         need(self.rows.ids is not None, "no ids are protected")
         part, by = self._row_part, self.by if by is None else by
-        touched = (self.rows.limits if part is None else part.row).groups_touched(by)
-        need(touched is not None, "any number of groups")
-        entries = Fraction(touched or 0)
-        move = Move(touched or 0, entries**2, entries, Fraction(1))
+        entries = (self.rows.limits if part is None else part.row).groups_touched(by)
+        move = Move(entries, Fraction(entries) ** 2, Fraction(entries), Fraction(1))
         return move if part is None else move.times(part.rows, part.rows)
 
 
@@ -906,13 +844,13 @@ def move_of(number: Any, groups: AskedGroups, by: Columns | None = None) -> Move
 
 
 def _unit(number: Any) -> Fraction:
-    return Fraction(2) ** read_whole(number.get("exponent", 0), -2_000, 2_000)
+    return Fraction(2) ** read_integer(number.get("exponent", 0), -2_000, 2_000)
 
 
 def _totals(number: Any) -> list[Any]:
-    totals = number["totals"]
-    need(isinstance(totals, list) and 0 < len(totals) <= 10_000, "no totals")
-    return list(totals)
+    totals = read_list(number["totals"])
+    need(0 < len(totals) <= 10_000, "no totals")
+    return totals
 
 
 def _sum_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
@@ -922,34 +860,43 @@ def _sum_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
         weight = groups.weight(by)
         need(weight is not None, "no column whose sum is bounded")
         return weight or NOTHING
-    cell = cell_range(total)
+    low, high = total_range(total)
     # numbers of both signs pull the same way where one comes and the other leaves
-    both = cell.low < 0 < cell.high
-    moved = groups.row_move(by) if both else groups.one_signed(by)
-    return moved.times(cell.most * _unit(number))
+    moved = groups.row_move(by) if low < 0 < high else groups.one_signed(by)
+    return moved.times(max(abs(low), abs(high)) * _unit(number))
 
 
 def _is_weight(total: Any, groups: AskedGroups) -> bool:
     """Say whether a total adds up the weighed column, as it stands."""
-    name = total["cell"].get("column")
-    weighed = groups.rows.weighed
+    name, weighed = total["cell"].get("column"), groups.rows.weighed
     alone = (total["factor"], total["shift"]) == (1, 0)
     known = weighed is not None and groups.rows.columns.get(name) == weighed[0]
     return name is not None and known and alone
 
 
+def _is_one_signed(number: Any, groups: AskedGroups) -> bool:
+    """Say whether a row more moves the numbers all the same way."""
+    if number["of"] != "sum" or _is_weight(number["totals"][0], groups):
+        return True
+    low, high = total_range(number["totals"][0])
+    return low >= 0 or high <= 0
+
+
 def _distinct_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Different values of columns: a row is one of them at most, and so is an id."""
+    groups.rows.versions(names(number["columns"]))
+    return groups.people(by) if _counts_ids(number, groups) else groups.row_move(by)
+
+
+def _counts_ids(number: Any, groups: AskedGroups) -> bool:
     columns = names(number["columns"])
-    groups.rows.versions(columns)
-    alone = len(columns) == 1 and groups.rows.by_ids(columns)
-    return groups.people(by) if alone else groups.row_move(by)
+    return len(columns) == 1 and groups.rows.by_ids(columns)
 
 
 def _bins_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Rows in ranges of a column that do not overlap: they split the groups further."""
-    cells = [cell_range(total) for total in _totals(number)]
-    need(all(cell.low >= 0 and cell.high <= 1 for cell in cells), "more than a row")
+    ranges = [total_range(total) for total in _totals(number)]
+    need(all(low >= 0 and high <= 1 for low, high in ranges), "more than a row")
     return groups.row_move(by, frozenset([Version()]))
 
 
@@ -957,30 +904,29 @@ def _division_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move
     """Numbers that each row is divided into (moments.md, lemmas 1 and 2)."""
     totals = _totals(number)
     lost = [total for total in totals if "missing" in total["cell"]]
-    whole_, kinds = _read_division([total for total in totals if total not in lost])
-    need(kinds and len(lost) <= 1, "numbers that do not add up")
-    for total in lost:  # of rows without a value: all of it, and nothing to the others
-        alone = (total["factor"], total["shift"]) == (whole_, 0)
-        need(alone, "numbers that do not add up")
-    return groups.row_move(by).times(whole_ * _unit(number), len(totals))
+    width = _read_division([total for total in totals if total not in lost])
+    # of rows without a value: all of it, and nothing to the others
+    alone = all((total["factor"], total["shift"]) == (width, 0) for total in lost)
+    need(alone and len(lost) <= 1, "numbers that do not add up")
+    return groups.row_move(by).times(width * _unit(number), len(totals))
 
 
-def _read_division(totals: list[Any]) -> tuple[int, bool]:
-    """Return the sum of a pair or a triple of a row, and whether it is one."""
+def _read_division(totals: list[Any]) -> int:
+    """Return the sum of the pair or the triple of a row."""
     if len(totals) == 2:
-        (below, round_up) = totals
+        below, above = totals
         low, high, origin = below["cell"]["steps"]
-        width = read_whole(high - low, 1)
-        pair = (
-            (below["factor"], below["shift"]),
-            (round_up["factor"], round_up["shift"]),
-        )
-        alike = below["cell"] == round_up["cell"] and origin == low
-        return width, alike and pair == ((-1, width), (1, 0))
+        width = read_integer(high - low, 1)
+        pair = [(each["factor"], each["shift"]) for each in totals]
+        alike = below["cell"] == above["cell"] and origin == low
+        need(alike and pair == [(-1, width), (1, 0)], "numbers that do not add up")
+        return width
     portions = [_portion(total["cell"]["portion"]) for total in totals]
     width, _, finer = portions[0]
-    plain = all(total["factor"] == 1 and total["shift"] == 0 for total in totals)
-    return width << finer, plain and portions == [(width, n, finer) for n in range(3)]
+    plain = all((total["factor"], total["shift"]) == (1, 0) for total in totals)
+    whole = portions == [(width, place, finer) for place in range(3)]
+    need(plain and whole, "numbers that do not add up")
+    return width << finer
 
 
 def _sized_move(number: Any, groups: AskedGroups, _by: Columns | None) -> Move:
@@ -1008,20 +954,16 @@ def _everywhere_move(_number: Any, groups: AskedGroups, _by: Columns | None) -> 
 
 def _centred_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Counts of known groups less a share of all ids (moments.md, lemma 6)."""
-    base, known = move_of(number["base"], groups, by), groups.known
-    need(number["base"]["of"] in {"sum", "distinct"} and known, "no known groups")
-    need(groups.rows.ids is not None and not groups.unknown, "no ids are protected")
-    need(not groups.by_row, "rows of a part")
-    if number["base"]["of"] == "sum":
-        cell = cell_range(_totals(number["base"])[0])
-        need(cell == CellRange(Fraction(0), Fraction(1)), "not a count")
+    base, known = number["base"], groups.known
+    need(known and not groups.unknown, "no known groups")
+    need(groups.rows.ids is not None and not groups.by_row, "no ids are protected")
+    if base["of"] == "sum":
+        need(total_range(_totals(base)[0]) == _ROW, "not a count")
     else:
-        columns = names(number["base"]["columns"])
-        alone = len(columns) == 1 and groups.rows.by_ids(columns)
-        need(alone, "not a count of ids")
-    size, all_groups = base.largest, Fraction(known or 0)
-    touched = min(Fraction(base.entries), all_groups)
-    share = Fraction(read_whole(number["off"]), 64) / root_above(size)
+        need(base["of"] == "distinct" and _counts_ids(base, groups), "not a count")
+    moved, all_groups = move_of(base, groups, by), Fraction(known or 0)
+    size, touched = moved.largest, min(Fraction(moved.entries), all_groups)
+    share = Fraction(read_integer(number["off"]), 64) / root_above(size)
     need(share <= Fraction(1, 2), "more than half is taken off")
     l1 = touched * (1 - share) + (all_groups - touched) * share
     l2 = touched * (1 - 2 * share) + all_groups * share**2
@@ -1030,17 +972,14 @@ def _centred_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
 
 def _running_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
     """Figures over time (over-time.md, lemma 1)."""
-    base, factors = move_of(number["base"], groups, by), number["factors"]
-    need(isinstance(factors, list) and 0 < len(factors) <= 10_000, "no periods")
-    steps = [read_whole(factor, 0, 256) for factor in factors]
+    base, factors = move_of(number["base"], groups, by), read_list(number["factors"])
+    need(0 < len(factors) <= 10_000, "no periods")
+    steps = [read_integer(factor, 0, 256) for factor in factors]
     need(steps[0] == 256 and all(a >= b for a, b in pairwise(steps)), "factors rise")
-    if not any(steps[1:]):
+    if not any(steps[1:]) or not base.l1:
         return base
-    if not base.l1:
-        return NOTHING
     periods = len(steps)
-    largest, together = root_above(base.largest), root_above(base.l1)
-    columns = min(base.entries, ceil(together / largest))
+    columns = min(base.entries, ceil(root_above(base.l1) / root_above(base.largest)))
     sums, squares = [0] * periods, [0]
     for column in range(min(columns, periods)):
         for place in range(column, periods):
@@ -1048,8 +987,7 @@ def _running_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
         squares.append(sum(each * each for each in sums))
     longest = Fraction(squares[-1])
     if len(groups.by) > 1:  # blocks of all periods, in which columns are shared out
-        each = (Fraction(total, j) for j, total in enumerate(squares) if j)
-        longest = columns * max(each)
+        longest = columns * max(Fraction(n, j) for j, n in enumerate(squares) if j)
     moved = min(base.largest * longest, base.l1 * squares[1]) / 256**2
     entries = base.entries * periods
     return Move(entries, moved * entries, moved, moved)
@@ -1067,31 +1005,30 @@ _NUMBERS: dict[str, Callable[[Any, AskedGroups, Columns | None], Move]] = {
 }
 
 
-def left_out(count: Any, groups: AskedGroups, plan: PlanReader) -> Move:
+def left_out_move(count: Any, groups: AskedGroups, plan: PlanReader) -> Move:
     """Return how far a count of what was left out moves (queries.md, lemma 10)."""
     if count["of"] == "clamped":
-        cell = cell_range(_totals(count)[0])
-        need(cell.low >= 0 and cell.high <= 1, "more than a row")
-        return groups.row_move(by=frozenset())
+        low, high = total_range(_totals(count)[0])
+        need(low >= 0 and high <= 1, "more than a row")
+        return groups.row_move(by=NO_COLUMNS)
     rows = plan.rows(count["rows"])
+    unit: int | None = 1
     if count["of"] == "ids":
         need(rows.ids is not None, "no ids are protected")
-        unit = 1
     else:
         need(count["of"] == "rows" and rows.ids is None, "a count without a rule")
-        need(rows.limits.most_rows() is not None, "nothing bounds the rows of a unit")
-        unit = rows.limits.most_rows() or 0
-    part = groups.rows.part if groups.by_row else None
-    many = 1 if part is None else part.rows
-    return Move(1, *(Fraction(unit) ** 2,) * 3).times(many, many)
+        unit = rows.limits.most_rows()
+        need(unit is not None, "nothing bounds the rows of a unit")
+    many = groups.rows.part.rows if groups.by_row and groups.rows.part else 1
+    return Move(1, *(Fraction(unit or 0) ** 2,) * 3).times(many, many)
 
 
 # --- What noise costs: noise.md, thresholds.md, keys.md, selection.md, first-few.md ---
 
 Law = str | tuple[int, Fraction]
 """Of a pure loss: "laplace", "range", "any", or (steps, scale) of geometric noise."""
-Told = list[tuple[Fraction, Fraction]]
-"""(mu squared, most of it that one key can hold) of Gaussian noise beside keys."""
+Shares = list[tuple[Fraction, Fraction]]
+"""(mu squared, the most of it that one key can hold) of Gaussian noise on keys."""
 
 
 @final
@@ -1106,7 +1043,7 @@ class Pure:
     """A rho of all of it that is proved of its own."""
 
     @property
-    def read_whole(self) -> Fraction:
+    def in_all(self) -> Fraction:
         """Return the epsilon of all of it."""
         return self.epsilon * self.times
 
@@ -1124,34 +1061,29 @@ class Pure:
             a = (-reals.of(1 / scale)).exp()
             saved = reals.of(2) * a * (unit - falls) / (unit - a * a)
             bounds.append((reals.of(steps) - saved) / reals.of(scale))
-        each = min(each, *(round_up(max(Decimal(0), bound.high)) for bound in bounds))
-        bound = each * self.times
-        return bound if self.rho_known is None else min(bound, self.rho_known)
+        each = min(each, *(round_up(max(ZERO, bound.high)) for bound in bounds))
+        total = each * self.times
+        return total if self.rho_known is None else min(total, self.rho_known)
 
     def mu_squared(self, reals: Reals) -> Fraction:
         """Return a square of mu from above (selection.md, claim 5)."""
-        if self.law != "range":
-            return Pure._mu(reals, self.read_whole) ** 2
-        return self.times * Pure._mu(reals, self.epsilon / 2) ** 2
+        each = self.epsilon / 2 if self.law == "range" else self.epsilon
+        return self.times * _mu(reals, each) ** 2
 
-    @staticmethod
-    def _mu(reals: Reals, exponent: Fraction) -> Fraction:
-        """Return a mu with Phi(mu / 2) at least 1 / (1 + exp(-exponent))."""
-        unit = reals.of(1)
-        share = (unit / (unit + (-reals.of(exponent)).exp())).high
-        low, high = Fraction(0), Fraction(100)
-        need(normal(reals.of(high / 2)).low >= share, "no mu is large enough")
-        for _ in range(110):
-            middle = (low + high) / 2
-            if normal(reals.of(middle / 2)).low >= share:
-                high = middle
-            else:
-                low = middle
-        return high
 
-    def curves(self) -> Iterator[tuple[Fraction, Law]]:
-        """Yield what it is composed of."""
-        yield from [(self.epsilon, self.law)] * self.times
+def _mu(reals: Reals, exponent: Fraction) -> Fraction:
+    """Return a mu with Phi(mu / 2) at least 1 / (1 + exp(-exponent))."""
+    unit = reals.of(1)
+    share = (unit / (unit + (-reals.of(exponent)).exp())).high
+    low, high = Fraction(0), Fraction(100)
+    need(normal(reals.of(high / 2)).low >= share, "no mu is large enough")
+    for _ in range(110):
+        middle = (low + high) / 2
+        if normal(reals.of(middle / 2)).low >= share:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 @final
@@ -1167,16 +1099,17 @@ class KeySplit:
 
     def delta(self, beside: Fraction, epsilon: Span) -> Decimal:
         """Return seen + (1 - seen) D(e + ln(1 - missed) - ln(1 - seen)) from above."""
-        reals, up = epsilon.reals, epsilon.reals.up
+        reals, unit = epsilon.reals, epsilon.reals.of(1)
         if max(self.seen, self.missed) >= 1:
-            return Decimal(1)
+            return ONE
         stays, meets = (
-            reals.of(1) - reals.exactly(c) for c in (self.seen, self.missed)
+            unit - reals.exactly(self.seen),
+            unit - reals.exactly(self.missed),
         )
         at = epsilon + meets.ln() - stays.ln()
         # the lower end of an epsilon has the larger delta
-        rest = enclose_gaussian_delta(self.mu_squared + beside, reals.exactly(at.low))
-        return up.add(self.seen, up.multiply(stays.high, rest.high))
+        rest = delta_of_gaussian(self.mu_squared + beside, reals.exactly(at.low))
+        return reals.up.add(self.seen, reals.up.multiply(stays.high, rest.high))
 
 
 @final
@@ -1188,7 +1121,7 @@ class ShownKeys:
 
     @property
     def worst(self) -> tuple[Fraction, Fraction]:
-        """Return a chance of a breach, and mu squared beside it."""
+        """Return a chance of a breach, and mu squared of the rest."""
         chance = max(max(case.seen, case.missed) for case in self.cases)
         return round_up(chance), max(case.mu_squared for case in self.cases)
 
@@ -1209,72 +1142,63 @@ class Lost:
     shown: tuple[ShownKeys, ...] = ()
 
     def __add__(self, other: "Lost") -> "Lost":
-        return Lost(
-            self.pures + other.pures,
-            self.mu_squared + other.mu_squared,
-            self.breach + other.breach,
-            self.shown + other.shown,
-        )
+        noise, breach = self.mu_squared + other.mu_squared, self.breach + other.breach
+        return Lost(self.pures + other.pures, noise, breach, self.shown + other.shown)
 
     @property
     def epsilon(self) -> Fraction:
         """Return the sum of the epsilons."""
-        return sum((pure.read_whole for pure in self.pures), Fraction(0))
+        return sum((pure.in_all for pure in self.pures), Fraction(0))
 
     def separate(self) -> "Lost":
-        """Return the same with keys that are shown by what they are within."""
+        """Return the same, with a breach and a mu of their own for keys that show."""
         worst = [shown.worst for shown in self.shown]
-        chances, squares = (
-            sum(each, Fraction(0)) for each in zip((0, 0), *worst, strict=True)
-        )
-        return Lost(self.pures, self.mu_squared + squares, self.breach + chances)
+        breach = sum((chance for chance, _ in worst), self.breach)
+        mu_squared = sum((square_ for _, square_ in worst), self.mu_squared)
+        return Lost(self.pures, mu_squared, breach)
 
 
 def noise_cost(number: Any, move: Move) -> Lost:
     """Return the cost of noise of a scale (queries.md, lemma 6; noise.md)."""
-    scale = square(number["scale"])
-    need(scale > 0, "no noise")
+    variance = square(number["scale"])
+    need(variance > 0, "no noise")
     match number["noise"]:
         case "gaussian":
-            return Lost(mu_squared=move.l2 / scale)
-        case "laplace" | "geometric" if move.l1:
-            return Lost(tuple(_coordinates(number["noise"], move, scale)))
+            return Lost(mu_squared=move.l2 / variance)
         case "laplace" | "geometric":
-            return Lost()
+            pures = _coordinates(number["noise"], move, variance) if move.l1 else ()
+            return Lost(tuple(pures))
     raise Refused("noise without a rule")
 
 
-def _coordinates(noise: str, move: Move, scale: Fraction) -> Iterator[Pure]:
+def _coordinates(noise: str, move: Move, variance: Fraction) -> Iterator[Pure]:
     """Yield the worst change: entries of the largest size, then the rest."""
-    exact, width = root_above(scale) ** 2 == scale, root_above(scale)
-    largest, whole_ = root_above(move.largest), root_above(move.l1)
-    full = min(move.entries, floor(whole_ / largest))
-    rest = min(whole_ - full * largest, largest) if full < move.entries else Fraction(0)
-    if not exact:  # roots that were rounded up would not divide each other
-        yield Pure(
-            root_above(move.l1 / scale), "laplace" if noise == "laplace" else "any"
-        )
+    width = root_above(variance)
+    if width * width != variance:  # roots that were rounded up do not divide each other
+        law = "laplace" if noise == "laplace" else "any"
+        yield Pure(root_above(move.l1 / variance), law)
         return
+    largest, moved = root_above(move.largest), root_above(move.l1)
+    full = min(move.entries, floor(moved / largest))
+    rest = min(moved - full * largest, largest) if full < move.entries else Fraction(0)
     for size, times in ((largest, full), (rest, 1)):
         if size and times:
-            law: Law = "laplace"
-            if noise == "geometric":
-                steps = floor(size)
-                law = (steps, width) if 0 < steps < 4096 and steps == size else "any"
-            yield Pure(size / width, law, times)
+            short = size.denominator == 1 and size < 4096
+            steps: Law = (int(size), width) if short else "any"
+            yield Pure(size / width, "laplace" if noise == "laplace" else steps, times)
 
 
 def _laplace_sum_tail(reals: Reals, numbers: int, far: Fraction) -> Decimal:
     """Return P[L_1 + ... + L_s >= far] from above (moments.md, section 2)."""
     if far <= 0:
-        return Decimal(1)
+        return ONE
     terms = Fraction(0)
     for j in range(numbers):
-        ways = (
+        ways = sum(
             Fraction(comb(numbers - 1 + i, i), 2 ** (numbers + i))
             for i in range(numbers - j)
         )
-        terms += far**j / factorial(j) * sum(ways, Fraction(0))
+        terms += far**j / factorial(j) * ways
     return ((-reals.of(far)).exp() * reals.of(terms)).high
 
 
@@ -1283,25 +1207,21 @@ def passing_chance(reals: Reals, shown: Any, move: Move, numbers: int) -> Decima
     threshold, largest = rational(shown["threshold"]), root_above(move.largest)
     variance = square(shown["scale"])
     need(threshold > 0 and variance > 0, "no threshold")
-    width = root_above(variance)
     if shown["noise"] == "gaussian":
         return normal(reals.of(largest - threshold) / reals.of(variance).root()).high
+    width = root_above(variance)
     need(width * width == variance, "a scale that is a root")
     if shown["noise"] == "geometric":
         # the mass at the threshold itself passes, too
         steps = ceil(threshold - largest)
         if steps <= 0:
-            return Decimal(1)
+            return ONE
         tail = (-reals.of(steps / width)).exp()
         return (tail / (reals.of(1) + (-reals.of(1 / width)).exp())).high
     # sums of numbers that were each rounded to a double (moments.md, lemma 4)
     gap = threshold - largest * (1 + Fraction(1, 2**49)) - width / 2**20
-    return min(
-        Decimal(1),
-        reals.up.add(
-            _laplace_sum_tail(reals, numbers, gap / width), Decimal("1e-1000000")
-        ),
-    )
+    tail_of_sum = _laplace_sum_tail(reals, numbers, gap / width)
+    return min(ONE, reals.up.add(tail_of_sum, Decimal("1e-1000000")))
 
 
 @final
@@ -1310,72 +1230,70 @@ class ReleaseReader:
 
     def __init__(self, words: Any, plan: PlanReader, reals: Reals) -> None:
         self.words, self.plan, self.reals = words, plan, reals
-        rows = plan.rows(words["rows"])
+        rows, first = plan.rows(words["rows"]), words.get("first")
         by, unknown = names(words["by"]), names(words["unknown"])
-        known = None if words.get("known") is None else read_whole(words["known"], 1)
-        first = words.get("first")
-        need(set(unknown) <= set(by), "unknown keys that are no keys")
-        named = unknown or known or first or "margins" in words
-        need(not by or named, "keys that nobody named")
-        alone = rows.part is not None and rows.part.alone
-        self.by_row = alone and not unknown and first is None
-        """Whether rows are charged one by one: a key shows or not (filters.md, 6)."""
-        self.share = 1
-        if rows.part is not None and not self.by_row:
-            self.share = rows.part.rows
-        self.read_whole = AskedGroups(
-            rows, rows.versions(by), rows.versions(unknown), known, self.by_row
-        )
-        self.groups = self.read_whole
-        if first is not None:
-            most = read_whole(first["most"], 1, 10_000)
-            self.groups = self._groups_of(most)
-        self.in_part = 0 < len(unknown) < len(by)
-        ways = [
-            way for way in ("presence", "rounds", "first", "margins") if way in words
-        ]
+        known = None if words.get("known") is None else read_integer(words["known"], 1)
+        ways = [w for w in ("presence", "rounds", "first", "margins") if w in words]
         need(len(ways) <= 1, "keys are shown in two ways")
-        need(not unknown or (ways and ways != ["margins"]), "nothing hides the keys")
         self.way = ways[0] if ways else ""
+        named = unknown or known or self.way in {"first", "margins"}
+        need(not by or named, "keys that nobody named")
+        need(set(unknown) <= set(by), "unknown keys that are no keys")
+        hides = self.way in {"presence", "rounds", "first"}
+        need(not unknown or hides, "nothing hides the keys")
+        alone = rows.part is not None and rows.part.alone
+        # a key shows or not: then no rows are charged one by one (filters.md, lemma 6)
+        by_row = alone and not unknown and first is None
+        self.share = rows.part.rows if rows.part is not None and not by_row else 1
+        self.asked = AskedGroups(
+            rows, rows.versions(by), rows.versions(unknown), known, by_row
+        )
+        self.groups = self.asked
+        if first is not None:
+            self.groups = self._groups_of(read_integer(first["most"], 1, 10_000))
+        self.in_part = 0 < len(unknown) < len(by)
 
     def _groups_of(self, few: int) -> AskedGroups:
         """Return the groups, of which a unit lies in a few (first-few.md, 3)."""
-        rows = self.read_whole.rows.tighten(groups={self.read_whole.by: few})
-        return replace(self.read_whole, rows=replace(rows, size=None), known=None)
+        rows = self.asked.rows.tighten(groups={self.asked.by: few})
+        return replace(self.asked, rows=replace(rows, size=None), known=None)
 
-    def compute_loss(self) -> Lost:  # noqa: C901 one line for each way to show keys
+    def compute_loss(self) -> Lost:
         """Return the loss of all that is released."""
-        words, lost = self.words, Lost()
-        told_numbers: Told = []
-        for number in _list(words["measurements"]):
+        words, lost, on_keys = self.words, Lost(), Shares()
+        for number in read_list(words["measurements"]):
             move = move_of(number, self.groups)
             if number["noise"] == "gaussian" and self.way in {"presence", "rounds"}:
-                told_numbers.append(self._told_number(number, move))
+                on_keys.append(self._share_of(number, move))
             else:
                 lost += noise_cost(number, move)
-        for choice in _list(words.get("choices", [])):
+        for choice in read_list(words.get("choices", [])):
             lost += self._choice(choice)
-        for count in _list(words.get("coverage", [])):
-            lost += noise_cost(count, left_out(count, self.read_whole, self.plan))
+        for count in read_list(words.get("coverage", [])):
+            lost += noise_cost(count, left_out_move(count, self.asked, self.plan))
+        return lost + self._keys(on_keys)
+
+    def _keys(self, on_keys: Shares) -> Lost:
+        """Return the loss of what shows keys, or of all margins."""
+        words = self.words.get(self.way)
         match self.way:
             case "presence":
-                return lost + self._presence(words["presence"], told_numbers)
+                return self._presence(words, on_keys)
             case "rounds":
-                return lost + self._rounds(words["rounds"], told_numbers)
+                return self._rounds(words, on_keys)
             case "first":
-                return lost + self._first(words["first"])
+                return self._first(words)
             case "margins":
-                return lost + Lost(mu_squared=self._margins(words["margins"]))
-        return lost
+                return Lost(mu_squared=self._margins(words))
+        return Lost()
 
-    def _told_number(self, number: Any, move: Move) -> tuple[Fraction, Fraction]:
+    def _share_of(self, number: Any, move: Move) -> tuple[Fraction, Fraction]:
         """Return mu squared of a number, and how much of it one key can hold."""
-        need(square(number["scale"]) > 0, "no noise")
-        if not move.l2:
-            return Fraction(0), Fraction(1)
+        variance = square(number["scale"])
+        need(variance > 0, "no noise")
         # of keys known in part one holds several groups (keys.md, lemma 4)
-        share = Fraction(1) if self.in_part else move.largest / move.l2
-        return move.l2 / square(number["scale"]), share
+        spread = not self.in_part and move.l2
+        return move.l2 / variance, move.largest / move.l2 if spread else Fraction(1)
 
     def _choice(self, choice: Any) -> Lost:
         """A choice among public candidates (queries.md, lemma 9)."""
@@ -1384,125 +1302,124 @@ class ReleaseReader:
         if choice["kind"] == "walk":
             return Lost((Pure(epsilon, "any", 1, rate * move.l2 / 2),))
         need(choice["kind"] == "quantiles", "a choice without a rule")
-        levels = read_whole(choice["levels"], 1, 64)
-        need(
-            2**levels > read_whole(choice["answers"], 1),
-            "more answers than levels tell",
+        levels, answers = (
+            read_integer(choice["levels"], 1, 64),
+            read_integer(choice["answers"], 1),
         )
+        need(2**levels > answers, "more answers than levels tell")
         rho = rate * move.l2 / (8 * levels)
         return Lost((Pure(epsilon / levels, "range", levels, rho),))
 
-    def _presence(self, shown: Any, told_numbers: Told) -> Lost:
+    def _presence(self, shown: Any, on_keys: Shares) -> Lost:
+        """Keys that reach a threshold (thresholds.md; queries.md, lemma 8)."""
         by = self.groups.unknown if self.in_part else None
-        move = move_of(shown, self.groups, by)
-        together = shown["of"] == "together"
+        move, together = move_of(shown, self.groups, by), shown["of"] == "together"
         numbers = len(shown["totals"]) if together else 1
         keys = move.entries // numbers
         chance = passing_chance(self.reals, shown, move, numbers)
         if shown["noise"] != "gaussian":
-            need(not told_numbers, "two families of noise")
+            need(not on_keys, "two families of noise")
             need((shown["noise"] == "laplace") == together, "noise without a rule")
             breach = round_up(chance_of_any(self.reals, chance, keys))
             return noise_cost(shown, move) + Lost(breach=breach)
         share = move.largest / move.l2 if move.l2 else Fraction(1)
-        parts = [(move.l2 / square(shown["scale"]), share), *told_numbers]
+        shares = [(move.l2 / square(shown["scale"]), share), *on_keys]
         cases = [
             KeySplit(
                 chance_of_any(self.reals, chance, last),
                 chance_of_any(self.reals, chance, keys - first),
-                _mu_of_kept(parts, keys - first),
+                _mu_of_kept(shares, keys - first),
             )
             for first, last in _splits(keys)
         ]
         return Lost(shown=(ShownKeys(tuple(cases)),))
 
-    def _rounds(self, rounds: Any, told_numbers: Told) -> Lost:
+    def _rounds(self, rounds: Any, on_keys: Shares) -> Lost:
         """Keys in rounds: every number of own keys by itself (keys.md, lemma 1)."""
         keys = self.groups.people(self.groups.unknown).entries
-        variances = [rational(text) for text in _list(rounds["variances"])]
-        thresholds = [rational(text) for text in _list(rounds["thresholds"])]
+        variances = [rational(text) for text in read_list(rounds["variances"])]
+        thresholds = [rational(text) for text in read_list(rounds["thresholds"])]
         need(len(variances) == len(thresholds) > 0, "rounds without a threshold")
         need(min(variances) > 0 and min(thresholds) > 0, "no noise")
-        spread = [self.reals.of(variance).root() for variance in variances]
-        cases, none = list[KeySplit](), Decimal(0)
+        spreads = [self.reals.of(variance).root() for variance in variances]
+        cases = list[KeySplit]()
         for own, most in _splits(keys):
-            hidden = Decimal(1)
+            hidden = ONE
             # the weight of a key of its own: 1 / sqrt(own), in units of 2**-20
             weight = Fraction(isqrt(2**40 // own), 2**20) if own else Fraction(0)
-            for threshold, sd in zip(thresholds, spread, strict=True) if own else ():
+            for threshold, sd in zip(thresholds, spreads, strict=True) if own else ():
                 stays = normal(self.reals.of(threshold - weight) / sd).low
-                power = self.reals.down.power(stays, most)
-                kept_ = max(Decimal(0), self.reals.down.next_minus(power))
-                hidden = self.reals.down.multiply(hidden, kept_)
-            common = keys - own
-            square_ = sum((Fraction(common, keys) / v for v in variances), Fraction(0))
+                all_stay = self.reals.down.next_minus(
+                    self.reals.down.power(stays, most)
+                )
+                hidden = self.reals.down.multiply(hidden, max(ZERO, all_stay))
+            moved = sum(
+                (Fraction(keys - own, keys) / v for v in variances), Fraction(0)
+            )
+            moved += _mu_of_kept(on_keys, keys - own)
             seen = self.reals.up.subtract(1, hidden)
-            moved = square_ + _mu_of_kept(told_numbers, common)
-            cases += [KeySplit(*sides, moved) for sides in ((seen, none), (none, seen))]
+            # keys of its own lie in one of the databases, whichever it is
+            cases += [KeySplit(seen, ZERO, moved), KeySplit(ZERO, seen, moved)]
         return Lost(shown=(ShownKeys(tuple(cases)),))
 
     def _first(self, first: Any) -> Lost:
         """The first few groups, chosen by scores in steps (first-few.md)."""
-        most, rate = read_whole(first["most"], 1, 10_000), rational(first["rate"])
+        most, rate = read_integer(first["most"], 1, 10_000), rational(first["rate"])
         need(rate > 0, "no rate")
-        largest = root_above(move_of(first, self._groups_of(1)).largest)
+        groups, largest = (
+            self.asked,
+            root_above(move_of(first, self._groups_of(1)).largest),
+        )
         width = 2 * largest
-        if self.read_whole.rows.ids is None:
-            width = min(width, root_above(move_of(first, self.read_whole).l1))
-        elif _one_signed(first, self.read_whole):
+        if groups.rows.ids is None:
+            width = min(width, root_above(move_of(first, groups).l1))
+        elif _is_one_signed(first, groups):
             width = largest
         lost = Lost((Pure(rate * width, "range", most),))
         if not self.words["unknown"]:
             return lost
         need(not self.in_part, "keys known in part")
-        whole_ = self.read_whole
-        keys = (
-            whole_.row_move() if whole_.rows.ids is None else whole_.people()
-        ).entries
+        moved = groups.row_move() if groups.rows.ids is None else groups.people()
         # theorem 2: a key of one unit alone against the end sign, in each round
         gap = self.reals.of(rate * (rational(first["end"]) - largest))
-        chance = self.reals.up.multiply(most * keys, (-gap).exp().high)
+        chance = self.reals.up.multiply(most * moved.entries, (-gap).exp().high)
         return lost + Lost(breach=round_up(chance))
 
     def _margins(self, margins: Any) -> Fraction:
         """Return mu squared of all contrasts (margins.md, lemmas 2 and 3)."""
         # of each level of each tree: most children, fewest of nodes with two or more
         trees = [
-            [(read_whole(a, 1), read_whole(b, 1)) for a, b in _list(tree)]
-            for tree in _list(margins["trees"])
+            [(read_integer(a, 1), read_integer(b, 1)) for a, b in read_list(tree)]
+            for tree in read_list(margins["trees"])
         ]
 
-        def cap(tree: int, level: int) -> Fraction:
-            return 1 - Fraction(1, trees[tree][level - 1][0]) if level else Fraction(1)
+        def cap(tree: list[tuple[int, int]], level: int) -> Fraction:
+            return 1 - Fraction(1, tree[level - 1][0]) if level else Fraction(1)
 
-        shift: dict[tuple[int, ...], Fraction] = {}
-        for levels, precision in _list(margins["precisions"]):
+        shift = dict[tuple[int, ...], Fraction]()
+        for levels, precision in read_list(margins["precisions"]):
             need(len(levels) == len(trees), "a part of other trees")
             need(rational(precision) >= 0, "a precision below zero")
-            caps = (
-                cap(i, read_whole(level, 0, len(trees[i])))
-                for i, level in enumerate(levels)
-            )
             need(tuple(levels) not in shift, "a part twice")
-            shift[tuple(levels)] = rational(precision) * prod(caps, start=Fraction(1))
-        alone = sum(shift.values(), Fraction(0))
-        spared = []
+            placed = [
+                (t, read_integer(n, 0, len(t)))
+                for t, n in zip(trees, levels, strict=True)
+            ]
+            caps = prod(starmap(cap, placed), start=Fraction(1))
+            shift[tuple(levels)] = rational(precision) * caps
+        alone, spared = sum(shift.values(), Fraction(0)), list[Fraction]()
         for i, tree in enumerate(trees):
             if all(children == 1 for children, _ in tree):
                 continue
-            last, fewest = len(tree), tree[-1][1]
-            need(
-                2 <= fewest <= tree[-1][0] or tree[-1][0] == 1, "children that disagree"
-            )
-            less = Fraction(1)
-            if tree[-1][0] > 1:
-                less -= Fraction(1, fewest) / cap(i, last)
-            each = (s * less for levels, s in shift.items() if levels[i] == last)
-            spared.append(sum(each, Fraction(0)))
+            most, fewest = tree[-1]
+            need(2 <= fewest <= most or most == 1, "children that disagree")
+            less = 1 - (Fraction(1, fewest) / cap(tree, len(tree)) if most > 1 else 0)
+            last = (s for levels, s in shift.items() if levels[i] == len(tree))
+            spared.append(less * sum(last, Fraction(0)))
         extra = alone - min(spared, default=Fraction(0))
         # a part that is charged by the row counts rows (margins.md, section 3)
-        parts = self.read_whole.rows.part is not None
-        move = self.read_whole.row_move() if parts else self.read_whole.one_signed()
+        parts = self.asked.rows.part is not None
+        move = self.asked.row_move() if parts else self.asked.one_signed()
         return (alone - extra) * move.l2 + extra * move.l1
 
 
@@ -1519,28 +1436,10 @@ def _splits(keys: int) -> Iterator[tuple[int, int]]:
         first = last + 1
 
 
-def _list(words: Any) -> list[Any]:
-    need(isinstance(words, list) and len(words) <= 100_000, "not a list")
-    return list(words)
-
-
-def _one_signed(number: Any, groups: AskedGroups) -> bool:
-    """Say whether a row more moves the numbers all the same way."""
-    if number["of"] != "sum":
-        return True
-    (total,) = _totals(number)
-    if _is_weight(total, groups):
-        return True
-    cell = cell_range(total)
-    return cell.low >= 0 or cell.high <= 0
-
-
-def _mu_of_kept(parts: Told, keys: int) -> Fraction:
+def _mu_of_kept(shares: Shares, keys: int) -> Fraction:
     """Return mu squared of the noise on so many keys that both databases have."""
-    return sum(
-        (square_ * min(Fraction(1), share * keys) for square_, share in parts),
-        Fraction(0),
-    )
+    squares = (moved * min(Fraction(1), share * keys) for moved, share in shares)
+    return sum(squares, Fraction(0))
 
 
 # --- Composed curves: chords of delta over exp(epsilon), multiplied exactly -----------
@@ -1552,49 +1451,60 @@ class LossGrid:
 
     def __init__(self, reals: Reals, step: Fraction, digits: int) -> None:
         self.reals, self.step, self.digits = reals, step, digits
-        self._half = [reals.of(1), (reals.of(step / 2)).exp()]
+        self._powers = {
+            sign: [reals.of(1), reals.of(sign * step / 2).exp()] for sign in (1, -1)
+        }
 
     def half(self, place: int) -> Span:
         """Return the root of that: a factor more costs one rounding each way."""
-        while len(self._half) <= place:
-            self._half.append(self._half[-1] * self._half[1])
-        return self._half[place]
-
-    def rest(self, epsilon: Span, place: int) -> Span:
-        """Return the lower end of an epsilon less a loss: delta is greatest there."""
-        return self.reals.exactly((epsilon - self.reals.of(self.step * place)).low)
+        powers = self._powers[1 if place >= 0 else -1]
+        while len(powers) <= abs(place):
+            powers.append(powers[-1] * powers[1])
+        return powers[abs(place)]
 
     def exp(self, place: int) -> Span:
         """Return the exponential of the loss at a place of any sign."""
-        power = self.half(2 * abs(place))
-        return power if place >= 0 else self.reals.of(1) / power
+        return self.half(2 * place)
 
 
 Masses = tuple[int, list[int]]
 """The place of the first mass, and all of them in units of 10**-digits, rounded up."""
 
 
-def _delta_at(grid: LossGrid, law: Law, epsilon: Fraction, place: int) -> Span:
-    """Enclose delta of one law of an epsilon at a place of the grid from 0 to it."""
-    reals, unit = grid.reals, grid.reals.of(1)
-    whole_, at = reals.of(epsilon).exp(), grid.exp(place)
+def _curve(reals: Reals, law: Law, epsilon: Fraction) -> Callable[[Span, Span], Span]:
+    """Return delta of one law by exp(loss) and its root, for losses up to epsilon."""
+    unit, end = reals.of(1), reals.of(epsilon).exp()
     if law == "any":  # randomized response
-        return (whole_ - at) / (whole_ + unit)
+        return lambda at, _: (end - at) / (end + unit)
     if isinstance(law, str):
-        near = unit - grid.half(place) / reals.of(epsilon / 2).exp()
-        # Laplace (noise.md), or a bounded range (selection.md, claim 2)
-        return near if law == "laplace" else near * near / (unit - unit / whole_)
+        root = reals.of(epsilon / 2).exp()
+        if law == "laplace":  # noise.md
+            return lambda _, half: unit - half / root
+        # a bounded range (selection.md, claim 2)
+        under = unit - unit / end
+        return lambda _, half: (unit - half / root) * (unit - half / root) / under
     steps, scale = law
     q = (-reals.of(1 / scale)).exp()
-    mass, total, power = unit / (unit + q), reals.of(0), unit
+    first, later = unit / (unit + q), (unit - q) / (unit + q)
+    atoms, power, fall = (
+        list[tuple[Span, Span]](),
+        unit,
+        (-reals.of(steps / scale)).exp(),
+    )
     for k in range(steps):  # the losses are (steps - 2 k) / scale
-        gain = unit - at * (-reals.of((steps - 2 * k) / scale)).exp()
-        if gain.high <= 0:
-            break
-        total += mass * Span(reals, max(gain.low, Decimal(0)), gain.high)
-        power *= q
-        mass = (unit - q) / (unit + q) * power
-    return total
+        atoms.append((later * power if k else first, fall))
+        power, fall = power * q, fall / q / q
+
+    def geometric(at: Span, _: Span) -> Span:
+        total = reals.of(0)
+        for mass, fall in atoms:
+            gain = unit - at * fall
+            if gain.high <= 0:
+                break
+            total += mass * gain.clip()
+        return total
+
+    return geometric
 
 
 def _masses(grid: LossGrid, law: Law, epsilon: Fraction) -> Masses:
@@ -1604,10 +1514,10 @@ def _masses(grid: LossGrid, law: Law, epsilon: Fraction) -> Masses:
     are masses (certificates.md, section 5).
     """
     n, unit, zero = ceil(epsilon / grid.step), grid.reals.of(1), grid.reals.of(0)
-    value: dict[int, Span] = {}
+    value, curve = dict[int, Span](), _curve(grid.reals, law, epsilon)
     for i in range(n + 2):
         inside = grid.step * i < epsilon
-        value[i] = _delta_at(grid, law, epsilon, i).clip(0, 1) if inside else zero
+        value[i] = curve(grid.exp(i), grid.half(i)).clip(ONE) if inside else zero
         if i:  # both directions are alike
             value[-i] = unit - grid.exp(-i) + grid.exp(-i) * value[i]
     slope = {
@@ -1616,8 +1526,8 @@ def _masses(grid: LossGrid, law: Law, epsilon: Fraction) -> Masses:
     }
     masses = []
     for i in range(-n, n + 1):
-        falls = slope[i - 1] - slope[i] if i < n + 1 else slope[i - 1]
-        mass = grid.reals.up.multiply(max(Decimal(0), falls.high), grid.exp(i).high)
+        falls = slope[i - 1] - slope[i]
+        mass = grid.reals.up.multiply(max(ZERO, falls.high), grid.exp(i).high)
         masses.append(int(mass.scaleb(grid.digits).to_integral_value(ROUND_CEILING)))
     return -n, masses
 
@@ -1649,9 +1559,9 @@ def composed_delta(
     need(enough > 0, "nothing is left of delta")
     digits = 22 + max(0, len(str(enough.denominator)) - len(str(enough.numerator)))
     reals, best = Reals(digits + 12), Fraction(1)
-    first, sum_ = max(e for e, _ in laws), sum(e for e, _ in laws)
+    first, together = max(e for e, _ in laws), sum(e for e, _ in laws)
     for points in (128, 512, 2048):
-        grid = LossGrid(reals, first / max(1, round(first * points / sum_)), digits)
+        grid = LossGrid(reals, first / max(1, round(first * points / together)), digits)
         product: Masses = (0, [10**digits])
         for law in dict.fromkeys(laws):
             power, left = _masses(grid, law[1], law[0]), laws.count(law)
@@ -1659,65 +1569,69 @@ def composed_delta(
                 product = _product(product, power, digits) if left & 1 else product
                 left >>= 1
                 power = _product(power, power, digits) if left else power
-        best = min(best, _delta_beside(grid, product, mu_squared, epsilon))
+        if mu_squared:
+            got = _delta_with_gaussian(grid, product, mu_squared, epsilon)
+        else:
+            got = _delta_of_masses(grid, product, epsilon)
+        best = min(best, got)
         if best <= enough:
             break
     return best
 
 
-def _delta_beside(  # noqa: PLR0914 one sum
+def _delta_of_masses(grid: LossGrid, product: Masses, epsilon: Fraction) -> Fraction:
+    """Return the sum of masses, of each the share that lies beyond epsilon."""
+    reals, up, total = grid.reals, grid.reals.up, ZERO
+    unit, whole = reals.of(1), reals.of(epsilon).exp()
+    for place, mass in enumerate(product[1], product[0]):
+        gain = (unit - whole * grid.exp(-place)).clip(ONE).high
+        total = up.add(total, up.multiply(mass, gain))
+    return round_up(min(total.scaleb(-grid.digits), ONE))
+
+
+def _delta_with_gaussian(
     grid: LossGrid, product: Masses, mu_squared: Fraction, epsilon: Fraction
 ) -> Fraction:
     """Return the sum of masses times the Gaussian's delta at the rest of epsilon."""
     (first, masses), reals, up = product, grid.reals, grid.reals.up
-    e, total, unit = reals.of(epsilon), Decimal(0), reals.of(1)
-    if not mu_squared:
-        at = e.exp() * grid.exp(-first)
-        for mass in masses:
-            total = up.add(total, up.multiply(mass, (unit - at).clip(0, 1).high))
-            at /= grid.exp(1)
-        return round_up(min(total.scaleb(-grid.digits), Decimal(1)))
-    last, places = len(masses) - 1, max(1, len(masses) // 128)
-    nodes = [*range(0, last, places), last] if last else [0]
-    rest = (
-        enclose_gaussian_delta(mu_squared, grid.rest(e, first + k)).high for k in nodes
-    )
-    ends = list(zip(nodes, rest, strict=True))
+    last = len(masses) - 1
+
+    def delta(place: int) -> Decimal:
+        rest = reals.of(epsilon - grid.step * (first + place))
+        # the lower end of an epsilon has the larger delta
+        return delta_of_gaussian(mu_squared, reals.exactly(rest.low)).high
+
+    nodes = dict.fromkeys([*range(0, last, max(1, last // 128)), last])
+    ends = [(place, delta(place)) for place in nodes]
     total = up.multiply(masses[last], ends[-1][1])
     # between the ends of a chord delta, convex in exp(epsilon), lies below it
     for (start, low), (end, high) in pairwise(ends):
         near, far = grid.exp(-first - start), grid.exp(-first - end)
-        gap = max(Decimal(0), reals.down.subtract(high, low))
+        gap = max(ZERO, reals.down.subtract(high, low))
         for place in range(start, end):
             part = (grid.exp(-first - place) - far) / (near - far)
-            spared = reals.down.multiply(gap, part.clip(0, 1).low)
+            spared = reals.down.multiply(gap, part.clip(ONE).low)
             total = up.add(total, up.multiply(masses[place], up.subtract(high, spared)))
-    return round_up(min(total.scaleb(-grid.digits), Decimal(1)))
+    return round_up(min(total.scaleb(-grid.digits), ONE))
 
 
-# --- Charges --------------------------------------------------------------------------
+# --- Charges: filters.md --------------------------------------------------------------
 
-COORDINATES = {
-    ("epsilon",),
-    ("epsilon", "delta"),
-    ("rho",),
-    ("rho", "delta"),
-    ("mu_squared",),
-    ("mu_squared", "delta"),
-    ("epsilon", "rho", "delta"),
-}
-"""What the rules of a ledger add up (filters.md)."""
+COORDINATES = [
+    *({"epsilon"}, {"epsilon", "delta"}, {"rho"}, {"rho", "delta"}),
+    *({"mu_squared"}, {"mu_squared", "delta"}, {"epsilon", "rho", "delta"}),
+]
+"""What the rules of a ledger add up."""
 
 
 def amounts(charge: Any) -> dict[str, Fraction]:
     """Read the amounts that a ledger adds up; what is infinite is left out."""
-    need(isinstance(charge, dict), "no charge")
-    need(any(set(charge) == set(known) for known in COORDINATES), "an unknown charge")
-    known_ = {name: rational(text) for name, text in charge.items() if text != "inf"}
-    need(all(amount >= 0 for amount in known_.values()), "a charge below zero")
-    need(set(known_) - {"delta"}, "an infinite charge")
-    need("delta" not in charge or "delta" in known_, "an infinite charge")
-    return known_
+    need(isinstance(charge, dict) and set(charge) in COORDINATES, "an unknown charge")
+    known = {name: rational(text) for name, text in charge.items() if text != "inf"}
+    need(all(amount >= 0 for amount in known.values()), "a charge below zero")
+    need(set(known) - {"delta"}, "an infinite charge")
+    need("delta" not in charge or "delta" in known, "an infinite charge")
+    return known
 
 
 def admit(
@@ -1728,20 +1642,16 @@ def admit(
     `rays`: the cost must fall with the rows of a unit at least as they do (filters.md,
     lemma 6).
     """
-    delta, rules = charge.get("delta", Fraction(0)), []
-    for name in ("mu_squared", "rho"):
-        if name in charge:
-            sums = lost.separate()
-            squares = (
-                sums.mu_squared / 2
-                + sum((p.rho(reals) for p in sums.pures), Fraction(0))
-                if name == "rho"
-                else sums.mu_squared
-                + sum((p.mu_squared(reals) for p in sums.pures), Fraction(0))
-            )
-            _refuse_more(squares, charge[name], name)
-            _refuse_more(sums.breach, delta, "delta")
-            rules.append(f"sums of {name}")
+    delta, rules, sums = charge.get("delta", Fraction(0)), [], lost.separate()
+    costs: dict[str, tuple[Fraction, Callable[[Pure], Fraction]]] = {
+        "mu_squared": (sums.mu_squared, lambda pure: pure.mu_squared(reals)),
+        "rho": (sums.mu_squared / 2, lambda pure: pure.rho(reals)),
+    }
+    for name in costs.keys() & charge.keys():
+        noise, cost = costs[name]
+        _refuse_more(sum(map(cost, sums.pures), noise), charge[name], name)
+        _refuse_more(sums.breach, delta, "delta")
+        rules.append(f"sums of {name}")
     if "epsilon" in charge:
         rules.append(_admit_epsilon(lost, charge["epsilon"], delta, reals, rays=rays))
     return ", ".join(rules)
@@ -1751,14 +1661,10 @@ def _refuse_more(
     amount: Fraction, charged: Fraction, name: str, *, is_loose: bool = False
 ) -> None:
     if amount > charged:
-        near = Context(6, ROUND_HALF_EVEN).divide
-        shown = [
-            near(Decimal(x.numerator), Decimal(x.denominator))
-            for x in (amount, charged)
-        ]
-        raise Refused(
-            f"{name} {shown[0]} is lost, and {shown[1]} is charged", is_loose=is_loose
-        )
+        short = Context(6, ROUND_HALF_EVEN)
+        is_lost, paid = (short.divide(*x.as_integer_ratio()) for x in (amount, charged))
+        why = f"{name} {is_lost} is lost, and {paid} is charged"
+        raise Refused(why, is_loose=is_loose)
 
 
 def _admit_epsilon(
@@ -1766,9 +1672,9 @@ def _admit_epsilon(
 ) -> str:
     several = len(lost.shown) > 1  # their curves are known one at a time
     lost = lost.separate() if several else lost
-    left, noisy = epsilon - lost.epsilon, lost.mu_squared or lost.shown
+    left = epsilon - lost.epsilon
     _refuse_more(lost.breach, delta, "delta")
-    if left >= 0 and not noisy:
+    if left >= 0 and not lost.mu_squared and not lost.shown:
         return "sums of epsilons and deltas"
     if not delta:
         _refuse_more(lost.epsilon, epsilon, "epsilon")
@@ -1779,19 +1685,25 @@ def _admit_epsilon(
         if lost.shown:
             got = lost.shown[0].delta(lost.mu_squared, reals.of(left))
         else:
-            got = enclose_gaussian_delta(lost.mu_squared, reals.of(left)).high
+            got = delta_of_gaussian(lost.mu_squared, reals.of(left)).high
         least = lost.breach + (1 - lost.breach) * round_up(got)
         if least <= delta:
             return "the curve of Gaussian noise"
         if not lost.pures:
             _refuse_more(least, delta, "delta", is_loose=several)
     need(not rays, "a composed curve of rows that are charged one by one")
-    sums = lost.separate()
-    laws = tuple(law for pure in sums.pures for law in pure.curves() if law[0])
-    need(sums.breach < 1 and laws and len(laws) <= 10_000, "sure to be seen")
-    enough = (delta - sums.breach) / (1 - sums.breach)
-    composed = composed_delta(laws, sums.mu_squared, epsilon, enough)
-    least = sums.breach + (1 - sums.breach) * composed
+    return _admit_composed(lost.separate(), epsilon, delta)
+
+
+def _admit_composed(lost: Lost, epsilon: Fraction, delta: Fraction) -> str:
+    laws = [each for each in lost.pures if each.epsilon]
+    need(
+        lost.breach < 1 and 0 < sum(p.times for p in laws) <= 10_000, "sure to be seen"
+    )
+    each = tuple((pure.epsilon, pure.law) for pure in laws for _ in range(pure.times))
+    enough = (delta - lost.breach) / (1 - lost.breach)
+    composed = composed_delta(each, lost.mu_squared, epsilon, enough)
+    least = lost.breach + (1 - lost.breach) * composed
     _refuse_more(least, delta, "delta", is_loose=True)
     return "a composed curve"
 
@@ -1801,6 +1713,7 @@ def _admit_epsilon(
 Value = Any
 WHOLE = "*"
 """The block of tables without blocks."""
+Ends = Mapping[str, tuple[Value, Value]]
 
 
 @final
@@ -1810,57 +1723,78 @@ class BlockCover:
 
     blocks: frozenset[str]
     marks: frozenset[str] = frozenset()
+    """Columns that tell the block of a row."""
     ids: frozenset[str] = frozenset()
-    ends: Mapping[str, tuple[Value, Value]] = field(default_factory=dict)
+    ends: Ends = field(default_factory=dict)
     gated: bool = True
+    """Whether rows of no open block are left out."""
 
-    def carry(self, names_: Callable[[frozenset[str]], Iterable[str]]) -> "BlockCover":
-        """Return the cover with other columns that tell the block and the id."""
-        marks, ids = frozenset(names_(self.marks)), frozenset(names_(self.ids))
+    def rename(self, new: Mapping[str, str]) -> "BlockCover":
+        """Return the cover under new names of columns, each with its old one."""
+        marks, ids = (
+            frozenset(name for name, old in new.items() if old in known)
+            for known in (self.marks, self.ids)
+        )
         return replace(self, marks=marks, ids=ids)
 
+    def keep_by(self, per: list[str]) -> "BlockCover":
+        """Return the cover of what is kept for each value of some columns."""
+        # rows of one block may push out those of another, of anybody
+        return self if self.ids & set(per) else self.rename({})
 
-def covers(  # noqa: C901, PLR0911 one case for each step
-    node: Any, layouts: Mapping[str, Any], tables: Mapping[str, Any]
-) -> list[BlockCover]:
-    """Return all known covers of some rows; none, if nobody can change them."""
-    below = [
-        covers(node[side], layouts, tables)
-        for side in ("of", "left", "right")
-        if side in node
-    ]
+
+@final
+class BlockReader:
+    """Finds the covers of a plan's rows, by the open blocks of its tables."""
+
+    def __init__(self, layouts: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
+        self.layouts, self.tables = layouts, tables
+
+    def covers(self, node: Any) -> list[BlockCover]:
+        """Return all known covers of some rows; none, if nobody can change them."""
+        sides = ("of", "left", "right")
+        below = [self.covers(node[side]) for side in sides if side in node]
+        match node["do"]:
+            case "public":
+                return []
+            case "table" | "unreadable":
+                return [self._table_cover(node)]
+            case "join":
+                return _join_covers(node, *below)
+        return [_step_cover(node, cover) for cover in below[0]]
+
+    def _table_cover(self, node: Any) -> BlockCover:
+        unit, layout = self.tables[node["table"]], self.layouts.get(node["table"])
+        by_id = unit["protects"] == "AddRowsWithID"
+        ids = frozenset([unit["column"]] if by_id else [])
+        if layout is None:
+            return BlockCover(frozenset([WHOLE]), ids=ids)
+        column = layout["column"]
+        need(column in node["columns"], "a column of blocks that is not there")
+        ends = {name: (read_value(a), read_value(b)) for name, a, b in layout["ends"]}
+        return BlockCover(frozenset(ends), frozenset([column]), ids, ends, gated=False)
+
+
+def _step_cover(node: Any, cover: BlockCover) -> BlockCover:
+    """Return the cover of what a step of one table makes of its rows."""
+    columns = {name: name for name in cover.marks | cover.ids}
     match node["do"]:
-        case "public":
-            return []
-        case "table" | "unreadable":
-            return _table_covers(node, layouts, tables)
         case "filter" | "part":
-            return [_narrow_cover(cover, node.get("condition")) for cover in below[0]]
+            return _narrow_cover(cover, node.get("condition"))
         case "project":
-            kept_ = {new: m["is"] for new, m in node["columns"].items() if "is" in m}
-            return [
-                c.carry(lambda old: [new for new, was in kept_.items() if was in old])
-                for c in below[0]
-            ]
+            sources = node["columns"].items()
+            return cover.rename({n: each["is"] for n, each in sources if "is" in each})
         case "map" | "flat_map" | "explode":
-            return [c.carry(lambda old: old - set(node["makes"])) for c in below[0]]
+            new = set(node["makes"])
+            return cover.rename({n: n for n in columns if n not in new})
         case "keep_rows" | "keep_groups" | "keep_unique":
-            return [_of_ids(c, node["per"]) for c in below[0]]
+            return cover.keep_by(node["per"])
         case "one_per" | "crowded":
-            own = [_of_ids(c, node["per"]) for c in below[0]]
-            return [c.carry(lambda old: old & set(node["per"])) for c in own]
-        case "join":
-            return _join_covers(node, *below)
+            per = set(node["per"])
+            return cover.keep_by(node["per"]).rename({
+                n: n for n in columns if n in per
+            })
     raise Refused("a step without a rule")
-
-
-def _of_ids(cover: BlockCover, per: list[str]) -> BlockCover:
-    # rows of one block may push out those of another, of anybody
-    return (
-        cover
-        if cover.ids & set(per)
-        else replace(cover, marks=frozenset(), ids=frozenset())
-    )
 
 
 def _join_covers(
@@ -1868,71 +1802,49 @@ def _join_covers(
 ) -> list[BlockCover]:
     if not right:
         return left
-    renamed = {new: old for old, new in node["brings"].items()} | {
-        n: n for n in node["on"]
-    }
-    theirs = [
-        c.carry(lambda old: [n for n, was in renamed.items() if was in old])
-        for c in right
-    ]
-    if left and all(c.ids & set(node["on"]) for c in (*left, *theirs)):
+    brought = {new: old for old, new in node["brings"].items()}
+    theirs = [cover.rename(brought | {n: n for n in node["on"]}) for cover in right]
+    if left and all(cover.ids & set(node["on"]) for cover in (*left, *theirs)):
         return left if node["outer"] else left + theirs
     both = [best_cover(side).blocks for side in (left, right) if side]
     return [BlockCover(frozenset().union(*both))]
 
 
-def _table_covers(
-    node: Any, layouts: Mapping[str, Any], tables: Mapping[str, Any]
-) -> list[BlockCover]:
-    unit, layout = tables[node["table"]], layouts.get(node["table"])
-    ids = (
-        frozenset([unit["column"]])
-        if unit["protects"] == "AddRowsWithID"
-        else frozenset()
-    )
-    if layout is None:
-        return [BlockCover(frozenset([WHOLE]), ids=ids)]
-    need(layout["column"] in node["columns"], "a column of blocks that is not there")
-    ends = {name: (read_value(a), read_value(b)) for name, a, b in layout["ends"]}
-    cover = BlockCover(
-        frozenset(ends), frozenset([layout["column"]]), ids, ends, gated=False
-    )
-    return [cover]
-
-
-def best_cover(known_: list[BlockCover]) -> BlockCover:
+def best_cover(covers: list[BlockCover]) -> BlockCover:
     """Return the cheapest cover, of rows that no other block can change."""
-    best = min(known_, key=lambda cover: (WHOLE in cover.blocks, len(cover.blocks)))
+    best = min(covers, key=lambda cover: (WHOLE in cover.blocks, len(cover.blocks)))
     need(best.gated, "rows of blocks that are not open")
     return best
+
+
+_READERS: dict[str, Callable[[str], Value]] = {
+    "i64": lambda text: int(rational(text)),
+    "f64": lambda text: float(rational(text)),
+    "text": str,
+    "date": date.fromisoformat,
+    "time": datetime.fromisoformat,
+}
 
 
 def read_value(words: Any) -> Value:
     """Read ["date", "2026-01-31"]: a value of a column, as a condition compares it."""
     kind, text = words
-    readers: dict[str, Callable[[str], Value]] = {
-        "i64": lambda t: int(rational(t)),
-        "f64": lambda t: float(rational(t)),
-        "text": str,
-        "date": date.fromisoformat,
-        "time": datetime.fromisoformat,
-    }
-    return readers[kind](text)
+    return _READERS[kind](text)
 
 
 def _narrow_cover(cover: BlockCover, condition: Any) -> BlockCover:
     """Return the cover of the rows that pass a condition."""
     blocks, gated = cover.blocks, cover.gated
     for mark in cover.marks:  # copies of one cell: one block passes all, or none
-        gated = gated or _is_gate(condition, mark, list(cover.ends.values()))
+        gated = gated or _is_gate(condition, mark, sorted(cover.ends.values()))
         ends = {name: cover.ends[name] for name in blocks}
         blocks = _admit_blocks(condition, mark, ends)
     return replace(cover, blocks=blocks, gated=gated)
 
 
-Ends = Mapping[str, tuple[Value, Value]]
 _PASSES: dict[str, Callable[[int, int], bool]] = {
     "==": lambda low, high: low <= 0 <= high,
+    "in": lambda low, high: low <= 0 <= high,
     "<": lambda low, _: low < 0,
     "<=": lambda low, _: low <= 0,
     ">": lambda _, high: high > 0,
@@ -1945,26 +1857,19 @@ def _admit_blocks(condition: Any, mark: str, ends: Ends) -> frozenset[str]:
     """Return the blocks of which a row may pass: all, if it is not understood."""
     if not condition or condition.get("column", mark) != mark:
         return frozenset(ends)
-    if "and" in condition:
-        left, right = (_admit_blocks(each, mark, ends) for each in condition["and"])
-        return left & right
-    if "or" in condition:
-        left, right = (_admit_blocks(each, mark, ends) for each in condition["or"])
-        return left | right
+    for word, combine in (("and", frozenset.intersection), ("or", frozenset.union)):
+        if word in condition:
+            return combine(*(_admit_blocks(c, mark, ends) for c in condition[word]))
     constants = [read_value(value) for value in condition["values"]]
-    starts = condition["starts"]
-    test = condition["test"]
+    starts, test = condition["starts"], condition["test"]
     if test == "in" and any(isinstance(value, float) for value in constants):
         return frozenset(ends)  # then all are rounded
-    passes = _PASSES["==" if test == "in" else test]
-    return frozenset(
-        name
-        for name, (least, most) in ends.items()
-        if any(
-            passes(_order(_start(least, starts), c), _order(_start(most, starts), c))
-            for c in constants
-        )
-    )
+
+    def may_pass(least: Value, most: Value) -> bool:
+        low, high = _start(least, starts), _start(most, starts)
+        return any(_PASSES[test](_order(low, c), _order(high, c)) for c in constants)
+
+    return frozenset(name for name, between in ends.items() if may_pass(*between))
 
 
 def _order(left: Value, right: Value) -> int:
@@ -1974,12 +1879,15 @@ def _order(left: Value, right: Value) -> int:
     return int(left > right) - int(left < right)
 
 
+_CLOCK = ("second", "minute", "hour")
+
+
 def _start(moment: Value, units: list[str]) -> Value:
     """Return the start of a period of a period: it grows with the moment."""
     for unit in units:
         if isinstance(moment, datetime):
-            kept_ = ("second", "minute", "hour").index(unit) if unit in _CLOCK else 3
-            parts: Any = dict.fromkeys(("microsecond", *_CLOCK)[: kept_ + 1], 0)
+            finer = _CLOCK.index(unit) if unit in _CLOCK else len(_CLOCK)
+            parts: Any = dict.fromkeys(("microsecond", *_CLOCK[:finer]), 0)
             moment = moment.replace(**parts)
         if unit == "week":
             moment -= timedelta(days=moment.weekday())
@@ -1991,12 +1899,7 @@ def _start(moment: Value, units: list[str]) -> Value:
     return moment
 
 
-_CLOCK = ("second", "minute", "hour")
-
-
-def _is_gate(  # noqa: PLR0911 one case for each form
-    condition: Any, mark: str, ends: list[tuple[Value, Value]]
-) -> bool:
+def _is_gate(condition: Any, mark: str, ends: list[tuple[Value, Value]]) -> bool:
     """Say whether nothing passes but values of some blocks."""
     if not condition:
         return False
@@ -2006,17 +1909,15 @@ def _is_gate(  # noqa: PLR0911 one case for each form
         tests = condition["and"]
         if [test.get("test") for test in tests] != [">=", "<="]:
             return any(_is_gate(each, mark, ends) for each in tests)
-        if any(test["column"] != mark or test["starts"] for test in tests):
-            return False
         low, high = (read_value(test["values"][0]) for test in tests)
-        return _covers_run(low, high, sorted(ends))
-    if condition["column"] != mark or condition["starts"]:
-        return False
+        plain = all(test["column"] == mark and not test["starts"] for test in tests)
+        return plain and _is_run(low, high, ends)
     values = [read_value(value) for value in condition["values"]]
-    return condition["test"] in {"in", "=="} and all((v, v) in ends for v in values)
+    single = condition["test"] in {"in", "=="} and all((v, v) in ends for v in values)
+    return single and condition["column"] == mark and not condition["starts"]
 
 
-def _covers_run(low: Value, high: Value, ends: list[tuple[Value, Value]]) -> bool:
+def _is_run(low: Value, high: Value, ends: list[tuple[Value, Value]]) -> bool:
     """Say whether blocks without a gap between them hold all these values."""
     step: Any = 1
     if isinstance(low, date):
@@ -2029,15 +1930,18 @@ def _covers_run(low: Value, high: Value, ends: list[tuple[Value, Value]]) -> boo
     return False
 
 
-def check_blocks(certificate: Any, plan: PlanReader, nodes: list[Any]) -> None:
+def check_blocks(
+    words: Any, tables: Mapping[str, Any], releases: list[dict[str, Any]]
+) -> None:
     """Refuse a charge that leaves out a block of the cover (filters.md, section 9)."""
-    words = certificate["blocks"]
     layouts = {name: each for name, each in words["tables"].items() if each is not None}
-    charged, read = set(names(words["charged"])), set[str]()
-    for node in nodes:
-        known_ = covers(node, layouts, plan.tables)
-        read |= best_cover(known_).blocks if known_ else set()
-    need(read <= charged, "a block that is read and not charged")
+    charged, reader = set(names(words["charged"])), BlockReader(layouts, tables)
+    for release in releases:
+        counts = release.get("coverage", [])
+        for node in (release["rows"], *(c["rows"] for c in counts if "rows" in c)):
+            covers = reader.covers(node)
+            read = best_cover(covers).blocks if covers else frozenset()
+            need(read <= charged, "a block that is read and not charged")
 
 
 def check_sums(record: Any) -> None:
@@ -2048,7 +1952,7 @@ def check_sums(record: Any) -> None:
     """
     charge, written = amounts(record["charge"]), dict[str, Any]()
     for first, last, sums in record["runs"]:
-        for place in range(read_whole(first), read_whole(last, most=10**6) + 1):
+        for place in range(read_integer(first), read_integer(last, most=10**6) + 1):
             need(str(place) not in written, "a block twice")
             written[str(place)] = sums
     written |= record["after"]
@@ -2067,10 +1971,9 @@ def check(text: str) -> str:
     """Check a certificate; say how its charge is known to be enough, or refuse it."""
     try:
         need(len(text) <= MOST_BYTES, "too long")
-        certificate = json.loads(
-            text, parse_float=_no_double, parse_constant=_no_double
+        return _check_certificate(
+            json.loads(text, parse_float=_no_double, parse_constant=_no_double)
         )
-        return _check_certificate(certificate)
     except Refused:
         raise
     # whatever is not a certificate fails somewhere: nothing of it may pass
@@ -2093,25 +1996,16 @@ def _check_certificate(certificate: Any) -> str:
     # so many digits that the delta is told from its neighbours
     small = charge.get("delta", Fraction(1)) or Fraction(1)
     digits = len(str(small.denominator)) - len(str(small.numerator))
-    reals = Reals(42 + max(0, digits))
-    words = _list(certificate["releases"])
+    reals, words = Reals(42 + max(0, digits)), read_list(certificate["releases"])
     releases = [ReleaseReader(each, plan, reals) for each in words]
-    share = max(release.share for release in releases)
-    rays = any(release.by_row for release in releases)
+    rays = any(release.asked.by_row for release in releases)
     need(not rays or len(releases) == 1, "several releases of rows charged one by one")
     lost = sum((release.compute_loss() for release in releases), Lost())
     if "blocks" in certificate:
-        nodes = [node for each in words for node in _nodes_read(each)]
-        check_blocks(certificate, plan, nodes)
+        check_blocks(certificate["blocks"], plan.tables, words)
+    share = max(release.share for release in releases)
     shared = {name: amount / share for name, amount in charge.items()}
     return admit(lost, shared, reals, rays=rays)
-
-
-def _nodes_read(release: Any) -> Iterator[Any]:
-    yield release["rows"]
-    for count in release.get("coverage", []):
-        if "rows" in count:
-            yield count["rows"]
 
 
 def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: PlanReader) -> str:
@@ -2128,8 +2022,8 @@ def _check_parts(parts: Any, charge: Mapping[str, Fraction], plan: PlanReader) -
             due = times * each["mu_squared"] / 2
         else:  # what follows from an epsilon of all of them
             need("epsilon" in each, "budgets of two kinds")
-            whole_ = Pure(times * each["epsilon"])
-            due = whole_.rho(reals) if name == "rho" else whole_.mu_squared(reals)
+            together = Pure(times * each["epsilon"])
+            due = together.rho(reals) if name == "rho" else together.mu_squared(reals)
         if name != "delta" or charged != 1:
             _refuse_more(due, charged, name)
     return f"{times} budgets of a part"
@@ -2142,11 +2036,11 @@ def main(arguments: list[str]) -> int:
         lines = Path(name).read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, 1):
             try:
-                rules = "accepted: " + check(line)
+                verdict = "accepted: " + check(line)
             except Refused as why:
                 refused += 1
-                rules = f"refused: {why}"
-            sys.stdout.write(f"{name}:{number} {rules}\n")
+                verdict = f"refused: {why}"
+            sys.stdout.write(f"{name}:{number} {verdict}\n")
     return 1 if refused or not arguments else 0
 
 

@@ -24,6 +24,7 @@ from functools import cached_property, partial
 from typing import (
     Any,
     ClassVar,
+    Final,
     Literal,
     Protocol,
     TypeAlias,
@@ -301,6 +302,9 @@ class Composition(AbstractHeadline, Loss):
         return " + ".join(shown) + (f" + ... ({more} more)" if more else "")
 
 
+_EXACT_BREACHES: Final = 64
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class ReservedLoss(AbstractHeadline, Loss):
@@ -320,8 +324,18 @@ class ReservedLoss(AbstractHeadline, Loss):
 
     @cached_property
     def tradeoff(self) -> AbstractCurve:
-        breach = joint_breach(self.reserves)
-        return BreachCurve(self.base.tradeoff, breach, self.guarantees.end)
+        breach, known = joint_breach(self.reserves), self.guarantees
+        alike = (1 - self.base.guarantees.delta) * (1 - self._any_breach)
+        end = known.end._replace(delta=min(known.delta, 1 - alike))
+        return BreachCurve(self.base.tradeoff, breach, end)
+
+    @property
+    def _any_breach(self) -> Fraction:
+        """Return the exact chance of any breach; of many, one from above."""
+        if sum(times for _, times in self.reserves) > _EXACT_BREACHES:
+            return Fraction(joint_breach(self.reserves))
+        stays = ((1 - chance) ** times for chance, times in self.reserves)
+        return 1 - math.prod(stays, start=Fraction(1))
 
     @property
     def sums(self) -> dict[str, Extended]:

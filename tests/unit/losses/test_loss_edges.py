@@ -67,6 +67,17 @@ def test_integers_that_cannot_change_cost_nothing() -> None:
     assert discrete_gaussian_vector(apart, 3) == sd.ZCDP(0)
 
 
+@for_each("times", [1, 3])
+def test_a_sum_is_known_at_exactly_its_delta(times: int) -> None:
+    """At 1 - (1 - a)(1 - b), the chance of any breach, the epsilons add up."""
+    both = (sd.ApproxDP(1, "0.1") + sd.ApproxDP(2, "0.2")) * times
+    delta = 1 - Fraction(72, 100) ** times
+    assert both.epsilon_at(delta) == 3 * times
+    assert both.epsilon_at(delta - MILLIONTH) == float("inf")
+    many = sd.ApproxDP(1, "1e-6") * 1_000
+    assert many.epsilon_at(many.guarantees.delta) <= 1_000
+
+
 def test_a_loss_shows_its_sentences_and_its_curve() -> None:
     page = sd.PureDP(1)._repr_html_()
     assert "PureDP(epsilon=1)" in page

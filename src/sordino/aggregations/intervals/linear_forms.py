@@ -11,6 +11,7 @@ make up the confidence; the interval of y has the n to which it belongs
 small that show look alike.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -135,6 +136,13 @@ class Noise:
         """Return how far the noise is at most from the real one of that scale."""
         return self.mechanism.law.slip * up(self.unit) + up(self.rounding)
 
+    def keeps_integers(self, factor: float) -> bool:
+        """Say whether an integer stays one under a factor times this noise."""
+        on_integers = self.rounding > 0 or self.mechanism.law.slip > 0
+        return factor == 0 or (
+            on_integers and (self.unit * Fraction(factor)).denominator == 1
+        )
+
     def times(self, factor: Fraction) -> "Noise":
         """Return the noise in other units of the answer."""
         return Noise(self.mechanism, self.unit * factor, self.rounding * factor)
@@ -142,6 +150,9 @@ class Noise:
 
 Form: TypeAlias = tuple[float, ...]
 
+_WIDE: Final = 4.0
+_FARTHEST: Final = 160
+"""Noise no wider than `_WIDE` is farther out once in 10**20 draws at most."""
 SPENT: Final = 1 / 20
 """What the size of a group that shows takes of the chance to miss."""
 _HALVINGS: Final = 50
@@ -237,6 +248,22 @@ class Sums:
         """Return the standard deviation of the noise of forms."""
         drawn = np.array([noise.sd for noise in self.noises])
         return np.sqrt(np.tensordot(drawn**2, np.asarray(forms, np.float64) ** 2, 1))
+
+    def rounded_sd(self, form: Form) -> float:
+        """Return the standard deviation of the noise of a form, rounded to an integer.
+
+        Its square is the sum over k of (2 k - 1) P[|noise| >= k - 1/2]; where the noise
+        is wide the rounding adds 1/12, as it does for any smooth law.
+        """
+        sd = float(self.sd(form))
+        pairs = zip(self.noises, form, strict=True)
+        if all(noise.keeps_integers(factor) for noise, factor in pairs):
+            return sd
+        if sd > _WIDE:
+            return math.hypot(sd, 12**-0.5)
+        k = np.arange(1.0, _FARTHEST)
+        beyond = np.exp(self.noises[0].blend.log_tail(k - 0.5, self._sizes(form)[0]))
+        return math.sqrt(2 * float((2 * k - 1) @ beyond))
 
     def levels(self, form: Form, alpha: float) -> Iterator[Level]:
         """Yield the groups by the chance to miss that a form in their noise may have.
@@ -436,7 +463,7 @@ def linear(
     if sums.shown is None and len(sums.noises) == 1 and form == (1.0,):
         return additive(sums.values[0], sums.noises[0], confidence, least, most)
     value = sums.value_of(form)
-    sd = np.full_like(value, float(sums.sd(form)))
+    sd = np.full_like(value, sums.rounded_sd(form) if whole else float(sums.sd(form)))
     alpha = float(chance)
     factor = _factor_of_shown(sums, form)
     if factor:

@@ -28,6 +28,8 @@ from sordino.numbers import probability
 
 _PIECES: Final = 256
 """Pieces of the range; in each, a chord bounds the reach from above."""
+_LARGE: Final = 5.0
+"""Of groups that look smaller, in deviations of their size, no deviation is known."""
 _STEPS: Final = tuple(_PIECES >> n for n in range(1, _PIECES.bit_length()))
 """By how many pieces a search goes on: half of them, a quarter, to the last one."""
 
@@ -59,7 +61,9 @@ def quotient_bars(
         x = np.clip(part / whole, *within)
         forms = np.array([a - x * b for a, b in zip(top, bottom, strict=True)])
         sd = np.minimum(sums.sd(forms) / whole, (within[1] - within[0]) / 2)
-    bars = Bars(np.where(sure, sd, np.nan), low, high)
+    # noise alone may have made it large: then its error is not the delta method's
+    large = sure & (whole >= _LARGE * sums.sd(bottom))
+    bars = Bars(np.where(large, sd, np.nan), low, high)
     return blank_missing(bars, np.isnan(whole + part))
 
 
@@ -176,7 +180,7 @@ def spread_bars(
         low, high = moments.ends(least[rows], most[rows])
         bars.low[rows] = np.where(moments.sure, low, 0.0)
         bars.high[rows] = np.where(moments.sure, high, _GREATEST)
-        bars.sd[rows] = np.where(moments.sure, moments.sd, np.nan)
+        bars.sd[rows] = np.where(moments.sure & moments.large, moments.sd, np.nan)
     values = sum(sums.value_of(form) for form in (count, first, second))
     return blank_missing(bars, np.isnan(values))
 
@@ -205,6 +209,10 @@ class _Moments:
     @property
     def sure(self) -> Any:
         return self.whole > self.reach_of_count
+
+    @property
+    def large(self) -> Any:
+        return self.whole >= _LARGE * self.sums.sd(self.count)
 
     @property
     def sd(self) -> Floats:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, final
 
+from sordino import kernel
 from sordino.errors import InvalidLabel
 from sordino.losses.loss import Loss
 from sordino.numbers import down, probability, up
@@ -178,8 +179,14 @@ def label_facts(release: Labelled) -> LabelFacts:
         noise=provenance.noise,
         paid_by=record
         and PaidBy(record.ledger, record.number, record.hash, record.when),
-        made_by=f"Sordino {version('sordino')}",
+        made_by=_maker(provenance),
     )
+
+
+def _maker(provenance: Provenance) -> str:
+    """Name the version, and that of the kernel where it derived the price anew."""
+    maker = f"Sordino {version('sordino')}"
+    return f"{maker}, kernel {kernel.VERSION}" if provenance.proof else maker
 
 
 def _groups(release: Labelled, groups: str) -> str:
