@@ -867,7 +867,7 @@ function splitParts(rows, node) {
   const ofOneRow = inOne(rows.bounds).with({ n: 1n });
   return {
     times: ratio(n, m),
-    rows: parted.with({ part: { rows: m, one: ofOneRow }, weight: null, each: null }),
+    rows: parted.with({ part: { rows: m, one: ofOneRow }, weight: null }),
   };
 }
 
@@ -957,14 +957,14 @@ class Groups {
   }
   /** Numbers of one sign: rows that leave and come do not add up (units.md, lemma 1);
    * beside a weighed column they move as T rows (lemma 3). */
-  countMove(isWeighedToo = true) {
+  countMove() {
     const moves = [this.rowMove()];
     const each = this.isByRow ? null : this.rows.each;
     if (each !== null) {
       const [{ entries, l1 }] = moves;
       moves.push(Move.of(entries, l1, whole(2n * each * each), whole(each)));
     }
-    if (isWeighedToo && this.isWeighed()) moves.push(this.weightMove());
+    if (this.isWeighed()) moves.push(this.weightMove());
     return moves.reduce((a, b) => Move.of(
       minimum(a.entries, b.entries), smaller(a.l1, b.l1), smaller(a.squares, b.squares), smaller(a.largest, b.largest),
     ));
@@ -1019,7 +1019,7 @@ const NUMBER_RULES = {
     const range = new Set(["range"]);
     const rows = groups.rows.tighten({ groups: [[range, BigInt(totals.length)]] });
     const finer = new Groups(rows, new Set([...groups.by, ...range]), groups.known, groups.isByRow);
-    return finer.countMove(false).times(ranges.map((each) => each.most).reduce(larger));
+    return finer.rowMove().times(ranges.map((each) => each.most).reduce(larger));
   },
 
   // nonnegative numbers of a row that add up to W: moments.md, lemmas 1 and 2
@@ -1158,14 +1158,15 @@ function moveOf(number, groups) {
 function coverageMove(count, rows, plan, isByRow) {
   switch (readText(field(count, "of"))) {
     case "clamped":
-      return NUMBER_RULES.sum(count, new Groups(rows, new Set(), null, isByRow));
+      // its rows come and go: they are not sums of one sign of rows that leave and come
+      return new Groups(rows, new Set(), null, isByRow).rowMove().times(totalRange(readTotals(count, 1)[0]).most);
     case "ids":
       need(plan.rows(field(count, "rows")).id !== null, "ids of a table that has none");
       return ONE_OF_ALL;
     case "rows": {
       const counted = plan.rows(field(count, "rows"));
       need(!counted.isPublic, "public rows that are counted");
-      return new Groups(counted, new Set(), null, false).countMove();
+      return new Groups(counted, new Set(), null, false).rowMove();
     }
     default:
       throw new Refused("coverage without a rule");
@@ -1360,7 +1361,7 @@ class Release {
     need(unknown.length > 0 || (how !== "presence" && how !== "rounds"), "keys that are known and shown");
     need(unknown.length > 0 || by.length === 0 || this.known !== null || how === "margins", "groups that nobody knows");
     // an answer over unknown keys costs one row as much as m (filters.md, lemma 6)
-    this.isByRow = Boolean(this.rows.part?.one) && unknown.length === 0;
+    this.isByRow = Boolean(this.rows.part?.one) && unknown.length === 0 && how !== "first";
     this.share = this.rows.part && !this.isByRow ? whole(this.rows.part.rows) : ONE;
   }
 
@@ -1405,7 +1406,7 @@ class Release {
     let { largest } = move;
     if (number.get("of") === "bins") { // the ranges of one key together
       const ranges = readTotals(number, 1, 2 ** 24).map((words) => totalRange(words).most);
-      largest = groups.countMove(false).largest.times(ranges.reduce(larger)).times(stepOf(number));
+      largest = groups.rowMove().largest.times(ranges.reduce(larger)).times(stepOf(number));
     }
     return smaller(all, largest.squared().over(readSquare(field(number, "scale"))));
   }
@@ -1456,12 +1457,12 @@ class Release {
       if (c === 0n) return ZERO;
       return this.muOfKept(told, c);
     };
-    // Q of t own keys, with the weight 1/sqrt(least t) in all rounds
+    // Q of t own keys, with the weight 2^-20 floor(2^20 / sqrt(least t)) in all rounds
     const shownBy = (t, weight) => {
       let missed = SPAN_ONE;
       for (const [place, variance] of variances.entries()) {
-        const own = sqrt(Span.of(ratio(1n, weight)));
-        const x = Span.of(thresholds[place]).minus(own).over(sqrt(Span.of(variance)));
+        const own = ratio(wholeRoot(2n ** 40n / weight), 2n ** 20n);
+        const x = Span.of(thresholds[place].minus(own)).over(sqrt(Span.of(variance)));
         missed = missed.times(normal(x));
       }
       return chanceOfAny(ONE.minus(missed.below()), t);
@@ -1483,16 +1484,22 @@ class Release {
   firstLoss(words) {
     need(["sum", "distinct"].includes(field(words, "of")), "a score without a rule");
     const groups = this.groups();
-    const most = readWhole(field(words, "most"), 1n, 2n ** 32n);
-    // in steps: the exponent of the score does not enter
-    const move = NUMBER_RULES[words.get("of")](words, groups);
-    const rate = rootAbove(readSquare(field(words, "rate")));
-    // ids only come or only go, and then scores of one sign change one way
-    const isOneWay = this.rows.id !== null && (words.get("of") === "distinct" || totalRange(readTotals(words, 1)[0]).hasOneSign);
-    const width = isOneWay ? move.largest : smaller(move.largest.times(TWO), move.l1);
+    const most = readWhole(field(words, "most"), 1n, 10_000n);
+    need(optional(words, "exponent") === null, "a score that is not in steps");
+    // the most that a unit moves one group
+    const { largest } = moveOf(words, this.groups(this.rows.tighten({ groups: [[this.by, 1n]] })));
+    const rate = readRational(field(words, "rate"));
+    need(rate.isPositive, "a rate that is not above zero");
+    let width = largest.times(TWO);
+    if (this.rows.id === null) {
+      width = smaller(width, moveOf(words, groups).l1);
+    } else if (words.get("of") === "distinct" || totalRange(readTotals(words, 1)[0]).hasOneSign) {
+      width = largest; // ids only come or only go, and scores of one sign change one way
+    }
     const pure = [new Pure("range", rate.times(width), most)];
     if (this.unknown.size === 0) return new Loss({ pure });
-    const beyond = readRational(field(words, "end")).minus(move.largest);
+    need(this.unknown.size === this.by.size, "keys that are known in part");
+    const beyond = readRational(field(words, "end")).minus(largest);
     const far = Span.of(beyond.times(rate));
     const chance = beyond.isPositive ? exp(far.negated()).above() : ONE;
     return new Loss({ pure, failure: smaller(ONE, chance.times(whole(most * groups.touched))) });
