@@ -1237,13 +1237,11 @@ class Loss {
     Object.assign(this, { pure, muSquared, failure, keys });
   }
   plus(o) {
-    // of two cases of keys each takes its worst ends: that is no less than any case
-    const [a, b] = this.keys && o.keys ? [this.apart(), o.apart()] : [this, o];
     return new Loss({
-      pure: [...a.pure, ...b.pure],
-      muSquared: a.muSquared.plus(b.muSquared),
-      failure: a.failure.plus(b.failure),
-      keys: a.keys ?? b.keys,
+      pure: [...this.pure, ...o.pure],
+      muSquared: this.muSquared.plus(o.muSquared),
+      failure: this.failure.plus(o.failure),
+      keys: this.keys ?? o.keys,
     });
   }
   /** mu^2 of all keys kept, and the chance that any of all keys shows. */
@@ -1677,11 +1675,172 @@ function deltaBeside(loss, e) {
   return failure.plus(ONE.minus(failure).times(new Rational(rest, UNIT)));
 }
 
-function admitComposed() {
-  throw new Refused("more is lost than sums admit");
+// --- 9. Composed curves (certificates.md, section 5) ----------------------------------
+
+const MOST_LAWS = 10_000n;
+const MOST_STEPS = 4096n;
+const GRIDS = [128n, 512n, 2048n];
+const MASS_BITS = 160n;
+const MASS_UNIT = 1n << MASS_BITS;
+
+/** All failures first; what is left is asked of the pairs of the pure losses and the
+ * Gaussian noise together, on three grids, each four times as fine as the last. */
+function admitComposed(loss, epsilon, delta) {
+  const { pure, muSquared, failure } = loss.apart();
+  const laws = pure.filter((each) => each.epsilon.isPositive);
+  const copies = laws.reduce((sum, each) => sum + each.copies, 0n);
+  need(copies > 0n && copies <= MOST_LAWS, "no laws, or too many to compose");
+  need(failure.below(delta) && failure.below(ONE), `delta ${shown(failure)} is lost, and ${shown(delta)} is charged`);
+  const enough = delta.minus(failure).over(ONE.minus(failure));
+  const largest = laws.map((each) => each.e).reduce(larger);
+  const together = total(laws.map((each) => each.epsilon));
+  let best = ONE;
+  for (const points of GRIDS) {
+    const parts = largest.times(whole(points)).over(together).plus(ratio(1n, 2n)).floor();
+    const grid = new LossGrid(largest.over(whole(maximum(1n, parts))));
+    const masses = laws.map((law) => powerOfMasses(grid.massesOf(law), law.copies)).reduce(multiplyMasses);
+    best = smaller(best, grid.deltaOf(masses, muSquared, epsilon));
+    if (best.atMost(enough)) return "a composed curve";
+  }
+  throw new Refused(`delta ${shown(failure.plus(ONE.minus(failure).times(best)))} is lost, and ${shown(delta)} is charged`);
 }
 
-// --- 9. Certificates ------------------------------------------------------------------
+/** Losses at the multiples of a step. */
+class LossGrid {
+  constructor(step) {
+    this.step = step;
+    this.rise = exp(Span.of(step.over(TWO)));
+    this.halves = [SPAN_ONE]; // exp of half a loss
+    this.falls = [SPAN_ONE]; // exp of a loss below zero
+  }
+
+  exponentOfHalf(i) {
+    while (this.halves.length <= i) this.halves.push(this.halves[this.halves.length - 1].times(this.rise));
+    return this.halves[i];
+  }
+
+  /** exp of the loss at any place. */
+  exponent(i) {
+    if (i >= 0) return this.exponentOfHalf(2 * i);
+    while (this.falls.length <= -i) this.falls.push(SPAN_ONE.over(this.exponentOfHalf(2 * this.falls.length)));
+    return this.falls[-i];
+  }
+
+  /** A pair on the grid that dominates a law: delta is convex in t = exp(loss), so the
+   * chords lie above it; masses are their second differences, times t, rounded up. */
+  massesOf(law) {
+    const n = Number(law.e.over(this.step).ceil());
+    const curve = curveOf(law);
+    const value = new Map();
+    for (let i = 0; i <= n + 1; i += 1) {
+      const isInside = this.step.times(whole(i)).below(law.e);
+      const delta = isInside ? curve(this.exponent(i), this.exponentOfHalf(i)).within(0n, UNIT) : SPAN_ZERO;
+      value.set(i, delta);
+      // both directions are alike: delta at a loss below zero is 1 - t + t delta(-loss)
+      const t = this.exponent(-i);
+      if (i > 0) value.set(-i, SPAN_ONE.minus(t).plus(t.times(delta)));
+    }
+    const slope = (i) => value.get(i).minus(value.get(i + 1)).over(this.exponent(i + 1).minus(this.exponent(i)));
+    const masses = [];
+    let before = slope(-n - 1);
+    for (let i = -n; i <= n; i += 1) {
+      const after = slope(i);
+      const mass = before.minus(after).times(this.exponent(i)).within(0n, UNIT);
+      masses.push(-(-mass.high >> (BITS - MASS_BITS)));
+      before = after;
+    }
+    return { first: -n, masses };
+  }
+
+  /** The sum of masses times the Gaussian's delta at what is left of epsilon. */
+  deltaOf({ first, masses }, muSquared, epsilon) {
+    const left = exp(Span.of(epsilon));
+    const t = (place) => left.times(this.exponent(-(first + place)));
+    const deltaAt = muSquared.isZero
+      ? (place) => SPAN_ONE.minus(t(place)).within(0n, UNIT).high
+      : this.chordsOf(masses.length - 1, t, (place) =>
+        gaussianDelta(muSquared, Span.of(epsilon.minus(this.step.times(whole(first + place))))).high);
+    let sum = 0n;
+    for (const [place, mass] of masses.entries()) sum += mass * deltaAt(place);
+    return smaller(ONE, new Rational(sum, UNIT << MASS_BITS));
+  }
+
+  /** delta at some places, and between them on chords, which lie above it. */
+  chordsOf(last, t, delta) {
+    const stride = Math.max(1, Math.floor(last / 128));
+    const known = new Map();
+    const at = (place) => {
+      if (!known.has(place)) known.set(place, delta(place));
+      return known.get(place);
+    };
+    return (place) => {
+      const start = place - (place % stride);
+      const end = Math.min(last, start + stride);
+      if (place === start || end === start) return at(place);
+      const part = t(place).minus(t(end)).over(t(start).minus(t(end))).within(0n, UNIT);
+      // of two deltas the one at the larger loss is larger
+      return at(end) - ((maximum(0n, at(end) - at(start)) * part.low) >> BITS);
+    };
+  }
+}
+
+/** delta of one law by exp(loss) and its root, for losses from 0 to e. */
+function curveOf({ kind, e, steps, scale }) {
+  const end = exp(Span.of(e));
+  const root = exp(Span.of(e.over(TWO)));
+  if (kind === "laplace") return (_, half) => SPAN_ONE.minus(half.over(root));
+  if (kind === "range") {
+    const under = SPAN_ONE.minus(SPAN_ONE.over(end));
+    return (_, half) => {
+      const part = SPAN_ONE.minus(half.over(root));
+      return part.times(part).over(under);
+    };
+  }
+  // any pure loss has no more than randomized response
+  if (kind !== "geometric" || steps > MOST_STEPS) return (t) => end.minus(t).over(end.plus(SPAN_ONE));
+  const q = exp(Span.of(ONE.over(scale)).negated());
+  const later = SPAN_ONE.minus(q).over(SPAN_ONE.plus(q));
+  const atoms = [];
+  let power = SPAN_ONE;
+  for (let k = 0n; k < steps; k += 1n) { // losses (steps - 2 k) / scale
+    const mass = k === 0n ? SPAN_ONE.over(SPAN_ONE.plus(q)) : later.times(power);
+    atoms.push([mass, exp(Span.of(whole(2n * k - steps).over(scale)))]);
+    power = power.times(q);
+  }
+  return (t) => {
+    let sum = SPAN_ZERO;
+    for (const [mass, fall] of atoms) {
+      const gain = SPAN_ONE.minus(t.times(fall));
+      if (gain.high <= 0n) break;
+      sum = sum.plus(mass.times(gain.within(0n, UNIT)));
+    }
+    return sum;
+  };
+}
+
+/** The masses of two independent pairs: one product of long numbers, in slots. */
+function multiplyMasses(a, b) {
+  const digits = Number(2n * MASS_BITS) / 4 + 4;
+  const pack = (masses) => BigInt(`0x${masses.map((mass) => mass.toString(16).padStart(digits, "0")).join("")}`);
+  const count = a.masses.length + b.masses.length - 1;
+  const written = (pack(a.masses) * pack(b.masses)).toString(16).padStart(digits * count, "0");
+  need(written.length === digits * count, "a product that does not fit");
+  const masses = Array.from({ length: count }, (_, k) =>
+    -(-BigInt(`0x${written.slice(k * digits, (k + 1) * digits)}`) >> MASS_BITS));
+  return { first: a.first + b.first, masses };
+}
+
+function powerOfMasses(masses, copies) {
+  let product = { first: 0, masses: [MASS_UNIT] };
+  for (let [power, left] = [masses, copies]; left > 0n;) {
+    if (left & 1n) product = multiplyMasses(product, power);
+    left >>= 1n;
+    if (left > 0n) power = multiplyMasses(power, power);
+  }
+  return product;
+}
+
+// --- 10. Certificates ------------------------------------------------------------------
 
 export function check(text) {
   try {
@@ -1703,7 +1862,10 @@ function checkCertificate(certificate) {
   const isByRow = releases.some((each) => each.isByRow);
   need(!isByRow || releases.length === 1, "several releases of rows that are charged one by one");
   const share = releases.map((each) => each.share).reduce(larger);
-  const loss = releases.map((each) => each.loss()).reduce((a, b) => a.plus(b));
+  let losses = releases.map((each) => each.loss());
+  // of several cases of keys each takes its worst ends: no less than any case of all
+  if (losses.filter((each) => each.keys).length > 1) losses = losses.map((each) => each.apart());
+  const loss = losses.reduce((a, b) => a.plus(b));
   const shared = new Map([...charge].map(([name, amount]) => [name, amount && amount.over(share)]));
   return admit(loss, shared, isByRow);
 }
@@ -1738,7 +1900,7 @@ function checkParts(parts, charge, plan) {
   return "budgets of parts";
 }
 
-// --- 10. As a program -----------------------------------------------------------------
+// --- 11. As a program -----------------------------------------------------------------
 
 async function main(files) {
   const { readFileSync } = await import("node:fs");
