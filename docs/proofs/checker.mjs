@@ -1840,7 +1840,277 @@ function powerOfMasses(masses, copies) {
   return product;
 }
 
-// --- 10. Certificates ------------------------------------------------------------------
+// --- 10. Blocks (queries.md, section 11) ----------------------------------------------
+
+// A cover: blocks without which some rows are the same; `marks` are columns that tell the
+// block of a row, `ids` those that tell the person. It is `gated` once rows of no open
+// block are left out.
+
+const WHOLE_TABLE = "*";
+
+function checkBlocks(words, releases, plan) {
+  const layouts = new Map();
+  for (const [name, layout] of field(words, "tables")) {
+    if (layout !== null) layouts.set(name, readLayout(layout));
+  }
+  const charged = new Set(readNames(field(words, "charged")));
+  for (const release of releases) {
+    const counts = readList(optional(release.words, "coverage") ?? []).filter((count) => count.has("rows"));
+    for (const node of [release.words, ...counts].map((part) => field(part, "rows"))) {
+      const covers = coversOf(node, layouts, plan.tables);
+      need(covers.length === 0 || isWithin(bestCover(covers).blocks, charged), "a block that is read and not charged");
+    }
+  }
+}
+
+/** The column of blocks, and the first and the last value of each open block. */
+function readLayout(layout) {
+  const ends = readList(field(layout, "ends")).map((end) => {
+    need(readList(end).length === 3, "not the ends of a block");
+    return [readText(end[0]), readValue(end[1]), readValue(end[2])];
+  });
+  return { column: readText(field(layout, "column")), ends: new Map(ends.map(([name, ...both]) => [name, both])) };
+}
+
+/** The smallest cover, and one without rows of tables that have no blocks if there is. */
+function bestCover(covers) {
+  const size = ({ blocks }) => (blocks.has(WHOLE_TABLE) ? 2 ** 32 : 0) + blocks.size;
+  const best = covers.reduce((a, b) => (size(b) < size(a) ? b : a));
+  need(best.isGated, "rows of blocks that are not open");
+  return best;
+}
+
+/** A cover under new names of columns: pairs of new and old. */
+function renamed(cover, pairs) {
+  const kept = (names) => new Set(pairs.filter(([, old]) => names.has(old)).map(([name]) => name));
+  return { ...cover, marks: kept(cover.marks), ids: kept(cover.ids) };
+}
+
+function keptColumns(cover, isKept) {
+  return renamed(cover, [...cover.marks, ...cover.ids].filter(isKept).map((name) => [name, name]));
+}
+
+function coversOf(node, layouts, tables) {
+  const below = (name) => coversOf(field(node, name), layouts, tables);
+  const eachBelow = (rule) => below("of").map(rule);
+  // rows of one block may push out those of another, of anybody, unless kept by id
+  const keptBy = (per) => (cover) => (per.some((name) => cover.ids.has(name)) ? cover : keptColumns(cover, () => false));
+  switch (field(node, "do")) {
+    case "public":
+      return [];
+    case "table":
+    case "unreadable":
+      return [tableCover(node, layouts, tables)];
+    case "filter":
+    case "part":
+      return eachBelow((cover) => narrowed(cover, optional(node, "condition")));
+    case "project": {
+      const carried = [...field(node, "columns")].filter(([, made]) => made.has("is"));
+      return eachBelow((cover) => renamed(cover, carried.map(([name, made]) => [name, made.get("is")])));
+    }
+    case "map":
+    case "flat_map":
+    case "explode": {
+      const made = readNames(field(node, "makes"));
+      return eachBelow((cover) => keptColumns(cover, (name) => !made.includes(name)));
+    }
+    case "keep_rows":
+    case "keep_groups":
+    case "keep_unique":
+      return eachBelow(keptBy(readNames(field(node, "per"))));
+    case "one_per":
+    case "crowded": {
+      const per = readNames(field(node, "per"));
+      return eachBelow((cover) => keptColumns(keptBy(per)(cover), (name) => per.includes(name)));
+    }
+    case "join":
+      return joinCovers(node, below("left"), below("right"));
+    default:
+      throw new Refused("a step without a rule");
+  }
+}
+
+function tableCover(node, layouts, tables) {
+  const name = field(node, "table");
+  const unit = field(tables, name);
+  const ids = new Set(unit.get("protects") === "AddRowsWithID" ? [unit.get("column")] : []);
+  const layout = layouts.get(name);
+  if (!layout) return { blocks: new Set([WHOLE_TABLE]), marks: new Set(), ids, ends: new Map(), isGated: true };
+  need(readNames(field(node, "columns")).includes(layout.column), "a column of blocks that is not there");
+  return { blocks: new Set(layout.ends.keys()), marks: new Set([layout.column]), ids, ends: layout.ends, isGated: false };
+}
+
+function joinCovers(node, left, right) {
+  if (right.length === 0) return left;
+  const on = readNames(field(node, "on"));
+  const names = [...field(node, "brings")].map(([old, name]) => [name, old]).concat(on.map((name) => [name, name]));
+  const theirs = right.map((cover) => renamed(cover, names));
+  if (left.length && [...left, ...theirs].every((cover) => on.some((name) => cover.ids.has(name)))) {
+    return node.get("outer") === true ? left : [...left, ...theirs];
+  }
+  const both = [left, right].filter((side) => side.length).map((side) => [...bestCover(side).blocks]);
+  return [{ blocks: new Set(both.flat()), marks: new Set(), ids: new Set(), ends: new Map(), isGated: true }];
+}
+
+/** What a filter admits of each mark: copies of one cell, so that one block passes. */
+function narrowed(cover, condition) {
+  let { blocks, isGated } = cover;
+  for (const mark of cover.marks) {
+    isGated ||= isGate(condition, mark, cover.ends);
+    blocks = admittedBlocks(condition, mark, new Map([...blocks].map((name) => [name, cover.ends.get(name)])));
+  }
+  return { ...cover, blocks, isGated };
+}
+
+/** A test of a column, or of the start of its period, against constants. */
+function readTest(condition) {
+  const starts = readNames(field(condition, "starts"));
+  const values = readList(field(condition, "values")).map(readValue);
+  const test = readText(field(condition, "test"));
+  need(["==", "<", "<=", ">", ">=", "in"].includes(test) && (test === "in" || values.length === 1), "an unknown test");
+  return { test, column: readText(field(condition, "column")), starts, values };
+}
+
+function readBranches(condition) {
+  const name = ["and", "or"].find((each) => condition.has(each));
+  return name ? [name, readList(condition.get(name))] : [null, []];
+}
+
+/** The blocks of which a row may pass: all, where a condition tells nothing. */
+function admittedBlocks(condition, mark, ends) {
+  const all = new Set(ends.keys());
+  if (condition === null) return all;
+  const [name, branches] = readBranches(condition);
+  if (name !== null) {
+    const [a, b, ...more] = branches.map((each) => admittedBlocks(each, mark, ends));
+    need(a && b && more.length === 0, "not two conditions");
+    return name === "and" ? new Set([...a].filter((block) => b.has(block))) : new Set([...a, ...b]);
+  }
+  const { test, column, starts, values } = readTest(condition);
+  if (column !== mark || (test === "in" && values.some((value) => value.kind === "f64"))) return all;
+  const passes = {
+    "==": (low, high) => low <= 0 && high >= 0,
+    in: (low, high) => low <= 0 && high >= 0,
+    "<": (low) => low < 0,
+    "<=": (low) => low <= 0,
+    ">": (_, high) => high > 0,
+    ">=": (_, high) => high >= 0,
+  }[test];
+  return new Set([...ends].filter(([, [first, last]]) => values.some((value) =>
+    passes(compareValues(startOf(first, starts), value), compareValues(startOf(last, starts), value)),
+  )).map(([block]) => block));
+}
+
+/** Whether nothing passes but values of open blocks: of some whole block of one value, or
+ * of a run of blocks without a gap. */
+function isGate(condition, mark, ends) {
+  if (condition === null) return false;
+  const [name, branches] = readBranches(condition);
+  const opened = [...ends.values()];
+  if (name === "or") return branches.length > 0 && branches.every((each) => isGate(each, mark, ends));
+  if (name === "and") {
+    const tests = branches.filter((each) => each !== null && each.has("test")).map(readTest);
+    const isRange = tests.length === 2 && branches.length === 2 && tests[0].test === ">=" && tests[1].test === "<=";
+    if (!isRange) return branches.some((each) => isGate(each, mark, ends));
+    return tests.every((each) => each.column === mark && each.starts.length === 0) && isRun(tests[0].values[0], tests[1].values[0], opened);
+  }
+  const { test, column, starts, values } = readTest(condition);
+  if (column !== mark || starts.length > 0 || (test !== "in" && test !== "==")) return false;
+  const isEqual = (a, b) => a.kind === b.kind && compareValues(a, b) === 0;
+  return values.every((value) => opened.some(([first, last]) => isEqual(first, value) && isEqual(last, value)));
+}
+
+/** Whether blocks that follow each other without a gap hold all from low to high. */
+function isRun(low, high, opened) {
+  let next = low;
+  const sorted = [...opened].sort(([a], [b]) => compareValues(a, b));
+  for (const [first, last] of sorted) {
+    if (compareValues(first, next) > 0 || compareValues(next, last) > 0) continue;
+    if (compareValues(high, last) <= 0) return true;
+    if (typeof last.value !== "bigint") return false; // no value follows the next
+    next = { kind: last.kind, value: last.value + 1n };
+  }
+  return false;
+}
+
+const DAY = 86_400_000_000n;
+
+/** A value of a column with its kind: dates as days, times as microseconds since 1970. */
+function readValue(words) {
+  need(readList(words).length === 2, "not a value");
+  const [kind, text] = words.map(readText);
+  switch (kind) {
+    case "i64": {
+      const number = readRational(text);
+      need(number.bottom === 1n, "not a whole number");
+      return { kind, value: number.top };
+    }
+    case "f64": {
+      const { top, bottom } = readRational(text);
+      const value = Number(top) / Number(bottom);
+      need(Number.isFinite(value), "not a double");
+      return { kind, value };
+    }
+    case "text":
+      return { kind, value: text };
+    case "date":
+      return { kind, value: daysOf(text) };
+    case "time": {
+      const found = /^(.{10})T(\d\d):(\d\d):(\d\d)\.(\d{6})$/.exec(text);
+      need(found, "not a time");
+      const [hours, minutes, seconds, micros] = found.slice(2).map(BigInt);
+      need(hours < 24n && minutes < 60n && seconds < 60n, "not a time");
+      return { kind, value: daysOf(found[1]) * DAY + ((hours * 60n + minutes) * 60n + seconds) * 1_000_000n + micros };
+    }
+    default:
+      throw new Refused("a value without a kind");
+  }
+}
+
+function daysOf(text) {
+  need(/^\d{4}-\d\d-\d\d$/.test(text) && text >= "0001", "not a date");
+  const moment = new Date(`${text}T00:00:00Z`);
+  need(moment.getTime() === moment.getTime() && moment.toISOString().startsWith(text), "not a date");
+  return BigInt(moment.getTime()) * 1000n / DAY;
+}
+
+function compareValues(a, b) {
+  const isNumber = (x) => x.kind === "i64" || x.kind === "f64";
+  need(a.kind === b.kind || (isNumber(a) && isNumber(b)), "values of two kinds");
+  let [x, y] = [a.value, b.value];
+  if (a.kind !== b.kind) [x, y] = [Number(x), Number(y)]; // as doubles, rounded
+  if (a.kind === "text") { // by code points, not by halves of them
+    [x, y] = [Array.from(x), Array.from(y)].map((letters) => letters.map((each) => each.codePointAt(0)));
+    const place = x.findIndex((each, k) => each !== y[k]);
+    if (place < 0) return x.length < y.length ? -1 : 0;
+    return place < y.length && x[place] < y[place] ? -1 : 1;
+  }
+  return x < y ? -1 : x > y ? 1 : 0;
+}
+
+/** The start of a period of a period: it grows with the moment. */
+function startOf(moment, units) {
+  const scale = { date: 1n, time: DAY }[moment.kind];
+  need(units.length === 0 || scale, "a period of what is no moment");
+  return units.reduce(({ kind, value }, unit) => {
+    const clock = { second: 1_000_000n, minute: 60_000_000n, hour: 3_600_000_000n }[unit];
+    if (clock) return { kind, value: kind === "time" ? floorDivide(value, clock) * clock : value };
+    const days = floorDivide(value, scale);
+    return { kind, value: startOfDays(days, unit) * scale };
+  }, moment);
+}
+
+function startOfDays(days, unit) {
+  if (unit === "day") return days;
+  if (unit === "week") return floorDivide(days + 3n, 7n) * 7n - 3n; // 1970 began on a Thursday
+  const date = new Date(Number(days) * 86_400_000);
+  const month = { year: 0, quarter: date.getUTCMonth() - (date.getUTCMonth() % 3), month: date.getUTCMonth() }[unit];
+  need(month !== undefined, "an unknown period");
+  date.setUTCMonth(month, 1);
+  return BigInt(date.getTime()) / 86_400_000n;
+}
+
+// --- 11. Certificates ------------------------------------------------------------------
 
 export function check(text) {
   try {
@@ -1866,6 +2136,7 @@ function checkCertificate(certificate) {
   // of several cases of keys each takes its worst ends: no less than any case of all
   if (losses.filter((each) => each.keys).length > 1) losses = losses.map((each) => each.apart());
   const loss = losses.reduce((a, b) => a.plus(b));
+  if (certificate.has("blocks")) checkBlocks(certificate.get("blocks"), releases, plan);
   const shared = new Map([...charge].map(([name, amount]) => [name, amount && amount.over(share)]));
   return admit(loss, shared, isByRow);
 }
@@ -1900,7 +2171,7 @@ function checkParts(parts, charge, plan) {
   return "budgets of parts";
 }
 
-// --- 11. As a program -----------------------------------------------------------------
+// --- 12. As a program -----------------------------------------------------------------
 
 async function main(files) {
   const { readFileSync } = await import("node:fs");
