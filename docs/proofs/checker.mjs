@@ -1272,10 +1272,16 @@ function noiseLoss(number, move) {
   need(noise === "geometric", "noise without a rule");
   const scale = rootAbove(variance);
   need(scale.squared().compare(variance) === 0, "geometric noise of an irrational scale");
-  // numbers are whole, and move by whole steps
+  // the noise is of whole numbers: halves would show through it
+  need(isWhole(number), "geometric noise on what is not whole");
   const pure = worstChange(whole(move.l1.floor()), whole(move.largest.floor()), move.entries)
     .map(([size, copies]) => new Pure("geometric", size.over(scale), copies, size.top, scale));
   return new Loss({ pure });
+}
+
+function isWhole(number) {
+  if (number.get("of") === "running") return isWhole(field(number, "base"));
+  return number.get("of") !== "centred" && (optional(number, "exponent") ?? 0n) >= 0n;
 }
 
 /** As many entries of the largest size as fit, and the rest. */
