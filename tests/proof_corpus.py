@@ -1,6 +1,6 @@
 """The published corpus of certificates: `python -m tests.proof_corpus` writes it anew.
 
-Drawn prices of every kind, each honest and altered once: less noise, a smaller charge, a
+Drawn prices of every kind, each honest and altered once: less noise, less charge, a
 larger limit, rows that are not left out, a block that does not pay. Verdicts are the
 kernel's; both checkers are asked for each, and certificates that they judge unlike are
 printed and left out: of composed curves alone, by a hair.

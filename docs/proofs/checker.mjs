@@ -849,12 +849,11 @@ function joinParts(left, right) {
 function splitParts(rows, node) {
   const by = rows.versions([readText(field(node, "by"))]);
   const count = readWhole(field(node, "count"), 1n);
-  const isWeighed = rows.weight && by.has(rows.weight.version);
   const inOne = (bounds) => {
     const held = bounds.rowsIn.filter(([of]) => isWithin(of, by)).map(([, most]) => most);
     return bounds.with({ n: least(null, ...held), groups: [[by, 1n]] });
   };
-  const parted = rows.with({ bounds: inOne(rows.bounds), size: null, weight: isWeighed ? null : rows.weight });
+  const parted = rows.with({ bounds: inOne(rows.bounds), size: null, weight: null, keys: null });
   const one = rows.part?.one;
   if (one) { // a part of a part that is charged by the row
     const times = whole(least(one.groupsTouched(by), count));
@@ -863,11 +862,13 @@ function splitParts(rows, node) {
   const k = least(rows.bounds.groupsTouched(by), count);
   const n = rows.bounds.mostRows();
   const m = parted.bounds.mostRows();
-  if (rows.part || n === null || m === null || m === 0n || n >= k * m) return { times: whole(k), rows: parted };
+  // rows that met others: each may be in as many parts as all of them together
+  if (rows.part) return { times: whole(k * rows.part.rows), rows: parted.with({ part: null }) };
+  if (n === null || m === null || m === 0n || n >= k * m) return { times: whole(k), rows: parted };
   const ofOneRow = inOne(rows.bounds).with({ n: 1n });
   return {
     times: ratio(n, m),
-    rows: parted.with({ part: { rows: m, one: ofOneRow }, weight: null }),
+    rows: parted.with({ part: { rows: m, one: ofOneRow } }),
   };
 }
 
@@ -920,7 +921,8 @@ function totalRange(words) {
   const range = cellRange(field(words, "cell"));
   need(range !== null, "a number without bounds");
   const [factor, shift] = ["factor", "shift"].map((name) => readWhole(field(words, name), -MOST_WHOLE));
-  const ends = range.map((x) => factor * x + shift);
+  // a value that is missing although the facts deny it counts as 0 steps (queries.md 5)
+  const ends = [...range, 0n].map((x) => factor * x + shift);
   const low = ends.reduce(minimum);
   const high = ends.reduce(maximum);
   return { most: whole(maximum(absolute(low), absolute(high))), hasOneSign: low >= 0n || high <= 0n };
@@ -1053,8 +1055,13 @@ const NUMBER_RULES = {
   // counts less a share c of the number of ids: moments.md, lemma 6
   centred(number, groups) {
     need(groups.rows.id !== null && groups.known !== null && !groups.isByRow, "a share of what is not counted");
-    const c = ratio(readWhole(field(number, "off"), 0n, 32n), 64n);
-    const { entries, largest } = moveOf(field(number, "base"), groups);
+    need(groups.known > 0n, "no known groups");
+    const base = field(number, "base");
+    need(isCount(base, groups.rows), "a share of what is no count");
+    const { entries, largest } = moveOf(base, groups);
+    // off/64 of the number of ids is taken off, and an id adds up to `largest`
+    const c = ratio(readWhole(field(number, "off")), 64n).over(largest);
+    need(c.atMost(ratio(1n, 2n)), "more than half is taken off");
     const d = whole(groups.known);
     const k = smaller(whole(entries), d);
     const squares = k.times(ONE.minus(c.times(TWO))).plus(d.times(c.squared()));
@@ -1097,6 +1104,16 @@ function squaresOfColumns(factors, k) {
     squares.push(ratio(column.reduce((sum, x) => sum + x * x, 0n), 65_536n));
   }
   return squares;
+}
+
+/** Whether a number is that of the rows, or of the ids, of each group. */
+function isCount(number, rows) {
+  if (field(number, "of") === "distinct") return rows.isIdAlone(readNames(field(number, "columns")));
+  need(field(number, "of") === "sum", "neither a sum nor a count");
+  const [words] = readTotals(number, 1);
+  const [low, high] = cellRange(field(words, "cell")) ?? [];
+  needPlain(words);
+  return low === 1n && high === 1n;
 }
 
 /** The factor of a total of the weighed column itself, else null. */
