@@ -27,7 +27,7 @@ check fast test coverage: export PYTHONDONTWRITEBYTECODE :=
 MINUTES ?= 60
 SEED ?= 1
 
-.PHONY: help venv demo test lint check fast bench coverage audit evening night mutants wheel \
+.PHONY: help venv demo test lint check fast bench coverage audit evening night mutants proofs wheel \
 	pythons picture format clean
 
 help:  ## list the targets
@@ -84,6 +84,9 @@ evening: $(READY) $(BROWSER)  ## ask a sample of the night, drawn by the date; M
 
 mutants: $(READY)  ## plant errors in a copy, print what no test notices; MINUTES=60 SEED=1
 	@nice $(BIN)/python -m tests.mutants --minutes $(MINUTES) --seed $(SEED) $(MORE)
+
+proofs: $(READY)  ## check the lemmas of proofs/*.v, where coqc is installed
+	@$(BIN)/python -m tests.machine_checked
 
 wheel: $(READY)  ## build dist/, and try the wheel where the source is not
 	@$(BIN)/python -m tests.delivery

@@ -12,6 +12,7 @@ import pytest
 import sordino
 from tests.batches import for_each
 from tests.decisions import FOLDER, index
+from tests.machine_checked import statements
 from tests.mutants.planted import PLANTED
 
 ROOT = Path(__file__).parent.parent
@@ -138,7 +139,8 @@ def test_every_room_has_its_law() -> None:
 def test_the_law_names_tests_that_are_there() -> None:
     """A law whose test has gone would hold nothing."""
     there = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
-    for page in (ROOT / "docs/law").glob("*.md"):
+    pages = [*(ROOT / "docs/law").glob("*.md"), ROOT / "docs/proofs/README.md"]
+    for page in pages:
         named = set(re.findall(r"\btest_\w+\.py", page.read_text(encoding="utf-8")))
         assert named <= there, page.name
 
@@ -146,9 +148,10 @@ def test_the_law_names_tests_that_are_there() -> None:
 def lemmas_held() -> dict[str, set[str]]:
     """Return the lemmas and theorems of each proof that a law is named for."""
     held: dict[str, set[str]] = {}
-    page = (ROOT / "docs/law/tests.md").read_text(encoding="utf-8")
-    for row in re.findall(r"^\| ([a-z-]+ [^|]*) \|", page, re.MULTILINE):
-        proof, words = row.split(",")[0].split(" ", 1)
+    page = (ROOT / "docs/proofs/README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[([a-z-]+)\]\(\1.md\) ([^|]*) \|", page, re.MULTILINE)
+    for proof, lemma in rows:
+        words = lemma.split(",")[0]
         names = re.findall(r"\d+", words)
         held.setdefault(proof, set()).update(
             names, ["theorem"] if "theorem" in words else []
@@ -171,10 +174,24 @@ def test_every_lemma_has_a_law() -> None:
 
 
 def test_the_law_names_errors_that_are_planted() -> None:
-    page = (ROOT / "docs/law/tests.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/proofs/README.md").read_text(encoding="utf-8")
     named = {
         error.strip()
-        for row in re.findall(r"^\| [a-z-]+ .*\| ([^|]*) \|$", page, re.MULTILINE)
+        for row in re.findall(r"^\| \[[a-z-]+\].*\| ([^|]*) \|$", page, re.MULTILINE)
         for error in row.split(";")
     }
-    assert named - {error.says for error in PLANTED} == {"-", "planted error"}
+    assert named - {error.says for error in PLANTED} == {"-"}
+
+
+def test_the_proofs_name_statements_that_are_checked() -> None:
+    """Each lemma of proofs/*.v has a row in the table, and each row its lemma."""
+    page = (ROOT / "docs/proofs/README.md").read_text(encoding="utf-8")
+    cells = re.findall(r"\[(\w+)\.v\]\(../../proofs/\1\.v\): ([^|]*) \|", page)
+    named = {(file, name) for file, cell in cells for name in cell.split(", ")}
+    stated = {
+        (path.stem, f"`{name}`")
+        for path in (ROOT / "proofs").glob("*.v")
+        for name in statements(path.read_text(encoding="utf-8"))
+    }
+    assert named == stated
+    assert len(stated) >= 26

@@ -1,31 +1,6 @@
-"""Values as another type; cells of text files; dates by a format, `%d.%m.%Y %H:%M`.
+"""Values as another type, cells of text files, and dates by a format.
 
-| directive | what it stands for |
-|---|---|
-| `%Y` | a year, four digits, 0001 to 9999 |
-| `%m`, `%d` | a month and a day |
-| `%H`, `%M`, `%S` | the clock, hours from 0 to 23 |
-| `%f` | a fraction of a second, up to nine digits |
-| `%z` | the distance from UTC: `+02:00`, `+0200`, `+02`, `Z` or `UTC` |
-| `%%` | a percent sign |
-
-Months, days and clocks have one digit or two; two, and fractions nine, where digits of
-another directive follow at once. Everything else stands for itself.
-
-The cells of text files as values: one rule for each type, told by a `Spelling`.
-
-| type | what is read | missing |
-|---|---|---|
-| i64 | digits with an optional sign; 7.0 is 7 | 7.5, 1e3, what 64 bits do not hold |
-| f64 | the nearest double of 1.5 or 15e-1; inf, infinity, nan | anything else |
-| bool | the declared words, in small or capital letters | anything else |
-| date | a day in the declared layout that the calendar has | anything else |
-| time | a time in the declared layout; one without a zone is in UTC | anything else |
-
-ASCII blanks around a cell do not matter. Fractions of a second are rounded to the
-nearest microsecond, halves away from 1970.
-
-Values as values of another type, or missing where that makes no sense.
+Casts; what makes no sense is missing:
 
 | from | to | meaning |
 |---|---|---|
@@ -48,8 +23,33 @@ Values as values of another type, or missing where that makes no sense.
 ASCII blanks around a text do not matter. Of a time, fraction, seconds, the clock and Z
 may be left out, and T may be a space. An f64 has no text that all engines agree on.
 
-A text that is written by a format knows no `%z`, for times are in UTC, and `%f` has six
-digits.
+Cells of text files, by a `Spelling`:
+
+| type | what is read | missing |
+|---|---|---|
+| i64 | digits with an optional sign; 7.0 is 7 | 7.5, 1e3, what 64 bits do not hold |
+| f64 | the nearest double of 1.5 or 15e-1; inf, infinity, nan | anything else |
+| bool | the declared words, in small or capital letters | anything else |
+| date | a day in the declared layout that the calendar has | anything else |
+| time | a time in the declared layout; one without a zone is in UTC | anything else |
+
+ASCII blanks around a cell do not matter. Fractions of a second are rounded to the
+nearest microsecond, halves away from 1970.
+
+Formats of dates and times, `%d.%m.%Y %H:%M`:
+
+| directive | what it stands for |
+|---|---|
+| `%Y` | a year, four digits, 0001 to 9999 |
+| `%m`, `%d` | a month and a day |
+| `%H`, `%M`, `%S` | the clock, hours from 0 to 23 |
+| `%f` | a fraction of a second, up to nine digits |
+| `%z` | the distance from UTC: `+02:00`, `+0200`, `+02`, `Z` or `UTC` |
+| `%%` | a percent sign |
+
+Months, days and clocks have one digit or two; two, and fractions nine, where digits of
+another directive follow at once. Everything else stands for itself. A text that is
+written by a format knows no `%z`, for times are in UTC, and `%f` has six digits.
 
 Kernel: totals.
 """

@@ -29,7 +29,19 @@ from decimal import (
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise, starmap
-from math import ceil, comb, factorial, floor, isfinite, isqrt, prod
+from math import (
+    ceil,
+    comb,
+    erfc,
+    exp,
+    factorial,
+    floor,
+    isfinite,
+    isqrt,
+    pi,
+    prod,
+    sqrt,
+)
 from pathlib import Path
 from typing import Any, final
 
@@ -242,10 +254,12 @@ def _normal_at(reals: Reals, x: Decimal) -> Span:
 
     Far out the two parts nearly cancel, by about x**2 / 4.6 digits, which are added.
     """
-    if x * x > 5 * reals.digits + 10:  # Phi(-x) <= exp(-x * x / 2), and ln 10 < 2.5
-        tiny = ONE.scaleb(-reals.digits)
-        return Span(reals, ZERO, tiny) if x < 0 else Span(reals, ONE - tiny, ONE)
-    wide = Reals(reals.digits + int(x * x * Decimal("0.2172")) + 8)
+    far = reals.near.multiply(x, x)
+    if far > 5 * reals.digits + 10:  # Phi(-x) <= exp(-x * x / 2), and ln 10 < 2.5
+        tiny = reals.up.scaleb(ONE, -reals.digits)
+        low, high = (ZERO, tiny) if x < 0 else (reals.down.subtract(ONE, tiny), ONE)
+        return Span(reals, low, high)
+    wide = Reals(reals.digits + int(far) * 2172 // 10_000 + 9)
     places = wide.digits + 6
     unit, pi = 10**places, _pi(places)
     half, at = wide.of(Fraction(1, 2)), wide.exactly(x)
@@ -1068,22 +1082,32 @@ class Pure:
     def mu_squared(self, reals: Reals) -> Fraction:
         """Return a square of mu from above (selection.md, claim 5)."""
         each = self.epsilon / 2 if self.law == "range" else self.epsilon
-        return self.times * _mu(reals, each) ** 2
+        return self.times * _mu(reals.digits, each) ** 2
 
 
-def _mu(reals: Reals, exponent: Fraction) -> Fraction:
-    """Return a mu with Phi(mu / 2) at least 1 / (1 + exp(-exponent))."""
-    unit = reals.of(1)
-    share = (unit / (unit + (-reals.of(exponent)).exp())).high
-    low, high = Fraction(0), Fraction(100)
-    need(normal(reals.of(high / 2)).low >= share, "no mu is large enough")
-    for _ in range(110):
+@lru_cache(maxsize=64)
+def _mu(digits: int, exponent: Fraction) -> Fraction:
+    """Return a mu with Phi(mu / 2) at least 1 / (1 + exp(-exponent)).
+
+    Doubles guess it, two steps of Newton's make the guess exact, and a little is added:
+    whether that is enough is seen at the end, not believed.
+    """
+    if not exponent or exponent > 200:  # Phi(-x) <= exp(-x**2 / 2) / 2
+        return 2 * root_above(2 * exponent)
+    reals = Reals(digits + floor(exponent) // 2)  # so that the share is told from 1
+    tail, low, high = 1 / (1 + exp(exponent)), 0.0, 40.0
+    for _ in range(100):
         middle = (low + high) / 2
-        if normal(reals.of(middle / 2)).low >= share:
-            high = middle
-        else:
-            low = middle
-    return high
+        missed = erfc(middle / sqrt(2)) / 2 > tail
+        low, high = (middle, high) if missed else (low, middle)
+    unit, guess = reals.of(1), reals.of(Fraction(high))
+    share = unit / (unit + (-reals.of(exponent)).exp())
+    slope = reals.of(Fraction(exp(-high * high / 2) * sqrt(0.5 / pi)))
+    for _ in range(2):
+        guess = reals.exactly((guess + (share - normal(guess)) / slope).high)
+    mu = 2 * Fraction(guess.high) * (1 + Fraction(1, 10**20))
+    need(normal(reals.of(mu / 2)).low >= share.high, "no mu is large enough")
+    return mu
 
 
 @final
@@ -1528,7 +1552,7 @@ def _masses(grid: LossGrid, law: Law, epsilon: Fraction) -> Masses:
     for i in range(-n, n + 1):
         falls = slope[i - 1] - slope[i]
         mass = grid.reals.up.multiply(max(ZERO, falls.high), grid.exp(i).high)
-        masses.append(int(mass.scaleb(grid.digits).to_integral_value(ROUND_CEILING)))
+        masses.append(ceil(Fraction(mass) * 10**grid.digits))
     return -n, masses
 
 
@@ -1586,7 +1610,7 @@ def _delta_of_masses(grid: LossGrid, product: Masses, epsilon: Fraction) -> Frac
     for place, mass in enumerate(product[1], product[0]):
         gain = (unit - whole * grid.exp(-place)).clip(ONE).high
         total = up.add(total, up.multiply(mass, gain))
-    return round_up(min(total.scaleb(-grid.digits), ONE))
+    return round_up(min(up.scaleb(total, -grid.digits), ONE))
 
 
 def _delta_with_gaussian(
@@ -1612,7 +1636,7 @@ def _delta_with_gaussian(
             part = (grid.exp(-first - place) - far) / (near - far)
             spared = reals.down.multiply(gap, part.clip(ONE).low)
             total = up.add(total, up.multiply(masses[place], up.subtract(high, spared)))
-    return round_up(min(total.scaleb(-grid.digits), ONE))
+    return round_up(min(up.scaleb(total, -grid.digits), ONE))
 
 
 # --- Charges: filters.md --------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Paid answers and publications, read from the ledger alone.
 
-What a release was made by, and which files were made of it.
-
 described (the text of a job) ── charged (names its hash) ── published (a file's hash)
 
 What a charge says of its answer is public; the bytes are those that were given back.

@@ -1,6 +1,4 @@
-"""A ledger as JSON lines and as an entry of the public registry.
-
-A ledger as lines of JSON, which outlive every program.
+"""A ledger as lines of JSON, which outlive every program, and as a registry's entry.
 
 >>> from sordino.losses.loss import PureDP
 >>> with Ledger.in_memory(PureDP(1)) as ledger:

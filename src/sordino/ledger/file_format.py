@@ -1,6 +1,8 @@
-"""Format 2: sealed records, lines, creation, lock, durability.
+"""Format 2 of a ledger's file: sealed records, lines, creation, lock, durability.
 
-Records of a ledger, each sealed by a hash that covers all records before it.
+header, one block ── marks, two blocks, written in turn ── lines: pieces of an answer,
+then the record that they belong to, and so on (docs/ledger-format.md). The seal of a
+record is a hash that covers all records before it.
 
 >>> first = Record.successor(NOTHING, "opened", {"format": 2})
 >>> second = Record.successor(first.head, "leased", {"charge": 1})
@@ -9,21 +11,13 @@ Records of a ledger, each sealed by a hash that covers all records before it.
 >>> Record.read(second.line) == second
 True
 
-One file, open for as long as a handle lives, with a lock on its inode.
-
-The lock is that of flock(2): it belongs to the inode and to this open file, so that
-other names, mounts and descriptors of the same file neither drop nor double it, and the
-kernel drops it when its holder dies.
-
-The file of a ledger, format 2: where its lines lie, and what they look like.
-
-header, one block ── marks, two blocks, written in turn ── lines: pieces of an answer,
-then the record that they belong to, and so on. See docs/ledger-format.md.
-
-Making the file of a ledger: it appears under its name whole and durable, or not.
-
 A new file is filled under another name and then given its own, so that a file of that
 name is always whole; a name that is taken is never taken over.
+
+A file is open, and locked, for as long as a handle lives. The lock is that of flock(2):
+it belongs to the inode and to this open file, so that other names, mounts and
+descriptors of the same file neither drop nor double it, and the kernel drops it when
+its holder dies.
 
 Kernel: charge.
 """

@@ -1,14 +1,11 @@
-"""What a ledger says, one transaction of a store; who may use it.
-
-The one contract of any place where a ledger is kept.
+"""What a ledger says, one transaction of a store at a time, and who may use it.
 
 A store keeps records that follow each other, and the bytes of answers beside them. It
 knows nothing of budgets: what a record means is said by `record_kinds.py`.
 
-Who may use a ledger: one process, and one thread at a time.
-
-After an error of the disk nobody knows what became of the last write: the file is then
-opened anew, and read from its first line. So it is before anybody hears "damaged".
+One process may use a ledger, and one thread at a time. After an error of the disk
+nobody knows what became of the last write: the file is then opened anew, and read from
+its first line. So it is before anybody hears "damaged".
 
 Kernel: charge.
 """

@@ -1,9 +1,7 @@
-"""In memory; beside a witness.
+"""Stores of a ledger that are no single file: memory, and a file with its witness.
 
-A store and its witness, which holds the same records elsewhere.
-
-Nothing happens to either unless they agree: so of several copies of a ledger only one
-can go on, and one that was put back cannot.
+A witness holds the same records elsewhere. Nothing happens to either unless they agree:
+so of several copies of a ledger only one can go on, and one that was put back cannot.
 
 Kernel: charge.
 """

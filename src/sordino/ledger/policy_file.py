@@ -1,16 +1,6 @@
-r"""The text of a policy; who signs it, and who signs the records.
+r"""Texts of policies, and Ed25519: who signs them, and who signs a ledger's records.
 
-Ed25519: who signs, and whether bytes are what was signed.
-
->>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
->>> key = Ed25519PrivateKey.generate()
->>> signature = sign(key, b"text")
->>> is_signed(public_of(key), signature, b"text")
-True
->>> is_signed(public_of(key), signature, b"another text")
-False
-
-What the text of a policy says: TOML, whose every name is known, as rules.
+A policy is TOML, whose every name is known, read as rules.
 
 >>> rules = read_rules("serial = 1\n[release]\nepsilon = 1\ndelta = 1e-6\n")
 >>> rules.release.rules
@@ -19,11 +9,15 @@ What the text of a policy says: TOML, whose every name is known, as rules.
 Traceback (most recent call last):
 sordino.errors.InvalidPolicy: the file has no 'relaese'. Did you mean 'release'?
 
-Who signs the records of a ledger: nobody, or who holds a key.
+Records are signed by nobody, or by who holds a key.
 
 >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
->>> from sordino.ledger.policy_file import public_of
 >>> key = Ed25519PrivateKey.generate()
+>>> signature = sign(key, b"text")
+>>> is_signed(public_of(key), signature, b"text")
+True
+>>> is_signed(public_of(key), signature, b"another text")
+False
 >>> record = Record.successor(NOTHING, "opened", {})
 >>> seals = Seals(public_of(key), key)
 >>> signed = seals.sign(record)

@@ -1,23 +1,16 @@
-"""Keys shown before anything is told of them; the first few groups.
-
-How a budget is divided between the choice of the first few groups and the rest.
-
-Parts of a budget in one parameter add up: epsilons and deltas, rhos, squares of mu.
+"""Keys that are shown before anything is told of them, and the first few groups.
 
 first question ── keys that show ── times the public keys, if any ── second question
 
-Where what shows a key is told of it as well, one question does; these are the others:
-keys that are known in part, and keys that are shown by weights.
+Where what shows a key is told of it as well, one question does. Two are asked where
+keys are known in part, and where weights show them, in rounds: where a protected id may
+lie in several groups, weights show more keys than counts do
+(docs/adr/0104-keys-are-shown-in-rounds.md).
 
-Keys shown in rounds by weights: what the engine is asked, and what a budget buys.
-
-Where ids are protected that may lie in several groups, weights show more keys than
-counts do (docs/adr/0104-keys-are-shown-in-rounds.md).
-
-The first few groups: which exact scores they are chosen by, and how these can move.
-
-For any two databases the scores of common groups change within a range that one unit
-can move *one* group by, however many it is in (docs/proofs/first-few.md).
+The first few groups are chosen by exact scores, and a part of the budget pays for the
+choice; epsilons and deltas, rhos and squares of mu add up. For any two databases the
+scores of common groups change within a range that one unit can move *one* group by,
+however many it is in (docs/proofs/first-few.md).
 
 Kernel: sensitivity.
 """

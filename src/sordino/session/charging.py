@@ -1,8 +1,8 @@
-"""Charge, compute once, keep; what makes two requests the same.
-
-The ledger as a session uses it: charge, compute once, keep, give back.
+"""The ledger as a session uses it: charge, compute once, keep, give back.
 
 reserve (durable) ── compute ── store (durable) ── what may leave
+
+It says, too, what makes two requests the same.
 
 Kernel: charge.
 """

@@ -1,16 +1,13 @@
 """Answers too large for a ledger, and facts of the files that are read.
 
-How many files private tables are read from, and when the newest was written.
-
-These are facts of whoever keeps the files, for whoever keeps the ledger.
-
-Answers of more bytes than a ledger keeps: drawn once, stored as digests, written.
-
 size ── files, as digests ── store (the first wins) ── files beside the ledger ── told
 
 For any charge, whatever is seen is a function of the answer that was stored for it: who
 stores second goes on with what was stored first, and until then nothing is written or
 raised (docs/adr/0219-an-answer-too-large-for-a-ledger-is-written-to-files.md).
+
+How many files private tables are read from, and when the newest was written, are facts
+of whoever keeps the files, for whoever keeps the ledger.
 """
 
 import hashlib

@@ -1,14 +1,10 @@
-"""The same session over invented rows.
-
-Invented rows: tables of the shape of private ones that hold nothing of them.
-
-Only names, types and what may be missing are looked at: all of it is public. Columns of
-one name hold the same values in all tables, so that joins find something, and those of
-a public table's columns are its own.
-
-A rehearsal: the same session over invented rows, where nothing private is touched.
+"""A rehearsal: the same session over invented rows, where nothing private is touched.
 
 public facts of a session ── invented rows ── a session of its own ── exact answers too
+
+Of the private tables only names, types and what may be missing are looked at: all of it
+is public. Columns of one name hold the same values in all tables, so that joins find
+something, and those of a public table's columns are its own.
 """
 
 import datetime as dt

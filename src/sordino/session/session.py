@@ -1,17 +1,11 @@
-"""Session, how it opens and narrows, and the guard at its door.
-
-How a session begins: its tables, its ledger, and the blocks that are open.
-
-tables (names and types) ── ledger ── open blocks ── only their rows are read
-
-A session over the rows of some blocks: the same ledger, and only these are charged.
-
-Every table with blocks is filtered to them at its source, so whatever is asked then has
-a cover among them (docs/proofs/queries.md, section 11).
-
-A session: private tables, a budget, and noisy answers that are charged to it.
+"""A session: private tables, a budget, and noisy answers that are charged to it.
 
 price (public facts) ── rehearse (no rows) ── charge ── exact totals ── noise ── release
+
+It opens by tables (names and types), then the ledger, then the open blocks, of which
+alone rows are read. Narrowed to some blocks it has the same ledger and charges only
+these: every table with blocks is filtered to them at its source, so whatever is asked
+then has a cover among them (docs/proofs/queries.md, section 11).
 
 Kernel: charge.
 """

@@ -1,14 +1,11 @@
 """Tables, views and blocks of a session; parts that share no row.
 
+Rows of blocks that are not open, and rows without a block, are left out right above the
+table: in one place, whatever is asked and whichever engine answers.
+
 Each part has a budget of its own, and one charge of the whole covers them, as often as
 one protected unit can lie in different parts, or fill one (docs/proofs/filters.md,
-section 7). The
-parts may be asked in any order, each after the answers of the others.
-
-Blocks of the tables of a session: only rows of open ones are read.
-
-Rows of other blocks, and rows without a block, are left out right above the table: in
-one place, whatever is asked and whichever engine answers.
+section 7). The parts may be asked in any order, each after the answers of the others.
 
 Kernel: charge.
 """

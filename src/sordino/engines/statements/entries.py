@@ -1,14 +1,11 @@
 """Operations that every database writes alike.
 
-Operations that every database says alike.
-
 A dialect may take these entries where its database compares as we do: NaN equals
 itself and is greater than all, 0.0 is -0.0, and texts go code point by code point.
 
-How every database writes exponentials and logarithms: by the same steps of doubles.
-
-What raises or leaves the range somewhere is never computed. `power(2, k)` is exact, and
-`ln` only guesses an exponent (ADR 177).
+Exponentials and logarithms are the same steps of doubles everywhere. What raises or
+leaves the range somewhere is never computed: `power(2, k)` is exact, and `ln` only
+guesses an exponent (ADR 177).
 
 Kernel: totals.
 """
