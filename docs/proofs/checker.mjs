@@ -916,7 +916,7 @@ function readPortion(words) {
   return { width, place, finer, parts: width << finer };
 }
 
-/** The most that one row adds, and whether rows add with one sign. */
+/** The most that one row adds, whether rows add with one sign, and 1 at most. */
 function totalRange(words) {
   const range = cellRange(field(words, "cell"));
   need(range !== null, "a number without bounds");
@@ -925,7 +925,11 @@ function totalRange(words) {
   const ends = [...range, 0n].map((x) => factor * x + shift);
   const low = ends.reduce(minimum);
   const high = ends.reduce(maximum);
-  return { most: whole(maximum(absolute(low), absolute(high))), hasOneSign: low >= 0n || high <= 0n };
+  return {
+    most: whole(maximum(absolute(low), absolute(high))),
+    hasOneSign: low >= 0n || high <= 0n,
+    isCount: low >= 0n && high <= 1n,
+  };
 }
 
 function readTotals(number, least, most = least) {
@@ -1017,11 +1021,11 @@ const NUMBER_RULES = {
   bins(number, groups) {
     const totals = readTotals(number, 1, 2 ** 24);
     const ranges = totals.map(totalRange);
-    need(ranges.every((each) => each.hasOneSign), "ranges counted with two signs");
+    need(ranges.every((each) => each.isCount), "more than a row in a range");
     const range = new Set(["range"]);
     const rows = groups.rows.tighten({ groups: [[range, BigInt(totals.length)]] });
     const finer = new Groups(rows, new Set([...groups.by, ...range]), groups.known, groups.isByRow);
-    return finer.rowMove().times(ranges.map((each) => each.most).reduce(larger));
+    return finer.rowMove();
   },
 
   // nonnegative numbers of a row that add up to W: moments.md, lemmas 1 and 2
@@ -1034,14 +1038,13 @@ const NUMBER_RULES = {
   sized(number, groups) {
     const { rows, by, isByRow } = groups;
     need(rows.size !== null && rows.each !== null && by.size === 0 && !isByRow, "a number of rows that is not public");
-    const [values, squares] = readTotals(number, 1, 2).map((words) => field(words, "cell"));
-    const [low, high, origin] = readList(field(values, "steps")).map((n) => readWhole(n, -MOST_WHOLE));
-    const w = high - low;
-    need(w >= 0n && origin === low, "steps that are not counted from the low end");
-    for (const words of readTotals(number, 1, 2)) needPlain(words);
-    if (squares === undefined) return Move.of(1n, whole(w), null, whole(w)).times(whole(rows.each));
-    const portion = readPortion(field(squares, "portion"));
-    need(portion.place === 1n && portion.parts === w, "another number than the middle one");
+    const [values, middle] = readTotals(number, 2);
+    const portion = readPortion(field(field(middle, "cell"), "portion"));
+    const [low, high, origin] = readList(field(field(values, "cell"), "steps")).map((n) => readWhole(n, -MOST_WHOLE));
+    need(origin === low && high - low === portion.width && portion.place === 1n, "other numbers than sums of one column");
+    needPlain(values, 1n << portion.finer);
+    needPlain(middle);
+    const w = portion.parts;
     const [sum, root, largest] = [ratio(9n * w + 16n, 8n), whole(w + 2n), whole(maximum(w, w / 2n + 2n))];
     return Move.of(2n, sum, root.squared(), largest).times(whole(rows.each));
   },
@@ -1176,7 +1179,8 @@ function coverageMove(count, rows, plan, isByRow) {
   switch (readText(field(count, "of"))) {
     case "clamped":
       // its rows come and go: they are not sums of one sign of rows that leave and come
-      return new Groups(rows, new Set(), null, isByRow).rowMove().times(totalRange(readTotals(count, 1)[0]).most);
+      need(totalRange(readTotals(count, 1)[0]).isCount, "more than a row is left out");
+      return new Groups(rows, new Set(), null, isByRow).rowMove();
     case "ids":
       need(plan.rows(field(count, "rows")).id !== null, "ids of a table that has none");
       return ONE_OF_ALL;
@@ -1427,8 +1431,7 @@ class Release {
     if (!isOfOneKey) return all;
     let { largest } = move;
     if (number.get("of") === "bins") { // the ranges of one key together
-      const ranges = readTotals(number, 1, 2 ** 24).map((words) => totalRange(words).most);
-      largest = groups.rowMove().largest.times(ranges.reduce(larger)).times(stepOf(number));
+      largest = groups.rowMove().largest.times(stepOf(number));
     }
     return smaller(all, largest.squared().over(readSquare(field(number, "scale"))));
   }
@@ -1628,8 +1631,9 @@ const CHARGES = ["delta,epsilon", "epsilon", "rho", "delta,rho", "mu_squared", "
 /** What a limit adds up; null is "inf": what is not known. */
 function readCharge(words) {
   need(words instanceof Map && CHARGES.includes([...words.keys()].sort().join()), "another kind of charge");
+  need([...words].some(([name, amount]) => name !== "delta" && amount !== "inf"), "an infinite charge");
   return new Map([...words].map(([name, amount]) => {
-    if (amount === "inf") return [name, null];
+    if (amount === "inf" && name !== "delta") return [name, null];
     const read = readRational(amount);
     need(ZERO.atMost(read), "a charge below zero");
     return [name, read];
