@@ -14,6 +14,9 @@ PROFILE: Final = os.environ.get("SORDINO_PROFILE", "dev")
 EXAMPLES: Final = {"dev": 10, "trial": 30, "ci": 30, "evening": 200, "night": 5_000}
 """How many examples a law draws."""
 
+SEED: Final = int(os.environ.get("SORDINO_SEED", "0"))
+"""Moves what laws of their own dice draw: 0 by day, the date in the evening."""
+
 LATE: Final = {"evening", "night"}
 """Profiles in which what takes long is asked."""
 

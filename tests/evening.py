@@ -33,9 +33,9 @@ def asked(path: Path, seed: int, seconds: float) -> int | None:
     """Run the slow tests of a file; None if the time was over before they ended."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "slow"]
     command += ["-p", "no:cacheprovider", f"--hypothesis-seed={seed}", str(path)]
-    environment = os.environ | {"SORDINO_PROFILE": "evening"}
+    moved = {"SORDINO_PROFILE": "evening", "SORDINO_SEED": str(seed)}
     with tempfile.TemporaryFile() as log:
-        run = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        run = subprocess.Popen(command, env=os.environ | moved, stdout=log, stderr=log)
         try:
             outcome = run.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -45,7 +45,8 @@ def asked(path: Path, seed: int, seconds: float) -> int | None:
         if outcome not in {0, NOTHING_TO_ASK}:
             log.seek(0)
             say(log.read().decode(errors="replace")[-20_000:])
-            say(f"repeat: SORDINO_PROFILE=evening {' '.join(command[1:])}")
+            words = " ".join(f"{name}={value}" for name, value in moved.items())
+            say(f"repeat: {words} {' '.join(command[1:])}")
     return outcome
 
 

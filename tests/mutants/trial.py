@@ -28,7 +28,7 @@ HEAVY: Final = (
     *("sqlglot", "pandas", "polars"),
 )
 COPIED: Final = (
-    *("src", "tests", "docs", "examples", "pyproject.toml", "README.md"),
+    *("src", "tests", "docs", "examples", "proofs", "pyproject.toml", "README.md"),
     "CHANGELOG.md",
 )
 PLAIN: Final = (

@@ -154,6 +154,7 @@ def _priced_by(plan: Plan) -> Hashable:
     places = {key: place for place, key in enumerate(keys)}
     counts = tuple(count.measurement for count in plan.coverage.values())
     parts = (plan.measurements, plan.choices, counts, plan.shares)
+    # two plans that differ in anything left out here would be sold at one price
     return (
         plan.family,
         plan.weights,
@@ -358,6 +359,7 @@ class _Search:
         loss = self.bundle_at(1 / shrink).loss
         delta = float(loss.delta_at(down(self.budget.epsilon)))
         beyond = max(math.log(max(delta, 1e-300) / float(self.budget.delta)), _DEEPEST)
+        # doubles lead the search; whether a loss is within is decided exactly
         if self.budget.admits(loss):
             return min(beyond, 0.0)
         return max(beyond, math.ulp(1.0))

@@ -128,7 +128,8 @@ def best_shares(
         shares = np.maximum(shares / shares.sum(), _FAINTEST)
     causes = weight @ _parts(table, shares, power)
     near = [Fraction(part).limit_denominator(_FINEST) for part in causes.tolist()]
-    least = Fraction(1, _FINEST**2)
+    least = Fraction(1, _FINEST**2)  # with a share of 0 the noise would have no end
+    # doubles choose the shares, never what is spent: these add up to 1 exactly
     whole = sum((max(part, least) for part in near), Fraction(0))
     return tuple(max(part, least) / whole for part in near)
 
@@ -250,6 +251,7 @@ def _ways_to_show(
     presences = _presences(setting) if counts_groups else {}
     least = presences if request.minimum is not None else {}
     if not request.selects_keys:
+        # a public key shows whatever it holds: nothing hides that it is there
         yield _Shows({}, least)
         return
     part = setting
@@ -302,10 +304,12 @@ def _make_setting(request: Request, relation: Relation) -> Setting:
         relation.ids,
         relation.spread if is_by_row(request, relation) else None,
         clamped,
+        # of unknown groups the number is private, too
         None if request.keyset is None or request.unknown else request.keyset.size,
         needs_rows=counted or request.counts_groups,
         size=relation.size,
         weighed=relation.weighed,
+        # a group that nobody named is there because a row is
         least_rows=int(request.selects_keys and request.keyset is None),
     )
 

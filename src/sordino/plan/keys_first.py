@@ -272,6 +272,7 @@ def first_stage(
     largest = rational_above(finite(measured.change.linf)) / unit
     width = largest
     if setting.ids is None:
+        # a row that changes may leave one group and enter another: both scores move
         whole = rational_above(finite(_single(few.by, setting).change.l1)) / unit
         width = min(whole, 2 * largest)
     elif not _has_one_sign(few.by):
@@ -279,6 +280,7 @@ def first_stage(
     scores = TopScores(few.most, width, unit)
     if request.unknown:
         scores = replace(scores, fresh=largest, keys=_most_groups(setting))
+    # a column may ask for the same numbers: they get noise of their own
     key = ("rank", measured.key)
     steps = IntegerMeasurement(key, measured.change, measured.totals)
     known = None if request.keyset is None else request.keyset.table()

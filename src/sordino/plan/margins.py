@@ -109,6 +109,7 @@ def buy_margins(
     _refuse_large(request)
     change, part = _change_of_cells(request, relation), budget
     if relation.spread is not None:
+        # charged once for each row that a unit has in the part
         part = budget.times(Fraction(1, relation.spread.rows))
     unscaled = best_precisions(request.crossing, request.totals)
     if not unscaled.parts:
@@ -116,6 +117,7 @@ def buy_margins(
             "the totals say all that these tables say", "Leave some of them out."
         )
     whole = unscaled.square(change)
+    # where no row can differ any precision is within the budget
     precisions = unscaled.times(_square_of(part) / whole if whole else Fraction(1))
     return MarginsPurchase(request, relation, budget, precisions, change)
 
@@ -153,6 +155,7 @@ def _square_of(budget: Budget) -> Fraction:
             square = mu_within(ApproxDP(allowance.amount, allowance.delta)) ** 2
     if isinstance(square, Fraction):
         return square
+    # rounded up it could be more than there is: a little is taken off
     return rational_above(square) * (1 - _NARROWER)
 
 

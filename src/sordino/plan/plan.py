@@ -279,7 +279,7 @@ class Plan:
         if self.request.keyset is None or self.presence is None or self.scores:
             return change
         if self.presence.key == key:
-            return change
+            return change  # a key has one number that shows it
         return replace(change, linf=change.l2)
 
     @cached_property

@@ -195,6 +195,20 @@ def test_rows_that_meet_their_own_are_not_by_themselves() -> None:
     assert part.spent == sd.PureDP("0.06")
 
 
+def test_two_rows_of_a_part_are_counted_one_by_one() -> None:
+    """A row that changes is two rows of a part at most, and each costs half of it.
+
+    Of the whole table they pull two ways; what one row costs alone must be half of what
+    both cost, so in a part they count as if they pulled one way.
+    """
+    opened = session(sd.ChangeOneRow(), sd.ZCDP(1))
+    part = opened.partition("visits", "ward", ["A", "B"], sd.ZCDP("0.1"))["A"]
+    days = sd.KeySet.from_dict({"days": [1, 2]})
+    query = sd.table("visits").group_by(days).agg(n=sd.count())
+    assert part.price(query, sd.ZCDP("0.1")).sensitivity["n"].l2 == 2
+    assert opened.price(query, sd.ZCDP("0.1")).sensitivity["n"].l2 ** 2 == 2
+
+
 def test_a_part_spends_its_budget_and_no_more() -> None:
     opened = session()
     found = opened.partition("visits", "ward", ["A", "B", None], BUDGET)
