@@ -1995,9 +1995,13 @@ def check(text: str) -> str:
     """Check a certificate; say how its charge is known to be enough, or refuse it."""
     try:
         need(len(text) <= MOST_BYTES, "too long")
-        return _check_certificate(
-            json.loads(text, parse_float=_no_double, parse_constant=_no_double)
+        certificate = json.loads(
+            text,
+            parse_float=_no_double,
+            parse_constant=_no_double,
+            object_pairs_hook=_object,
         )
+        return _check_certificate(certificate)
     except Refused:
         raise
     # whatever is not a certificate fails somewhere: nothing of it may pass
@@ -2006,6 +2010,12 @@ def check(text: str) -> str:
     except (TypeError, ValueError, AssertionError, MemoryError) as error:
         why = type(error).__name__
     raise Refused(f"not a certificate ({why})")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # readers differ in which of two fields of one name they take
+    need(len(dict(pairs)) == len(pairs), "a name twice in one object")
+    return dict(pairs)
 
 
 def _no_double(_text: str) -> None:
