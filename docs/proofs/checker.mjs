@@ -1179,8 +1179,10 @@ function moveOf(number, groups) {
   return move.l1 === null ? move : move.times(step);
 }
 
-/** What is left out is counted, too: queries.md, lemma 10. */
+/** What is left out is counted, too: queries.md, lemma 10. A unit of one row may move it as
+ * far as one of m rows, where these are charged one by one. */
 function coverageMove(count, rows, plan, isByRow) {
+  const m = whole(isByRow ? rows.part.rows : 1n);
   switch (readText(field(count, "of"))) {
     case "clamped":
       // its rows come and go: they are not sums of one sign of rows that leave and come
@@ -1188,11 +1190,11 @@ function coverageMove(count, rows, plan, isByRow) {
       return new Groups(rows, new Set(), null, isByRow).rowMove();
     case "ids":
       need(plan.rows(field(count, "rows")).id !== null, "ids of a table that has none");
-      return ONE_OF_ALL;
+      return ONE_OF_ALL.times(m, m.top);
     case "rows": {
       const counted = plan.rows(field(count, "rows"));
-      need(!counted.isPublic, "public rows that are counted");
-      return new Groups(counted, new Set(), null, false).rowMove();
+      need(!counted.isPublic && counted.id === null, "rows that are counted as ids");
+      return counted.bounds.rowMove(new Set()).times(m, m.top);
     }
     default:
       throw new Refused("coverage without a rule");
