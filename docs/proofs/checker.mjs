@@ -783,8 +783,10 @@ const PLAN_RULES = {
 /** A truncation by rows: lemma 2. All else is forgotten. */
 function truncateRows(rows, per, limit, moved) {
   const keys = { columns: rows.versions(per), most: limit };
-  const bounds = new Bounds(product(rows.bounds.mostRows(), moved));
-  return rows.ofWholeUnit().with({ bounds, keys, each: null, size: null, weight: null });
+  const truncated = (bounds) => new Bounds(product(bounds.mostRows(), moved));
+  // row after row: so one row of a unit moves what one row moves
+  const part = rows.part?.one ? { ...rows.part, one: truncated(rows.part.one) } : rows.part;
+  return rows.with({ bounds: truncated(rows.bounds), part, keys, each: null, size: null, weight: null });
 }
 
 function writeAnew(plan, rows, node) {
@@ -872,7 +874,9 @@ function splitParts(rows, node) {
     const times = whole(least(one.groupsTouched(by), count));
     return { times, rows: parted.with({ part: { ...rows.part, one: inOne(one) } }) };
   }
-  const k = least(rows.bounds.groupsTouched(by), count);
+  const touched = rows.bounds.groupsTouched(by);
+  need(touched !== null, "parts that a unit may touch without bound");
+  const k = minimum(touched, count);
   const n = rows.bounds.mostRows();
   const m = parted.bounds.mostRows();
   // rows that met others: each may be in as many parts as all of them together
