@@ -8,12 +8,12 @@ import json
 import random
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -147,6 +147,46 @@ def test_hostile_input_is_refused() -> None:
     ]
     assert second_verdicts([_HONEST]) == ["accepted"]
     assert second_verdicts(hostile) == ["refused"] * len(hostile)
+
+
+def _changed(change: Callable[[dict[str, Any]], object]) -> str:
+    """The honest certificate with a change to its release."""
+    body = json.loads(_HONEST)
+    change(body["releases"][0])
+    return json.dumps(body)
+
+
+def _pushed_out(release: dict[str, Any]) -> None:
+    """In a part that is charged by the row each row may push out another one."""
+    part = {"do": "part", "of": release["rows"], "by": "g", "count": 2}
+    release["rows"]["columns"] = ["g", "x"]
+    release["rows"] = {"do": "keep_rows", "of": part, "per": ["x"], "limit": 1}
+
+
+def _halves(release: dict[str, Any]) -> None:
+    release["measurements"][0]["exponent"] = -1
+
+
+def _private_as_public(release: dict[str, Any]) -> None:
+    public = {"do": "public", "table": "t", "columns": ["g"]}
+    join = {"do": "join", "left": release["rows"], "right": public, "on": ["g"]}
+    release["rows"]["columns"] = ["g"]
+    release["rows"] = join | {"outer": False, "brings": {}, "most": 1}
+
+
+def _score_of_no_steps(release: dict[str, Any]) -> None:
+    release["first"] = release["measurements"].pop() | {"most": 1, "exponent": -9}
+    release["first"] |= {"rate": "1", "end": None}
+    release |= {"by": ["g"], "known": 3}
+    release["rows"]["columns"] = ["g"]
+
+
+def test_what_would_cost_more_is_refused() -> None:
+    """Rules that are easily forgotten, each with a certificate that needs it."""
+    changes = (_pushed_out, _halves, _private_as_public, _score_of_no_steps)
+    texts = [_changed(change).replace('rows": 1', 'rows": 2') for change in changes]
+    texts = [text.replace('"scale": "1"', '"scale": "2"') for text in texts]
+    assert second_verdicts(texts) == ["refused"] * 4
 
 
 def test_checker_runs_without_node() -> None:
