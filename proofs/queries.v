@@ -36,8 +36,8 @@ Qed.
 Fact sum_not_negative : forall xs, Forall (fun x => 0 <= x) xs -> 0 <= total xs.
 Proof. induction 1; simpl; lia. Qed.
 
-(* Lemma 1, l2: k full entries and the rest in one more have the most squares, whatever
-   the number of entries. *)
+(* Lemma 1, l2: the squares are at most those of k full entries and the rest in one more,
+   whatever the number of entries. *)
 Lemma squares_when_filled : forall linf xs, 0 < linf -> Forall (fun x => 0 <= x <= linf) xs ->
   forall k rest, 0 <= k -> 0 <= rest < linf -> total xs <= k * linf + rest ->
   squares xs <= k * (linf * linf) + rest * rest.
