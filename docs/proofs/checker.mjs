@@ -142,11 +142,14 @@ function greatestDivisor(a, b) {
   return a;
 }
 
+const MOST_BITS = 65_536n; // sums of hostile fractions would grow without end
+
 class Rational {
   constructor(top, bottom = 1n) {
     const shared = greatestDivisor(absolute(top), bottom) || 1n;
     this.top = top / shared;
     this.bottom = bottom / shared;
+    need(this.bottom >> MOST_BITS === 0n, "numbers of too many digits together");
   }
   plus(o) { return new Rational(this.top * o.bottom + o.top * this.bottom, this.bottom * o.bottom); }
   minus(o) { return this.plus(o.times(whole(-1n))); }
@@ -446,6 +449,16 @@ class Move {
     l2 = smaller(l2, most.squared().times(whole(entries)));
     if (l2.below(most.squared())) most = smaller(most, rootAbove(l2));
     return Object.assign(new Move(), { entries, l1: sum, squares: l2, largest: most });
+  }
+  /** A vector of which the sum of squares alone is known: for Gaussian noise. */
+  static ofSquares(squares) {
+    return Object.assign(new Move(), { entries: null, l1: null, squares, largest: null });
+  }
+  /** What two bounds on one vector say together. */
+  and(o) {
+    return Move.of(
+      minimum(this.entries, o.entries), smaller(this.l1, o.l1), smaller(this.squares, o.squares), smaller(this.largest, o.largest),
+    );
   }
   /** Each entry so many times as far, in so many numbers for each. */
   times(size, numbers = 1n) {
@@ -770,8 +783,10 @@ const PLAN_RULES = {
 /** A truncation by rows: lemma 2. All else is forgotten. */
 function truncateRows(rows, per, limit, moved) {
   const keys = { columns: rows.versions(per), most: limit };
-  const bounds = new Bounds(product(rows.bounds.mostRows(), moved));
-  return rows.ofWholeUnit().with({ bounds, keys, each: null, size: null, weight: null });
+  const truncated = (bounds) => new Bounds(product(bounds.mostRows(), moved));
+  // row after row: so one row of a unit moves what one row moves
+  const part = rows.part?.one ? { ...rows.part, one: truncated(rows.part.one) } : rows.part;
+  return rows.with({ bounds: truncated(rows.bounds), part, keys, each: null, size: null, weight: null });
 }
 
 function writeAnew(plan, rows, node) {
@@ -859,7 +874,9 @@ function splitParts(rows, node) {
     const times = whole(least(one.groupsTouched(by), count));
     return { times, rows: parted.with({ part: { ...rows.part, one: inOne(one) } }) };
   }
-  const k = least(rows.bounds.groupsTouched(by), count);
+  const touched = rows.bounds.groupsTouched(by);
+  need(touched !== null, "parts that a unit may touch without bound");
+  const k = minimum(touched, count);
   const n = rows.bounds.mostRows();
   const m = parted.bounds.mostRows();
   // rows that met others: each may be in as many parts as all of them together
@@ -971,9 +988,7 @@ class Groups {
       moves.push(Move.of(entries, l1, whole(2n * each * each), whole(each)));
     }
     if (this.isWeighed()) moves.push(this.weightMove());
-    return moves.reduce((a, b) => Move.of(
-      minimum(a.entries, b.entries), smaller(a.l1, b.l1), smaller(a.squares, b.squares), smaller(a.largest, b.largest),
-    ));
+    return moves.reduce((a, b) => a.and(b));
   }
   isWeighed() {
     return !this.isByRow && this.rows.weight !== null && !this.by.has(this.rows.weight.version);
@@ -1031,7 +1046,8 @@ const NUMBER_RULES = {
   // nonnegative numbers of a row that add up to W: moments.md, lemmas 1 and 2
   together(number, groups) {
     const { parts, numbers } = readDivision(number);
-    return groups.rowMove().times(whole(parts), numbers).withoutMore(groups.rowMove().times(whole(parts)));
+    const { entries, l1, squares, largest } = groups.rowMove().times(whole(parts));
+    return Move.of(entries * numbers, l1, squares, largest);
   },
 
   // two sums over a table of public size: units.md, lemma 2
@@ -1080,21 +1096,14 @@ const NUMBER_RULES = {
     const base = moveOf(field(number, "base"), groups);
     if (base.l1.isZero || factors.every((f, place) => place === 0 || f === 0n)) return base;
     need(groups.by.size > 0, "figures of no periods");
-    const squares = squaresOfColumns(factors, minimum(base.entries, base.l1.over(base.largest).ceil()));
-    const isOneBlock = groups.by.size === 1;
     const k = minimum(base.entries, base.l1.over(base.largest).ceil());
+    const squares = squaresOfColumns(factors, k); // s_1^2 ... s_m^2, m = min(k, T)
+    const isOneBlock = groups.by.size === 1;
     const worst = isOneBlock
       ? squares[squares.length - 1]
       : squares.map((s, place) => s.over(whole(place + 1))).reduce(larger).times(whole(k));
-    const l2 = smaller(base.largest.squared().times(worst), base.l1.squared().times(squares[0]));
-    // told of by Gaussian noise alone: the sum is that of any vector of these squares
-    const entries = whole(factors.length).times(whole(base.entries));
-    return Object.assign(new Move(), { entries: entries.top, l1: null, squares: l2, largest: null });
+    return Move.ofSquares(smaller(base.largest.squared().times(worst), base.l1.squared().times(squares[0])));
   },
-};
-
-Move.prototype.withoutMore = function withoutMore(other) {
-  return Move.of(this.entries, smaller(this.l1, other.l1), smaller(this.squares, other.squares), smaller(this.largest, other.largest));
 };
 
 /** The squares of s_j = |c_1 + ... + c_j| for j up to min(k, T), in units of 1. */
@@ -1174,8 +1183,10 @@ function moveOf(number, groups) {
   return move.l1 === null ? move : move.times(step);
 }
 
-/** What is left out is counted, too: queries.md, lemma 10. */
+/** What is left out is counted, too: queries.md, lemma 10. A unit of one row may move it as
+ * far as one of m rows, where these are charged one by one. */
 function coverageMove(count, rows, plan, isByRow) {
+  const m = whole(isByRow ? rows.part.rows : 1n);
   switch (readText(field(count, "of"))) {
     case "clamped":
       // its rows come and go: they are not sums of one sign of rows that leave and come
@@ -1183,11 +1194,11 @@ function coverageMove(count, rows, plan, isByRow) {
       return new Groups(rows, new Set(), null, isByRow).rowMove();
     case "ids":
       need(plan.rows(field(count, "rows")).id !== null, "ids of a table that has none");
-      return ONE_OF_ALL;
+      return ONE_OF_ALL.times(m, m.top);
     case "rows": {
       const counted = plan.rows(field(count, "rows"));
-      need(!counted.isPublic, "public rows that are counted");
-      return new Groups(counted, new Set(), null, false).rowMove();
+      need(!counted.isPublic && counted.id === null, "rows that are counted as ids");
+      return counted.bounds.rowMove(new Set()).times(m, m.top);
     }
     default:
       throw new Refused("coverage without a rule");
@@ -1381,7 +1392,7 @@ class Release {
     this.shows = ["presence", "rounds", "first", "margins"].filter((name) => optional(words, name) !== null);
     need(this.shows.length <= 1, "keys that are shown twice");
     const known = optional(words, "known");
-    this.known = known === null ? null : readWhole(known);
+    this.known = known === null || unknown.length > 0 ? null : readWhole(known, 1n);
     const [how] = this.shows;
     need(unknown.length === 0 || how === "presence" || how === "rounds" || how === "first", "keys that nothing shows");
     need(unknown.length > 0 || (how !== "presence" && how !== "rounds"), "keys that are known and shown");
