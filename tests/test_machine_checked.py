@@ -7,7 +7,9 @@ import pytest
 from tests.batches import for_each
 from tests.machine_checked import COQC, FOLDER, check
 
-needs_coq: Final = pytest.mark.skipif(COQC is None, reason="coqc is not installed")
+needs_coq: Final = pytest.mark.skipif(
+    COQC is None, reason="NO COQ: coqc is not installed"
+)
 
 
 @needs_coq
