@@ -5,6 +5,7 @@ Import ListNotations.
 Open Scope Z_scope.
 
 Definition total := fold_right Z.add 0.
+Definition squares xs := total (map (fun x => x * x) xs).
 
 (* Lemma 1: an additive filter never accepts more than its limit, whoever chooses. *)
 Fixpoint spend (limit spent : Z) (asked : list Z) : Z :=
@@ -26,6 +27,25 @@ Lemma a_refusal_costs_nothing : forall limit spent a rest,
 Proof.
   intros limit spent a rest H; simpl.
   destruct (spent + a <=? limit) eqn:E; [apply Z.leb_le in E; lia | reflexivity].
+Qed.
+
+(* Lemma 4: rows that are added have some values of the column; a part of any other value keeps its rows. *)
+Lemma other_parts_stay : forall (row : Type) (value : row -> nat) rows new part,
+  ~ In part (map value new) ->
+  filter (fun r => Nat.eqb (value r) part) (rows ++ new) = filter (fun r => Nat.eqb (value r) part) rows.
+Proof.
+  intros row value rows new part N. rewrite filter_app.
+  assert (filter (fun r => Nat.eqb (value r) part) new = []) as ->; [|apply app_nil_r].
+  induction new as [|r new IH]; simpl in *; [reflexivity|].
+  destruct (Nat.eqb_spec (value r) part); [exfalso; apply N; left; assumption|apply IH; tauto].
+Qed.
+
+(* Lemma 4: at most as many parts differ as rows were added. *)
+Lemma parts_that_differ : forall (row : Type) (value : row -> nat) new,
+  (length (nodup Nat.eq_dec (map value new)) <= length new)%nat.
+Proof.
+  intros. rewrite <- (map_length value new). apply NoDup_incl_length; [apply NoDup_nodup|].
+  intros a H. apply nodup_In in H. exact H.
 Qed.
 
 (* Lemma 4: a unit with rows in at most k of some parts, each of which may spend at
@@ -53,6 +73,126 @@ Proof.
   { clear Hn; induction H as [|[j s] l [Hj Hs] _ IH]; simpl; [lia | nia]. }
   nia.
 Qed.
+
+(* Lemmas 5 and 6 as a game. The unit has j_i rows in part i, n at most in all and m at most in one. A filter of limit B
+   has counted s; opening parts with budget c each is charged `price` with m price >= n c; a release of the whole charged a
+   loses a, one about part i loses (j_i / m) a. `lost` is m times what the unit has lost. Parts may be
+   opened again: each opening is charged anew. *)
+Section Parts.
+Variables B n m c : Z.
+Definition rest_in (parts : list (Z * Z)) := total (map (fun p => fst p * (c - snd p)) parts).
+
+Inductive asked_of_a_part (a : Z) : list (Z * Z) -> list (Z * Z) -> Z -> Prop :=
+| this_one : forall j s rest, s + a <= c -> asked_of_a_part a ((j, s) :: rest) ((j, s + a) :: rest) (j * a)
+| another : forall p rest rest' l, asked_of_a_part a rest rest' l -> asked_of_a_part a (p :: rest) (p :: rest') l.
+
+Inductive with_parts : Z -> list (Z * Z) -> Z -> Prop :=      (* counted, parts that differ, lost *)
+| at_first : with_parts 0 [] 0
+| whole : forall s parts l a, with_parts s parts l -> 0 <= a -> s + a <= B -> with_parts (s + a) parts (l + m * a)
+| parts_opened : forall s parts l price rows, with_parts s parts l -> Forall (fun j => 0 <= j) rows -> total rows <= n ->
+    n * c <= m * price -> s + price <= B -> with_parts (s + price) (map (fun j => (j, 0)) rows ++ parts) l
+| in_part : forall s parts parts' l a more, with_parts s parts l -> 0 <= a -> asked_of_a_part a parts parts' more ->
+    with_parts s parts' (l + more)
+| elsewhere : forall s parts l, with_parts s parts l -> with_parts s parts l.
+
+Fact rest_app : forall xs ys, rest_in (xs ++ ys) = rest_in xs + rest_in ys.
+Proof. unfold rest_in. induction xs as [|[j s] xs IH]; simpl; intros; [lia|]. rewrite IH. lia. Qed.
+
+Fact rest_when_opened : forall rows, rest_in (map (fun j => (j, 0)) rows) = total rows * c.
+Proof. unfold rest_in. induction rows as [|j rows IH]; simpl in *; [lia|]. rewrite IH. lia. Qed.
+
+Fact asking_takes : forall a parts parts' more, asked_of_a_part a parts parts' more ->
+  rest_in parts' = rest_in parts - more.
+Proof. unfold rest_in. induction 1; simpl in *; lia. Qed.
+
+Definition sound (p : Z * Z) := 0 <= fst p /\ snd p <= c.
+
+Fact asking_keeps : forall a parts parts' more, asked_of_a_part a parts parts' more ->
+  Forall sound parts -> Forall sound parts'.
+Proof.
+  unfold sound. induction 1; intros F; inversion F; subst; constructor; auto. simpl in *. lia.
+Qed.
+
+Fact rest_is_not_negative : forall parts, Forall sound parts -> 0 <= rest_in parts.
+Proof. unfold rest_in, sound. induction 1 as [|[j s] parts [A C] _ IH]; simpl in *; nia. Qed.
+
+Fact books_of_parts : forall s parts l, 0 <= c -> with_parts s parts l ->
+  Forall sound parts /\ l + rest_in parts <= m * s.
+Proof.
+  intros s parts l Hc. induction 1 as [|s parts l a _ [F I] Ha Hb|s parts l price rows _ [F I] P N R Hb
+    |s parts parts' l a more _ [F I] Ha K|s parts l _ IH].
+  - split; [constructor|]. unfold rest_in. simpl. lia.
+  - split; [exact F|]. nia.
+  - split.
+    + apply Forall_app. split; [|exact F]. clear -P Hc. induction P; simpl; constructor; auto. unfold sound. simpl. lia.
+    + rewrite rest_app, rest_when_opened. nia.
+  - split; [eapply asking_keeps; eauto|]. rewrite (asking_takes a parts parts' more K). lia.
+  - exact IH.
+Qed.
+
+(* Lemma 6: where parts are charged by the row, m B bounds m times what the unit loses: at most B. Which releases cost j
+   rows only j / m of their charge is left to words, but for `share_of_sums` and `share_of_squares`. *)
+Lemma parts_by_the_row : forall s parts l, 0 <= c -> 0 <= m -> with_parts s parts l -> s <= B -> l <= m * B.
+Proof.
+  intros s parts l Hc Hm P S. destruct (books_of_parts s parts l Hc P) as [F I].
+  pose proof (rest_is_not_negative parts F). nia.
+Qed.
+End Parts.
+
+(* Lemma 5: the same game with one row in each of at most k parts that differ, and k times c charged. *)
+Lemma parts_in_any_order : forall B k c s parts lost, 0 <= c -> with_parts B k 1 c s parts lost -> s <= B -> lost <= B.
+Proof. intros B k c s parts lost Hc P S. pose proof (parts_by_the_row B k 1 c s parts lost Hc ltac:(lia) P S). lia. Qed.
+
+(* Lemma 6, changes: j rows that each move an entry by at most f move it by at most j f, so by at most j / m of m f. *)
+Lemma share_of_sums : forall m f moves, 0 <= m -> 0 <= f -> Forall (fun v => Z.abs v <= f) moves ->
+  m * Z.abs (total moves) <= Z.of_nat (length moves) * (m * f).
+Proof.
+  intros m f moves Hm Hf H.
+  assert (Z.abs (total moves) <= Z.of_nat (length moves) * f).
+  { induction H as [|v moves A _ IH]; simpl total; simpl length; [lia|]. rewrite Nat2Z.inj_succ. lia. }
+  nia.
+Qed.
+
+Fact square_of_a_sum : forall xs, total xs * total xs <= Z.of_nat (length xs) * squares xs.
+Proof.
+  intro xs.
+  assert (P : forall x ys, 2 * x * total ys <= Z.of_nat (length ys) * (x * x) + squares ys).
+  { intros x ys. induction ys as [|y ys IH]; unfold squares in *; simpl total; simpl length; [simpl; lia|].
+    rewrite Nat2Z.inj_succ. cbn [map total fold_right].
+    change (fold_right Z.add 0 ys) with (total ys).
+    change (fold_right Z.add 0 (map (fun x => x * x) ys)) with (total (map (fun x => x * x) ys)).
+    pose proof (Z.square_nonneg (x - y)).
+    replace (2 * x * (y + total ys)) with (x * x + y * y - (x - y) * (x - y) + 2 * x * total ys) by ring.
+    lia. }
+  induction xs as [|x xs IH]; unfold squares in *; simpl total; simpl length; [simpl; lia|].
+  rewrite Nat2Z.inj_succ. cbn [map total fold_right].
+  change (fold_right Z.add 0 xs) with (total xs).
+  change (fold_right Z.add 0 (map (fun x => x * x) xs)) with (total (map (fun x => x * x) xs)).
+  specialize (P x xs). unfold squares in P.
+  replace ((x + total xs) * (x + total xs)) with (x * x + 2 * x * total xs + total xs * total xs) by ring. lia.
+Qed.
+
+(* Lemma 6, changes in l2: an entry is moved by j rows. If the squares of all j rows together, over all entries, are at
+   most j f^2 (each row's are at most f^2), what they move together is at most j / m of m f. *)
+Lemma share_of_squares : forall j m f entries,
+  Forall (fun moves => Z.of_nat (length moves) = j) entries ->
+  total (map squares entries) <= j * (f * f) -> 0 <= j ->
+  m * m * total (map (fun moves => total moves * total moves) entries) <= j * j * (m * f * (m * f)).
+Proof.
+  intros j m f entries H S Hj.
+  assert (total (map (fun moves => total moves * total moves) entries) <= j * total (map squares entries)).
+  { clear S. induction H as [|moves entries E _ IH]; simpl; [lia|].
+    pose proof (square_of_a_sum moves) as Q. rewrite E in Q. nia. }
+  assert (0 <= m * m) by apply Z.square_nonneg.
+  assert (total (map (fun moves => total moves * total moves) entries) <= j * (j * (f * f))) by nia.
+  replace (j * j * (m * f * (m * f))) with (m * m * (j * (j * (f * f)))) by ring.
+  apply Z.mul_le_mono_nonneg_l; assumption.
+Qed.
+
+(* Section 8, lowered limits: what a lower limit accepts the first one would accept, too. *)
+Lemma a_lower_limit_keeps_the_first : forall first lower spent asked, lower <= first -> spent <= lower ->
+  spend lower spent asked <= first.
+Proof. intros. pose proof (never_more_than_the_limit asked lower spent). lia. Qed.
 
 (* Section 8, earmarks: what is spent and what is set aside stay within the limit
    together, whoever asks. *)

@@ -6,6 +6,37 @@ Open Scope Z_scope.
 
 Definition total := fold_right Z.add 0.
 
+Definition dot xs ys := total (map (fun p => fst p * snd p) (combine xs ys)).
+Definition contrast a b u v := repeat v a ++ repeat (- u) b.   (* a = g u numbers on the left, b = g v on the right *)
+
+Fact total_app : forall xs ys, total (xs ++ ys) = total xs + total ys.
+Proof. induction xs; simpl; intros; [lia|]. rewrite IHxs. lia. Qed.
+
+Fact total_repeat : forall x n, total (repeat x n) = Z.of_nat n * x.
+Proof. induction n; simpl repeat; simpl total; [lia|]. rewrite Nat2Z.inj_succ, IHn. lia. Qed.
+
+(* Lemma 1: a contrast is orthogonal to whatever is constant on its range. *)
+Lemma contrasts_are_orthogonal : forall g u v a b constant, Z.of_nat a = g * u -> Z.of_nat b = g * v ->
+  dot (contrast a b u v) (repeat constant (a + b)) = 0.
+Proof.
+  intros g u v a b constant A B.
+  assert (E : forall xs, dot xs (repeat constant (length xs)) = constant * total xs).
+  { unfold dot. induction xs as [|x xs IH]; simpl; [lia|]. rewrite IH. lia. }
+  specialize (E (contrast a b u v)). unfold contrast in *. rewrite app_length, !repeat_length in E.
+  rewrite E, total_app, !total_repeat, A, B. ring.
+Qed.
+
+(* Lemma 1: |h|^2 = a b (a + b) / g^2. *)
+Lemma length_of_a_contrast : forall g u v a b, Z.of_nat a = g * u -> Z.of_nat b = g * v ->
+  let h := contrast a b u v in
+  g * g * total (map (fun x => x * x) h) = Z.of_nat a * Z.of_nat b * (Z.of_nat a + Z.of_nat b).
+Proof.
+  intros g u v a b A B h. unfold h, contrast. rewrite map_app, total_app.
+  assert (S : forall x n, total (map (fun y => y * y) (repeat x n)) = Z.of_nat n * (x * x)).
+  { induction n; simpl map; simpl total; [lia|]. rewrite Nat2Z.inj_succ, IHn. lia. }
+  rewrite !S, A, B. ring.
+Qed.
+
 Section Form.
 Variable cell : Type.
 Variable same : forall c d : cell, {c = d} + {c <> d}.
@@ -71,3 +102,9 @@ Proof.
   - rewrite over_sum, !over_times; nia.
 Qed.
 End Form.
+
+(* Lemma 3: where G >= H >= 0 the bound grows with both norms. *)
+Lemma bound_grows_with_norms : forall G H squares squares' ones ones', 0 <= H <= G ->
+  squares <= squares' -> 0 <= ones <= ones' ->
+  (G - H) * squares + H * (ones * ones) <= (G - H) * squares' + H * (ones' * ones').
+Proof. intros G H squares squares' ones ones' A B C. assert (ones * ones <= ones' * ones') by nia. nia. Qed.

@@ -18,3 +18,23 @@ Proof.
     by (apply Z.div_le_mono; nia).
   rewrite Z.div_add in B by lia; nia.
 Qed.
+
+(* Section 3: rounding is monotone. *)
+Lemma rounding_is_monotone : forall u x y, 0 < u -> x <= y -> round_to u x <= round_to u y.
+Proof.
+  intros u x y Hu H. unfold round_to. apply Z.mul_le_mono_nonneg_l; [lia|]. apply Z.div_le_mono; lia.
+Qed.
+
+(* Section 3: rounding moves along with multiples of the step. *)
+Lemma rounding_moves_along : forall u x n, 0 < u -> round_to u (x + n * u) = round_to u x + n * u.
+Proof.
+  intros u x n Hu. unfold round_to. replace (2 * (x + n * u) + u) with (2 * x + u + n * (2 * u)) by ring.
+  rewrite Z.div_add by lia. ring.
+Qed.
+
+(* Section 3: the next multiple of u is less than one step away. *)
+Lemma next_multiple : forall u d, 0 < u -> d <= u * ((d + u - 1) / u) <= d + u - 1.
+Proof.
+  intros u d Hu. pose proof (Z.div_mod (d + u - 1) u ltac:(lia)).
+  pose proof (Z.mod_pos_bound (d + u - 1) u Hu). nia.
+Qed.

@@ -12,6 +12,33 @@ Lemma what_comes_and_leaves : forall u v, 0 <= u -> 0 <= v ->
   Z.abs (u - v) <= u + v.
 Proof. intros; repeat split; nia. Qed.
 
+(* Lemma 1: rows that come add fst to an entry, those that leave take snd away, each at most most = e m s in all. No entry
+   moves by more than most, all together by 2 most, their squares by 2 most^2. *)
+Lemma changes_in_each_norm : forall most entries,
+  Forall (fun q => 0 <= fst q /\ 0 <= snd q) entries ->
+  total (map fst entries) <= most -> total (map snd entries) <= most ->
+  Forall (fun q => Z.abs (fst q - snd q) <= most) entries /\
+  total (map (fun q => Z.abs (fst q - snd q)) entries) <= 2 * most /\
+  total (map (fun q => (fst q - snd q) * (fst q - snd q)) entries) <= 2 * (most * most).
+Proof.
+  intros most entries H U V.
+  assert (N : 0 <= total (map fst entries) /\ 0 <= total (map snd entries)).
+  { clear U V. induction H as [|[u v] entries [A C] _ [P Q]]; simpl in *; lia. }
+  assert (S : total (map (fun q => Z.abs (fst q - snd q)) entries) <= total (map fst entries) + total (map snd entries)).
+  { clear U V N. induction H as [|[u v] entries [A C] _ IH]; simpl in *; lia. }
+  assert (Q : total (map (fun q => (fst q - snd q) * (fst q - snd q)) entries)
+              <= total (map fst entries) * total (map fst entries) + total (map snd entries) * total (map snd entries)).
+  { clear U V N S. induction H as [|[u v] entries [A C] F IH]; simpl in *; [lia|].
+    assert (0 <= total (map fst entries) /\ 0 <= total (map snd entries)).
+    { clear IH. induction F as [|[x y] entries [P R] _ [J K]]; simpl in *; lia. } nia. }
+  split; [|split; nia].
+  clear S Q N. revert U V. generalize most as b. intro b.
+  induction H as [|[u v] entries [A C] F IH]; intros U V; constructor; simpl in *.
+  - assert (0 <= total (map fst entries) /\ 0 <= total (map snd entries)).
+    { clear IH U V. induction F as [|[x y] entries [P R] _ [J K]]; simpl in *; lia. } lia.
+  - apply IH; lia.
+Qed.
+
 (* Lemma 1, l2: sums of at most e come and sums of at most e leave, so the squares of
    the changes are at most 2 e^2. *)
 Lemma squares_of_changes : forall e (entries : list (Z * Z)), 0 <= e ->
@@ -64,3 +91,28 @@ Proof.
       - x * (2 * (d * d * d) + d * d * x + 4 * (d * (x * x)) + x * x * x)) by ring.
   lia.
 Qed.
+
+(* Lemma 2 (b): 2 d (1 - d) <= 1/2. *)
+Lemma larger_entry : forall w d, 4 * (d * (w - d)) <= w * w.
+Proof.
+  intros w d. pose proof (Z.square_nonneg (w - 2 * d)).
+  replace (w * w) with (4 * (d * (w - d)) + (w - 2 * d) * (w - 2 * d)) by ring. lia.
+Qed.
+
+(* AddMaxTotal: touched rows change whole numbers by 1 or more, so at most T rows are touched. *)
+Lemma touched_rows : forall T changes, Forall (fun x => 1 <= x) changes -> total changes <= T ->
+  Z.of_nat (length changes) <= T.
+Proof.
+  intros T changes H S. assert (Z.of_nat (length changes) <= total changes); [|lia].
+  clear S. induction H as [|x changes A _ IH]; simpl total; simpl length; [lia|]. rewrite Nat2Z.inj_succ. lia.
+Qed.
+
+(* Lemma 3: the sum of c in a group moves by at most the changes of the rows that end there; fst and snd are the numbers
+   of a row in the two databases, 0 where the row is in one of them alone. *)
+Lemma a_weighed_sum : forall rows,
+  Z.abs (total (map fst rows) - total (map snd rows)) <= total (map (fun q => Z.abs (fst q - snd q)) rows).
+Proof. induction rows as [|[a b] rows IH]; simpl in *; lia. Qed.
+
+(* Lemma 3: a number in [0, 1] of a touched row changes by at most what the row's whole number changes by. *)
+Lemma a_flag_of_a_touched_row : forall f g v w, 0 <= f <= 1 -> 0 <= g <= 1 -> v <> w -> Z.abs (f - g) <= Z.abs (v - w).
+Proof. intros. lia. Qed.

@@ -26,7 +26,9 @@ def check(text: str) -> str:
     """Return what is wrong with a file of proofs, or nothing."""
     assert COQC is not None
     names = statements(text)
-    asked = "".join(f"Print Assumptions {name}.\n" for name in names)
+    # all at once: asked one by one, Coq takes nearly three times as long
+    every = ", ".join(f"@{name}" for name in names)
+    asked = f"Definition every := ({every}).\nPrint Assumptions every.\n"
     with tempfile.TemporaryDirectory() as place:
         copied = Path(place) / "checked.v"
         copied.write_text(f"{text}\n{asked}", encoding="utf-8")
@@ -36,8 +38,8 @@ def check(text: str) -> str:
         )
     if run.returncode:
         return run.stderr.strip()
-    closed = run.stdout.count(_CLOSED)
-    return "" if closed == len(names) else f"rests on an axiom:\n{run.stdout.strip()}"
+    told = run.stdout.strip()
+    return "" if told == _CLOSED else f"rests on an axiom:\n{told}"
 
 
 def main() -> int:
@@ -45,13 +47,16 @@ def main() -> int:
     if COQC is None:
         sys.stdout.write("coqc is not installed: the lemmas were NOT machine-checked\n")
         return 0
-    wrong = 0
+    wrong = total = 0
     for path in sorted(FOLDER.glob("*.v")):
         text = path.read_text(encoding="utf-8")
         found = check(text)
-        wrong += bool(found)
-        verdict = found or f"{len(statements(text))} statements hold, without an axiom"
-        sys.stdout.write(f"proofs/{path.name}: {verdict}\n")
+        if found:
+            wrong += 1
+            sys.stdout.write(f"proofs/{path.name}: {found}\n")
+        else:
+            total += len(statements(text))
+    sys.stdout.write(f"{total} statements of proofs/*.v hold, without an axiom\n")
     return 1 if wrong else 0
 
 

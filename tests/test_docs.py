@@ -145,29 +145,29 @@ def test_the_law_names_tests_that_are_there() -> None:
         assert named <= there, page.name
 
 
-def lemmas_held() -> dict[str, set[str]]:
-    """Return the lemmas and theorems of each proof that a law is named for."""
-    held: dict[str, set[str]] = {}
-    page = (ROOT / "docs/proofs/README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[([a-z-]+)\]\(\1.md\) ([^|]*) \|", page, re.MULTILINE)
-    for proof, lemma in rows:
-        words = lemma.split(",")[0]
-        names = re.findall(r"\d+", words)
-        held.setdefault(proof, set()).update(
-            names, ["theorem"] if "theorem" in words else []
-        )
-    return held
+def named_by(words: str) -> set[str]:
+    """The statements that a row is for: a section is none, and a claim no lemma."""
+    kind, _, rest = words.partition(" ")
+    if kind in {"theorem", "claim"}:
+        return {f"{kind} {number}" for number in re.findall(r"\d+", rest)} or {kind}
+    if kind in {"section", "sections"}:
+        return set()
+    lemmas = {f"lemma {number}" for number in re.findall(r"\d+", words)}
+    return lemmas | ({"theorem"} if "theorem" in rest else set())
 
 
-def test_every_lemma_has_a_law() -> None:
+def test_every_statement_has_a_row() -> None:
     """What is proved on paper is asked of the code, by a test that is named."""
+    page = (ROOT / "docs/proofs/README.md").read_text(encoding="utf-8")
+    held: dict[str, set[str]] = {}
+    rows = re.findall(r"^\| \[([a-z-]+)\]\(\1.md\) ([^|]*) \|", page, re.MULTILINE)
+    for proof, words in rows:
+        held.setdefault(proof, set()).update(named_by(words.split(",")[0]))
+    heading = re.compile(r"^(?:\*\*|## )(Lemma|Theorem|Claim)( \d+)?", re.MULTILINE)
     lacking = {}
-    held = lemmas_held()
     for path in sorted((ROOT / "docs/proofs").glob("*.md")):
-        text = path.read_text(encoding="utf-8")
-        stated = set(re.findall(r"^(?:\*\*|## )Lemma (\d+)", text, re.MULTILINE))
-        if re.search(r"^(?:\*\*|## )Theorem", text, re.MULTILINE):
-            stated.add("theorem")
+        found = heading.findall(path.read_text(encoding="utf-8"))
+        stated = {f"{kind.lower()}{number}" for kind, number in found}
         if missing := stated - held.get(path.stem, set()):
             lacking[path.stem] = missing
     assert lacking == {}
@@ -194,4 +194,22 @@ def test_the_proofs_name_statements_that_are_checked() -> None:
         for name in statements(path.read_text(encoding="utf-8"))
     }
     assert named == stated
-    assert len(stated) >= 26
+    assert len(stated) >= 79
+
+
+def test_each_page_names_what_is_checked_where_it_is_proved() -> None:
+    mark = re.compile(
+        r"^\*Machine-checked: (.*) in \[proofs/(\w+).v\]\(../../proofs/\2.v\).\*$",
+        re.MULTILINE,
+    )
+    named = {
+        (path.stem.replace("-", "_"), file, name)
+        for path in (ROOT / "docs/proofs").glob("*.md")
+        for names, file in mark.findall(path.read_text(encoding="utf-8"))
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    assert named == {
+        (path.stem, path.stem, name)
+        for path in (ROOT / "proofs").glob("*.v")
+        for name in statements(path.read_text(encoding="utf-8"))
+    }
