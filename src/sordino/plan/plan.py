@@ -1,6 +1,4 @@
-"""A way to answer a request; what it leaves out, counted.
-
-How much of the data a release covers: noisy counts of what it left out.
+"""One way to answer a request, and noisy counts of the data that it leaves out.
 
 | kind | what is counted | in |
 |---|---|---|

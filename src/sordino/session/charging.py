@@ -135,6 +135,7 @@ def rows_digest(table: "pa.Table") -> str:
     """
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
+    # the same rows with columns in another order are the same public table
     names = sorted(table.column_names)
     plain = pa.table({name: _comparable(table.column(name)) for name in names})
     order = canonical_order(plain) if names else np.empty(0, np.int64)
@@ -149,11 +150,13 @@ def rows_digest(table: "pa.Table") -> str:
 def _add(sha256: "hashlib._Hash", piece: "pa.Array") -> None:
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
+    # a missing value is filled with 0: without this byte it would hash like a 0
     sha256.update(piece.is_valid().cast(pa.uint8()).to_numpy().tobytes())
     if piece.type == pa.int64():
         sha256.update(_integers(piece).tobytes())
         return
     texts = [text.encode() for text in piece.fill_null("").to_pylist()]
+    # without lengths "ab", "c" and "a", "bc" would be one table and one paid answer
     sha256.update(np.array([len(text) for text in texts], "<i8").tobytes())
     sha256.update(b"".join(texts))
 
@@ -186,6 +189,7 @@ def _bits(doubles: "pa.Array") -> "pa.Array":
     """Return the bits of doubles: one kind of zero, one kind of NaN."""
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
+    # + 0.0 turns -0.0 into 0.0: equal values must not be told apart and paid for twice
     values = doubles.fill_null(0.0).to_numpy(zero_copy_only=False) + 0.0
     values = np.where(np.isnan(values), np.nan, values)
     return pa.array(values.view(np.int64), mask=doubles.is_null().to_numpy(False))

@@ -2,7 +2,7 @@
 
 buy (public facts) ── prepare (no rows) ── charge ── exact totals ── noise ── release
 
-What a session does with a request whose answer is written to files by workers.
+An answer too large for the ledger is written to files by workers:
 
 charge ── totals of workers ── begin (once, durable) ── secret ── noise there ── digests
                                                                          └── label
@@ -100,7 +100,7 @@ def buy_proved(
     a little of the budget is left over: it is never the charge that fails.
     """
     part, proof, why = budget, "", ""
-    for _ in range(_TRIES):
+    for _ in range(_TRIES):  # each try buys more noise, never a looser proof
         purchase = bought(part)
         proof = proof_of(purchase)
         try:
@@ -186,6 +186,7 @@ class Desk:
         def bought(part: Budget) -> Purchase:
             with self.catalog.explain_refusals():
                 purchase = best_purchase(request, self.catalog, part)
+            # the record names the budget that was asked for, not the part that buys it
             return purchase if part is budget else replace(purchase, budget=budget)
 
         purchase = self._buy_proved(bought, self.charge_of, budget)
