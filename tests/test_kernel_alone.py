@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from decimal import ROUND_DOWN, Context, Inexact, Rounded, localcontext
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,7 @@ from sordino.kernel import checker
 from tests.batches import for_each
 from tests.dice import Dice, rolled
 from tests.effort import often
+from tests.underpriced import COUNT, underpriced
 
 _FILE: Final = Path(checker.__file__)
 HONEST: Final = json.dumps({
@@ -73,7 +75,7 @@ def test_it_imports_the_standard_library_alone() -> None:
 
 def test_it_is_small() -> None:
     """It is read in an afternoon; it never grows unseen."""
-    assert len(_FILE.read_text(encoding="utf-8").splitlines()) < 2_090
+    assert len(_FILE.read_text(encoding="utf-8").splitlines()) < 2_120
 
 
 @for_each("how", ["module", "copied file"])
@@ -140,6 +142,16 @@ def test_hostile_certificates_are_refused(hostile: str) -> None:
     """Whatever is wrong with one, it is refused, and by no other error."""
     with pytest.raises(kernel.Refused):
         kernel.check(hostile)
+
+
+def test_what_would_cost_more_is_refused() -> None:
+    """Rules that are easily forgotten, each with a certificate that needs it."""
+    assert kernel.check(json.dumps(COUNT)) == "sums of epsilons and deltas"
+    accepted = []
+    for text in underpriced():
+        with suppress(kernel.Refused):
+            accepted.append((kernel.check(text), text))
+    assert accepted == []
 
 
 def test_mutated_certificates_cost_no_more_than_they_charge() -> None:

@@ -1313,7 +1313,10 @@ function noiseLoss(number, move) {
 }
 
 function isWhole(number) {
-  if (number.get("of") === "running") return isWhole(field(number, "base"));
+  if (number.get("of") === "running") {
+    const later = readList(field(number, "factors")).slice(1);
+    return later.every((factor) => readWhole(factor, 0n, 256n) === 0n) && isWhole(field(number, "base"));
+  }
   return number.get("of") !== "centred" && (optional(number, "exponent") ?? 0n) >= 0n;
 }
 
@@ -1666,11 +1669,7 @@ function admit(loss, charge, isByRow) {
   for (const [name, charged] of charge) {
     if (charged === null) continue;
     switch (name) {
-      case "epsilon": // beside a rho: as an epsilon with the same delta
-        if (charge.has("delta")) {
-          admitEpsilonDelta(loss, charged, charge.get("delta"), isByRow);
-          break;
-        }
+      case "epsilon": // beside a rho and a delta: of the same event of failure, so no curve
         need(!muSquared.isPositive, "no epsilon holds of Gaussian noise");
         needEnough(loss.epsilon, charged, name);
         break;

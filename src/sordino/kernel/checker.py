@@ -598,10 +598,7 @@ def _keep_rows(plan: PlanReader, node: Any) -> UnitRows:
     key = rows.versions(per)
     if rows.ids is None:
         # by keys one row moves two, of anybody; nothing else is known (lemma 2)
-        count = rows.limits.most_rows()
-        need(count is not None, "nothing bounds the rows of a unit")
-        limits = limit_rows(2 * (count or 0))
-        return rows.other_rows(limits=limits, each_way=None, per_key=(key, most))
+        return _kept_by_key(rows, 2, key, most)
     need(rows.by_ids(per), "rows of an id are kept by these alone (lemma 3)")
     rest = key - rows.versions([rows.ids])
     return rows.tighten(each={rest: most}).other_rows()
@@ -618,8 +615,20 @@ def _keep_groups(plan: PlanReader, node: Any) -> UnitRows:
 def _keep_unique(plan: PlanReader, node: Any) -> UnitRows:
     rows = plan.rows(node["of"])
     need(rows.ids is None, "unique rows are kept where rows are protected")
-    limits, key = limit_rows(rows.limits.most_rows()), rows.versions(names(node["per"]))
-    return rows.other_rows(limits=limits, each_way=None, per_key=(key, 1))
+    return _kept_by_key(rows, 1, rows.versions(names(node["per"])), 1)
+
+
+def _kept_by_key(rows: UnitRows, moved: int, key: Columns, most: int) -> UnitRows:
+    """Bound the rows that differ where one row may push out others, per key."""
+
+    def kept(limits: Limits) -> Limits:
+        count = limits.most_rows()
+        need(count is not None, "nothing bounds the rows of a unit")
+        return limit_rows(moved * (count or 0))
+
+    part = rows.part and replace(rows.part, row=kept(rows.part.row))
+    limits = kept(rows.limits)
+    return rows.other_rows(limits=limits, each_way=None, per_key=(key, most), part=part)
 
 
 def _map(plan: PlanReader, node: Any) -> UnitRows:
@@ -650,6 +659,9 @@ def _join(plan: PlanReader, node: Any) -> UnitRows:
     left.versions(on)
     if node["right"]["do"] == "public":
         # a row meets at most `most` rows of a public table; left, at least itself
+        need(
+            node["right"]["table"] not in plan.tables, "a private table as a public one"
+        )
         most = read_integer(node["most"])
         columns = dict(left.columns) | {new: Version() for new in brought.values()}
         weighed = left.weight_unless(on) if most <= 1 else None
@@ -1190,9 +1202,19 @@ def noise_cost(number: Any, move: Move) -> Lost:
         case "gaussian":
             return Lost(mu_squared=move.l2 / variance)
         case "laplace" | "geometric":
+            need(
+                number["noise"] == "laplace" or _is_whole(number), "noise on fractions"
+            )
             pures = _coordinates(number["noise"], move, variance) if move.l1 else ()
             return Lost(tuple(pures))
     raise Refused("noise without a rule")
+
+
+def _is_whole(number: Any) -> bool:
+    """Say whether a number is an integer: through geometric noise halves would show."""
+    if number["of"] == "running":
+        return not any(number["factors"][1:]) and _is_whole(number["base"])
+    return number["of"] != "centred" and _unit(number).denominator == 1
 
 
 def _coordinates(noise: str, move: Move, variance: Fraction) -> Iterator[Pure]:
@@ -1389,7 +1411,7 @@ class ReleaseReader:
     def _first(self, first: Any) -> Lost:
         """The first few groups, chosen by scores in steps (first-few.md)."""
         most, rate = read_integer(first["most"], 1, 10_000), rational(first["rate"])
-        need(rate > 0, "no rate")
+        need(rate > 0 and "exponent" not in first, "a score that is not in steps")
         groups, largest = (
             self.asked,
             root_above(move_of(first, self._groups_of(1)).largest),
@@ -1676,7 +1698,12 @@ def admit(
         _refuse_more(sum(map(cost, sums.pures), noise), charge[name], name)
         _refuse_more(sums.breach, delta, "delta")
         rules.append(f"sums of {name}")
-    if "epsilon" in charge:
+    if {"epsilon", "rho"} <= set(charge):
+        # one event of failure for both: no curve takes delta (filters.md, section 3)
+        need(not sums.mu_squared, "noise of which no epsilon holds")
+        _refuse_more(lost.epsilon, charge["epsilon"], "epsilon")
+        rules.append("sums of epsilons")
+    elif "epsilon" in charge:
         rules.append(_admit_epsilon(lost, charge["epsilon"], delta, reals, rays=rays))
     return ", ".join(rules)
 

@@ -281,6 +281,18 @@ def test_few_large_pure_releases_fit_where_either_is_counted() -> None:
     )
 
 
+def test_one_delta_pays_for_one_event() -> None:
+    """Beside a delta the epsilon and the rho may fail apart: then rho alone decides.
+
+    Else nine tenths of the delta would pay for the failures of both branches.
+    """
+    limit = concentrated_filter(ApproxDP(1, "1e-6"), reserve="9e-7")
+    without, beside = PureDP("0.1"), ApproxDP("0.1", "1e-12")
+    assert accepted(limit, [without] * 20)[0] == 10
+    assert accepted(limit, [beside] * 20)[0] == 4
+    assert accepted(limit, [beside, *[without] * 20])[0] == 4
+
+
 @for_each(
     ("epsilon", "delta", "part", "rho", "mu"),
     [

@@ -406,8 +406,6 @@ class PureOrConcentrated(AbstractFilter):
         return ApproxDP(left, self.reserve - delta)
 
     def _amounts(self, guarantees: Guarantees) -> tuple[Amount, ...]:
-        return (
-            amount_above(guarantees.epsilon),
-            amount_above(guarantees.rho),
-            guarantees.delta,
-        )
+        # beside a delta they may hold of different events: then rho alone decides
+        epsilon = INFINITE if guarantees.delta else guarantees.epsilon
+        return amount_above(epsilon), amount_above(guarantees.rho), guarantees.delta

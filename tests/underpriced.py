@@ -1,0 +1,110 @@
+"""Certificates that cost more than they charge, by rules that are easily forgotten.
+
+Planning writes none of them and no drawn change finds them: the kernel, the second
+checker, or both accepted each of them once.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+Certificate: TypeAlias = dict[str, Any]
+
+COUNT: Final[Certificate] = {
+    "certificate": 1,
+    "charge": {"epsilon": "1/1"},
+    "releases": [
+        {
+            "by": [],
+            "measurements": [
+                {
+                    "noise": "geometric",
+                    "of": "sum",
+                    "scale": "2",
+                    "totals": [{"cell": {"is": 1}, "factor": 1, "shift": 0}],
+                }
+            ],
+            "rows": {"columns": [], "do": "table", "leaves_out": [], "table": "t"},
+            "unknown": [],
+        }
+    ],
+    "tables": {"t": {"max_rows": 2, "protects": "AddMaxRows"}},
+}
+"""A count that costs what it charges."""
+
+
+def underpriced() -> list[str]:
+    """All of them, as text."""
+    return [_changed(change) for change in _CHANGES]
+
+
+def _changed(change: Callable[[Certificate], object]) -> str:
+    body = json.loads(json.dumps(COUNT))
+    change(body)
+    return json.dumps(body)
+
+
+def _rows_that_push_out_others(body: Certificate) -> None:
+    """In a part that is charged by the row each row may push out another one."""
+    rows = body["releases"][0]["rows"] | {"columns": ["g", "x"]}
+    part = {"do": "part", "of": rows, "by": "g", "count": 2}
+    kept = {"do": "keep_rows", "of": part, "per": ["x"], "limit": 1}
+    body["releases"][0]["rows"] = kept
+
+
+def _halves(body: Certificate) -> None:
+    """Through noise of whole numbers a half shows."""
+    body["releases"][0]["measurements"][0]["exponent"] = -1
+
+
+def _weights_of_periods(body: Certificate) -> None:
+    """A running figure of two periods, one of which counts 128 / 256."""
+    (number,) = body["releases"][0]["measurements"]
+    running = {"of": "running", "base": number, "factors": [256, 128]}
+    running |= {"noise": number["noise"], "scale": "8"}
+    body["releases"][0] |= {"by": ["month"], "known": 2, "measurements": [running]}
+    body["releases"][0]["rows"]["columns"] = ["month"]
+
+
+def _private_as_public(body: Certificate) -> None:
+    """A table joined with itself, once as if it were public."""
+    release = body["releases"][0]
+    release["rows"]["columns"] = ["g"]
+    public = {"do": "public", "table": "t", "columns": ["g"]}
+    join = {"do": "join", "left": release["rows"], "right": public, "on": ["g"]}
+    release["rows"] = join | {"outer": False, "brings": {}, "most": 1}
+
+
+def _score_of_no_steps(body: Certificate) -> None:
+    """A choice whose rate is of steps, and whose score has 512 in each of its units."""
+    release = body["releases"][0]
+    release["first"] = release["measurements"].pop() | {"most": 1, "exponent": -9}
+    release["first"] |= {"rate": "1", "end": None}
+    release |= {"by": ["g"], "known": 3}
+    release["rows"]["columns"] = ["g"]
+
+
+def _two_failures_for_one_delta(body: Certificate) -> None:
+    """An epsilon by the curve of Gaussian noise beside a rho: not the same failures."""
+    (number,) = body["releases"][0]["measurements"]
+    number |= {"noise": "gaussian", "scale": "10"}
+    body["charge"] = {"epsilon": "1", "rho": "1/50", "delta": "1/100000"}
+
+
+def _failures_of_composed_losses(body: Certificate) -> None:
+    """The same of Laplace noise, of which less than the sum holds beside a delta."""
+    (number,) = body["releases"][0]["measurements"]
+    number |= {"noise": "laplace", "scale": "10"}
+    body["releases"][0]["measurements"] = [number] * 20
+    body["charge"] = {"epsilon": "3", "rho": "1", "delta": "1/100"}
+
+
+_CHANGES: Final = (
+    _rows_that_push_out_others,
+    _halves,
+    _weights_of_periods,
+    _private_as_public,
+    _score_of_no_steps,
+    _two_failures_for_one_delta,
+    _failures_of_composed_losses,
+)
