@@ -45,7 +45,7 @@ def test_the_price_is_told_before_the_answer(shown: str) -> None:
     """The question, its sensitivity and its price stand above the first release."""
     before, _, after = shown.partition("Wards from a public list")
     assert "table('visits')\n" in re.sub(r" +\n", "\n", before)
-    for told in ("3 in all", "450 in all", "epsilon = 1"):
+    for told in ("3 in all", "1080 in all", "epsilon = 1"):
         assert told in before
     assert "price: epsilon = 1" in after
 

@@ -26,7 +26,7 @@ from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter
 from sordino.losses.loss import Loss
 from sordino.numbers import exact
-from sordino.numbers.formatting import format_key, format_percent
+from sordino.numbers.formatting import format_key, format_number, format_percent
 from sordino.plan.purchase import Purchase, rank_lines
 from sordino.query.steps import Relation
 from sordino.release.text import ReleaseView, coverage_lines
@@ -42,6 +42,7 @@ def explain_release(release: ReleaseView) -> str:
         _say_price,
         _odds,
         _bars,
+        lambda release: release.limits,
         _unknown,
         _say_coverage,
         _notes,
@@ -627,3 +628,39 @@ def _text(value: Any) -> str:
 
 def _texts(values: Any) -> tuple[str, ...]:
     return tuple(map(_text, values)) if isinstance(values, list) else ()
+
+
+def limits_text(facts: RequestFacts, *, is_measured: bool) -> str:
+    """Name the limits of a request, and say whether what they cut off was measured.
+
+    >>> days = ValueBounds("days", Fraction(0), Fraction(30))
+    >>> limits = (RowLimit("MaxRowsPerID", 3),)
+    >>> unit = Protected("visits", "AddRowsWithID", "patient")
+    >>> limits_text(RequestFacts((unit,), limits, (days,)), is_measured=False)
+    'Limits: 3 rows of one patient; days from 0 to 30. What they cut off was not ...'
+    """
+    person = next((unit.column for unit in facts.units if unit.column), "id")
+    listed = [*dict.fromkeys(_limit_text(limit, person) for limit in facts.limits)]
+    for each in facts.bounds:
+        ends = " to ".join(format_number(float(end)) for end in (each.low, each.high))
+        listed.append(f"{each.name} from {ends}")
+    if not listed:
+        return ""
+    after = "is counted above" if is_measured else "was not measured (coverage=True)"
+    cut = f"What they cut off {after}, and is in no interval."
+    return f"Limits: {'; '.join(listed)}. {cut}"
+
+
+def _limit_text(limit: RowLimit, person: str) -> str:
+    most, columns = f"{limit.most:,}", ", ".join(limit.columns)
+    match limit.verb:
+        case "MaxRowsPerID":
+            return f"{most} rows of one {person}"
+        case "MaxGroupsPerID":
+            return f"{most} values of {columns} of one {person}"
+        case "MaxRowsPerGroupPerID":
+            return f"{most} rows of one {person} for each {columns}"
+        case "DropExcess":
+            return f"{most} rows of one key in a join"
+        case _:
+            return f"{most} rows made of one row"

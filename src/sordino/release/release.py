@@ -21,7 +21,9 @@ from sordino.release.explanation import (
     Exactness,
     Provenance,
     exactness_of,
+    limits_text,
     release_notes,
+    words_facts,
 )
 from sordino.release.storage import write_text
 from sordino.release.text import release_text
@@ -109,10 +111,10 @@ class Release(AbstractNoisyAnswers):
     >>> errors = pa.table({"ward": ["A", "B"], "n sd": [2.8, 2.8],
     ...                    "n low": [112.0, 1332.0], "n high": [128.0, 1348.0]})
     >>> Release(table, errors, ("ward",), Fraction(95, 100), PureDP("0.5"), "count")
-    ward      n  ± sd    95% interval
-    ----  -----  ----  --------------
-    A       120   2.8      112 to 128
-    B     1,340   2.8  1,332 to 1,348
+    ward      n  ± sd  95% of the noise
+    ----  -----  ----  ----------------
+    A       120   2.8        112 to 128
+    B     1,340   2.8    1,332 to 1,348
     price: epsilon = 0.5
     """
 
@@ -175,6 +177,15 @@ class Release(AbstractNoisyAnswers):
     def price(self) -> str:
         """Return the headline of the loss, in the terms of the budget."""
         return headline(self.loss, self.budget)
+
+    @property
+    def limits(self) -> str:
+        """Limits in force, and whether what they cut off was measured, in a sentence.
+
+        No interval holds it: low to high is of what the limits let through.
+        """
+        facts = words_facts(self.provenance.words, self.provenance.name)
+        return limits_text(facts, is_measured=self.coverage is not None)
 
     @property
     def proof(self) -> str:

@@ -12,6 +12,7 @@ The counts of what a release leaves out: noisy, with their errors.
 """
 
 import math
+import textwrap
 from collections.abc import Container, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
@@ -162,6 +163,10 @@ class ReleaseView(Protocol):
     def notes(self) -> tuple[str, ...]:
         """Notes that a reader needs."""
 
+    @property
+    def limits(self) -> str:
+        """Limits in force, and whether what they cut off was measured, or ""."""
+
     def __len__(self) -> int:
         """Return the number of rows."""
 
@@ -275,7 +280,8 @@ def _grain(sd: float | None, low: float | None, high: float | None) -> float | N
     return (high - low) / 4
 
 
-WIDEST: Final = 100
+WIDEST: Final = 120
+_PROSE: Final = 80
 _LONGEST = 28
 _ALL_KEYS = 60
 _GAP = "  "
@@ -315,9 +321,19 @@ def release_text(release: ReleaseView) -> str:
         *[below][: not shown or len(release) > len(shown)],
         *left_out,
         *coverage_lines(release.coverage),
+        *textwrap.wrap(release.limits, _PROSE, break_on_hyphens=False),
         f"price: {release.price}",
     ]
     return "\n".join(cut_text(part, WIDEST) for part in parts)
+
+
+def interval_heading(confidence: Fraction) -> str:
+    """Name what intervals hold: the error of the noise, and of nothing else.
+
+    >>> interval_heading(Fraction(95, 100))
+    '95% of the noise'
+    """
+    return f"{format_percent(confidence)} of the noise"
 
 
 def _side_by_side(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
@@ -371,7 +387,7 @@ def _aggregate(
 ) -> list[TextColumn]:
     figures = [row.figures[index] for row in shown]
     name = cut_text(formatting.format_key(known_as), _LONGEST)
-    share = f"{format_percent(release.confidence)} interval"
+    share = interval_heading(release.confidence)
     return [
         TextColumn(name, tuple(figure.value for figure in figures), is_number=True),
         TextColumn("± sd", tuple(figure.sd for figure in figures), is_number=True),

@@ -110,10 +110,10 @@ def test_what_is_left_out_is_counted() -> None:
 
 def test_numbers_stand_to_the_right() -> None:
     assert str(few()).splitlines()[:4] == [
-        "ward            n  ± sd    95% interval  mean days   ± sd    95% interval",
-        "----------  -----  ----  --------------  ---------  -----  --------------",
-        "Cardiology  1,340   2.8  1,334 to 1,346      3.410  0.010  3.390 to 3.430",
-        "Maternity     120   2.8      114 to 126      12.20   0.40  11.40 to 13.00",
+        "ward            n  ± sd  95% of the noise  mean days   ± sd  95% of the noise",
+        "----------  -----  ----  ----------------  ---------  -----  ----------------",
+        "Cardiology  1,340   2.8    1,334 to 1,346      3.410  0.010    3.390 to 3.430",
+        "Maternity     120   2.8        114 to 126      12.20   0.40    11.40 to 13.00",
     ]
 
 

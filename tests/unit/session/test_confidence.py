@@ -31,7 +31,7 @@ def test_intervals_have_the_confidence_that_was_asked_for(given: Any) -> None:
     low, high = (release.errors[f"n {end}"][0].as_py() for end in ("low", "high"))
     assert high - low == pytest.approx(2 * price.errors["n"].half_width, abs=2)
     percent = f"{100 * float(Fraction(str(given))):.10g}%"
-    assert f"{percent} interval" in str(release)
+    assert f"{percent} of the noise" in str(release)
     assert f"at least {percent}" in release.explain()
 
 

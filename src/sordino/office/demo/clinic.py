@@ -103,7 +103,7 @@ def _wards(
 
 
 _VISITS: Final = 20_000
-_PATIENTS: Final = 4_000
+_PATIENTS: Final = 12_000
 _JOB: Final = '''\
 # What the harbour clinic publishes every month, and at what price.
 schema = 1
@@ -122,8 +122,8 @@ SELECT ward, COUNT(*) AS n, COUNT(DISTINCT patient) AS people, SUM(days) AS days
 FROM visits
 GROUP BY ward
 """
-# a patient counts in at most two wards, with at most three visits in each
-limits = { max_groups_per_id = { ward = 2 }, max_rows_per_group_per_id = { ward = 3 } }
+# a patient counts in at most three wards, with at most three visits in each
+limits = { max_groups_per_id = { ward = 3 }, max_rows_per_group_per_id = { ward = 3 } }
 bounds = { days = [0, 30] }
 keys = { ward = ["Cardiology", "Emergency", "Oncology", "Radiology", "Surgery"] }
 budget = { epsilon = "1" }

@@ -198,7 +198,7 @@ UNKNOWN: Final = sd.ApproxDP("0.75", "5e-7")
 SHOWN: Final = ("Emergency", "Cardiology", "Urology", "Burns", *clinic.RARE)
 _ROWS: Final = sd.table("visits").filter(sd.col("age") >= 18)
 _BOUNDED: Final = _ROWS.enforce(
-    sd.MaxGroupsPerID("ward", 3), sd.MaxRowsPerGroupPerID("ward", 5)
+    sd.MaxGroupsPerID("ward", 3), sd.MaxRowsPerGroupPerID("ward", 12)
 )
 _NONE: Final = (0, None)
 """Of a ward without patients."""

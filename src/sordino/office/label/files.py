@@ -155,6 +155,7 @@ def csv_metadata(
 
 def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
     share = format_percent(release.confidence)
+    limits = f" {release.limits}" if release.limits else ""
     for name in release.keys:
         yield name, "Group that a row is about."
     for name in release.names:
@@ -162,8 +163,8 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
         yield name, "Noisy answer: the exact one, with noise added."
         yield sd, f'Standard deviation of the noise of "{name}".'
         holds = f'that holds the exact answer to "{name}" with a chance of at least'
-        yield low, f"Lower end of an interval {holds} {share}."
-        yield high, f"Upper end of an interval {holds} {share}."
+        yield low, f"Lower end of an interval {holds} {share}.{limits}"
+        yield high, f"Upper end of an interval {holds} {share}.{limits}"
 
 
 def _column(field: "pa.Field", title: str, meaning: str) -> dict[str, Any]:

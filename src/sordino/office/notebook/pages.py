@@ -23,7 +23,6 @@ from sordino.losses.budgets.limits import Limit
 from sordino.losses.guarantees import OUT_OF, AbstractAnswers, explain, finds
 from sordino.losses.loss import Loss, headline
 from sordino.numbers import INFINITE
-from sordino.numbers.formatting import format_percent
 from sordino.office.html.elements import (
     NOTHING,
     Html,
@@ -52,6 +51,7 @@ from sordino.release.text import (
     Figure,
     ReleaseView,
     coverage_lines,
+    interval_heading,
     row_texts,
 )
 from sordino.session.description import Holding
@@ -137,7 +137,7 @@ def release_page(release: ReleaseView) -> str:
         "notebook/release.html",
         keys=[short_text(name) for name in release.keys],
         columns=list(zip(map(short_text, release.names), scales, strict=True)),
-        share=format_percent(release.confidence),
+        share=interval_heading(release.confidence),
         rows=[
             (map(short_text, row.keys), map(_figure, row.figures, scales))
             for row in shown
@@ -148,6 +148,7 @@ def release_page(release: ReleaseView) -> str:
         html_aside(f"... and {rest:,} more rows") if rest else NOTHING,
         NOTHING if shown else html_aside("no rows"),
         *map(html_aside, coverage_lines(release.coverage)),
+        html_aside(release.limits) if release.limits else NOTHING,
         html_line(f"price: {release.price}"),
     )
 
