@@ -16,7 +16,7 @@ LONG = {
 LONE = {
     "plan.certificates": "what an auditor reads to know how a certificate is written",
     "aggregations.candidates": "a mathematics of its own: which bounds may be chosen",
-    "aggregations.intervals.quotients": "intervals by Fieller, beside linear ones",
+    "aggregations.intervals.computed": "what follows of answers, above both intervals",
     "aggregations.margins.joint_law": "mathematics of its own: the law that is fitted",
     "aggregations.running": "an aggregation",
     "data.cell_shapes": "what a curator is shown of cells, and nobody else",

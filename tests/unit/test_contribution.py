@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sordino as sd
 from sordino.data.contribution import (
     LARGEST,
     Contribution,
@@ -17,7 +18,7 @@ from sordino.data.contribution import (
     limit,
     most_squares,
 )
-from sordino.errors import InvalidParameter
+from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.schema import Version
 from sordino.numbers import sqrt
 from tests.batches import for_each
@@ -253,3 +254,20 @@ def test_senseless_limits_are_refused(given: Any) -> None:
     with pytest.raises(InvalidParameter, match=r"^max_rows must be .*\. Try "):
         limit(max_rows=given)
     assert limit(max_rows=LARGEST) == LARGEST
+
+
+def test_one_object_declares_two_columns() -> None:
+    """What limits say of one column does not hold of another with the same facts."""
+    facts = sd.Column("i64", nullable=False)
+    rows = {"p": [1] * 20, "x": [0] * 20, "y": list(range(20))}
+    columns = {"x": facts, "y": facts}
+    table = sd.PrivateTable(rows, protects=sd.AddRowsWithID("p"), columns=columns)
+    session = sd.Session({"t": table}, sd.PureDP(10**9), engine="memory")
+    keys = sd.KeySet.from_dict({"y": list(range(20))})
+    once = sd.table("t").enforce(sd.MaxGroupsPerID("x", 1))
+    with pytest.raises(InvalidQuery, match="nothing bounds how many groups"):
+        session.price(once.group_by(keys).agg(n=sd.count_ids()), sd.PureDP(1))
+    sums: dict[str, Any] = {name: sd.sum(name, 0, 20) for name in ("x", "y")}
+    both = sd.table("t").enforce(sd.MaxRowsPerID(20)).agg(**sums)
+    (found,) = session.release(both, sd.PureDP(10**8)).table.to_pylist()
+    assert found == pytest.approx({"x": 0, "y": 190}, abs=0.01)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
-from sordino.aggregations.intervals import Bars
+from sordino.aggregations.intervals import Bars, NumberForm
 from sordino.aggregations.measurement import Numbers, Summary, scale_change
 from sordino.data.contribution import LARGEST, Contribution, Spread, Versions, Weighed
 from sordino.errors import InvalidQuery
@@ -236,6 +236,14 @@ class AbstractEstimator(ABC):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the columns of the answer."""
+
+    @property
+    def number_forms(self) -> tuple[NumberForm, ...]:
+        """The columns as forms in (place of the measurement, place of its number).
+
+        None of an answer that is no form, such as a mean or a median.
+        """
+        return ()
 
 
 class AbstractClamped(ABC):

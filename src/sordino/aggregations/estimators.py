@@ -24,6 +24,7 @@ from sordino.aggregations.aggregation import (
 from sordino.aggregations.intervals import (
     Bars,
     Noise,
+    NumberForm,
     Shown,
     Sums,
     additive,
@@ -76,6 +77,11 @@ class SingleEstimator(AbstractEstimator):
             bars = [linear(sums, (1.0,), confidence, *ends, whole=whole)]
         pairs = zip(numbers.values, bars, strict=True)
         return tuple(Finished(pa.array(values), bar) for values, bar in pairs)
+
+    @property
+    def number_forms(self) -> tuple[NumberForm, ...]:
+        places = range(len(self.measurements[0].totals))
+        return tuple(NumberForm({(0, place): 1.0}) for place in places)
 
 
 Factors: TypeAlias = tuple[float, ...]
@@ -216,6 +222,19 @@ class LinearEstimator(AbstractFormEstimator):
 
         answers, *bars = self.sums(noisy).in_blocks(answers_of)
         return (Finished(as_arrow(answers), Bars(*bars)),)
+
+    @property
+    def number_forms(self) -> tuple[NumberForm, ...]:
+        factors = dict[tuple[int, int], float]()
+        numbers = iter(self.steepness)
+        pairs = zip(self.measurements, self.moments.units, strict=True)
+        for place, (measurement, unit) in enumerate(pairs):
+            for number in range(len(measurement.totals)):
+                factors[place, number] = next(numbers) / float(unit)
+        # where the number of values is public the last factor is that of 1
+        constant = math.fsum(numbers)
+        rounding = Fraction(int(self.whole), 2)
+        return (NumberForm(factors, constant, rounding),)
 
 
 @final

@@ -158,7 +158,8 @@ def _declared_facts(name: str, facts: Any) -> Column:
             f"cannot be declared of {name!r}",
             "Give them where they are needed: sum(column, 0, 30).",
         )
-    return column
+    # one object may declare two columns: what limits say of one must not hold of both
+    return column.renew()
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownName:

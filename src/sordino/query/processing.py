@@ -7,12 +7,20 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cmp_to_key, partial
-from typing import TYPE_CHECKING, Any, Final, Self, final
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, final
 
-from sordino.aggregations.intervals import error_names
+import numpy as np
+
+from sordino.aggregations.intervals import (
+    AnswerLaws,
+    Bars,
+    ComputedAnswer,
+    error_names,
+    unknown_bars,
+)
 from sordino.errors import InvalidParameter, InvalidQuery
-from sordino.expressions import arithmetic, casts
+from sordino.expressions import arithmetic, casts, exponentials
 from sordino.expressions.language import check_expression
 from sordino.expressions.literals import lift
 from sordino.expressions.logic import order
@@ -29,69 +37,6 @@ from sordino.numbers import arguments
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-Slope = tuple[str, float]
-
-
-def slope(expression: AbstractExpression) -> Slope | None:
-    """Column and factor of a linear function of one column; None of all else.
-
-    >>> from sordino.expressions.language import col
-    >>> slope((100 - col("n") / 4).tree), slope((col("n") * col("n")).tree)
-    (('n', -0.25), None)
-    """
-    if isinstance(expression, Col):
-        return expression.name, 1.0
-    if isinstance(expression, Call) and expression.operation in _RULES:
-        slope = _RULES[expression.operation](expression)
-        return slope if slope is not None and math.isfinite(slope[1]) else None
-    return None
-
-
-def _number(expression: AbstractExpression) -> float | None:
-    if isinstance(expression, Literal) and expression.type in NUMBERS:
-        number = expression.constant
-        return None if number is None else float(number)
-    return None
-
-
-def _sum(call: Call, sign: float = 1.0) -> Slope | None:
-    left, other = call.arguments
-    if _number(other) is not None:
-        return slope(left)
-    return _scale(slope(other), sign) if _number(left) is not None else None
-
-
-def _product(call: Call) -> Slope | None:
-    left, other = call.arguments
-    factor = _number(other)
-    if factor is not None:
-        return _scale(slope(left), factor)
-    return _scale(slope(other), _number(left))
-
-
-def _quotient(call: Call) -> Slope | None:
-    divisor = _number(call.arguments[1])
-    return _scale(slope(call.arguments[0]), 1 / divisor) if divisor else None
-
-
-def _cast(call: Call) -> Slope | None:
-    return slope(call.arguments[0]) if call.options["to"] == "f64" else None
-
-
-def _scale(slope: Slope | None, factor: float | None) -> Slope | None:
-    return None if slope is None or factor is None else (slope[0], slope[1] * factor)
-
-
-_RULES: Final[Mapping[Operation, Callable[[Call], Slope | None]]] = {
-    arithmetic.ADD: _sum,
-    arithmetic.SUBTRACT: partial(_sum, sign=-1.0),
-    arithmetic.MULTIPLY: _product,
-    arithmetic.DIVIDE: _quotient,
-    arithmetic.NEGATE: lambda call: _scale(slope(call.arguments[0]), -1.0),
-    casts.CAST: _cast,
-}
 
 
 _TYPES: Final = {
@@ -116,6 +61,8 @@ class NoisyRows:
     errors: "pa.Table"
     keys: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    laws: AnswerLaws | None = None
+    """What is known of the noise; None of answers that were read from a file."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,12 +72,40 @@ class NoisyRows:
     @property
     def schema(self) -> Schema:
         """Columns as expressions see them: anything may be missing."""
-        return Schema(
-            tuple(
+        bars = [name for name in self.errors.column_names if name not in self.keys]
+        return Schema((
+            *(
                 (field.name, Column(_TYPES[str(field.type)]))
                 for field in self.table.schema
+            ),
+            *((name, Column("f64")) for name in bars),
+        ))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows with their errors: "n sd", "n low" and "n high" beside "n"."""
+        pairs = zip(self.table.to_pylist(), self.errors.to_pylist(), strict=True)
+        return [bars | row for row, bars in pairs]
+
+    def noise_of(self, name: str) -> ComputedAnswer:
+        """Return an answer with its printed interval and the law of its noise."""
+        law = self.laws and self.laws.forms.get(name)
+        bars = Bars(
+            *(
+                self.errors[bar].to_numpy(zero_copy_only=False).astype(np.float64)
+                for bar in error_names(name)
             )
         )
+        return ComputedAnswer(self.laws, law or None, bars)
+
+    @property
+    def even_errors(self) -> set[str]:
+        """Names of deviations that are the same in all rows."""
+        return {
+            sd
+            for sd, *_ in map(error_names, self.names)
+            if len(self.errors[sd].unique()) <= 1
+        }
 
     def take(self, rows: Sequence[int]) -> "NoisyRows":
         """Some rows, in an order."""
@@ -138,7 +113,10 @@ class NoisyRows:
 
         places = pa.array(rows, pa.int64())
         return replace(
-            self, table=self.table.take(places), errors=self.errors.take(places)
+            self,
+            table=self.table.take(places),
+            errors=self.errors.take(places),
+            laws=self.laws and self.laws.take(np.array(rows, np.intp)),
         )
 
     def add_note(self, note: str) -> "NoisyRows":
@@ -180,8 +158,8 @@ class ComputeAnswers(AbstractProcess):
     def apply(self, answer: NoisyRows) -> NoisyRows:
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        schema, rows = answer.schema, answer.table.to_pylist()
-        table, errors = answer.table, answer.errors
+        schema, rows = answer.schema, answer.rows
+        table, errors, laws = answer.table, answer.errors, answer.laws
         for name, expression in self.columns:
             if name in answer.keys:  # a group would stand under another's name
                 raise InvalidQuery(
@@ -196,11 +174,13 @@ class ComputeAnswers(AbstractProcess):
                 )
             values = pa.array([expression.value(row) for row in rows], arrow_type(kind))
             table = _put_column(table, name, values)
-            for at, bar in zip(
-                error_names(name), _bars(answer, expression), strict=True
-            ):
-                errors = _put_column(errors, at, pa.array(bar, pa.float64()))
-        return _order_errors(replace(answer, table=table, errors=errors))
+            known = _noise_of(answer, expression)
+            noise = known if isinstance(known, ComputedAnswer) else None
+            bars = (noise and noise.bars) or unknown_bars(table.num_rows)
+            for at, bar in bars.columns(name).items():
+                errors = _put_column(errors, at, bar)
+            laws = laws and laws.with_form(name, noise and noise.law)
+        return _order_errors(replace(answer, table=table, errors=errors, laws=laws))
 
 
 @final
@@ -222,10 +202,10 @@ class FilterGroups(AbstractProcess):
                 f"{column.type}",
                 'Compare it with something: sd.col("n") > 10.',
             )
-        rows = answer.table.to_pylist()
+        rows = answer.rows
         places = [at for at, row in enumerate(rows) if self.condition.value(row)]
-        # a choice by keys alone looks at no noisy number
-        chosen = self.condition.names() - set(answer.keys)
+        # a choice by keys, or by errors that are alike, looks at no noisy number
+        chosen = self.condition.names() - {*answer.keys, *answer.even_errors}
         return (answer.add_note(SELECTED) if chosen else answer).take(places)
 
 
@@ -337,6 +317,7 @@ class RenameAnswers(AbstractProcess):
             table=answer.table.rename_columns(names),
             errors=answer.errors.rename_columns(errors),
             keys=keys,
+            laws=answer.laws and answer.laws.rename(renamed),
         )
 
 
@@ -361,29 +342,101 @@ def _order_errors(answer: NoisyRows, names: Sequence[str] | None = None) -> Nois
     )
 
 
-def _bars(answer: NoisyRows, expression: AbstractExpression) -> list[list[Any]]:
-    """Errors and intervals of a linear function of one answer.
+def _noise_of(
+    answer: NoisyRows, expression: AbstractExpression
+) -> ComputedAnswer | float | None:
+    """Law and interval of an expression; of one without noise the number.
 
-    Of any other function nothing is said: intervals that each hold do not hold
-    together with the same chance.
+    None where nothing is known: then no interval is noise, never a wrong one.
     """
-    linear = slope(expression)
-    if linear is None or linear[0] not in answer.names:
-        return [[None] * answer.table.num_rows] * 3
-    name, factor = linear
-    sd, low, high = (answer.errors[bar].to_pylist() for bar in error_names(name))
-    scaled = [None if error is None else abs(factor) * error for error in sd]
-    pairs = [_ends(expression, name, pair) for pair in zip(low, high, strict=True)]
-    return [scaled, [first for first, _ in pairs], [last for _, last in pairs]]
+    match expression:
+        case Col(name=name):
+            return answer.noise_of(name) if name in answer.names else None
+        case Literal() if expression.type in NUMBERS:
+            number = expression.constant
+            return None if number is None else _finite(float(number))
+        case Call(operation=operation, arguments=arguments):
+            parts = [_noise_of(answer, each) for each in arguments]
+            if operation in _MONOTONE:
+                return _map_ends(expression, parts)
+            if operation in _RULES and None not in parts:
+                return _RULES[operation](expression, *parts)
+    return None
 
 
-def _ends(
-    expression: AbstractExpression, name: str, pair: tuple[Any, Any]
-) -> tuple[float | None, float | None]:
-    if None in pair:
-        return None, None
-    ends = [expression.value({name: end}) for end in pair]
-    return (None, None) if None in ends else (min(ends), max(ends))  # it may fall
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+Part: TypeAlias = ComputedAnswer | float
+
+
+def _map_ends(call: Call, parts: Sequence[Part | None]) -> ComputedAnswer | None:
+    first, *others = parts
+    if not isinstance(first, ComputedAnswer) or any(
+        isinstance(each, ComputedAnswer) for each in others
+    ):
+        return None
+
+    def value_at(end: float) -> float | None:
+        at_end = replace(call, arguments=(lift(end), *call.arguments[1:]))
+        value = at_end.value({})
+        return None if value is None else float(value)
+
+    return first.map_ends(value_at)
+
+
+def _sum(_call: Call, left: Part, right: Part) -> Part | None:
+    if isinstance(left, ComputedAnswer):
+        return left.plus(right)
+    return right.plus(left) if isinstance(right, ComputedAnswer) else left + right
+
+
+def _difference(call: Call, left: Part, right: Part) -> Part | None:
+    return _sum(call, left, _negative(call, right))
+
+
+def _negative(_call: Call, part: Part) -> Part:
+    return part.times(-1.0) if isinstance(part, ComputedAnswer) else -part
+
+
+def _product(_call: Call, left: Part, right: Part) -> Part | None:
+    if isinstance(left, ComputedAnswer):
+        return None if isinstance(right, ComputedAnswer) else left.times(right)
+    if isinstance(right, ComputedAnswer):
+        return right.times(left)
+    return _finite(left * right)
+
+
+def _quotient(_call: Call, left: Part, right: Part) -> Part | None:
+    if isinstance(right, ComputedAnswer):
+        if isinstance(left, ComputedAnswer):
+            return left.divide_by(right)
+        return right.divide_number(left)
+    if not right or not math.isfinite(1 / right):
+        return None
+    if isinstance(left, ComputedAnswer):
+        return left.divide_by_number(right)
+    return left / right
+
+
+def _cast(call: Call, part: Part) -> Part | None:
+    return part if call.options["to"] == "f64" else None
+
+
+_RULES: Final[Mapping[Operation, Callable[..., Part | None]]] = {
+    arithmetic.ADD: _sum,
+    arithmetic.SUBTRACT: _difference,
+    arithmetic.MULTIPLY: _product,
+    arithmetic.DIVIDE: _quotient,
+    arithmetic.NEGATE: _negative,
+    casts.CAST: _cast,
+}
+_MONOTONE: Final = frozenset({
+    *(arithmetic.SQRT, arithmetic.FLOOR, arithmetic.CEIL, arithmetic.ROUND),
+    *(arithmetic.ROUND_DOWN, arithmetic.CLIP, exponentials.EXP, exponentials.LOG),
+})
+"""Functions of their first argument that never fall."""
 
 
 _MOST_ROWS: Final = 2**62

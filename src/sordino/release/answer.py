@@ -16,7 +16,13 @@ import numpy as np
 
 from sordino.aggregations.aggregation import Noisy
 from sordino.aggregations.count import CentredMeasurement, match_rows
-from sordino.aggregations.intervals import unknown_bars
+from sordino.aggregations.intervals import (
+    AnswerLaws,
+    Noise,
+    NumberForm,
+    NumberNoises,
+    unknown_bars,
+)
 from sordino.aggregations.measurement import Numbers, draw
 from sordino.data.key_columns import canonical_order
 from sordino.expressions.schema import arrow_type
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
     from sordino.query.nodes import Question
 
 
+Mark: TypeAlias = tuple[Hashable, int]
+"""A measurement, and the place of a number in it."""
 Ask: TypeAlias = "Callable[[Question], pa.Table]"
 """Returns the exact totals of a question."""
 
@@ -216,6 +224,64 @@ def _columns(
             table[column] = answer.values
             errors |= answer.bars.columns(column)
     return pa.table(table), pa.table(errors)
+
+
+def answer_laws(purchase: Purchase, table: "pa.Table") -> AnswerLaws | None:
+    """What is known of the noise of printed answers, from what was bought.
+
+    A function of the request, its price and the answers: one that is read from a ledger
+    has the same. None where no answer is a form in noisy numbers.
+    """
+    plan = purchase.plan
+    forms: dict[str, NumberForm] = {}
+    noises: dict[Mark, Noise] = {}
+    for (name, aggregation), estimator in zip(
+        plan.request.columns, plan.estimators, strict=True
+    ):
+        columns = aggregation.columns(name)
+        # none of what is no form; the rest has one for each of its columns
+        for column, form in zip(columns, estimator.number_forms, strict=False):
+            keyed: dict[Mark, float] = {}
+            for (place, number), factor in form.factors.items():
+                measurement = estimator.measurements[place]
+                mark = measurement.key, number
+                mechanism = _mechanism(purchase, measurement.key)
+                noises[mark] = measurement.noise(mechanism)
+                keyed[mark] = factor
+            forms[column] = replace(form, factors=keyed)
+    if not noises:
+        return None
+    answers = {
+        name: table[name].to_numpy(zero_copy_only=False).astype(np.float64)
+        for name in forms
+    }
+    cuts = tuple(
+        (frozenset(mark for mark in noises if mark[0] == key), cut)
+        for key, cut in _cuts(purchase).items()
+    )
+    numbers = NumberNoises(noises, cuts)
+    return AnswerLaws.of(forms, answers, numbers, plan.request.confidence)
+
+
+def _mechanism(purchase: Purchase, key: Hashable) -> Any:
+    plan = purchase.plan
+    shows = plan.presence is not None and plan.stage is None
+    if shows and plan.presence is not None and key == plan.presence.key:
+        return purchase.selection
+    return purchase.noise[key]
+
+
+def _cuts(purchase: Purchase) -> dict[Hashable, float]:
+    """What numbers had to reach for their groups to be shown."""
+    plan, cuts = purchase.plan, dict[Hashable, float]()
+    if plan.presence is not None and plan.stage is None:
+        cuts[plan.presence.key] = float(purchase.selection.threshold)
+    if plan.request.minimum is not None and plan.counted is not None:
+        counted = plan.counted
+        noise = counted.noise(_mechanism(purchase, counted.key))
+        cut = float(plan.request.minimum * counted.size - noise.rounding)
+        cuts[counted.key] = max(cut, cuts.get(counted.key, cut))
+    return cuts
 
 
 def rehearse(purchase: Purchase) -> None:

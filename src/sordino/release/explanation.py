@@ -652,15 +652,17 @@ def limits_text(facts: RequestFacts, *, is_measured: bool) -> str:
 
 
 def _limit_text(limit: RowLimit, person: str) -> str:
-    most, columns = f"{limit.most:,}", ", ".join(limit.columns)
+    columns, row = ", ".join(limit.columns), "row" if limit.most == 1 else "rows"
+    most = f"{limit.most:,}"
     match limit.verb:
         case "MaxRowsPerID":
-            return f"{most} rows of one {person}"
+            return f"{most} {row} of one {person}"
         case "MaxGroupsPerID":
-            return f"{most} values of {columns} of one {person}"
+            value = "value" if limit.most == 1 else "values"
+            return f"{most} {value} of {columns} of one {person}"
         case "MaxRowsPerGroupPerID":
-            return f"{most} rows of one {person} for each {columns}"
+            return f"{most} {row} of one {person} for each {columns}"
         case "DropExcess":
-            return f"{most} rows of one key in a join"
+            return f"{most} {row} of one key in a join"
         case _:
-            return f"{most} rows made of one row"
+            return f"{most} {row} made of one row"

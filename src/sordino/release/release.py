@@ -1,10 +1,13 @@
 """Release."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final, overload
 
+from sordino.aggregations.intervals import AnswerLaws
 from sordino.aggregations.margins.tables import AdjustedTables, NoisyTables
 from sordino.errors import InvalidQuery, MissingDependency
 from sordino.expressions.schema import unknown
@@ -15,7 +18,7 @@ from sordino.numbers.views import office
 from sordino.plan.purchase import Purchase
 from sordino.query.processing import AbstractNoisyAnswers, AbstractProcess, NoisyRows
 from sordino.release import explanation, text
-from sordino.release.answer import Answer
+from sordino.release.answer import Answer, answer_laws
 from sordino.release.explanation import (
     UNKNOWN,
     Exactness,
@@ -61,6 +64,10 @@ def to_polars(table: "pa.Table") -> Any:
     return pl.from_arrow(table)
 
 
+def _give_laws(laws: AnswerLaws | None) -> AnswerLaws | None:
+    return laws
+
+
 @final
 class Wishes(NamedTuple):
     """The order of groups, how many are named, and the form; None leaves it to us."""
@@ -85,7 +92,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("exactness", "of", "provenance", "related")  # noqa: PLR0904 one release, asked many things
+@hides("exactness", "of", "provenance", "read_laws", "related")  # noqa: PLR0904 one release, asked many things
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -131,6 +138,8 @@ class Release(AbstractNoisyAnswers):
     """Other tables that were measured together with it."""
     provenance: Provenance = UNKNOWN
     """What was asked, and which record of a ledger paid for it."""
+    read_laws: Callable[[], AnswerLaws | None] = lambda: None
+    """Tells what is known of the noise, for what is computed of the answers."""
 
     @classmethod
     def of(
@@ -142,11 +151,14 @@ class Release(AbstractNoisyAnswers):
     ) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
-        rows = NoisyRows(
-            answer.table, answer.errors, request.by, release_notes(purchase)
-        )
+        read_laws = partial(answer_laws, purchase, answer.table)
+        notes = release_notes(purchase)
+        rows = NoisyRows(answer.table, answer.errors, request.by, notes)
+        if request.processing:  # else nobody may ever ask for them
+            rows = replace(rows, laws=read_laws())
         for step in request.processing:
             rows = step.apply(rows)
+            read_laws = partial(_give_laws, rows.laws)
         return cls(
             rows.table,
             rows.errors,
@@ -158,6 +170,7 @@ class Release(AbstractNoisyAnswers):
             purchase.budget,
             answer.coverage,
             provenance=provenance.with_noise(purchase),
+            read_laws=read_laws,
         )
 
     def __post_init__(self) -> None:
@@ -245,7 +258,9 @@ class Release(AbstractNoisyAnswers):
         return shown
 
     def _process(self, step: AbstractProcess) -> "Release":
-        rows = NoisyRows(self.table, self.errors, self.keys, self.notes)
+        rows = NoisyRows(
+            self.table, self.errors, self.keys, self.notes, self.read_laws()
+        )
         rows = step.apply(rows)
         return replace(
             self,
@@ -253,6 +268,7 @@ class Release(AbstractNoisyAnswers):
             errors=rows.errors,
             keys=rows.keys,
             notes=rows.notes,
+            read_laws=partial(_give_laws, rows.laws),
             provenance=replace(self.provenance, is_processed=True),
         )
 

@@ -16,6 +16,7 @@ from sordino.noise.sums import (
     AbstractBlend,
     GaussianBlend,
     LaplaceBlend,
+    MixedBlend,
     reach_of_equal,
 )
 from sordino.numbers import ball
@@ -30,6 +31,11 @@ SIZES = [
     [1.0, 0.5, 0.1],
     [1.0, 1.0 + 1e-9, 1e-9],
     [0.0, 3.0, 0.0],
+    # so many nearly equal scales: partial fractions in doubles told 2.88 for 8.64
+    [1.0] * 5 + [0.95] * 5,
+    [1.59] * 6 + [1.41] * 6,
+    [5.0, *[1.0] * 8],
+    [*np.linspace(1, 3, 9).tolist(), 1e-3],
 ]
 F = Fraction
 
@@ -63,7 +69,7 @@ def parts(sizes: list[float]) -> list[tuple[Fraction, arb]]:
 @for_each("alpha", [0.9, 0.5, 0.05, 1e-3, 1e-9])
 def test_laplace_reach_inverts_the_tail(sizes: list[float], alpha: float) -> None:
     found = float(LaplaceBlend().reach(column(*sizes), alpha)[0])
-    with precision(600):
+    with precision(4000):
         tail = sum(
             (weight * (-arb(found) / ball(one)).exp() for one, weight in parts(sizes)),
             arb(0),
@@ -71,6 +77,28 @@ def test_laplace_reach_inverts_the_tail(sizes: list[float], alpha: float) -> Non
     assert float(tail) <= alpha * (1 + 1e-9)
     # at most three parts in 10,000 too far out
     assert float(tail) >= alpha * (1 - 4e-4 * (1 + np.log(3 / alpha)))
+
+
+@for_each("alpha", [0.5, 0.05, 1e-3])
+def test_laplace_and_gaussian_noise_meet(alpha: float) -> None:
+    """One of each has a closed form; far apart in size the larger one decides."""
+    blend = MixedBlend((False, True))
+    for scale, sd in ((1.0, 1.0), (3.0, 2.0), (0.5, 4.0), (30.0, 0.3)):
+        found = float(blend.reach(column(scale, sd), alpha)[0])
+        # P[L + G > x] of unit scale, completed to a square on either side
+        unit, s = found / scale, sd / scale
+        rise, fall = (
+            math.exp(s * s / 2 + sign * unit) * normal_chance(-sign * unit / s - s)
+            for sign in (1, -1)
+        )
+        beyond = normal_chance(-unit / s) + (fall - rise) / 2
+        assert 2 * beyond == pytest.approx(alpha, rel=1e-6)
+        assert blend.contains(np.array([0.999 * found]), column(scale, sd), alpha)
+        assert not blend.contains(np.array([1.001 * found]), column(scale, sd), alpha)
+
+
+def normal_chance(x: float) -> float:
+    return math.erfc(-x / math.sqrt(2)) / 2
 
 
 def test_gaussian_reach_is_that_of_the_root_of_squares() -> None:

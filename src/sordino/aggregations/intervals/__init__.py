@@ -20,6 +20,12 @@ shows. Proofs in docs/proofs/intervals.md.
 ([114.0, 0.0], [126.0, 9.0], [2.799, 2.799])
 """
 
+from sordino.aggregations.intervals.computed import (
+    AnswerLaws,
+    ComputedAnswer,
+    NumberForm,
+    NumberNoises,
+)
 from sordino.aggregations.intervals.linear_forms import (
     Bars,
     Noise,
@@ -34,8 +40,12 @@ from sordino.aggregations.intervals.linear_forms import (
 from sordino.aggregations.intervals.quotients import quotient_bars, spread_bars
 
 __all__ = [
+    "AnswerLaws",
     "Bars",
+    "ComputedAnswer",
     "Noise",
+    "NumberForm",
+    "NumberNoises",
     "Shown",
     "Sums",
     "additive",

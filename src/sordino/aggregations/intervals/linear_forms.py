@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from sordino.losses.curves.points import Floats
 from sordino.noise.additive import AbstractNoiseMechanism
-from sordino.noise.sums import AbstractBlend
+from sordino.noise.sums import AbstractBlend, blend_of
 from sordino.numbers import probability, up
 from sordino.numbers.arrays import with_gaps
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-_ROUNDING = 2.0**-48
+ROUNDING = 2.0**-48
 """More than a few operations in doubles round, relative to the sizes of their terms."""
 
 
@@ -68,7 +68,7 @@ class Bars(NamedTuple):
 
         What doubles round goes outward.
         """
-        pad = _ROUNDING * (abs(start) + abs(most) + width)
+        pad = ROUNDING * (abs(start) + abs(most) + width)
         low, high = start + width * self.low - pad, start + width * self.high + pad
         sd = width * self.sd
         return Bars(sd, np.clip(low, start, most), np.clip(high, start, most))
@@ -234,14 +234,13 @@ class Sums:
         """
         mark = np.asarray(forms, np.float64).tobytes(), alpha
         if mark not in self.reaches:
-            sizes, slips = self._sizes(forms)
-            self.reaches[mark] = self.noises[0].blend.reach(sizes, alpha) + slips
+            blend, sizes, slips = self._sizes(forms)
+            self.reaches[mark] = blend.reach(sizes, alpha) + slips
         return self.reaches[mark]
 
     def contain(self, x: Floats, forms: ArrayLike, alpha: float) -> Any:
         """Tell where a value of size x is no farther out than the reach."""
-        sizes, slips = self._sizes(forms)
-        blend = self.noises[0].blend
+        blend, sizes, slips = self._sizes(forms)
         return (np.abs(x) <= slips) | blend.contains(np.abs(x) - slips, sizes, alpha)
 
     def sd(self, forms: ArrayLike) -> Floats:
@@ -262,7 +261,8 @@ class Sums:
         if sd > _WIDE:
             return math.hypot(sd, 12**-0.5)
         k = np.arange(1.0, _FARTHEST)
-        beyond = np.exp(self.noises[0].blend.log_tail(k - 0.5, self._sizes(form)[0]))
+        blend, sizes, _ = self._sizes(form)
+        beyond = np.exp(blend.log_tail(k - 0.5, sizes))
         return math.sqrt(2 * float((2 * k - 1) @ beyond))
 
     def levels(self, form: Form, alpha: float) -> Iterator[Level]:
@@ -307,11 +307,18 @@ class Sums:
             bound, level.alpha * (1 - _FREE)
         )
 
-    def _sizes(self, forms: ArrayLike) -> tuple[Floats, Floats]:
-        """Return the scales of the noises in forms, and how far numbers slip in all."""
+    def _sizes(self, forms: ArrayLike) -> tuple[AbstractBlend, Floats, Floats]:
+        """Return the law of the noises in forms, their scales, and how far they slip.
+
+        Noises that are in none of the forms are left out.
+        """
         factors = np.abs(np.asarray(forms, np.float64))
         factors = factors.reshape(len(self.noises), -1)
-        return factors * self.spreads[:, None], self.slips @ factors
+        sizes = factors * self.spreads[:, None]
+        there = np.flatnonzero(sizes.any(axis=1))
+        there = there if len(there) else np.arange(1)
+        blend = blend_of([self.noises[place].blend for place in there])
+        return blend, sizes[there], self.slips @ factors
 
     def _log_showing(self, alpha: float) -> Floats:
         """Return ln P[a group shows], at the least size that it has but for alpha.
@@ -320,8 +327,7 @@ class Sums:
         of groups of that size which show, so few reach the value.
         """
         assert self.shown is not None  # noqa: S101 asked where groups show
-        sizes, slips = self._sizes(self.shown.weights)
-        blend = self.noises[0].blend
+        blend, sizes, slips = self._sizes(self.shown.weights)
         value = np.maximum(self.value_of(self.shown.weights) - slips, self.shown.cut)
         low, high = np.zeros_like(value), np.maximum(value, 0.0)
         for _ in range(_HALVINGS):
@@ -375,8 +381,8 @@ def _law(sums: "Sums") -> tuple[LogTail, float, float]:
         step = unit if law.slip else 0.0
         rounding = float(noise.rounding) * weight
         return (lambda x: law.log_at_least(x / unit)), rounding, step
-    sizes = (weights * sums.spreads)[:, None]
-    blend = sums.noises[0].blend
+    sizes = (weights * sums.spreads)[alone, None]
+    blend = blend_of([sums.noises[place].blend for place in alone])
     return (lambda x: blend.log_tail(x, sizes)), float(weights @ sums.slips), 0.0
 
 
@@ -471,7 +477,7 @@ def linear(
         low, high = low * factor, high * factor
     else:
         reach = _reaches(sums, form, alpha)
-        pad = _ROUNDING * (np.abs(value) + np.where(np.isfinite(reach), reach, 0.0))
+        pad = ROUNDING * (np.abs(value) + np.where(np.isfinite(reach), reach, 0.0))
         low, high = value - reach - pad, value + reach + pad
     if whole:
         low, high = _round_inward(low, high)

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from sordino.aggregations.intervals.linear_forms import (
+    ROUNDING,
     Bars,
     Form,
     Level,
@@ -146,6 +147,82 @@ def _form_at(place: Any, whole: Floats, points: Floats, reach: Floats) -> Floats
     form *= whole
     form += reach.take(place)
     return form
+
+
+def ratio_bars(
+    sums: Sums,
+    top: tuple[Form, float],
+    bottom: tuple[Form, float],
+    confidence: Any,
+) -> Bars:
+    """Return the bars of a quotient of two forms, each plus a number, of any size.
+
+    From minus to plus infinity where the divisor may be 0. At x the form top - x bottom
+    is noise alone; as far from the quotient as |top - x bottom| at it, over how far the
+    divisor is from its own reach, it is surely farther out than the reach of its noise.
+    """
+    alpha = float(1 - probability(confidence=confidence))
+    size = len(sums.values[0])
+    bars = Bars(np.full(size, np.nan), np.full(size, -np.inf), np.full(size, np.inf))
+    noisy = [np.asarray(form) for form, _ in (top, bottom)]
+    general = tuple((np.abs(noisy[0]) + np.abs(noisy[1])).tolist())
+    for level in sums.levels(general, alpha):
+        part, whole = (
+            sums.value_of(form, level.rows) + number for form, number in (top, bottom)
+        )
+        reach = float(sums.reach(bottom[0], level.alpha)[0])
+        sure = np.abs(whole) > reach
+        rows = np.arange(size)[level.rows][sure]
+        sized = _Ratio(sums, noisy, part[sure], whole[sure], level.alpha)
+        bars.low[rows], bars.high[rows] = sized.end(-1.0, reach), sized.end(1.0, reach)
+        large = np.abs(whole[sure]) >= _LARGE * float(sums.sd(bottom[0]))
+        bars.sd[rows] = np.where(large, sized.sd, np.nan)
+    missing = np.isnan(sums.value_of(top[0]) + sums.value_of(bottom[0]))
+    return blank_missing(bars, missing)
+
+
+_HALVINGS_OF_RATIOS: Final = 40
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Ratio:
+    """Quotients whose divisor is surely not 0, and the chance to miss."""
+
+    sums: Sums
+    noisy: list[Floats]
+    part: Floats
+    whole: Floats
+    alpha: float
+
+    @property
+    def middle(self) -> Floats:
+        return self.part / self.whole
+
+    @property
+    def sd(self) -> Floats:
+        return self.sums.sd(self._forms(self.middle)) / np.abs(self.whole)
+
+    def end(self, side: float, reach: float) -> Floats:
+        """Return the outermost x to one side at which the form may be noise alone."""
+        inside, outside = self.middle, self.middle + side * self._farthest(reach)
+        for _ in range(_HALVINGS_OF_RATIOS):
+            x = (inside + outside) / 2
+            off = self.part - x * self.whole
+            fits = self.sums.contain(off, self._forms(x), self.alpha)
+            inside, outside = np.where(fits, x, inside), np.where(fits, outside, x)
+        # the outer of the last two, and what doubles round: never too narrow
+        return np.asarray(outside + side * ROUNDING * np.abs(outside))
+
+    def _farthest(self, reach: float) -> Floats:
+        # the reach is a norm: at most the sum of those of the numbers alone
+        alone = self.sums.reach(np.eye(len(self.noisy[0])), self.alpha)
+        far = alone @ np.abs(self._forms(self.middle))
+        return np.asarray(far / (np.abs(self.whole) - reach))
+
+    def _forms(self, x: Floats) -> Floats:
+        top, bottom = (form[:, None] for form in self.noisy)
+        return np.asarray(top - x * bottom)
 
 
 _MEAN: Final = 1 / 10

@@ -1,0 +1,327 @@
+"""Intervals of answers that are computed of others, within one row of a release.
+
+| answer | what is known of its noise | interval |
+|---|---|---|
+| `a + b - 2 * c` | a form in the noisy numbers | the reach of the form |
+| `a / b`, `100 * a / (a + b)`, `c / b - 1` | a quotient of two forms | Fieller's |
+| `f(x)`, f monotone | the interval of x | its ends under f |
+| anything else | nothing | none |
+
+Forms are in the noisy numbers that were drawn, so answers that share noise, such as a
+sum and a count that were measured together, are known to. The numbers are drawn again
+from the answers that are printed: a release that is read from a ledger says the same.
+Proofs in docs/proofs/intervals.md, sections 1, 2 and 5.
+
+>>> import numpy as np
+>>> from sordino.noise.laplace import Laplace
+>>> laws = AnswerLaws.of(
+...     {"a": NumberForm({"x": 1.0}), "b": NumberForm({"y": 1.0})},
+...     {"a": np.array([30.0]), "b": np.array([120.0])},
+...     NumberNoises({"x": Noise(Laplace(2)), "y": Noise(Laplace(2))}),
+...     Fraction(95, 100),
+... )
+>>> a, b = laws.answer("a"), laws.answer("b")
+>>> share = a.divide_by(a.plus(b)).times(100)
+>>> [round(float(end[0]), 1) for end in share.bars]
+[1.6, 16.6, 23.2]
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final, TypeAlias, final
+
+import numpy as np
+
+from sordino.aggregations.intervals.linear_forms import (
+    Bars,
+    Form,
+    Noise,
+    Shown,
+    Sums,
+    linear,
+)
+from sordino.aggregations.intervals.quotients import ratio_bars
+from sordino.losses.curves.points import Floats
+
+_NONE: Final = Fraction(0)
+_CLOSE: Final = 2.0**-30
+"""How near a form must be to those of the answers to be made of them."""
+
+
+@final
+@dataclass(frozen=True)
+class NumberForm:
+    """An answer as a form in noisy numbers that have names."""
+
+    factors: Mapping[Any, float]
+    constant: float = 0.0
+    rounding: Fraction = Fraction(0)
+    """The greatest distance by which it was moved afterwards."""
+
+
+@final
+@dataclass(frozen=True)
+class NumberNoises:
+    """The noise of each number, and what those that showed a group had to reach."""
+
+    noises: Mapping[Any, Noise]
+    cuts: tuple[tuple[frozenset[Any], float], ...] = ()
+    """Sums of numbers, each with what it had to reach."""
+
+
+@final
+@dataclass(frozen=True)
+class Linear:
+    """A form in the numbers, plus a number."""
+
+    factors: Form
+    constant: float = 0.0
+
+    def times(self, factor: float) -> "Linear":
+        """Return a multiple of it."""
+        factors = tuple(factor * each for each in self.factors)
+        return Linear(factors, factor * self.constant)
+
+    def plus(self, other: "Linear") -> "Linear":
+        """Add another, number by number: equal noise is added before it is bounded."""
+        pairs = zip(self.factors, other.factors, strict=True)
+        return Linear(tuple(a + b for a, b in pairs), self.constant + other.constant)
+
+
+@final
+@dataclass(frozen=True)
+class Quotient:
+    """One form over another."""
+
+    top: Linear
+    bottom: Linear
+
+
+Law: TypeAlias = Linear | Quotient
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnswerLaws:
+    """What is known of the noise of the answers in each row of a release."""
+
+    sums: Sums
+    forms: Mapping[str, Law]
+    confidence: Fraction
+    blocked: tuple[bool, ...]
+    """Numbers that showed their group and cannot be told from the answers."""
+
+    @classmethod
+    def of(
+        cls,
+        forms: Mapping[str, NumberForm],
+        answers: Mapping[str, Floats],
+        numbers: NumberNoises,
+        confidence: Fraction,
+    ) -> "AnswerLaws":
+        """Return the laws of answers, of which each has a form and a value a row."""
+        names = [*numbers.noises]
+        matrix = np.array([
+            [form.factors.get(number, 0.0) for number in names]
+            for form in forms.values()
+        ])
+        values = np.array([
+            answers[name] - form.constant for name, form in forms.items()
+        ])
+        # any numbers that give these answers: forms of the answers have one value
+        drawn = np.linalg.pinv(matrix) @ values
+        # rounding is one more number, which is 0 but for the greatest distance
+        rounding = np.diag([float(form.rounding > 0) for form in forms.values()])
+        silent = next(iter(numbers.noises.values())).mechanism
+        noises = [
+            *numbers.noises.values(),
+            *(Noise(silent, _NONE, form.rounding) for form in forms.values()),
+        ]
+        off = np.abs(matrix @ drawn - values) > _CLOSE * (1 + np.abs(values))
+        rows = zip(forms.items(), np.hstack([matrix, rounding]), off, strict=True)
+        laws = {
+            name: Linear(tuple(row.tolist()), form.constant)
+            for (name, form), row, differs in rows
+            if not differs.any()
+        }
+        shown, blocked = _find_shown(names, matrix, rounding, numbers)
+        sums = Sums((*drawn, *np.zeros_like(values)), tuple(noises), shown)
+        return cls(sums, laws, confidence, blocked)
+
+    def answer(self, name: str) -> "ComputedAnswer":
+        """Return an answer by its name, without its printed interval."""
+        return ComputedAnswer(self, self.forms.get(name))
+
+    def with_form(self, name: str, law: Law | None) -> "AnswerLaws":
+        """Return the laws with one more, or one less where it is not known."""
+        others = {other: form for other, form in self.forms.items() if other != name}
+        return replace(self, forms=others if law is None else others | {name: law})
+
+    def rename(self, names: Mapping[str, str]) -> "AnswerLaws":
+        """Return the laws of answers with other names."""
+        forms = {names.get(name, name): form for name, form in self.forms.items()}
+        return replace(self, forms=forms)
+
+    def take(self, rows: Any) -> "AnswerLaws":
+        """Return the laws of some rows."""
+        values = tuple(value[rows] for value in self.sums.values)
+        return replace(self, sums=replace(self.sums, values=values))
+
+    def bars(self, law: Law) -> Bars | None:
+        """Return the intervals of a law, None where noise is in it that is not told."""
+        parts = (law,) if isinstance(law, Linear) else (law.top, law.bottom)
+        if any(
+            factor and blocked
+            for part in parts
+            for factor, blocked in zip(part.factors, self.blocked, strict=True)
+        ):
+            return None
+        if isinstance(law, Quotient):
+            top, bottom = ((part.factors, part.constant) for part in parts)
+            return ratio_bars(self.sums, top, bottom, self.confidence)
+        if not any(law.factors):
+            even = np.full(len(self.sums.values[0]), law.constant)
+            return Bars(np.zeros_like(even), even, even)
+        sd, low, high = linear(self.sums, law.factors, self.confidence)
+        return Bars(sd, low + law.constant, high + law.constant)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ComputedAnswer:
+    """An answer with what is known of its noise: a law, or its interval alone."""
+
+    laws: AnswerLaws | None
+    law: Law | None
+    known: Bars | None = None
+    """An interval that was printed, or follows from one."""
+
+    @cached_property
+    def bars(self) -> Bars | None:
+        """Return the intervals, None where none is known."""
+        if self.known is not None or self.laws is None or self.law is None:
+            return self.known
+        return self.laws.bars(self.law)
+
+    def plus(self, other: "ComputedAnswer | float") -> "ComputedAnswer":
+        """Add a number or another answer."""
+        if isinstance(other, ComputedAnswer):
+            return ComputedAnswer(self.laws, _sum_of(self.law, other.law))
+        shift = self.known and Bars(
+            self.known.sd, self.known.low + other, self.known.high + other
+        )
+        return ComputedAnswer(self.laws, _shift_law(self.law, other), shift)
+
+    def times(self, factor: float) -> "ComputedAnswer":
+        """Multiply by a number."""
+        known = self.known and _scale_ends(self.known, factor)
+        match self.law:
+            case Linear():
+                return ComputedAnswer(self.laws, self.law.times(factor), known)
+            case Quotient(top, bottom):
+                law = Quotient(top.times(factor), bottom)
+                return ComputedAnswer(self.laws, law, known)
+        return ComputedAnswer(self.laws, None, known)
+
+    def divide_by_number(self, divisor: float) -> "ComputedAnswer":
+        """Divide by a number."""
+        multiple = self.times(1 / divisor)
+        known = self.known and _divide_ends(self.known, divisor)
+        return replace(multiple, known=known)
+
+    def divide_by(self, other: "ComputedAnswer") -> "ComputedAnswer":
+        """Divide by another answer."""
+        match self.law, other.law:
+            case Linear() as top, Linear() as bottom:
+                return ComputedAnswer(self.laws, Quotient(top, bottom))
+            case Quotient(top, bottom), Quotient(other_top, same) if bottom == same:
+                return ComputedAnswer(self.laws, Quotient(top, other_top))
+        return ComputedAnswer(self.laws, None)
+
+    def divide_number(self, number: float) -> "ComputedAnswer":
+        """Divide a number by it."""
+        match self.law:
+            case Linear() as bottom:
+                top = bottom.times(0.0).plus(_number(bottom, number))
+                return ComputedAnswer(self.laws, Quotient(top, bottom))
+            case Quotient(top, bottom):
+                law = Quotient(bottom.times(number), top)
+                return ComputedAnswer(self.laws, law)
+        return ComputedAnswer(self.laws, None)
+
+    def map_ends(self, function: Callable[[float], float | None]) -> "ComputedAnswer":
+        """Put a monotone function over it: the ends of its interval are mapped.
+
+        Where the function has no value at an end, the end is not known.
+        """
+        if self.bars is None:
+            return ComputedAnswer(self.laws, None)
+        ends = [_map_ends(function, end) for end in (self.bars.low, self.bars.high)]
+        low, high = np.minimum(*ends), np.maximum(*ends)  # NaN if either is
+        nothing = np.full_like(low, np.nan)
+        return ComputedAnswer(self.laws, None, Bars(nothing, low, high))
+
+
+def _find_shown(
+    names: list[Any], matrix: Floats, rounding: Floats, numbers: NumberNoises
+) -> tuple[Shown | None, tuple[bool, ...]]:
+    """What showed the groups, as a form in the numbers; and numbers with no law.
+
+    It has to follow from the answers: else its size in a group is not known, and what
+    shares noise with it has no interval.
+    """
+    cut = [any(name in some for some, _ in numbers.cuts) for name in names]
+    nothing = (False,) * len(matrix)
+    if not any(cut):
+        return None, (*(False for _ in names), *nothing)
+    weights = np.array(cut, np.float64)
+    shares = np.linalg.lstsq(matrix.T, weights, rcond=None)[0]
+    is_told = np.allclose(shares @ matrix, weights, atol=_CLOSE)
+    sums = [some for some, _ in numbers.cuts if some & {*names}]
+    if len(sums) > 1 or not sums[0] <= {*names} or not is_told:
+        return None, (*cut, *nothing)
+    (reached,) = (end for some, end in numbers.cuts if some == sums[0])
+    return Shown((*weights.tolist(), *(shares @ rounding).tolist()), reached), (
+        *(False for _ in names),
+        *nothing,
+    )
+
+
+def _number(like: Linear, number: float) -> Linear:
+    return Linear(tuple(0.0 for _ in like.factors), number)
+
+
+def _sum_of(law: Law | None, other: Law | None) -> Law | None:
+    match law, other:
+        case Linear(), Linear():
+            return law.plus(other)
+        case Quotient(top, bottom), Quotient(more, same) if bottom == same:
+            return Quotient(top.plus(more), bottom)
+    return None
+
+
+def _shift_law(law: Law | None, number: float) -> Law | None:
+    match law:
+        case Linear():
+            return law.plus(_number(law, number))
+        case Quotient(top, bottom):
+            return Quotient(top.plus(bottom.times(number)), bottom)
+    return None
+
+
+def _scale_ends(bars: Bars, factor: float) -> Bars:
+    ends = bars.low * factor, bars.high * factor
+    return Bars(bars.sd * abs(factor), np.minimum(*ends), np.maximum(*ends))
+
+
+def _divide_ends(bars: Bars, divisor: float) -> Bars:
+    ends = bars.low / divisor, bars.high / divisor
+    return Bars(bars.sd / abs(divisor), np.minimum(*ends), np.maximum(*ends))
+
+
+def _map_ends(function: Callable[[float], float | None], ends: Floats) -> Floats:
+    mapped = (None if math.isnan(end) else function(end) for end in ends.tolist())
+    return np.array([np.nan if end is None else end for end in mapped])
