@@ -382,7 +382,8 @@ class _Frame:
         """Estimators that noise moves: those of the columns, and of which groups show.
 
         Where a column counts what shows them, that weighs as much as all columns, and
-        where keys have a weight of their own, that much.
+        where keys have a weight of their own, that much. A minimum weighs nothing where
+        a column counts what it is held against.
         """
         wanted = [
             Answered(dict(zip(_keys(estimator), estimator.slopes, strict=True)), weight)
@@ -391,7 +392,11 @@ class _Frame:
         ]
         columns = sum((answer.weight for answer in wanted), Fraction(0))
         for measurement in measured:
-            weight = columns if measurement.key in needed else Fraction(1)
+            is_needed = measurement.key in needed
+            if is_needed and measurement is not shown.presence:
+                # a reader's minimum is held against a number that is told anyway
+                continue
+            weight = columns if is_needed else Fraction(1)
             if measurement is shown.presence and self.request.showing is not None:
                 weight = self.request.showing
             wanted.append(Answered({measurement.key: 1.0}, weight))

@@ -459,9 +459,20 @@ def plan_text(purchase: Purchase) -> str:
     if request.minimum is not None:
         lines.append(
             f"leave out groups below {float(request.minimum):g}, by noisy count"
+            + _share_of_minimum(plan)
         )
     lines.append(group_line(plan))
     return "\n".join([*lines, *node_lines(plan.relation.node, "")])
+
+
+def _share_of_minimum(plan: Plan) -> str:
+    """Say what a reader's minimum takes of the budget, where no answer counts it."""
+    asked = {each.key for one in plan.estimators for each in one.measurements}
+    counted = plan.counted
+    if counted is None or counted is plan.presence or counted.key in asked:
+        return ""
+    share = Fraction(round(100 * plan.shares[counted.key]), 100)
+    return f", which takes {format_percent(share)} of the budget"
 
 
 def rank_lines(purchase: Purchase) -> Iterator[str]:

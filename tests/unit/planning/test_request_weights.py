@@ -115,3 +115,22 @@ def test_cells_of_unknown_keys_are_not_public() -> None:
     tables = {**TABLES, "wards": VISITS.group_by("ward").agg(n=sd.count())}
     with pytest.raises(InvalidQuery, match=r"wards.*known beforehand"):
         opened().price_all(tables, BUDGET, weights="cells")
+
+
+@for_each("counted", [True, False])
+def test_a_minimum_costs_nothing_where_it_is_counted(counted: bool) -> None:  # noqa: FBT001 a case
+    """Shares stay as they were where an answer counts ids; else the plan says more."""
+    rows = {"p": list(range(100)), "w": ["a", "b"] * 50}
+    table = sd.PrivateTable(rows, protects=sd.AddRowsWithID("p"))
+    session = sd.Session({"t": table}, sd.PureDP(1))
+    limits = sd.MaxGroupsPerID("w", 2), sd.MaxRowsPerGroupPerID("w", 3)
+    keys = sd.KeySet.from_dict({"w": ["a", "b"]})
+    answers: dict[str, Any] = {"n": sd.count()}
+    answers |= {"people": sd.count_ids()} if counted else {}
+    asked = sd.table("t").enforce(*limits).group_by(keys).agg(**answers)
+    without, beside = (
+        session.price(query, sd.PureDP(1))
+        for query in (asked, asked.suppress_below(20))
+    )
+    assert (without.errors["n"] == beside.errors["n"]) is counted
+    assert ("which takes 50% of the budget" in beside.plan) is not counted
