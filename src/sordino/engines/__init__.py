@@ -5,7 +5,7 @@
 - `statements/`: what all engines of SQL share: plan, script, totals, answer
 - `duckdb/`, `spark/`, `postgres/`: a dialect, its entries, and a session each
 - `conformance/`: cases that hold an engine against the memory engine
-- `failures`, `released_folders`: what is told of a failure; where answers in files lie
+- `failures`: what is told of a failure
 
 What holds here: docs/law/engines.md.
 """

@@ -32,11 +32,11 @@ import pyarrow as pa
 from sordino.data.python_rows import coerce
 from sordino.data.source import Opened, lookup
 from sordino.engines.failures import no_workers_refusal, run_uncharged
-from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.expressions.schema import Column, Schema
 from sordino.numbers import progress
 from sordino.numbers.progress import Line
 from sordino.query.nodes import AbstractNode, FlatMap, MapRows, Question
+from sordino.release.released_files import AbstractFolders, FoldersHere
 
 if TYPE_CHECKING:
     from sordino.engines.statements.spreads import AbstractSpread, PartTask

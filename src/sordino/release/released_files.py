@@ -9,11 +9,13 @@ any two attempts at one part all is equal, so their rows are
 
 import hashlib
 import json
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import starmap
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
@@ -260,3 +262,27 @@ class ReleasedFiles:
             f"{columns}: {len(self):,} rows in {len(self.files):,} Parquet files of "
             f"{size:,} bytes in {self.folder}\nprice: {self.price}"
         )
+
+
+class AbstractFolders(ABC):
+    """A file system, as far as released files need one."""
+
+    @abstractmethod
+    def files_in(self, folder: str) -> Sequence[WrittenFile]:
+        """Return the files of a folder, as they are now."""
+
+    @abstractmethod
+    def write_label(self, folder: str, name: str, text: str) -> None:
+        """Write a text into a folder, unless a file of this name is there."""
+
+
+@final
+class FoldersHere(AbstractFolders):
+    """The folders of this machine."""
+
+    def files_in(self, folder: str) -> Sequence[WrittenFile]:
+        shown: Sequence[WrittenFile] = office.files_in(Path(folder))
+        return shown
+
+    def write_label(self, folder: str, name: str, text: str) -> None:
+        office.write_label(Path(folder, name), text)

@@ -22,7 +22,6 @@ from typing import Any, Final, TypedDict, TypeVar, final
 from sordino import kernel
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.failures import run_uncharged
-from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.errors import (
     EngineUnavailable,
     InvalidParameter,
@@ -58,7 +57,9 @@ from sordino.release.answer import Answer, noisy_answer, rehearse
 from sordino.release.margins import margins_answer, margins_release
 from sordino.release.release import Release
 from sordino.release.released_files import (
+    AbstractFolders,
     FilesAnswer,
+    FoldersHere,
     PartNoise,
     ReleasedFiles,
     WrittenFile,

@@ -18,9 +18,12 @@ import pyarrow as pa
 from sordino.data.arrow import freeze_source
 from sordino.data.source import Opened, lookup
 from sordino.engines.doors import open_source
-from sordino.engines.engine import AbstractEngine, made_rows, made_schema
+from sordino.engines.engine import (
+    AbstractEngine,
+    made_rows,
+    made_schema,
+)
 from sordino.engines.failures import CLOSED, run_guarded, run_uncharged
-from sordino.engines.released_folders import AbstractFolders
 from sordino.engines.statements.cached_rows import KeptTables, NoPlace, rows_in_buckets
 from sordino.engines.statements.database import (
     AbstractDatabase,
@@ -43,6 +46,7 @@ from sordino.errors import EngineUnavailable
 from sordino.expressions.schema import Column, Schema
 from sordino.noise.sampling.bits import Bits
 from sordino.query.nodes import Question, Source
+from sordino.release.released_files import AbstractFolders
 
 T = TypeVar("T")
 

@@ -10,10 +10,14 @@ from typing import Protocol, final
 import pyarrow as pa
 
 from sordino.engines.failures import no_workers_refusal
-from sordino.engines.released_folders import AbstractFolders, FoldersHere
 from sordino.engines.statements.statements import Statement
 from sordino.query.nodes import Question
-from sordino.release.released_files import FilesAnswer, WrittenFile
+from sordino.release.released_files import (
+    AbstractFolders,
+    FilesAnswer,
+    FoldersHere,
+    WrittenFile,
+)
 
 
 class PartTask(Protocol):
