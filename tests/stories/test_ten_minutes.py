@@ -86,6 +86,22 @@ def test_another_price_would_be_noticed() -> None:
     """What is held to the letter is the page's own, digit by digit."""
     prices = [step for step in steps() if step.words[1:2] == ["price"]]
     assert prices
-    assert all("±67" in step.output and "2.56" in step.output for step in prices)
+    assert all("±69" in step.output and "2.645" in step.output for step in prices)
     assert shape("n 12  3") == shape("n 4 567")
     assert shape("n 12 to 3") != shape("n 12 3")
+
+
+def test_limits_that_nobody_measures_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check` says which releases leave out nobody knows how much."""
+    assert main(["demo", str(tmp_path / "clinic")]) == 0
+    job = tmp_path / "clinic" / "sordino.toml"
+    warnings = []
+    for text in ("coverage = true", "coverage = false"):
+        written = job.read_text(encoding="utf-8").replace("coverage = true", text)
+        job.write_text(written, encoding="utf-8")
+        capsys.readouterr()
+        assert main(["check", "--job", str(job)]) == 0
+        warnings.append(capsys.readouterr().out.count("warning: ward-activity"))
+    assert warnings == [0, 1]

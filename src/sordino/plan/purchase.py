@@ -467,9 +467,10 @@ def plan_text(purchase: Purchase) -> str:
 
 def _share_of_minimum(plan: Plan) -> str:
     """Say what a reader's minimum takes of the budget, where no answer counts it."""
-    asked = {each.key for one in plan.estimators for each in one.measurements}
+    parts = (estimator.measurements for estimator in plan.estimators)
+    keys = {measurement.key for measurements in parts for measurement in measurements}
     counted = plan.counted
-    if counted is None or counted is plan.presence or counted.key in asked:
+    if counted is None or counted is plan.presence or counted.key in keys:
         return ""
     share = Fraction(round(100 * plan.shares[counted.key]), 100)
     return f", which takes {format_percent(share)} of the budget"

@@ -275,11 +275,7 @@ def make_request(  # noqa: PLR0913 what the two doors of agg take
     _refuse_twice([*by, *names])  # error bars are columns of the release, too
     if noise is not None:
         noise = _validate.choice(FAMILIES, noise=noise)
-    if not isinstance(coverage, bool):
-        raise InvalidParameter(
-            "coverage", coverage, "must be True or False", "Try coverage=True."
-        )
-    beside = (COVERAGE,) if coverage else ()
+    beside = (COVERAGE,) if read_coverage(coverage) else ()
     known_weights = {} if weights is None else weights
     shows = len(by) if keyset is None else len(by) - len(keyset.columns)
     apart = (KEYS,) if shows and KEYS in known_weights and KEYS not in names else ()
@@ -312,6 +308,28 @@ def check_aggregation(**argument: Any) -> AbstractAggregation:
 def with_confidence(request: Request, confidence: Any) -> Request:
     """Set the confidence of the intervals of a request."""
     return replace(request, confidence=read_confidence(confidence))
+
+
+def with_coverage(requests: "Request | dict[str, Request]", coverage: Any) -> Any:
+    """Count what is left out beside the answers; of several requests beside the first.
+
+    What is left out is counted of all rows together, and several share their rows.
+    """
+    if not read_coverage(coverage):
+        return requests
+    if isinstance(requests, Request):
+        return replace(requests, coverage=_USUAL)
+    first, *rest = requests.items()
+    return dict([(first[0], replace(first[1], coverage=_USUAL)), *rest])
+
+
+def read_coverage(coverage: Any) -> bool:
+    """Read whether what is left out is counted."""
+    if not isinstance(coverage, bool):
+        raise InvalidParameter(
+            "coverage", coverage, "must be True or False", "Try coverage=True."
+        )
+    return coverage
 
 
 def read_confidence(confidence: Any) -> Fraction:

@@ -131,6 +131,7 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         "\n\n".join(f"{name}:\n{release.plan}" for name, release in releases.items()),
         tuple(dict.fromkeys(note for release in listed for note in release.notes)),
         budget,
+        next((each.coverage for each in listed if each.coverage is not None), None),
     )
 
 

@@ -388,16 +388,19 @@ class Session:
         keys: KeySet | Mapping[str, Any] = sql_request.NOTHING,
         dialect: sql_request.SqlName = "duckdb",
         confidence: Any = CONFIDENCE,
+        coverage: bool = False,
     ) -> Request | dict[str, Request] | Release:
         """Return the request that a text of SQL is, or its release with a budget.
 
         Of several groupings there is a request for each, and one release of all.
         `limits` bound what each id contributes, `bounds` the values of columns that are
         aggregated, `keys` name the groups beforehand (docs/guides/sql.md). `confidence`
-        is of the intervals of a release.
+        is of the intervals of a release; `coverage` counts what the limits and bounds
+        cut off, for a tenth as much of the budget as an answer.
         """
         self._desk.refuse_strangers()
-        beside = sql_request.SqlGiven(limits, bounds, keys, dialect)
+        options = (limits, bounds, keys, dialect)
+        beside = sql_request.SqlGiven(*options, coverage=coverage)
         question = sql_request.sql_request(self._desk.catalog, text, budget, beside)
         return sql_request.sql_answer(self, question, confidence)
 

@@ -11,7 +11,12 @@ from sordino.errors import InvalidParameter
 from sordino.losses.loss import Budget
 from sordino.numbers import arguments
 from sordino.query.groups import Marginals
-from sordino.query.request import Request, read_confidence, with_confidence
+from sordino.query.request import (
+    Request,
+    read_confidence,
+    with_confidence,
+    with_coverage,
+)
 from sordino.release.release import Release
 from sordino.release.releases import stack
 from sordino.session.tables import Catalog
@@ -34,6 +39,7 @@ class SqlOptions(TypedDict, total=False):
     keys: KeySet | Mapping[str, Any]
     dialect: SqlName
     confidence: Any
+    coverage: bool
 
 
 @final
@@ -47,6 +53,8 @@ class SqlGiven:
     dialect: Any
     as_needed: bool = False
     """Whether bounds and keys that the text does not need are passed over."""
+    coverage: Any = False
+    """Whether what limits and bounds cut off is counted."""
 
 
 def sql_request(
@@ -66,10 +74,11 @@ def sql_request(
             "is also stated in the text",
             "State it once: in the text, or as an argument.",
         )
+    request = with_coverage(question.request, options.coverage)
     within = question.budget if budget is None else budget
     if within is None and question.together is not None:
         raise question.together.refusal
-    return replace(question, budget=within)
+    return replace(question, request=request, budget=within)
 
 
 def sql_answer(

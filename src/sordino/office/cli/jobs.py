@@ -312,9 +312,20 @@ def _check_job(arguments: Namespace) -> None:
     write()
     for sentence in sentences:
         say(sentence)
+    _warn_of_limits(_named_releases(desk, names))
     for why in waiting:
         say(f"{why}. Until then --due does not make it.")
     say("Nothing was charged, and nothing private is shown.")
+
+
+def _warn_of_limits(plans: list[PlannedRelease]) -> None:
+    """Name the releases whose readers cannot know how much is left out."""
+    for plan in plans:
+        if (plan.limits or plan.bounds) and not plan.coverage:
+            say(
+                f"warning: {plan.name}: limits and bounds cut something off, and how "
+                "much is not measured (coverage = true)"
+            )
 
 
 def _refuse_undecided(arguments: Namespace) -> None:

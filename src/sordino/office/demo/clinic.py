@@ -126,6 +126,7 @@ GROUP BY ward
 limits = { max_groups_per_id = { ward = 3 }, max_rows_per_group_per_id = { ward = 3 } }
 bounds = { days = [0, 30] }
 keys = { ward = ["Cardiology", "Emergency", "Oncology", "Radiology", "Surgery"] }
+coverage = true                          # count what limits and bounds cut off
 budget = { epsilon = "1" }
 '''
 

@@ -83,11 +83,12 @@ def draft_text(draft: Draft) -> str:
 
 def _limits(group: str, *, by_group: bool) -> str:
     if not by_group:
-        return f"{_WHY_LIMITS}limits = {{ max_rows_per_id = 5 }}\n"
+        return f"{_WHY_LIMITS}limits = {{ max_rows_per_id = 5 }}\n{_COVERAGE}"
     name = _quoted(group)
     return (
         f"{_WHY_LIMITS}limits.max_groups_per_id = {{ {name} = 2 }}\n"
         f"limits.max_rows_per_group_per_id = {{ {name} = 3 }}\n"
+        f"{_COVERAGE}"
     )
 
 
@@ -180,6 +181,10 @@ def _sql_name(column: str) -> str:
     return _quoted(f'"{doubled}"')[1:-1]  # it stands in a TOML text of three quotes
 
 
+_COVERAGE: Final = """\
+# how many people and rows that leaves out, told with the answers
+coverage = true
+"""
 _WHY_LIMITS: Final = """\
 # What one person contributes at most. Rows beyond it are left out: greater limits mean
 # more noise, smaller ones that more is cut off.

@@ -38,7 +38,7 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Budget, PureDP
 from sordino.numbers.calendar import CALENDARS, Calendar
 from sordino.office.job.outputs import FORMATS, SCHEDULES, USUAL
-from sordino.query.request import read_confidence
+from sordino.query.request import read_confidence, read_coverage
 
 FORMS: Final[dict[tuple[str, ...], Callable[..., Budget]]] = {
     ("epsilon",): PureDP,
@@ -227,7 +227,7 @@ def read_limits(release: Section) -> list[AbstractConstraint]:
 _NAMES: Final = (
     *("sql", "query", "budget", "limits", "bounds", "keys", "dialect"),
     *("confidence", "schedule", "reads", "since", "out", "files", "why"),
-    "suppress_below",
+    *("suppress_below", "coverage"),
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -258,6 +258,8 @@ class PlannedRelease:
     """The folder that workers write a folder of files into, "" where nobody does."""
     suppress_below: Any = None
     """The least noisy count of a group that a question in SQL shows, None for any."""
+    coverage: bool = False
+    """Whether what limits and bounds cut off is counted."""
     is_typed: bool = False
     """Whether it was typed, and takes of what it borrows as much as it needs."""
 
@@ -322,7 +324,10 @@ def question_in_sql(
     like: PlannedRelease | None,
 ) -> PlannedRelease:
     """Question that is not in the file, asked with what a release of it has."""
-    borrowed = ("limits", "bounds", "keys", "confidence", "suppress_below")
+    borrowed = (
+        *("limits", "bounds", "keys", "confidence"),
+        *("suppress_below", "coverage"),
+    )
     return PlannedRelease(
         "sql",
         "the statement",
@@ -379,12 +384,19 @@ def _release(name: str, section: Section, blocks: Blocks | None) -> PlannedRelea
         why=section.text("why", ""),
         files=_files(section),
         suppress_below=section.values.get("suppress_below"),
+        coverage=_coverage(section),
     )
+
+
+def _coverage(section: Section) -> bool:
+    with section.place_refusals("coverage"):
+        return read_coverage(section.values.get("coverage", False))
 
 
 def _function(section: Section) -> tuple[str, str]:
     file, _, function = section.text("query").rpartition(":")
-    beside = {"limits", "bounds", "keys", "dialect", "suppress_below"} & set(section)
+    of_sql = {"limits", "bounds", "keys", "dialect", "suppress_below", "coverage"}
+    beside = of_sql & set(section)
     if not file.endswith(".py") or not function.isidentifier():
         raise section.wrong(
             "query", "must be FILE.py:FUNCTION", 'Write query = "queries.py:wards".'

@@ -92,7 +92,8 @@ def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
 def _parse_sql(session: Session, plan: PlannedRelease) -> Wording:
     catalog = session._desk.catalog  # noqa: SLF001 priced before it is released
     keys = _keys(session, plan.keys)
-    beside = SqlGiven(plan.limits, plan.bounds, keys, plan.dialect, plan.is_typed)
+    options = (plan.limits, plan.bounds, keys, plan.dialect, plan.is_typed)
+    beside = SqlGiven(*options, plan.coverage)
     question = sql_request(catalog, plan.sql, plan.budget, beside)
     return Wording(
         _suppress_groups(plan, question.request),
