@@ -7,6 +7,7 @@ from sordino.aggregations.count import count_distinct as count_distinct
 from sordino.aggregations.count import count_ids as count_ids
 from sordino.aggregations.count import histogram as histogram
 from sordino.aggregations.mean import mean as mean
+from sordino.aggregations.mean import share as share
 from sordino.aggregations.mean import stdev as stdev
 from sordino.aggregations.mean import variance as variance
 from sordino.aggregations.quantile import max as max  # noqa: A004 the word for it

@@ -395,11 +395,18 @@ class AbstractBounded(AbstractAggregation):
     high: Any
 
     def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
-        known = aggregated_cell(self.column).column(schema).bounds
-        if not self.lacks_bounds or known is None:
-            return self
-        low, high = known
+        facts = aggregated_cell(self.column).column(schema)
         question: Any = self
+        if self.lacks_bounds and facts.type == "bool":
+            # a truth is the number 0 or 1: its mean is a share
+            column = col(self.column) if isinstance(self.column, str) else self.column
+            truths: AbstractAggregation = replace(
+                question, column=column.cast("i64"), low=0, high=1
+            )
+            return truths
+        if not self.lacks_bounds or facts.bounds is None:
+            return self
+        low, high = facts.bounds
         bounded: AbstractAggregation = replace(question, low=low, high=high)
         return bounded
 

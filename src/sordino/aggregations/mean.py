@@ -27,7 +27,7 @@ from sordino.aggregations.moments import (
 )
 from sordino.aggregations.sum import exact_sum
 from sordino.errors import InvalidQuery
-from sordino.expressions.language import Expression
+from sordino.expressions.language import Expression, when
 from sordino.numbers import arguments
 from sordino.numbers.canonical import Words
 
@@ -93,6 +93,19 @@ def mean(
     """
     check_bounds(low, high)
     return Mean(column, low, high, nulls)
+
+
+def share(condition: Expression) -> Mean:
+    """Return a question for the share of the rows for which a condition is true.
+
+    Where the condition is missing, it is not fulfilled. The mean of a column of truths
+    leaves those rows out instead: `sd.mean("smokes")`.
+
+    >>> from sordino.expressions.language import col
+    >>> share(col("age") >= 18)
+    mean(when(col('age') >= 18).then(1).otherwise(0), 0, 1)
+    """
+    return Mean(when(condition).then(1).otherwise(0), 0, 1, None)
 
 
 Divisor = Literal[0, 1]

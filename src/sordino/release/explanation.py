@@ -468,6 +468,7 @@ LIMITS: Final = (
 )
 """What says how many rows count."""
 _LONGEST_NUMBER: Final = 400
+_TRUTHS: Final = ("0/1", "1/1")
 
 
 @final
@@ -586,9 +587,25 @@ def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
         low, high = _number(arguments.get("low")), _number(arguments.get("high"))
         if low is not None and high is not None:
             cell = as_verb(arguments.get("column"))
+            is_unit = low == 0 and high == 1
+            if is_unit and cell is not None and _is_truth(cell):
+                continue
             named = cell is not None and cell[0] == "col"
             of = cell[1].get("name") if named and cell is not None else None
             yield ValueBounds(_text(of or names.get(id(arguments), verb)), low, high)
+
+
+def _is_truth(cell: Verb) -> bool:
+    """Say whether a cell is 0 or 1 by itself, so that bounds cut nothing off."""
+    verb, arguments = cell
+    ends = as_verb(arguments.get("otherwise")), arguments.get("cases")
+    if verb != "when" or ends[0] is None or not isinstance(ends[1], list):
+        return False
+    results = [ends[0], *(as_verb(case[-1]) for case in ends[1] if case)]
+    return all(
+        each is not None and each[0] == "lit" and each[1].get("value") in _TRUTHS
+        for each in results
+    )
 
 
 def _group_facts(verb: str, arguments: Arguments) -> Groups:
