@@ -396,16 +396,9 @@ class AbstractBounded(AbstractAggregation):
 
     def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
         facts = aggregated_cell(self.column).column(schema)
-        question: Any = self
-        if self.lacks_bounds and facts.type == "bool":
-            # a truth is the number 0 or 1: its mean is a share
-            column = col(self.column) if isinstance(self.column, str) else self.column
-            truths: AbstractAggregation = replace(
-                question, column=column.cast("i64"), low=0, high=1
-            )
-            return truths
         if not self.lacks_bounds or facts.bounds is None:
             return self
+        question: Any = self
         low, high = facts.bounds
         bounded: AbstractAggregation = replace(question, low=low, high=high)
         return bounded
@@ -413,6 +406,20 @@ class AbstractBounded(AbstractAggregation):
     @property
     def lacks_bounds(self) -> bool:
         return self.low is None
+
+
+class AbstractAdded(AbstractBounded):
+    """A question about a sum of values: of truths, how many are true."""
+
+    def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
+        cell = aggregated_cell(self.column)
+        if not self.lacks_bounds or cell.column(schema).type != "bool":
+            return super().with_known_bounds(schema)
+        question: Any = self
+        truths: AbstractAggregation = replace(
+            question, column=cell.cast("i64"), low=0, high=1
+        )
+        return truths
 
 
 def check_bounds(low: Any, high: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, final
 from sordino.aggregations.aggregation import AbstractEstimator, Setting
 from sordino.aggregations.estimators import MeanEstimator, VarianceEstimator
 from sordino.aggregations.lattice import (
+    AbstractAdded,
     AbstractBounded,
     Clamped,
     Nulls,
@@ -34,7 +35,7 @@ from sordino.numbers.canonical import Words
 
 @final
 @dataclass(frozen=True)
-class Mean(AbstractBounded):
+class Mean(AbstractAdded):
     """The mean of the values of a group, each clamped to [low, high]."""
 
     column: Any

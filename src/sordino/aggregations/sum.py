@@ -15,6 +15,7 @@ from sordino.aggregations.aggregation import AbstractEstimator, Setting
 from sordino.aggregations.estimators import LinearEstimator, SingleEstimator
 from sordino.aggregations.lattice import (
     SUM_STEPS,
+    AbstractAdded,
     AbstractBounded,
     Clamped,
     ColumnValues,
@@ -151,7 +152,7 @@ def weight_measurement(setting: Setting) -> IntegerMeasurement | None:
 
 @final
 @dataclass(frozen=True)
-class Sum(AbstractBounded):
+class Sum(AbstractAdded):
     """The sum of the values of a group, each clamped to [low, high]."""
 
     is_of_all: ClassVar[bool] = True
