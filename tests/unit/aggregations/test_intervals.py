@@ -323,6 +323,10 @@ def test_numbers_on_integers_are_not_rounded() -> None:
     both = Sums((np.zeros(1),) * 2, (Noise(Geometric(1)), Noise(Geometric(1))))
     assert both.rounded_sd((2.0, -1.0)) == float(both.sd((2.0, -1.0)))
     assert both.rounded_sd((0.5, 0.0)) != float(both.sd((0.5, 0.0)))
+    # noise that is in the form with a factor of 0 is not in it
+    beside = Sums((np.zeros(1),) * 2, (Noise(Laplace(1)), Noise(Geometric(1))))
+    assert beside.rounded_sd((0.0, 1.0)) == float(beside.sd((0.0, 1.0)))
+    assert beside.rounded_sd((1.0, 0.0)) != float(beside.sd((1.0, 0.0)))
 
 
 @for_each("n", [1, 2, 5])
