@@ -273,6 +273,10 @@ AGGREGATIONS: Final[dict[str, dict[str, Any]]] = {
         word: _bounded(word)
         for word in ("sum", "mean", "variance", "stdev", "median", "min", "max")
     },
+    "share": {
+        "": sd.share(sd.col("days") > 2),
+        "condition": sd.share(sd.col("days") > 3),
+    },
     "quantile": _bounded("quantile", probability="0.1"),
     "quantiles": _bounded("quantiles", probabilities=["0.1", "0.5"]),
     "histogram": {
