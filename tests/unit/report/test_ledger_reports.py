@@ -242,6 +242,8 @@ def test_the_command_reads_the_ledger_and_nothing_else(
     told = capsys.readouterr()
     assert (told.out, told.err) == ("", "wrote report.html\n")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    # a hash may have any three digits in a row
+    page = re.sub(r"[0-9a-f]{32,}", "", page)
     for private in (str(tmp_path), "visits-of-the-clinic", "csv", "720", "rows read"):
         assert private not in page
     assert main(["report", "clinic.ledger", "--json", "--language", "fr"]) == 0
