@@ -154,6 +154,24 @@ def test_what_would_cost_more_is_refused() -> None:
     assert accepted == []
 
 
+def test_ids_under_two_names_may_be_written_anew_under_one() -> None:
+    """A price that was refused once of 18,000 that were drawn."""
+    body = json.loads(HONEST)
+    (release,) = body["releases"]
+    table = release["rows"]["of"]
+    twice = {"person": {"is": "person"}, "copy": {"is": "person"}}
+    twice["ward"] = {"is": "ward"}
+    both = {"do": "project", "of": table, "columns": twice}
+    for makes in (["copy"], ["person"], ["copy", "person"]):
+        made = {"do": "flat_map", "of": both, "makes": makes, "limit": 2}
+        per = ["person"] if makes == ["copy"] else ["copy"]
+        release["rows"] = {"do": "keep_rows", "limit": 3, "of": made, "per": per}
+        release["measurements"][1]["columns"] = per
+        verdict = _verdict(json.dumps(body))
+        assert (verdict == "the ids are gone") == (len(makes) == 2), verdict
+        assert len(makes) == 2 or verdict == "the curve of Gaussian noise"
+
+
 def test_mutated_certificates_cost_no_more_than_they_charge() -> None:
     """Drawn changes of an honest one: refused, or the same plan with more noise."""
     dice, refused = rolled(5), 0

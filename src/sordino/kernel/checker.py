@@ -703,9 +703,10 @@ _STEPS: dict[str, Callable[[PlanReader, Any], UnitRows]] = {
 
 
 def _write_columns(rows: UnitRows, node: Any) -> UnitRows:
-    new = {name: Version() for name in names(node["makes"])}
-    need(rows.ids not in new, "ids are written anew")
-    return replace(rows, columns=dict(rows.columns) | new)
+    columns = dict(rows.columns) | {name: Version() for name in names(node["makes"])}
+    # ids may stand under two names, of which one is written anew
+    ids = rows.ids and _find_name(columns, rows.columns[rows.ids])
+    return replace(rows, columns=columns, ids=ids)
 
 
 def _find_name(columns: Mapping[str, Version], version: Version) -> str:
