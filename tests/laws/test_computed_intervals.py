@@ -119,3 +119,86 @@ def test_forgotten_shares_of_noise_are_caught(monkeypatch: pytest.MonkeyPatch) -
     finally:
         released.cache_clear()
     assert any(abs(share - 0.95) > 0.03 for share in inside.values())
+
+
+KINDS: Final[Mapping[str, Any]] = {
+    "n": sd.count(),
+    "p": sd.count_ids(),
+    "d": sd.count_distinct("x"),
+    "i": sd.sum("x", -3, 9),
+    "f": sd.sum("y", 0, 10, nulls=0),
+    "m": sd.mean("y", 0, 10),
+    "v": sd.variance("x", 0, 9),
+    "q": sd.median("x", 0, 9),
+    "h": sd.histogram("x", [0, 3, 9]),
+}
+UNITS: Final[Mapping[str, Any]] = {
+    "a row": sd.AddOneRow(),
+    "another row": sd.ChangeOneRow(),
+    "an id": sd.AddRowsWithID("id"),
+}
+
+
+@cache
+def asked_of(
+    unit: str, budget: sd.ApproxDP | sd.PureDP, noise: str
+) -> list[sd.Release]:
+    """Releases of drawn columns, by known groups, by unknown ones, and of all rows."""
+    rng, rows = np.random.default_rng(5), 4_000
+    cells = {
+        "id": np.arange(rows) // 2,
+        "g": rng.integers(0, 4, rows),
+        "x": rng.integers(0, 10, rows),
+        "y": rng.random(rows) * 10,
+    }
+    table = sd.PrivateTable(pa.table(cells), protects=UNITS[unit])
+    session = sd.Session({"t": table}, sd.ApproxDP(10**6, "0.5"), engine="memory")
+    query, keys = sd.table("t"), sd.KeySet.from_dict({"g": list(range(5))})
+    if unit == "an id":
+        query = query.enforce(
+            sd.MaxGroupsPerID("g", 2), sd.MaxRowsPerGroupPerID("g", 2)
+        )
+    releases = []
+    for _ in range(often(6, 60)):
+        names = [name for name in KINDS if rng.random() < 0.4] or ["n"]
+        names = [name for name in names if name != "p" or unit == "an id"]
+        columns = {name: KINDS[name] for name in names} or {"n": KINDS["n"]}
+        groups: list[Any] = [query.group_by(keys), query]
+        groups += [query.group_by("g")] if isinstance(budget, sd.ApproxDP) else []
+        for rows_of in groups:
+            request = rows_of.agg(noise=noise, **columns)
+            if rows_of is not query and rng.random() < 0.5:
+                request = request.suppress_below(20)
+            releases.append(session.release(request, budget))
+    return releases
+
+
+@for_each("unit", list(UNITS))
+@for_each("budget", [sd.PureDP(1), sd.ApproxDP(1, "1e-6")])
+@for_each("noise", ["laplace", "gaussian"])
+def test_laws_are_those_of_the_printed_answers(
+    unit: str, budget: Any, noise: str
+) -> None:
+    """The law of each count and sum deviates as it is printed, whatever is beside it.
+
+    Of what is chosen or divided there is none.
+    """
+    if noise == "gaussian" and isinstance(budget, sd.PureDP):
+        return
+    with_a_law = set()
+    for release in asked_of(unit, budget, noise):
+        laws = release.read_laws()
+        for name in release.names:
+            if laws is None or name not in laws.forms:
+                # without any noise there is no law to tell
+                assert name[0] in "mvqh" or laws is None, name
+                continue
+            bars = laws.bars(laws.forms[name])
+            if bars is None:  # what showed the group, and is not printed, is in it
+                continue
+            with_a_law.add(name)
+            printed = release.errors[f"{name} sd"].to_numpy()
+            assert np.allclose(bars.sd, printed, rtol=0.05), name
+            assert (bars.low <= release[name].to_numpy()).all()
+            assert (release[name].to_numpy() <= bars.high).all()
+    assert with_a_law >= {"n", "i", "f"}

@@ -419,3 +419,7 @@ class KnownCount(AbstractEstimator):
         exact = np.array([float(self.rows)])
         bars = Bars(np.zeros(1), exact, exact)
         return (Finished(pa.array([self.rows], pa.int64()), bars),)
+
+    @property
+    def number_forms(self) -> tuple[NumberForm, ...]:
+        return (NumberForm({}),)

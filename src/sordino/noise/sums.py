@@ -285,6 +285,7 @@ class _Characteristic:
             number < _MOST_POINTS and self._bound_rest(step * number).max() > _LEFT_OUT
         ):
             number *= 2
+        is_noisy = (self.scales > 0).any(axis=0) | (self.spreads > 0)
         half: Floats = _LEFT_OUT + self._bound_rest(step * number)
         inside = np.flatnonzero(x < reach)
         for cases in np.array_split(inside, (len(inside) * number >> _PIECE) + 1):
@@ -293,7 +294,7 @@ class _Characteristic:
             phi = np.exp(self._log_phi(points, cases)) / places
             waves = (np.sin(points * x[cases]) * phi).sum(axis=0) / math.pi
             half[cases] += np.maximum(0.5 - waves, 0.0)
-        return half
+        return np.where(is_noisy, half, 0.0)
 
     def _log_phi(self, points: Floats, cases: Any) -> Floats:
         """Logarithm of the characteristic functions at points of each case."""

@@ -62,7 +62,7 @@ class NoisyRows:
     keys: tuple[str, ...]
     notes: tuple[str, ...] = ()
     laws: AnswerLaws | None = None
-    """What is known of the noise; None of answers that were read from a file."""
+    """Of which noises the answers are made; None where a file does not say."""
 
     @property
     def names(self) -> tuple[str, ...]:

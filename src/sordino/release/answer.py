@@ -227,7 +227,7 @@ def _columns(
 
 
 def answer_laws(purchase: Purchase, table: "pa.Table") -> AnswerLaws | None:
-    """What is known of the noise of printed answers, from what was bought.
+    """Write each printed answer as a form in the noisy numbers that were bought.
 
     A function of the request, its price and the answers: one that is read from a ledger
     has the same. None where no answer is a form in noisy numbers.
@@ -272,7 +272,7 @@ def _mechanism(purchase: Purchase, key: Hashable) -> Any:
 
 
 def _cuts(purchase: Purchase) -> dict[Hashable, float]:
-    """What numbers had to reach for their groups to be shown."""
+    """Least value that each number had to reach for its group to be shown."""
     plan, cuts = purchase.plan, dict[Hashable, float]()
     if plan.presence is not None and plan.stage is None:
         cuts[plan.presence.key] = float(purchase.selection.threshold)
@@ -295,7 +295,9 @@ def rehearse(purchase: Purchase) -> None:
     table, errors = noisy_tables(purchase, exact, bins, Bits())
     if purchase.first is not None:
         table, errors = rank_tables(table, errors, table.select(plan.request.by))
-    rows = NoisyRows(table, errors, plan.request.by)
+    # with their laws: what fails here would else fail after the charge
+    laws = answer_laws(purchase, table)
+    rows = NoisyRows(table, errors, plan.request.by, laws=laws)
     for step in plan.request.processing:
         rows = step.apply(rows)
     check_tables(rows.table, rows.errors, rows.keys)

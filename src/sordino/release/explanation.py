@@ -469,6 +469,7 @@ LIMITS: Final = (
 """What says how many rows count."""
 _LONGEST_NUMBER: Final = 400
 _TRUTHS: Final = ("0/1", "1/1")
+_UNMEASURED: Final = "was not measured (coverage=True)"
 
 
 @final
@@ -663,8 +664,8 @@ def limits_text(facts: RequestFacts, *, is_measured: bool) -> str:
         listed.append(f"{each.name} from {ends}")
     if not listed:
         return ""
-    after = "is counted above" if is_measured else "was not measured (coverage=True)"
-    cut = f"What they cut off {after}, and is in no interval."
+    state = "is counted (coverage)" if is_measured else _UNMEASURED
+    cut = f"What they cut off {state}; intervals do not include it."
     return f"Limits: {'; '.join(listed)}. {cut}"
 
 

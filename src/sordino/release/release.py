@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, final, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final, overload
 
 from sordino.aggregations.intervals import AnswerLaws
 from sordino.aggregations.margins.tables import AdjustedTables, NoisyTables
@@ -66,6 +66,9 @@ def to_polars(table: "pa.Table") -> Any:
 
 def _give_laws(laws: AnswerLaws | None) -> AnswerLaws | None:
     return laws
+
+
+_NO_LAWS: Final = partial(_give_laws, None)
 
 
 @final
@@ -138,8 +141,8 @@ class Release(AbstractNoisyAnswers):
     """Other tables that were measured together with it."""
     provenance: Provenance = UNKNOWN
     """What was asked, and which record of a ledger paid for it."""
-    read_laws: Callable[[], AnswerLaws | None] = lambda: None
-    """Tells what is known of the noise, for what is computed of the answers."""
+    read_laws: Callable[[], AnswerLaws | None] = _NO_LAWS
+    """Of which noises the answers are made, asked when one is computed of them."""
 
     @classmethod
     def of(

@@ -27,7 +27,7 @@ def test_sql_counts_what_is_left_out() -> None:
         for row in release.coverage.to_pylist()
     }
     assert counted["cut off", "ids"] == 1
-    assert "is counted above" in release.limits
+    assert "is counted (coverage)" in release.limits
     without = opened().sql(text, BUDGET, **GIVEN)
     assert without.coverage is None
     assert "was not measured" in without.limits

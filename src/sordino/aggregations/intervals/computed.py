@@ -8,9 +8,9 @@
 | anything else | nothing | none |
 
 Forms are in the noisy numbers that were drawn, so answers that share noise, such as a
-sum and a count that were measured together, are known to. The numbers are drawn again
-from the answers that are printed: a release that is read from a ledger says the same.
-Proofs in docs/proofs/intervals.md, sections 1, 2 and 5.
+sum and a count that were measured together, are known to. Their values are those of
+the printed answers, so a release that is read from a ledger says the same. Proofs in
+docs/proofs/intervals.md, lemmas 3, 7 and 8.
 
 >>> import numpy as np
 >>> from sordino.noise.laplace import Laplace
@@ -41,14 +41,16 @@ from sordino.aggregations.intervals.linear_forms import (
     Noise,
     Shown,
     Sums,
+    blank_missing,
     linear,
 )
 from sordino.aggregations.intervals.quotients import ratio_bars
 from sordino.losses.curves.points import Floats
 
 _NONE: Final = Fraction(0)
+_LARGEST: Final = 1e100
 _CLOSE: Final = 2.0**-30
-"""How near a form must be to those of the answers to be made of them."""
+"""How near the sum that showed a group must be to a form in its answers."""
 
 
 @final
@@ -106,7 +108,7 @@ Law: TypeAlias = Linear | Quotient
 @final
 @dataclass(frozen=True, eq=False)
 class AnswerLaws:
-    """What is known of the noise of the answers in each row of a release."""
+    """Answers as forms in noisy numbers, by their names; the same in each row."""
 
     sums: Sums
     forms: Mapping[str, Law]
@@ -128,27 +130,22 @@ class AnswerLaws:
             [form.factors.get(number, 0.0) for number in names]
             for form in forms.values()
         ])
-        values = np.array([
-            answers[name] - form.constant for name, form in forms.items()
-        ])
-        # any numbers that give these answers: forms of the answers have one value
-        drawn = np.linalg.pinv(matrix) @ values
-        # rounding is one more number, which is 0 but for the greatest distance
-        rounding = np.diag([float(form.rounding > 0) for form in forms.values()])
         silent = next(iter(numbers.noises.values())).mechanism
+        # each printed answer is one more number, without noise but for its rounding
         noises = [
             *numbers.noises.values(),
             *(Noise(silent, _NONE, form.rounding) for form in forms.values()),
         ]
-        off = np.abs(matrix @ drawn - values) > _CLOSE * (1 + np.abs(values))
-        rows = zip(forms.items(), np.hstack([matrix, rounding]), off, strict=True)
+        factors = np.hstack([matrix, np.eye(len(forms))])
         laws = {
             name: Linear(tuple(row.tolist()), form.constant)
-            for (name, form), row, differs in rows
-            if not differs.any()
+            for (name, form), row in zip(forms.items(), factors, strict=True)
         }
-        shown, blocked = _find_shown(names, matrix, rounding, numbers)
-        sums = Sums((*drawn, *np.zeros_like(values)), tuple(noises), shown)
+        printed = [answers[name] - form.constant for name, form in forms.items()]
+        # so a form has the value of the very answers, and the noise of its numbers
+        values = (*(np.zeros_like(printed[0]) for _ in names), *printed)
+        shown, blocked = _find_shown(names, matrix, numbers)
+        sums = Sums(values, tuple(noises), shown)
         return cls(sums, laws, confidence, blocked)
 
     def answer(self, name: str) -> "ComputedAnswer":
@@ -173,11 +170,12 @@ class AnswerLaws:
     def bars(self, law: Law) -> Bars | None:
         """Return the intervals of a law, None where noise is in it that is not told."""
         parts = (law,) if isinstance(law, Linear) else (law.top, law.bottom)
-        if any(
-            factor and blocked
-            for part in parts
-            for factor, blocked in zip(part.factors, self.blocked, strict=True)
-        ):
+        factors = np.array([part.factors for part in parts])
+        constants = np.array([part.constant for part in parts])
+        if (factors[:, np.array(self.blocked)] != 0).any():
+            return None
+        # squares of larger factors are no doubles, nor is what follows of them
+        if not max(np.abs(factors).max(), np.abs(constants).max()) < _LARGEST:
             return None
         if isinstance(law, Quotient):
             top, bottom = ((part.factors, part.constant) for part in parts)
@@ -210,14 +208,14 @@ class ComputedAnswer:
         """Add a number or another answer."""
         if isinstance(other, ComputedAnswer):
             return ComputedAnswer(self.laws, _sum_of(self.law, other.law))
-        shift = self.known and Bars(
-            self.known.sd, self.known.low + other, self.known.high + other
-        )
-        return ComputedAnswer(self.laws, _shift_law(self.law, other), shift)
+        shifted = self.known and _move_ends(self.known, 1.0, lambda end: end + other)
+        return ComputedAnswer(self.laws, _shift_law(self.law, other), shifted)
 
     def times(self, factor: float) -> "ComputedAnswer":
         """Multiply by a number."""
-        known = self.known and _scale_ends(self.known, factor)
+        known = self.known and _move_ends(
+            self.known, abs(factor), lambda end: end * factor
+        )
         match self.law:
             case Linear():
                 return ComputedAnswer(self.laws, self.law.times(factor), known)
@@ -229,7 +227,9 @@ class ComputedAnswer:
     def divide_by_number(self, divisor: float) -> "ComputedAnswer":
         """Divide by a number."""
         multiple = self.times(1 / divisor)
-        known = self.known and _divide_ends(self.known, divisor)
+        known = self.known and _move_ends(
+            self.known, 1 / abs(divisor), lambda end: end / divisor
+        )
         return replace(multiple, known=known)
 
     def divide_by(self, other: "ComputedAnswer") -> "ComputedAnswer":
@@ -266,7 +266,7 @@ class ComputedAnswer:
 
 
 def _find_shown(
-    names: list[Any], matrix: Floats, rounding: Floats, numbers: NumberNoises
+    names: list[Any], matrix: Floats, numbers: NumberNoises
 ) -> tuple[Shown | None, tuple[bool, ...]]:
     """What showed the groups, as a form in the numbers; and numbers with no law.
 
@@ -281,10 +281,10 @@ def _find_shown(
     shares = np.linalg.lstsq(matrix.T, weights, rcond=None)[0]
     is_told = np.allclose(shares @ matrix, weights, atol=_CLOSE)
     sums = [some for some, _ in numbers.cuts if some & {*names}]
-    if len(sums) > 1 or not sums[0] <= {*names} or not is_told:
+    if len(sums) > 1 or not is_told:
         return None, (*cut, *nothing)
     (reached,) = (end for some, end in numbers.cuts if some == sums[0])
-    return Shown((*weights.tolist(), *(shares @ rounding).tolist()), reached), (
+    return Shown((*weights.tolist(), *shares.tolist()), reached), (
         *(False for _ in names),
         *nothing,
     )
@@ -312,14 +312,15 @@ def _shift_law(law: Law | None, number: float) -> Law | None:
     return None
 
 
-def _scale_ends(bars: Bars, factor: float) -> Bars:
-    ends = bars.low * factor, bars.high * factor
-    return Bars(bars.sd * abs(factor), np.minimum(*ends), np.maximum(*ends))
-
-
-def _divide_ends(bars: Bars, divisor: float) -> Bars:
-    ends = bars.low / divisor, bars.high / divisor
-    return Bars(bars.sd / abs(divisor), np.minimum(*ends), np.maximum(*ends))
+def _move_ends(bars: Bars, stretch: float, move: Callable[[Floats], Floats]) -> Bars:
+    """Move both ends; where doubles cannot hold one, it is not known."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = [move(end) for end in (bars.low, bars.high)]
+        sd = bars.sd * stretch
+    pairs = zip(ends, (bars.low, bars.high), strict=True)
+    lost = [np.isinf(end) & np.isfinite(before) for end, before in pairs]
+    moved = Bars(sd, np.minimum(*ends), np.maximum(*ends))
+    return blank_missing(moved, lost[0] | lost[1])
 
 
 def _map_ends(function: Callable[[float], float | None], ends: Floats) -> Floats:
