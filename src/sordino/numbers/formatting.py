@@ -55,6 +55,10 @@ def format_spread(sd: float | None) -> str:
     return "" if sd is None or math.isnan(sd) else format_number(sd, sd)
 
 
+ENDLESS: Final = ("-inf", "inf")
+"""The ends of an interval that excludes no number, as texts."""
+
+
 def format_interval(
     value: Any, bars: tuple[float | None, float | None, float | None]
 ) -> str:
@@ -62,8 +66,11 @@ def format_interval(
 
     >>> format_interval(118, (2.8, 112.2, 123.9))
     '112 to 124'
+    >>> format_interval(7.5, (None, -math.inf, math.inf))
+    'any number'
     """
-    return " to ".join(format_ends(value, bars))
+    ends = format_ends(value, bars)
+    return "any number" if ends == ENDLESS else " to ".join(ends)
 
 
 def format_ends(

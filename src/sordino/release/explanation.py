@@ -128,6 +128,7 @@ class Reach:
     least: float | None
     """None where no number of it has an interval with two ends."""
     most: float | None
+    """None where some number of it has an interval without an end."""
 
 
 @final
@@ -194,12 +195,15 @@ def _reach(name: str, table: "pa.Table", errors: "pa.Table") -> tuple[Reach, int
         each.to_numpy(zero_copy_only=False).astype(np.float64)
         for each in (column, *(errors[part] for part in error_names(name)[1:]))
     )
-    known = np.isfinite(value) & np.isfinite(low) & np.isfinite(high)
+    known = np.isfinite(value) & ~np.isnan(low) & ~np.isnan(high)
     value, low, high = value[known], low[known], high[known]
     reach = np.maximum(high - value, value - low)
     rough = int(np.count_nonzero(reach > np.abs(value) / ROUGH))
-    ends = (float(reach.min()), float(reach.max())) if len(reach) else (None, None)
-    return Reach(name, *ends), rough
+    ended = reach[np.isfinite(reach)]
+    least = float(ended.min()) if len(ended) else None
+    # of a number without a bound on its error "at most" would be false
+    most = float(reach.max()) if len(ended) == len(reach) and len(ended) else None
+    return Reach(name, least, most), rough
 
 
 def release_notes(purchase: Purchase) -> tuple[str, ...]:

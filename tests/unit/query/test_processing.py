@@ -205,7 +205,9 @@ def test_ranges_hold(seed: int) -> None:
             assert known[0] <= value <= known[1]
 
 
-def test_a_divisor_that_may_be_zero_is_told(session: sd.Session) -> None:
+def test_a_divisor_that_may_be_zero_is_told(
+    session: sd.Session, tmp_path: Path
+) -> None:
     """Then the interval has no ends, and says so; where it is surely not, it has."""
     release = session.release(request_of(), EXACT)
     made = release.with_columns(mean=sd.col("x") / sd.col("n"))
@@ -214,7 +216,20 @@ def test_a_divisor_that_may_be_zero_is_told(session: sd.Session) -> None:
     assert 4 < rows["b"]["mean low"] < 6 < rows["b"]["mean high"] < 8
     assert (rows["c"]["mean low"], rows["c"]["mean high"]) == (-math.inf, math.inf)
     assert rows["c"]["mean sd"] is None
-    assert "-inf to inf" in str(made.filter(sd.col("n") == 0))
+    assert "any number" in str(made.filter(sd.col("n") == 0))
+    exactness = made.exactness
+    (reach,) = (each for each in exactness.reaches if each.name == "mean")
+    # a bound on the others is not one on all, and what has none is rough
+    assert reach.least is not None
+    assert reach.most is None
+    assert exactness.rough > release.exactness.rough
+    assert "or more, some without end" in str(made.label())
+    assert "any number" in written_report(made, tmp_path)
+
+
+def written_report(release: sd.Release, folder: Path) -> str:
+    release.report(folder / "r.html")
+    return (folder / "r.html").read_text("utf-8")
 
 
 def test_a_release_is_suppressed_by_its_own_error(session: sd.Session) -> None:

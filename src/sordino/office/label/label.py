@@ -158,8 +158,11 @@ def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 
 def _reach(reach: Reach, language: Language) -> str:
-    if reach.least is None or reach.most is None:
+    if reach.least is None:
         return language.plain("label.exact.none")
+    if reach.most is None:
+        least = language.number(_digits_above(reach.least))
+        return language.plain("label.exact.open", least=least)
     ends = (reach.least, reach.most)
     least, most = (language.number(_digits_above(end)) for end in ends)
     if least == most:

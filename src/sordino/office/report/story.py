@@ -14,6 +14,7 @@ from typing import Final, final
 
 from sordino.losses.loss import Loss
 from sordino.numbers import Extended
+from sordino.numbers.formatting import ENDLESS
 from sordino.office.html.elements import Html, fill_template, join
 from sordino.office.html.page import Language
 from sordino.office.html.small_pictures import scale_around
@@ -53,7 +54,9 @@ class Banded:
         """Say whether the interval reaches further than a fifth of the number."""
         if self.value is None or self.low is None or self.high is None:
             return False
-        return self.has_band and (self.high - self.low) / 2 > abs(self.value) / _ROUGH
+        # an interval without an end reaches as far as any
+        is_told = self.has_band or self.interval == ENDLESS
+        return is_told and (self.high - self.low) / 2 > abs(self.value) / _ROUGH
 
 
 def band_table(
@@ -94,6 +97,8 @@ def ends_text(language: Language, row: Banded) -> str:
     """Both ends of an interval in words; empty without one."""
     if not row.interval:
         return ""
+    if row.interval == ENDLESS:
+        return language.plain("bands.endless")
     low, high = map(language.number, row.interval)
     return language.plain("bands.interval", low=low, high=high)
 
