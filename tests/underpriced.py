@@ -99,7 +99,46 @@ def _failures_of_composed_losses(body: Certificate) -> None:
     body["charge"] = {"epsilon": "3", "rho": "1", "delta": "1/100"}
 
 
+def _rows_left_out(body: Certificate, rows: dict[str, Any], steps: list[int]) -> None:
+    body["tables"] = {
+        "t": {"column": "id", "id_space": "default", "protects": "AddRowsWithID"}
+    }
+    columns, dropped = ["id", "x"], ["without id"]
+    table = {"do": "table", "leaves_out": dropped, "table": "t", "columns": columns}
+    release = body["releases"][0]
+    release["rows"] = {"do": "keep_rows", "of": table, "per": ["id"], "limit": 1}
+    total = {"cell": {"steps": steps}, "factor": 1, "shift": 0}
+    cut = {"of": "sum", "rows": rows | {"of": table, "per": ["id"]}, "totals": [total]}
+    release["coverage"] = [cut | {"noise": "geometric", "scale": "10"}]
+    body["charge"] = {"epsilon": "3/2"}  # a count by 1/2, and 3 more or less by 3/10
+
+
+def _rows_left_out_of_two_rows(body: Certificate) -> None:
+    """What limits cut off, added up over two rows of each id, each up to 3."""
+    _rows_left_out(body, {"do": "keep_rows", "limit": 2}, [0, 3, 0])
+
+
+def _rows_left_out_of_many_rows(body: Certificate) -> None:
+    """The same over all rows of each id."""
+    _rows_left_out(body, {"do": "crowded", "groups": []}, [0, 3, 0])
+
+
+def _rows_left_out_below_zero(body: Certificate) -> None:
+    """The same of what is down to -20, and up to 3."""
+    _rows_left_out(body, {"do": "one_per", "makes": ["x"]}, [-20, 3, 0])
+
+
+def _rows_left_out_twice(body: Certificate) -> None:
+    """Two sums in one number, of which each moves."""
+    _rows_left_out(body, {"do": "one_per", "makes": ["y"]}, [0, 3, 0])
+    body["releases"][0]["coverage"][0]["totals"] *= 2
+
+
 _CHANGES: Final = (
+    _rows_left_out_twice,
+    _rows_left_out_of_two_rows,
+    _rows_left_out_of_many_rows,
+    _rows_left_out_below_zero,
     _rows_that_push_out_others,
     _halves,
     _weights_of_periods,

@@ -945,6 +945,7 @@ function totalRange(words) {
   return {
     most: whole(maximum(absolute(low), absolute(high))),
     hasOneSign: low >= 0n || high <= 0n,
+    isNeverBelow: low >= 0n,
     isCount: low >= 0n && high <= 1n,
   };
 }
@@ -1195,6 +1196,13 @@ function coverageMove(count, rows, plan, isByRow) {
     case "ids":
       need(plan.rows(field(count, "rows")).id !== null, "ids of a table that has none");
       return ONE_OF_ALL.times(m, m.top);
+    case "sum": {
+      const { id, bounds } = plan.rows(field(count, "rows"));
+      need(id !== null && bounds.mostRows() === 1n, "a sum of several rows of an id");
+      const { most, isNeverBelow } = totalRange(readTotals(count, 1)[0]);
+      need(isNeverBelow, "a sum of what may be below zero");
+      return ONE_OF_ALL.times(most).times(m, m.top);
+    }
     case "rows": {
       const counted = plan.rows(field(count, "rows"));
       need(!counted.isPublic && counted.id === null, "rows that are counted as ids");

@@ -1035,13 +1035,20 @@ _NUMBERS: dict[str, Callable[[Any, AskedGroups, Columns | None], Move]] = {
 def left_out_move(count: Any, groups: AskedGroups, plan: PlanReader) -> Move:
     """Return how far a count of what was left out moves (queries.md, lemma 10)."""
     if count["of"] == "clamped":
-        low, high = total_range(_totals(count)[0])
+        (total,) = _totals(count)
+        low, high = total_range(total)
         need(low >= 0 and high <= 1, "more than a row")
         return groups.row_move(by=NO_COLUMNS)
     rows = plan.rows(count["rows"])
     unit: int | None = 1
     if count["of"] == "ids":
         need(rows.ids is not None, "no ids are protected")
+    elif count["of"] == "sum":
+        need(rows.ids is not None and rows.limits.most_rows() == 1, "not a row an id")
+        (total,) = _totals(count)
+        low, high = total_range(total)
+        need(low >= 0, "a sum that falls")
+        unit = ceil(high)
     else:
         need(count["of"] == "rows" and rows.ids is None, "a count without a rule")
         unit = rows.limits.most_rows()

@@ -405,8 +405,9 @@ class _Frame:
     def _weights_apart(
         self, estimators: tuple[AbstractEstimator, ...]
     ) -> dict[Hashable, Fraction]:
-        each = (self.request.coverage or Fraction(0)) / max(1, len(self.coverage))
-        shares = dict.fromkeys(self.coverage, each)
+        together = sum(count.weight for count in self.coverage.values())
+        each = (self.request.coverage or Fraction(0)) / max(1, together)
+        shares = {key: each * count.weight for key, count in self.coverage.items()}
         pairs = zip(estimators, self.request.weights, strict=True)
         for estimator, weight in (
             (estimator, weight) for estimator, weight in pairs if estimator.chooses

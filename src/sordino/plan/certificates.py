@@ -86,6 +86,8 @@ def _left_out(count: Counted, ids: str | None, writer: PlanWriter) -> Step:
     if count.kind == "clamped" and count.unit == "rows":
         return {"of": "clamped", "totals": totals}
     rows = writer.write(count.rows)
+    if ids is not None and count.unit == "rows":
+        return {"of": "sum", "rows": rows, "totals": totals}
     return {"of": "rows" if ids is None else "ids", "rows": rows}
 
 

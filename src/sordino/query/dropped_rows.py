@@ -4,9 +4,11 @@ Each place can be counted, so that a release can say how much was left out
 (docs/adr/0072-coverage-is-counted-where-it-is-lost.md).
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, final
 
 from sordino.aggregations.measurement import (
@@ -15,13 +17,31 @@ from sordino.aggregations.measurement import (
     IntegerMeasurement,
     Total,
 )
+from sordino.expressions.bins import steps
+from sordino.expressions.language import col
 from sordino.expressions.literals import literal
-from sordino.expressions.schema import Schema
+from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.noise.sensitivity import Sensitivity
-from sordino.query.nodes import AbstractNode, Crowded, Filter, Unreadable
+from sordino.numbers import finite, rational_above
+from sordino.query.nodes import (
+    AbstractNode,
+    Crowded,
+    Filter,
+    Gathered,
+    Join,
+    Project,
+    Unreadable,
+)
 
 _EACH: Final = Total(literal(1))
+CUT_OFF: Final = "cut off"
+ROWS: Final = "rows"
+TOGETHER: Final = "limits together, "
+MOST_KEPT: Final = 10**9
+"""Where limits keep more rows of an id, those that they leave out are not counted."""
+_SEEN: Final = 3
+"""Rows beyond the limits are counted up to so many times what they keep."""
 
 
 @final
@@ -37,6 +57,11 @@ class Counted:
     rows: AbstractNode
     measurement: IntegerMeasurement
 
+    @property
+    def weight(self) -> int:
+        """Return its share of what counts get, so that the errors add up to least."""
+        return range_weight(rational_above(finite(self.measurement.change.linf)))
+
     def __str__(self) -> str:
         return f"{self.what} {self.kind} ({self.unit})"
 
@@ -46,6 +71,14 @@ def tally_measurement(
 ) -> IntegerMeasurement:
     """Measurement of a count that one unit moves by at most a change."""
     return IntegerMeasurement(("coverage", key), change, (total,))
+
+
+def range_weight(most: int | Fraction) -> int:
+    """Weight of a sum that one unit moves by so much, beside others.
+
+    The sum of the squares of range over weight is least at the power of two thirds.
+    """
+    return max(1, round(math.pow(most, 2 / 3)))
 
 
 class AbstractPassage(ABC):
@@ -113,13 +146,65 @@ class Cut(AbstractPassage):
     ids: str | None
 
     def counts(self, _read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
-        key = ("cut off", id(self.crowded))
+        key = (CUT_OFF, id(self.crowded))
         change = Sensitivity(l0=1, l1=self.most, linf=self.most)  # a row is of one key
         if self.ids is None:
             unit, count = "keys", tally_measurement(key, _EACH, change)
         else:
             unit, count = "ids", tally_measurement(key, Distinct((self.ids,)), change)
-        yield Counted("cut off", self.limit, unit, self.crowded, count)
+        yield Counted(CUT_OFF, self.limit, unit, self.crowded, count)
+
+
+@final
+@dataclass(frozen=True)
+class CutRows(AbstractPassage):
+    """The rows of each id that limits leave out, one limit after another.
+
+    For any two databases that differ by the rows of one id, rows of other ids are kept
+    or left out as before: the number differs by what is counted of that id, at most
+    `most`, and the ids of which more are left out differ by that id.
+    """
+
+    before: AbstractNode
+    after: AbstractNode
+    kept: int
+    """The most rows of an id that the limits keep."""
+    ids: str
+
+    def counts(self, _read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
+        most = _SEEN * self.kept
+        each = self._each_id()
+        lost = col(self._names[0]) - col(self._names[1])
+        key = ("rows cut off", id(self.after))
+        up_to = Total(steps(lost.tree, 0, most, 0))
+        count = tally_measurement(key, up_to, Sensitivity(l0=1, linf=most))
+        what = f"{TOGETHER}up to {most:,} of one {self.ids}"
+        yield Counted(CUT_OFF, what, ROWS, each, count)
+        beyond = Filter(each, (lost > most).tree, each.schema)
+        change = Sensitivity(l0=1, linf=1)
+        count = tally_measurement((*key, "beyond"), Distinct((self.ids,)), change)
+        what = f"{TOGETHER}more than {most:,} of one {self.ids}"
+        yield Counted(CUT_OFF, what, "ids", beyond, count)
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return f"{self.ids} rows", f"{self.ids} rows kept"
+
+    def _each_id(self) -> Join:
+        """Return a row for each id, with its rows before and after the limits."""
+        number, number_kept = self._names
+        left = self._count_rows(self.before, number)
+        right = self._count_rows(self.after, number_kept)
+        cells = tuple((name, col(name).tree) for name in (self.ids, number_kept))
+        moved = [(number_kept, Column("i64", nullable=False))]
+        schema = Schema.of([*left.schema.columns, *moved])
+        shown = Schema.of([(self.ids, left.schema[self.ids]), *moved])
+        return Join(left, Project(right, cells, shown), (self.ids,), False, schema)
+
+    def _count_rows(self, rows: AbstractNode, name: str) -> Gathered:
+        number = (name, Column("i64", nullable=False))
+        schema = Schema.of([(self.ids, rows.schema[self.ids]), number])
+        return Gathered(rows, (self.ids,), ((name, _EACH),), (), schema)
 
 
 @final

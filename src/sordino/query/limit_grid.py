@@ -31,6 +31,7 @@ from sordino.expressions.literals import lift
 from sordino.expressions.schema import unknown
 from sordino.numbers import arguments
 from sordino.query.builder import Query
+from sordino.query.dropped_rows import range_weight
 from sordino.query.request import Request
 from sordino.query.steps import Relation
 
@@ -298,7 +299,7 @@ def effects_request(request: Request, relation: Relation, grid: LimitGrid) -> Re
         for groups, most in grid.pairs:
             name = kept_name(groups, most)
             questions[name] = total(name, 0, groups * most, nulls=0)  # of one row an id
-            weights[name] = _weight(groups * most)
+            weights[name] = range_weight(groups * most)
     effects = query.agg(**questions, weights=weights)
     return replace(effects, confidence=request.confidence)
 
@@ -362,8 +363,3 @@ def _outside(
 
 def _capped(most: int) -> str:
     return f"rows to {most}"
-
-
-def _weight(most: int) -> int:
-    # the sum of squares of range over weight is least at the power of two thirds
-    return max(1, round(math.pow(most, 2 / 3)))

@@ -311,16 +311,18 @@ def with_confidence(request: Request, confidence: Any) -> Request:
 
 
 def with_coverage(requests: "Request | dict[str, Request]", coverage: Any) -> Any:
-    """Count what is left out beside the answers; of several requests beside the first.
+    """Spend a tenth of a request on counting what is left out beside its answers.
 
-    What is left out is counted of all rows together, and several share their rows.
+    Of several requests the first does: they share their rows, and what is left out is
+    counted of all rows together.
     """
     if not read_coverage(coverage):
         return requests
     if isinstance(requests, Request):
-        return replace(requests, coverage=_USUAL)
-    first, *rest = requests.items()
-    return dict([(first[0], replace(first[1], coverage=_USUAL)), *rest])
+        # so that it is a tenth of the whole
+        return replace(requests, coverage=sum(requests.weights) * _USUAL / (1 - _USUAL))
+    (name, first), *rest = requests.items()
+    return dict([(name, with_coverage(first, True)), *rest])
 
 
 def read_coverage(coverage: Any) -> bool:

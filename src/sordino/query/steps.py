@@ -20,7 +20,7 @@ from sordino.expressions.literals import lift
 from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import AbstractExpression, Col
 from sordino.numbers.canonical import Words, call, worded_pairs
-from sordino.query.dropped_rows import AbstractPassage, Cut
+from sordino.query.dropped_rows import MOST_KEPT, AbstractPassage, Cut, CutRows
 from sordino.query.node_rules import narrow_schema
 from sordino.query.nodes import (
     AbstractNode,
@@ -345,9 +345,14 @@ class Enforce(AbstractStep):
                 "Leave enforce out, or protect ids: "
                 'protects=sd.AddRowsWithID("person").',
             )
+        limited = relation
         for constraint in self.constraints:
-            relation = _enforce(relation, relation.ids, constraint)
-        return relation
+            limited = _enforce(limited, relation.ids, constraint)
+        most = limited.contribution.most_rows()
+        if limited.node is relation.node or most is None or most > MOST_KEPT:
+            return limited
+        cut = CutRows(relation.node, limited.node, most, relation.ids)
+        return replace(limited, passed=(*limited.passed, cut))
 
 
 def _enforce(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:

@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import starmap
+from itertools import pairwise, starmap
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 import numpy as np
@@ -28,6 +28,7 @@ from sordino.losses.loss import Loss
 from sordino.numbers import exact
 from sordino.numbers.formatting import format_key, format_number, format_percent
 from sordino.plan.purchase import Purchase, rank_lines
+from sordino.query.dropped_rows import CUT_OFF, ROWS, TOGETHER
 from sordino.query.steps import Relation
 from sordino.release.text import ReleaseView, coverage_lines
 
@@ -473,7 +474,6 @@ LIMITS: Final = (
 """What says how many rows count."""
 _LONGEST_NUMBER: Final = 400
 _TRUTHS: Final = ("0/1", "1/1")
-_UNMEASURED: Final = "was not measured (coverage=True)"
 
 
 @final
@@ -652,13 +652,13 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(map(_text, values)) if isinstance(values, list) else ()
 
 
-def limits_text(facts: RequestFacts, *, is_measured: bool) -> str:
-    """Name the limits of a request, and say whether what they cut off was measured.
+def limits_text(facts: RequestFacts, coverage: "pa.Table | None" = None) -> str:
+    """Name the limits of a request, and say what was measured of what they cut off.
 
     >>> days = ValueBounds("days", Fraction(0), Fraction(30))
     >>> limits = (RowLimit("MaxRowsPerID", 3),)
     >>> unit = Protected("visits", "AddRowsWithID", "patient")
-    >>> limits_text(RequestFacts((unit,), limits, (days,)), is_measured=False)
+    >>> limits_text(RequestFacts((unit,), limits, (days,)))
     'Limits: 3 rows of one patient; days from 0 to 30. What they cut off was not ...'
     """
     person = next((unit.column for unit in facts.units if unit.column), "id")
@@ -668,9 +668,29 @@ def limits_text(facts: RequestFacts, *, is_measured: bool) -> str:
         listed.append(f"{each.name} from {ends}")
     if not listed:
         return ""
-    state = "is counted (coverage)" if is_measured else _UNMEASURED
-    cut = f"What they cut off {state}; intervals do not include it."
-    return f"Limits: {'; '.join(listed)}. {cut}"
+    lost = "What they cut off was not measured (coverage=True)"
+    if coverage is not None:
+        rows = rows_cut_off(coverage)
+        lost = _cut_text(*rows[0]) if len(rows) == 1 else "What they cut off is counted"
+    return f"Limits: {'; '.join(listed)}. {lost}. Intervals do not include it."
+
+
+def rows_cut_off(coverage: "pa.Table") -> list[tuple[Arguments, Arguments]]:
+    """Return how many rows limits cut off, each with the ids that lost more."""
+    cut = [row for row in coverage.to_pylist() if row["kind"] == CUT_OFF]
+    return [(a, b) for a, b in pairwise(cut) if a["counted"] == ROWS]
+
+
+def _cut_text(rows: Arguments, beyond: Arguments) -> str:
+    """Say how many rows limits cut off, as far as they were counted."""
+    least, most = (format_number(rows[end]) for end in ("low", "high"))
+    about = format_number(max(rows["count"], 0))
+    few, many = (format_number(beyond[end]) for end in ("low", "high"))
+    up_to = rows["what"].removeprefix(TOGETHER)
+    return (
+        f"They cut off about {about} rows ({least} to {most}), {up_to}; "
+        f"{few} to {many} lose more"
+    )
 
 
 def _limit_text(limit: RowLimit, person: str) -> str:

@@ -201,7 +201,7 @@ class Release(AbstractNoisyAnswers):
         No interval holds it: low to high is of what the limits let through.
         """
         facts = words_facts(self.provenance.words, self.provenance.name)
-        return limits_text(facts, is_measured=self.coverage is not None)
+        return limits_text(facts, self.coverage)
 
     @property
     def proof(self) -> str:

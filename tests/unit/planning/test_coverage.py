@@ -57,10 +57,7 @@ def told(engine: AbstractEngine, query: Any, unit: Any = PERSON) -> dict[str, in
     """Return the exact counts of a query, by what they count."""
     table = sd.PrivateTable(VISITS, protects=unit, columns=KINDS)
     found = price_request(query, open_catalog(engine, {"visits": table}), sd.PureDP(1))
-    plan = found._purchase.plan
-    answers = [engine.answer(one) for one in plan.coverage_questions]
-    counts = tuple(plan.coverage.values())
-    return dict(zip(map(str, counts), exact_counts(counts, answers), strict=True))
+    return whole_coverage(engine, found)
 
 
 @for_each("engine", ["duckdb", "memory"])
@@ -84,10 +81,66 @@ def test_what_is_counted(engine: str) -> None:
         "visits.days unreadable (ids)",
         cut,
         "MaxRowsPerGroupPerID(columns=('ward',), limit=1) cut off (ids)",
+        "limits together, up to 6 of one person cut off (rows)",
+        "limits together, more than 6 of one person cut off (ids)",
         "days to [0, 30] clamped (rows)",
         "cost to [0, 100] clamped (rows)",
         "cost to [0, 100], missing as 500 clamped (rows)",
     }
+
+
+@for_each("engine", ["duckdb", "memory"])
+def test_rows_that_limits_cut_off(engine: str) -> None:
+    """The rows of each id before the limits less those after, up to a most."""
+    in_wards = {1: (9, 1), 2: (2, 2), 3: (4,), 4: (1, 1, 1), 5: (30,), None: (7,)}
+    cells = [
+        (person, f"W{place}")
+        for person, sizes in in_wards.items()
+        for place, size in enumerate(sizes)
+        for _ in range(size)
+    ]
+    persons, wards = map(list, zip(*cells, strict=True))
+    rows = {"person": persons, "ward": wards}
+    tables = {"visits": sd.PrivateTable(rows, protects=PERSON)}
+    each, all_of_one = sd.MaxRowsPerGroupPerID("ward", 2), sd.MaxRowsPerID(3)
+    limited = sd.table("visits").enforce(each, all_of_one)
+    for query in (limited, limited.filter(sd.col("ward") == "W0")):
+        open_engine = ENGINES[engine]()
+        asked = query.agg(n=sd.count(), coverage=True)
+        price = price_request(asked, open_catalog(open_engine, tables), sd.PureDP(1))
+        found = whole_coverage(open_engine, price)
+        # kept are 3, 3, 2, 3 and 2 rows; no more than 9 of one person are counted
+        assert found["limits together, up to 9 of one person cut off (rows)"] == (
+            (10 - 3) + (4 - 3) + (4 - 2) + 0 + 9
+        )
+        assert found["limits together, more than 9 of one person cut off (ids)"] == 1
+
+
+def whole_coverage(engine: AbstractEngine, price: Price) -> dict[str, int]:
+    """Return the exact counts of a price, by what they count."""
+    plan = price._purchase.plan
+    answers = [engine.answer(one) for one in plan.coverage_questions]
+    counts = tuple(plan.coverage.values())
+    return dict(zip(map(str, counts), exact_counts(counts, answers), strict=True))
+
+
+def test_what_limits_cut_off_is_told_in_a_sentence() -> None:
+    """By a release that bought it: how many rows, and how many people lose more."""
+    rows = {"person": [n % 50 for n in range(1000)], "day": [1] * 1000}
+    tables = {"visits": sd.PrivateTable(rows, protects=PERSON)}
+    query = (
+        sd.table("visits").enforce(sd.MaxRowsPerID(4)).agg(n=sd.count(), coverage=True)
+    )
+    release = sd.Session(tables, sd.PureDP(10**6)).release(query, sd.PureDP(10**5))
+    assert release.limits == (
+        "Limits: 4 rows of one person. They cut off about 600 rows (600 to 600), "
+        "up to 12 of one person; 50 to 50 lose more. Intervals do not include it."
+    )
+    wide = sd.table("visits").enforce(sd.MaxGroupsPerID("day", 2))
+    asked = wide.agg(n=sd.count_ids(), coverage=True)
+    release = sd.Session(tables, sd.PureDP(10**6)).release(asked, sd.PureDP(10**5))
+    # nothing bounds the rows of one person, so none can be counted
+    assert "What they cut off is counted. Inter" in release.limits
 
 
 @for_each("engine", ["duckdb", "memory"])
@@ -149,7 +202,7 @@ def test_coverage_is_within_the_budget(budget: Budget, noise: Any, keys: Any) ->
     if keys == "ward" and not isinstance(budget, (sd.ApproxDP, sd.ApproxZCDP)):
         return
     found = _priced(keys, budget, noise=noise)
-    assert len(found.coverage) == 4
+    assert len(found.coverage) == 6
     if isinstance(budget, sd.ApproxDP):  # epsilons of the two add up
         spent = total(*(one.guarantees.epsilon for one in found._purchase.losses_apart))
         rest = sd.ApproxDP(Fraction(1) - Fraction(str(spent)), budget.delta)
@@ -179,8 +232,8 @@ def test_both_sides_of_a_join_are_counted() -> None:
     query = sd.table("visits").enforce(sd.MaxRowsPerID(2)).join_private("few", "person")
     found = session.price(query.agg(n=sd.count(), coverage=True), sd.PureDP(1))
     name = "MaxRowsPerID(limit=2) cut off (ids)"
-    assert list(found.coverage) == [name, f"{name}, again"]
-    assert len(found.coverage) == 2
+    assert list(found.coverage)[::3] == [name, f"{name}, again"]
+    assert len(found.coverage) == 6
 
 
 def test_weights_and_names() -> None:
@@ -208,7 +261,13 @@ def test_a_release_tells_its_coverage(engine: Any, tmp_path: Any) -> None:
     release = session.release(request, sd.PureDP(500), key="x")
     assert release.coverage is not None
     rows = {row["what"]: row for row in release.coverage.to_pylist()}
-    assert list(rows) == ["visits.days", "MaxRowsPerID(limit=2)", "days to [0, 30]"]
+    assert list(rows) == [
+        "visits.days",
+        "MaxRowsPerID(limit=2)",
+        "limits together, up to 6 of one person",
+        "limits together, more than 6 of one person",
+        "days to [0, 30]",
+    ]
     assert rows["visits.days"]["count"] in range(1, 6)  # 3 but with a chance of 1e-7
     line = "visits.days unreadable (ids): about"
     assert all(line in text for text in (str(release), release.explain()))

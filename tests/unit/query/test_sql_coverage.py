@@ -27,7 +27,7 @@ def test_sql_counts_what_is_left_out() -> None:
         for row in release.coverage.to_pylist()
     }
     assert counted["cut off", "ids"] == 1
-    assert "is counted (coverage)" in release.limits
+    assert "They cut off about" in release.limits
     without = opened().sql(text, BUDGET, **GIVEN)
     assert without.coverage is None
     assert "was not measured" in without.limits
@@ -40,7 +40,18 @@ def test_several_groupings_count_it_once() -> None:
         text, BUDGET, coverage=True, keys={"w": ["a", "b"]}, limits=sd.MaxRowsPerID(2)
     )
     assert release.coverage is not None
-    assert release.coverage["count"].to_pylist() == [1]
+    # an id, 7 rows of it up to 6, and an id with more
+    assert release.coverage["count"].to_pylist() == [1, 6, 1]
+
+
+def test_a_tenth_of_the_budget_counts_what_is_left_out() -> None:
+    """Of the whole, however many columns there are."""
+    for text in (
+        "SELECT SUM(x) AS s FROM t",
+        "SELECT COUNT(*) AS n, AVG(x) AS m FROM t",
+    ):
+        asked = opened().sql(text, coverage=True, **GIVEN)
+        assert asked.coverage == sum(asked.weights) / 9
 
 
 def test_another_word_is_refused() -> None:
