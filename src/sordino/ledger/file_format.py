@@ -389,7 +389,15 @@ LARGEST: Final = 1 << 30
 """Bytes that an answer may have."""
 LONGEST: Final = 1 << 26
 """Bytes that a line may have."""
-Role: TypeAlias = Literal["ledger", "witness", "backup"]
+Role: TypeAlias = Literal["ledger", "witness", "backup", "moved"]
+COPIES: Final[tuple[Role, ...]] = ("backup", "moved")
+"""What can be read, and is never charged."""
+REMEDIES: Final = {
+    "backup": "It is never charged. Read it with sd.Ledger.read(path); with the "
+    "witness of its ledger, sd.Ledger.restore makes a ledger of it.",
+    "moved": "The ledger was moved: open it at its new place. This one can be read.",
+}
+"""What to do with a store of another role."""
 _PIECE_START: Final = b'{"piece":'
 _SQLITE: Final = b"SQLite format 3\0"
 
