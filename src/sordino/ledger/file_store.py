@@ -238,13 +238,12 @@ class FileStore(AbstractStore):
         if (fresh.end, fresh.index.head) != (lines.end, lines.index.head):
             raise lines.damage("it was changed after it was read")
 
-    def change_role(self, role: Role) -> None:
-        """Give the file another role, durably, within a transaction."""
-        header = replace(self._found_header(), role=role)
-        # one sector, which a disk writes wholly or not at all
+    def retire(self) -> None:
+        """Write another role into the header: one sector, written wholly or not."""
+        header = replace(self._found_header(), role="moved")
         self._file.write([header.sector], 0)
         self._file.disk.sync(self._file.handle)
-        self._header, self._role = header, role
+        self._header = header
 
     def reopen(self) -> "FileStore":
         """Return the same file, to be read anew; a moved or replaced one is refused."""
@@ -425,7 +424,7 @@ def _refuse_stranger(
         wrong = f"has format {header.format}, and this version reads up to {newest}"
         remedy = "Update Sordino."
     elif header.role not in roles:
-        wrong = f"must be a {role}, and this is a {header.role}"
+        wrong = f"must be a {role}, and this is {file_format.role_text(header.role)}"
         remedy = file_format.REMEDIES.get(str(header.role), "Name the other file.")
     if header is None or wrong:
         raise InvalidParameter(role, str(path), wrong, remedy)

@@ -175,6 +175,25 @@ class Ledger(AbstractCalendar):
         backup.restore_copy(copy, path, terms)
         return cls(open_file(path, terms), terms.world.clock)
 
+    @classmethod
+    def move(
+        cls,
+        source: Any,
+        target: Any,
+        *,
+        witness: Any = None,
+        signer: Any = None,
+        world: World | None = None,
+    ) -> Self:
+        """Have a ledger go on in another file or on a server, whole; open it there.
+
+        It is verified before and compared after. At its old place it can be read, and
+        is never charged again. What was cut short is finished by the same once more.
+        """
+        terms = LedgerTerms.of(None, "", witness, signer, world)
+        backup.move_ledger(source, target, terms)
+        return cls(open_file(target, terms), terms.world.clock)
+
     def backup(self, path: Any) -> None:
         """Write a whole copy to a new file: it is read and restored, never charged."""
         place = backup.free_place(path, World())

@@ -109,6 +109,13 @@ class AbstractStore(ABC):
         """Return the bytes that were appended with a record; b"" if there were none."""
 
     @abstractmethod
+    def retire(self) -> None:
+        """Let nothing more be charged here, for ever, from this transaction on.
+
+        It was moved: what it was is read, and goes on elsewhere.
+        """
+
+    @abstractmethod
     def verify(self) -> None:
         """Refuse the store unless all of it is what was appended."""
 

@@ -28,7 +28,7 @@ from sordino.ledger.other_stores import MemoryStore, WitnessedStore
 from sordino.ledger.places import FilePlace, locate
 from sordino.ledger.policy_file import Seals, public_of, signer_of
 from sordino.ledger.record_kinds import DATASET, check_unicode
-from sordino.ledger.verification import refuse_overspent
+from sordino.ledger.verification import refuse_overspent, verify
 from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.limits import Limit
 from sordino.noise.sampling.bits import Bits
@@ -196,7 +196,10 @@ def open_file(path: Any, terms: LedgerTerms) -> Handle:
 
 def _open_file(path: Any, terms: LedgerTerms) -> Handle:
     """Open a ledger and check it, once."""
-    place = locate(path, "ledger", terms.world, reading=terms.reading)
+    return _open_at(locate(path, "ledger", terms.world, reading=terms.reading), terms)
+
+
+def _open_at(place: AbstractPlace, terms: LedgerTerms) -> Handle:
     with _refuse_failures(place):
         if not place.exists():
             raise _missing(
@@ -230,7 +233,8 @@ def _open_store(place: AbstractPlace, terms: LedgerTerms) -> AbstractStore:
         return store
     try:
         _refuse_bad_witness(place, terms.witness)
-        _refuse_copy(store, terms.witness)
+        if reading:
+            _refuse_copy(store, terms.witness)
         witness = terms.witness.open("witness", reading=reading)
     except BaseException:
         store.close()
@@ -405,7 +409,9 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
     world = terms.world
     source = locate(copy, "copy", world, reading=True)
     place = free_place(path, world)
-    if not source.exists():
+    with _refuse_failures(source):
+        found = source.exists()
+    if not found:
         raise _missing("copy", source, "Look for it.")
     if terms.witness is None:
         raise InvalidParameter(
@@ -431,6 +437,75 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
         ) from None
     if not made:
         raise _taken(place)
+
+
+def move_ledger(source: Any, target: Any, terms: LedgerTerms) -> None:
+    """Have a ledger go on at another place, and at no other ever after.
+
+    ledger of both ── record `moved`, role "moved" ── copied whole ── compared
+
+    The old place is closed before the new one is made, so never are there two. A move
+    that was cut short is done again: its record says where it goes.
+    """
+    old = locate(source, "ledger", terms.world)
+    new = locate(target, "path", terms.world)
+    with _refuse_failures(old):
+        sent = _is_copy(old)
+    if not sent:
+        free_place(target, terms.world)
+        new.refuse_unfit(witnessed=terms.witness is not None, reading=False)
+        opened = _open_at(old, terms)
+        try:
+            opened.look(verify)
+            opened.use(lambda log: _send_away(log, new, terms.world))
+        finally:
+            opened.close()
+    with (
+        _refuse_failures(old),
+        closing(old.open("ledger", reading=True)) as store,
+    ):
+        store.transact(lambda: None)
+        _arrive(store, new)
+
+
+def _is_copy(place: AbstractPlace) -> bool:
+    """Say whether there is a ledger that is only read from now on."""
+    if not place.exists():
+        raise _missing("ledger", place, "Look for it.")
+    with closing(place.open("ledger", reading=True)) as store:
+        store.transact(lambda: None)
+        return store.is_copy
+
+
+def _send_away(log: Log, new: AbstractPlace, world: World) -> None:
+    when = time_after(log, world.clock())
+    log.add("moved", {"to": new.shown, "when": when.isoformat()})
+    log.store.retire()
+
+
+def _arrive(store: AbstractStore, new: AbstractPlace) -> None:
+    """Make the ledger at its new place unless it is there, and hold it against this."""
+    last = next(store.read(store.head.number))
+    # a backup was never sent away, and a ledger that was goes to one place
+    if last.kind != "moved" or last.fields["to"] != new.shown:
+        raise InvalidParameter(
+            "path",
+            new.shown,
+            f"is not where this ledger went: {last.fields.get('to', 'it is a backup')}",
+            "Finish the move that was begun, or open the ledger where it is.",
+        )
+    with _refuse_failures(new):
+        new.create("ledger", _contents(store))
+        with closing(new.open("ledger", reading=True)) as there:
+            there.transact(there.verify)
+            same = next(there.read(last.number), None) == last and all(
+                answer == there.answer(record.number)
+                for record, answer in _contents(store)
+            )
+    if not same:
+        raise InvalidParameter(
+            "path", new.shown, "has another ledger", "Choose another place."
+        )
 
 
 def _contents(store: AbstractStore) -> Iterator[tuple[Record, bytes]]:

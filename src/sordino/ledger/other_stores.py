@@ -9,7 +9,7 @@ Kernel: charge.
 from collections.abc import Callable, Iterator, Sequence
 from typing import final
 
-from sordino.errors import LedgerDamaged
+from sordino.errors import InvalidParameter, LedgerDamaged
 from sordino.ledger.file_format import Head, Record
 from sordino.ledger.log import AbstractStore, Index, Result
 
@@ -79,6 +79,10 @@ class WitnessedStore(AbstractStore):
 
     def answer(self, number: int) -> bytes:
         return self._store.answer(number)
+
+    def retire(self) -> None:
+        """Retire the store; its witness stays that of the ledger at its new place."""
+        self._store.retire()
 
     def verify(self) -> None:
         self._store.verify()
@@ -192,6 +196,12 @@ class MemoryStore(AbstractStore):
 
     def answer(self, number: int) -> bytes:
         return self._answers.get(number, b"")
+
+    def retire(self) -> None:
+        """Refuse: what ends with the process goes nowhere."""
+        raise InvalidParameter(
+            "ledger", _SHOWN, "cannot be moved", "Make a ledger in a file."
+        )
 
     def verify(self) -> None:
         """Hold every record against the one before it."""

@@ -674,6 +674,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         lambda fields: hash_bytes(fields["text"].encode()) == fields["sha256"],
     ),
     "witnessed": Kind({"when": is_time}, lambda _: ("witness",)),
+    "moved": Kind({"to": is_text, "when": is_time}, lambda _: ("moved",)),
     "restored": Kind({"after": is_count, "when": is_time}),
 }
 """Every kind, by name."""

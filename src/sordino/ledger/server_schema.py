@@ -88,7 +88,7 @@ BEGIN
     OR NEW.number < OLD.number
     OR (NEW.number = OLD.number AND NEW.hash <> OLD.hash)
     OR (NEW.role <> OLD.role AND (OLD.role, NEW.role)
-        NOT IN (('ledger', 'moved'), ('ledger', 'backup'), ('backup', 'ledger')))
+        NOT IN (('ledger', 'moved'), ('ledger', 'backup')))
   THEN
     RAISE EXCEPTION 'a head goes forward' USING ERRCODE = 'SL002';
   END IF;

@@ -44,6 +44,7 @@ from sordino.ledger.file_format import (
     Record,
     Role,
     World,
+    role_text,
 )
 from sordino.ledger.log import (
     AbstractPlace,
@@ -75,6 +76,9 @@ _READING: Final = (
     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; " + _SETTINGS + _HEAD + "head"
 )
 _LOOKING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; " + _SETTINGS
+_ENDS: Final = """
+SELECT h.number, (SELECT max(r.number) FROM sordino_ledger.records AS r)
+FROM sordino_ledger.head AS h"""
 _FIRST: Final = (
     "INSERT INTO sordino_ledger.head (application, role, format, number, hash) "
     "VALUES ('sordino', %s, %s, 0, '')"
@@ -235,7 +239,7 @@ class ServerStore(AbstractStore):
             for record, answer in contents:
                 self.append(record, answer)
             if role != first:
-                self.change_role(role)
+                self._run("UPDATE sordino_ledger.head SET role = %s", (role,))
             self._world.reached(f"create {role}: filled")
 
         try:
@@ -364,6 +368,7 @@ class ServerStore(AbstractStore):
         written = {
             bytes(key): number for key, number in self._look(text, (head.number,))
         }
+        self._refuse_cut()
         if fresh.head != head:
             raise self._damage("it was changed after it was read")
         if written != {_subject(key): n for key, n in fresh.newest_of_all().items()}:
@@ -374,10 +379,9 @@ class ServerStore(AbstractStore):
         rows = self._look("SELECT to_regnamespace('sordino_ledger') IS NOT NULL")
         return rows == [(True,)]
 
-    def change_role(self, role: Role) -> None:
-        """Give the ledger another role, within a transaction; the owner may."""
-        self._look("UPDATE sordino_ledger.head SET role = %s RETURNING role", (role,))
-        self._role = self._found = role
+    def retire(self) -> None:
+        """Let the tables be a ledger no longer: their owner may."""
+        self._run("UPDATE sordino_ledger.head SET role = 'moved'")
 
     def reopen(self) -> "ServerStore":
         """Return the same ledger by another connection, to be read anew."""
@@ -469,7 +473,7 @@ class ServerStore(AbstractStore):
             )
         if role not in roles:
             raise self._wrong(
-                f"must be a {self._role}, and this is a {role}",
+                f"must be a {self._role}, and this is {role_text(str(role))}",
                 REMEDIES.get(str(role), "Name the other database."),
             )
         if "off" in durable and not self._reading:
@@ -504,10 +508,16 @@ class ServerStore(AbstractStore):
             raise self._damage("it has no records")
         for (kind,) in self._run(_KINDS):
             refuse_later_kind(self.title, kind)
+        self._refuse_cut()
         for then in filter(None, (head, self._known)):
             if self._fetch(then.number, then.number)[0].head != then:
                 raise self._damage(f"it was put back: record {then.number} is gone")
         return _Seen(head.number, Index(self.title, head))
+
+    def _refuse_cut(self) -> None:
+        """Refuse a head that is not at the end of the records: some would be hidden."""
+        if any(end != last for end, last in self._look(_ENDS)):
+            raise self._damage("its head is not at the end of its records")
 
     def _take_back(self) -> None:
         """Undo what an act has begun; after what was added, all is read anew."""
