@@ -17,6 +17,7 @@ WAITING: Final = {
     ("office.demo.start", "office.demo.scenes"): "it says first what it needs",
     ("office.cli.publishing", "office.label.views"): "brings Arrow",
     ("office.cli.publishing", "office.label.files"): "brings Arrow",
+    ("ledger.places", "ledger.server_store"): "brings psycopg",
     ("ledger.answers", "release.explanation"): "brings prices",
     ("ledger.answers", "release.releases"): "brings Arrow",
     ("office.pictures.curves", "office.pictures.figures"): "brings matplotlib",

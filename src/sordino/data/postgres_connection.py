@@ -139,7 +139,7 @@ def read_address(address: str) -> dict[str, Any]:
     raise Unreachable(NO_ADDRESS, lasts=True)
 
 
-def connect(parts: Mapping[str, Any]) -> Connection:
+def connect_to_server(parts: Mapping[str, Any]) -> Connection:
     """Return a connection, in which each statement is a transaction of its own."""
     asked_for = {"connect_timeout": _PATIENCE, "application_name": "sordino", **parts}
     settings = {**asked_for, "client_encoding": "UTF8"}  # whatever an address says

@@ -495,7 +495,7 @@ class Handle:
                 self.refuse_strangers()  # a fork in the middle has closed the file
                 self._stale = True
                 self._store.close()
-                raise self._unavailable(_told_of(error)) from None
+                raise self._unavailable(_problem_of(error)) from None
             finally:
                 self._busy = False
             return result
@@ -556,8 +556,7 @@ class Handle:
         )
 
 
-def _told_of(error: OSError) -> str:
-    """Return what is told of a failure: in our words alone."""
+def _problem_of(error: OSError) -> str:
     return (
         str(error) if isinstance(error, Unreached) else "could not be read or written"
     )

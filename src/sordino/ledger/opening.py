@@ -171,11 +171,11 @@ def _contents_without_charges(place: AbstractPlace, witness: AbstractPlace) -> C
 def refuse_unfit_places(path: Any, terms: LedgerTerms, *, only_writer: bool) -> None:
     """Refuse a place where a charge may be forgotten, or made twice."""
     place = locate(path, "ledger", terms.world)
-    for one in filter(None, (place, terms.witness)):
+    for home in filter(None, (place, terms.witness)):
         # a promise about files says nothing of what a server forgets
-        if not (only_writer and isinstance(one, FilePlace)):
-            with _refuse_failures(one):
-                one.refuse_unfit(
+        if not (only_writer and isinstance(home, FilePlace)):
+            with _refuse_failures(home):
+                home.refuse_unfit(
                     witnessed=terms.witness is not None, reading=terms.reading
                 )
 
@@ -202,7 +202,7 @@ def _open_file(path: Any, terms: LedgerTerms) -> Handle:
 def _open_at(place: AbstractPlace, terms: LedgerTerms) -> Handle:
     with _refuse_failures(place):
         if not place.exists():
-            raise _missing(
+            raise _missing_place(
                 "ledger",
                 place,
                 "To begin with an unspent budget, say create=True; if there was a "
@@ -221,7 +221,7 @@ def _open_at(place: AbstractPlace, terms: LedgerTerms) -> Handle:
     return opened
 
 
-def _missing(name: str, place: AbstractPlace, remedy: str) -> InvalidParameter:
+def _missing_place(name: str, place: AbstractPlace, remedy: str) -> InvalidParameter:
     return InvalidParameter(name, place.shown, "must exist", remedy)
 
 
@@ -255,7 +255,7 @@ def _refuse_copy(store: AbstractStore, witness: AbstractPlace) -> None:
 def _refuse_bad_witness(place: AbstractPlace, witness: AbstractPlace) -> None:
     """Refuse a witness that is not there, or that fails together with the ledger."""
     if not witness.exists():
-        raise _missing("witness", witness, "Look for it.")
+        raise _missing_place("witness", witness, "Look for it.")
     if place.is_same(witness):
         raise InvalidParameter(
             "witness",
@@ -270,7 +270,7 @@ def _add_witness(place: AbstractPlace, witness: AbstractPlace) -> None:
     with _refuse_failures(place), closing(place.open("ledger")) as store:
         store.transact(lambda: None)
         if store.newest("witness") and not witness.exists():
-            raise _missing("witness", witness, "Look for it.")
+            raise _missing_place("witness", witness, "Look for it.")
         contents = [(record, b"") for record in store.read(1)]
     witness.create("witness", contents)
 
@@ -392,16 +392,16 @@ def free_place(path: Any, world: World) -> AbstractPlace:
     """Return where a ledger or a copy shall be made, refusing a name that is taken."""
     place = locate(path, "ledger", world)
     with _refuse_failures(place):
-        taken = place.exists()
-    if taken:
-        raise _taken(place)
+        is_used = place.exists()
+    if is_used:
+        raise _used_place(place)
     return place
 
 
 def write_copy(log: Log, place: AbstractPlace) -> None:
     """Write all that a ledger holds to a new place, which is never charged."""
     if not place.create("backup", _contents(log.store)):
-        raise _taken(place)
+        raise _used_place(place)
 
 
 def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
@@ -410,9 +410,9 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
     source = locate(copy, "copy", world, reading=True)
     place = free_place(path, world)
     with _refuse_failures(source):
-        found = source.exists()
-    if not found:
-        raise _missing("copy", source, "Look for it.")
+        is_there = source.exists()
+    if not is_there:
+        raise _missing_place("copy", source, "Look for it.")
     if terms.witness is None:
         raise InvalidParameter(
             "witness",
@@ -430,13 +430,13 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
             contents = store.transact(
                 lambda: witness.transact(lambda: _restore(store, witness, terms))
             )
-            made = place.create("ledger", contents)
+            is_new = place.create("ledger", contents)
     except OSError:
         raise LedgerUnavailable(
             source.shown, "could not be read", "Check the disk and the permissions."
         ) from None
-    if not made:
-        raise _taken(place)
+    if not is_new:
+        raise _used_place(place)
 
 
 def move_ledger(source: Any, target: Any, terms: LedgerTerms) -> None:
@@ -471,7 +471,7 @@ def move_ledger(source: Any, target: Any, terms: LedgerTerms) -> None:
 def _is_copy(place: AbstractPlace) -> bool:
     """Say whether there is a ledger that is only read from now on."""
     if not place.exists():
-        raise _missing("ledger", place, "Look for it.")
+        raise _missing_place("ledger", place, "Look for it.")
     with closing(place.open("ledger", reading=True)) as store:
         store.transact(lambda: None)
         return store.is_copy
@@ -536,7 +536,7 @@ def _restore(
     return [*_contents(store), *missing, (last, b"")]
 
 
-def _taken(place: AbstractPlace) -> InvalidParameter:
+def _used_place(place: AbstractPlace) -> InvalidParameter:
     return InvalidParameter(
         "path", place.shown, "must not exist yet", "Choose another name."
     )

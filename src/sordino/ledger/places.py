@@ -64,23 +64,23 @@ class FilePlace(AbstractPlace):
             )
 
 
-def is_address(given: Any) -> bool:
+def is_address(value: Any) -> bool:
     """Say whether this is meant as the address of a server, not as a path.
 
     >>> is_address("postgresql://db/clinic"), is_address("clinic.ledger")
     (True, False)
     """
-    text = given if isinstance(given, str) else ""
+    text = value if isinstance(value, str) else ""
     return bool(_SCHEME.match(text)) or bool(_PASSWORD.search(text))
 
 
 def locate(
-    given: Any, name: str, world: World, *, reading: bool = False
+    value: Any, name: str, world: World, *, reading: bool = False
 ) -> AbstractPlace:
     """Return the place that is meant; what is wrong with an address is not shown."""
-    if not is_address(given):
-        return FilePlace(given, name, os.R_OK if reading else _WRITES, world)
-    if not given.startswith(("postgresql://", "postgres://")):
+    if not is_address(value):
+        return FilePlace(value, name, os.R_OK if reading else _WRITES, world)
+    if not value.startswith(("postgresql://", "postgres://")):
         raise InvalidParameter(
             name,
             "an address",
@@ -93,14 +93,14 @@ def locate(
     from sordino.ledger.server_store import ServerPlace  # noqa: PLC0415 see below
 
     # imported where it is needed: the package may not be installed, and takes time
-    return ServerPlace(given, name, world)
+    return ServerPlace(value, name, world)
 
 
-def is_there(given: Any) -> bool:
+def is_there(value: Any) -> bool:
     """Say whether something is at a place; what is wrong with it, opening says."""
-    if is_address(given):
-        return locate(given, "ledger", World(), reading=True).exists()
+    if is_address(value):
+        return locate(value, "ledger", World(), reading=True).exists()
     try:
-        return Path(given).exists()
+        return Path(value).exists()
     except (OSError, ValueError):
         return False

@@ -29,7 +29,7 @@ from sordino.data.postgres_connection import (
     NO_ADDRESS,
     Connection,
     Unreachable,
-    connect,
+    connect_to_server,
     read_address,
 )
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
@@ -223,7 +223,7 @@ class ServerStore(AbstractStore):
 
     def transact(self, act: Callable[[], Result]) -> Result:
         """Run an act while this connection holds the head row."""
-        return self._within(self._begin, act)
+        return self._run_between(self._begin, act)
 
     def fill(self, role: Role, contents: Contents) -> bool:
         """Make the tables with records, or nothing; False where they are there."""
@@ -243,13 +243,13 @@ class ServerStore(AbstractStore):
             self._world.reached(f"create {role}: filled")
 
         try:
-            self._within(begin, act)
+            self._run_between(begin, act)
         except FileExistsError:
             return False
         self._world.reached(f"create {role}: durable")
         return True
 
-    def _within(
+    def _run_between(
         self, begin: "Callable[[_Seen | None], _Seen]", act: Callable[[], Result]
     ) -> Result:
         """Run an act in a transaction.
@@ -290,17 +290,17 @@ class ServerStore(AbstractStore):
             )
         seen = self._whole
         seen.index.refuse_strays(record)
-        kept = b"" if self._role == "witness" else answer
+        bytes_ = b"" if self._role == "witness" else answer
         point = record.kind if self._role == "ledger" else f"witness {record.kind}"
         self._world.reached(f"{point}: begun")
         # from here on the index is ahead of the server until it has committed
         self._seen = None
         sound = record.kind in record_kinds.KINDS and record_kinds.is_sound(record)
         named = record_kinds.subjects(record) if sound else ()
-        first, *rest = _pieces(kept)
+        first, *rest = _pieces(bytes_)
         values = (
             *(record.number, record.kind, record.previous, record.hash),
-            *(record.signature, record.body, [_subject(one) for one in named], first),
+            *(record.signature, record.body, [_subject(name) for name in named], first),
         )
         [written] = self._look(_APPEND, values)
         for place, piece in enumerate(rest, 1):
@@ -332,11 +332,11 @@ class ServerStore(AbstractStore):
             return number
         if subject not in seen.older:
             rows = self._look(_NEWEST, (_subject(subject), seen.begins))
-            found = rows[0][0] if rows else 0
+            number = rows[0][0] if rows else 0
             # an index that leads elsewhere would hide a sum, or make one up
-            if found and subject not in record_kinds.subjects(self._record(found)):
+            if number and subject not in record_kinds.subjects(self._record(number)):
                 raise self._damage("its index is not that of its records")
-            seen.older[subject] = found
+            seen.older[subject] = number
         return seen.older[subject]
 
     def numbers(self, kind: str) -> Sequence[int]:
@@ -399,16 +399,16 @@ class ServerStore(AbstractStore):
         """Let go of all connections, and return them, in a forked child."""
         if self._end is not None:
             self._end.detach()
-        held = [self._idle, self._open]
+        connections = [self._idle, self._open]
         self._idle = self._open = None
-        return held
+        return connections
 
     def _connect(self) -> ServerFacts:
         """Connect anew, and return what the server says of itself."""
         self.close()
         problem, lasts = "", False
         try:
-            connection = connect(self._parts)
+            connection = connect_to_server(self._parts)
         except Unreachable as refusal:
             problem, lasts = str(refusal), refusal.lasts
         # Outside of the handler: inside, the server's words would be its context.
@@ -560,16 +560,16 @@ class ServerStore(AbstractStore):
 
     def _record(self, number: int) -> Record:
         """Return one record, which many ask for."""
-        kept = self._whole.records
-        if number not in kept:
-            if len(kept) > _KEPT:
-                kept.clear()
-            [kept[number]] = self._fetch(number, number)
-            if not record_kinds.is_sound(kept[number]):
+        known = self._whole.records
+        if number not in known:
+            if len(known) > _KEPT:
+                known.clear()
+            [known[number]] = self._fetch(number, number)
+            if not record_kinds.is_sound(known[number]):
                 raise self._damage(
                     f"record {number} lacks what a record of its kind says"
                 )
-        return kept[number]
+        return known[number]
 
     def _look(self, text: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows, by a transaction of its own where none is open."""
@@ -607,7 +607,7 @@ class ServerStore(AbstractStore):
         raise self._refusal(code)
 
     def _refusal(self, code: str | None) -> Exception:
-        """Return what is told of a failure of the server, by its code."""
+        """Sentence of ours about a code of the server's."""
         if code in _GONE:
             return self._wrong(
                 "must be a ledger of Sordino, and the tables there are not",
@@ -628,8 +628,8 @@ class ServerStore(AbstractStore):
                 "is in use by another process",
                 "Nothing was charged: try again, or look for who holds it.",
             )
-        told = f" (code {code})" if code else ""
-        return Unreached(f"{_LOST}{told}")
+        shown = f" (code {code})" if code else ""
+        return Unreached(f"{_LOST}{shown}")
 
     @property
     def _whole(self) -> _Seen:
@@ -658,7 +658,7 @@ def _pieces(answer: bytes) -> list[bytes | None]:
 
 
 def _subject(text: str) -> bytes:
-    """Return what a subject is found by: of any length, and of any letters."""
+    """SHA-256 of a subject, which may be of any length and of any letters."""
     return sha256(text.encode()).digest()
 
 

@@ -30,7 +30,7 @@ from sqlglot import exp
 from sordino.data.postgres_connection import (
     ServerRefusal,
     Unreachable,
-    connect,
+    connect_to_server,
     in_our_words,
     read_address,
 )
@@ -407,7 +407,7 @@ def _parts_of(address: str) -> dict[str, Any]:
 
 def _open_connection(parts: Mapping[str, Any]) -> psycopg.Connection[Row]:
     try:
-        connection = connect(parts)
+        connection = connect_to_server(parts)
     except Unreachable as refusal:
         problem, lasts = str(refusal), refusal.lasts
     else:
