@@ -138,6 +138,8 @@ class Price:
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
+        if self._purchase.survey:
+            lines.append(self._purchase.survey)
         if self._purchase.share:
             lines.append(f"weight: {self._purchase.share}")
         if self.gain > 1:
@@ -207,6 +209,8 @@ class Batch:
     @property
     def _savings(self) -> str:
         saved = f"together: each has {self.gain:.3g} times its share of epsilon"
+        for survey in self._bundle.surveys:
+            saved += f"; {self._bundle.purchases[survey].survey}"
         if not self.blocks:
             return saved
         price = headline(self.loss, self.budget)

@@ -267,6 +267,8 @@ def _note_choices(purchase: Purchase) -> Iterator[str]:
 
 
 def _note_savings(purchase: Purchase) -> Iterator[str]:
+    if purchase.survey:
+        yield f"It is one of {purchase.survey}: they err together, so add none up."
     if purchase.share:
         yield f"Of several requests that share a budget it has {purchase.share}."
     if purchase.gain > 1:
