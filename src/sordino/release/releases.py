@@ -321,7 +321,7 @@ class AdjustedReleases(AbstractTables):
 
     @property
     def note(self) -> str:
-        """Return what the fit could not reach, if anything."""
+        """Say which tables the fit has not reached."""
         return self.together.note
 
     def make(self, name: Any) -> "pa.Table":

@@ -257,7 +257,7 @@ def test_tables_that_lie_in_each_other_are_nearest_from_the_top_down(seed: int) 
     """Each below the one above it; none negative, public totals as they are."""
     fit, known = nested_fit(seed)
     crossing = fit.crossing
-    way = WayDown.through(crossing, fit.tables, fit.known)
+    way = WayDown.find(crossing, fit.tables, fit.known)
     assert way is not None
     assert fit.cells.min() >= 0
     for table, counts in known.items():
@@ -277,7 +277,7 @@ def test_tables_that_lie_in_each_other_are_nearest_from_the_top_down(seed: int) 
 @for_each("tables", [[(1, 0), (0, 1)], [(2, 1), (1, 1)], [(2, 1), (2, 0), (0, 1)]])
 def test_a_way_down_is_through_tables_that_rectangles_are_made_of(tables: Any) -> None:
     """Of two trees there is one always: each table has at most two above it."""
-    way = WayDown.through(crossing_of(4), tables, ())
+    way = WayDown.find(crossing_of(4), tables, ())
     assert way is not None
     assert set(tables) <= set(way.above)
     for table, above in way.above.items():

@@ -187,8 +187,8 @@ class WayDown:
     above: Mapping[Levels, tuple[Levels, ...]]
 
     @classmethod
-    def through(
-        cls, crossing: Crossing, asked: Iterable[Levels], known: Iterable[Levels]
+    def find(
+        cls, crossing: Crossing, tables: Iterable[Levels], known: Iterable[Levels]
     ) -> "WayDown | None":
         """Return the way to the finest table, where sums can be kept on it.
 
@@ -197,19 +197,19 @@ class WayDown:
         more there.
         """
         top = (0,) * len(crossing.trees)
-        listed = sorted({*asked, top, crossing.finest}, key=sum)
+        listed = sorted({*tables, top, crossing.finest}, key=sum)
         nested = all(starmap(_lies_in, pairwise(listed)))
         if nested and (len(listed) > 2 or len(crossing.trees) <= 2):
-            way = cls._between(crossing, {*listed, *known})
+            way = cls._find_among(crossing, {*listed, *known})
             if way is not None:
                 return way
         if len(crossing.trees) > 2:
             return None
         levels = (range(level + 1) for level in crossing.finest)
-        return cls._between(crossing, set(itertools.product(*levels)))
+        return cls._find_among(crossing, set(itertools.product(*levels)))
 
     @classmethod
-    def _between(cls, crossing: Crossing, tables: set[Levels]) -> "WayDown | None":
+    def _find_among(cls, crossing: Crossing, tables: set[Levels]) -> "WayDown | None":
         """Return the way through tables, and through what any two of them share."""
         more = {tuple(map(min, *pair)) for pair in itertools.product(tables, repeat=2)}
         ordered = sorted(tables | more, key=sum)
@@ -250,9 +250,9 @@ def _lowest_above(table: Levels, ordered: list[Levels]) -> tuple[Levels, ...]:
     """
     coarser = [other for other in ordered if other != table and _lies_in(other, table)]
     return tuple(
-        one
-        for one in coarser
-        if not any(one != other and _lies_in(one, other) for other in coarser)
+        near
+        for near in coarser
+        if not any(near != other and _lies_in(near, other) for other in coarser)
     )
 
 
@@ -308,7 +308,7 @@ class JointFit:
         variances: Mapping[Levels, float],
     ) -> "JointFit":
         """Fit to noisy tables measured apart, weighed by their variances."""
-        _refuse_large(crossing, WayDown.through(crossing, noisy, ()))
+        _refuse_large(crossing, WayDown.find(crossing, noisy, ()))
         finest = crossing.finest
         cells = agree(crossing, finest, noisy, variances)
         parts = dict.fromkeys(part for table in noisy for part in parts_of(table))
@@ -329,15 +329,15 @@ class JointFit:
     @property
     def cells(self) -> Numbers:
         """Return the cells of the finest table: not negative, as near as can be."""
-        return self._fitted[0]
+        return self._result[0]
 
     @property
     def note(self) -> str:
-        """Return what the fit could not reach in a bounded number of steps, if any."""
-        return self._fitted[1]
+        """Say which tables the fit has not reached, in a bounded number of steps."""
+        return self._result[1]
 
     @cached_property
-    def _fitted(self) -> tuple[Numbers, str]:
+    def _result(self) -> tuple[Numbers, str]:
         _refuse_large(self.crossing, self._way)
         if self._way is not None:
             rough = restore(self.crossing, self.crossing.finest, self.contrasts)
@@ -367,7 +367,7 @@ class JointFit:
 
     @cached_property
     def _way(self) -> WayDown | None:
-        return WayDown.through(self.crossing, self.tables, self.known)
+        return WayDown.find(self.crossing, self.tables, self.known)
 
     @cached_property
     def whole_cells(self) -> Integers:

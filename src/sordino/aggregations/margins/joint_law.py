@@ -162,12 +162,12 @@ class Matrix(AbstractFactor):
 
 def _multiply(matrix: Numbers, numbers: Numbers) -> Numbers:
     columns = np.ascontiguousarray(numbers.reshape(len(numbers), -1).T)
-    made = np.empty((len(columns), len(matrix)))
+    products = np.empty((len(columns), len(matrix)))
     most = max(1, _SMALL // matrix.size)
     for first in range(0, len(columns), most):
         part = slice(first, first + most)
-        np.matmul(columns[part], matrix.T, out=made[part])
-    return made.T.reshape(len(matrix), *numbers.shape[1:])
+        np.matmul(columns[part], matrix.T, out=products[part])
+    return products.T.reshape(len(matrix), *numbers.shape[1:])
 
 
 @final
@@ -198,14 +198,14 @@ class Cuts(AbstractFactor):
         for level, roots in zip(self.levels, self._roots, strict=True):
             starts = self.tree.starts(level, self.below)[:-1]
             sums = np.add.reduceat(numbers, starts, axis=0)
-            rows.append(self.tree.contrasts(level, sums) / _along(roots, sums))
+            rows.append(self.tree.contrasts(level, sums) / _on_first(roots, sums))
         return np.concatenate(rows)
 
     def spread(self, contrasts: Numbers) -> Numbers:
         whole, first = np.zeros((self.size, *contrasts.shape[1:])), 0
         for level, roots in zip(self.levels, self._roots, strict=True):
             end = first + roots.size
-            nodes = contrasts[first:end] / _along(roots, contrasts)
+            nodes = contrasts[first:end] / _on_first(roots, contrasts)
             if level:
                 cuts, size = self.tree.halvings[level - 1], int(self.tree.sizes[level])
                 nodes = _hand_down(cuts, nodes, size)
@@ -216,10 +216,10 @@ class Cuts(AbstractFactor):
 
     def restore(self, contrasts: Numbers) -> Numbers:
         roots = np.concatenate(self._roots)
-        return self.tree.restore(self.below, contrasts * _along(roots, contrasts))
+        return self.tree.restore(self.below, contrasts * _on_first(roots, contrasts))
 
 
-def _along(numbers: Numbers, like: Numbers) -> Numbers:
+def _on_first(numbers: Numbers, like: Numbers) -> Numbers:
     return numbers.reshape(-1, *([1] * (like.ndim - 1)))
 
 
@@ -230,7 +230,7 @@ def _hand_down(cuts: Halving, contrasts: Numbers, size: int) -> Numbers:
     for end in cuts.ends:  # ranges of one depth are disjoint: no place comes twice
         part = slice(first, end)
         left, right = (
-            _along(side[part], contrasts) * contrasts[part]
+            _on_first(side[part], contrasts) * contrasts[part]
             for side in (cuts.left, cuts.right)
         )
         steps[cuts.low[part]] += left
@@ -309,7 +309,7 @@ class Alike:
         cells = seen
         for axis, factor in enumerate(self.factors, start=1):
             cells = _on_axis(factor.restore, axis, cells)
-        weights = 1 / (np.maximum(cells, 0.0) + _along(self.costs, cells))
+        weights = 1 / (np.maximum(cells, 0.0) + _on_first(self.costs, cells))
         squares = reduce(np.multiply.outer, (each.squares for each in self.factors))
 
         def apply(contrasts: Numbers) -> Numbers:
@@ -384,11 +384,11 @@ class Measured:
         """Return the finest tables whose parts were measured, those alike together."""
         trees = self.crossing.trees
         kinds = [tuple(parents.tobytes() for parents in tree.parents) for tree in trees]
-        found: dict[object, list[Levels]] = {}
+        groups: dict[object, list[Levels]] = {}
         for table in _finest(self.parts):
             kind = [pair for pair in zip(kinds, table, strict=True) if pair[1]]
-            found.setdefault(tuple(kind), []).append(table)
-        return tuple(map(self._put_together, found.values()))
+            groups.setdefault(tuple(kind), []).append(table)
+        return tuple(map(self._put_together, groups.values()))
 
     @cached_property
     def shares(self) -> Numbers:

@@ -140,7 +140,7 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
 
     @property
     def note(self) -> str:
-        """Return what must be known of these tables, if anything."""
+        """Say what a reader of these tables must know."""
         return ""
 
     def __repr__(self) -> str:
@@ -210,7 +210,7 @@ class AdjustedTables(AbstractTables):
 
     @property
     def note(self) -> str:
-        """Return what the fit could not reach, if anything."""
+        """Say which tables the fit has not reached."""
         return self.together.note
 
     def make(self, name: Any) -> "pa.Table":
