@@ -153,8 +153,8 @@ def _rows(path: str, workbook: Workbook) -> tuple[int, list[str], list[list[Any]
     rows = _sheet(path, workbook.sheet)
     above = workbook.skip
     if workbook.header is not None:
-        found = (place for place, row in enumerate(rows) if workbook.header in row)
-        above = next(found, MOST_SKIPPED)
+        places = (place for place, row in enumerate(rows) if workbook.header in row)
+        above = next(places, MOST_SKIPPED)
     if above >= min(len(rows), MOST_SKIPPED):
         raise InvalidParameter(
             "source",
