@@ -277,15 +277,19 @@ def best_bundle(
     if not surveys:
         return apart
     counted = {name for survey in surveys for name in survey.names}
-    asked = {name: each for name, each in named.items() if name not in counted}
-    shares = {name: weights.shares[name] for name in asked}
+    requests = {name: each for name, each in named.items() if name not in counted}
+    shares = {name: weights.shares[name] for name in requests}
     for survey in surveys:
-        asked[survey.names[0]] = survey.request
+        requests[survey.names[0]] = survey.request
         parts = (weights.shares[name] for name in survey.names)
         shares[survey.names[0]] = sum(parts, Fraction(0))
-    together = _best_apart(asked, catalog, budget, RequestWeights(shares))
-    told = _tell_apart(together, surveys, named, catalog, weights)
-    return told if told.score < apart.score - _WORTH * len(named) else apart
+    together = _best_apart(requests, catalog, budget, RequestWeights(shares))
+    survey_bundle = _tell_apart(together, surveys, named, catalog, weights)
+    return (
+        survey_bundle
+        if survey_bundle.score < apart.score - _WORTH * len(named)
+        else apart
+    )
 
 
 def _best_apart(
@@ -471,7 +475,7 @@ def _tell_apart(
 def _plan_of_column(
     whole: Plan, place: int, request: Request, catalog: AbstractCatalog
 ) -> Plan:
-    """Return what a survey measures for one of its counts, and nothing else."""
+    """Plan of one count of a survey: its estimator, with the shares that it has."""
     estimator = whole.estimators[place]
     keys = [measurement.key for measurement in estimator.measurements]
     return replace(
