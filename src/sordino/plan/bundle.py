@@ -232,7 +232,7 @@ class Bundle:
     """For each of those: the survey and the column that it is."""
 
     @cached_property
-    def measured(self) -> Mapping[str, Purchase]:
+    def charged_purchases(self) -> Mapping[str, Purchase]:
         """What is drawn, charged and proved, each once: surveys, and the others."""
         alone = {
             name: purchase
@@ -244,7 +244,7 @@ class Bundle:
     @cached_property
     def loss(self) -> Loss:
         """Return the loss of all of them, composed as curves."""
-        return compose([purchase.loss for purchase in self.measured.values()])
+        return compose([purchase.loss for purchase in self.charged_purchases.values()])
 
     @cached_property
     def score(self) -> float:
@@ -284,12 +284,8 @@ def best_bundle(
         parts = (weights.shares[name] for name in survey.names)
         shares[survey.names[0]] = sum(parts, Fraction(0))
     together = _best_apart(requests, catalog, budget, RequestWeights(shares))
-    survey_bundle = _tell_apart(together, surveys, named, catalog, weights)
-    return (
-        survey_bundle
-        if survey_bundle.score < apart.score - _WORTH * len(named)
-        else apart
-    )
+    bundle = _tell_apart(together, surveys, named, catalog, weights)
+    return bundle if bundle.score < apart.score - _WORTH * len(named) else apart
 
 
 def _best_apart(

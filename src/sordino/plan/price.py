@@ -208,9 +208,12 @@ class Batch:
 
     @property
     def _savings(self) -> str:
-        saved = f"together: each has {self.gain:.3g} times its share of epsilon"
-        for survey in self._bundle.surveys:
-            saved += f"; {self._bundle.purchases[survey].survey}"
+        listed = [
+            self._bundle.purchases[first].survey for first in self._bundle.surveys
+        ]
+        if self.gain > 1 or not listed:
+            listed.append(f"each has {self.gain:.3g} times its share of epsilon")
+        saved = f"together: {'; '.join(listed)}"
         if not self.blocks:
             return saved
         price = headline(self.loss, self.budget)

@@ -268,11 +268,11 @@ class Desk:
         return certify(self.catalog.plan_writer(), releases, blocks)
 
     def _charge_together(self, bundle: Bundle) -> Priced:
-        plans = [purchase.plan for purchase in bundle.measured.values()]
+        plans = [purchase.plan for purchase in bundle.charged_purchases.values()]
         blocks = self.blocks_read(
             lambda: (node for plan in plans for node in plan.rows_read)
         )
-        purchases = bundle.measured.values()
+        purchases = bundle.charged_purchases.values()
         return Priced(
             bundle.budget,
             charged_loss(purchases, bundle.budget, bundle.loss),
@@ -342,7 +342,8 @@ class Desk:
         def prepare() -> Callable[[], list[Answer]]:
             refuse_large_known(purchases.values())
             computes = {
-                name: self._prepare(each) for name, each in bundle.measured.items()
+                name: self._prepare(each)
+                for name, each in bundle.charged_purchases.items()
             }
             return lambda: answers_by_name(
                 bundle, {name: compute() for name, compute in computes.items()}
