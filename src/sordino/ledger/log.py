@@ -131,6 +131,7 @@ class AbstractStore(ABC):
         """Let go of it."""
 
 
+@final
 class Unreached(OSError):
     """A store that cannot be reached or did not answer, told in our words."""
 
