@@ -141,6 +141,8 @@ class AbstractPlace(ABC):
 
     shown: str
     """Its name for messages: without a password."""
+    is_open_word = True
+    """Whether what was written of it has no password."""
 
     @abstractmethod
     def exists(self) -> bool:

@@ -70,7 +70,8 @@ def is_address(value: Any) -> bool:
     >>> is_address("postgresql://db/clinic"), is_address("clinic.ledger")
     (True, False)
     """
-    text = value if isinstance(value, str) else ""
+    text = os.fspath(value) if isinstance(value, (str, os.PathLike)) else ""
+    text = text if isinstance(text, str) else ""
     return bool(_SCHEME.match(text)) or bool(_PASSWORD.search(text))
 
 
@@ -80,7 +81,7 @@ def locate(
     """Return the place that is meant; what is wrong with an address is not shown."""
     if not is_address(value):
         return FilePlace(value, name, os.R_OK if reading else _WRITES, world)
-    if not value.startswith(("postgresql://", "postgres://")):
+    if not str(value).startswith(("postgresql://", "postgres://")):
         raise InvalidParameter(
             name,
             "an address",
@@ -94,6 +95,20 @@ def locate(
 
     # imported where it is needed: the package may not be installed, and takes time
     return ServerPlace(value, name, world)
+
+
+def refuse_password(value: Any, name: str) -> None:
+    """Refuse an address with a password, where it is written down for others.
+
+    So does one that cannot be read: nobody knows what is in it.
+    """
+    if is_address(value) and not locate(value, name, World()).is_open_word:
+        raise InvalidParameter(
+            name,
+            "an address with a password",
+            "must have none here: what is written there is kept",
+            "Give it in PGPASSFILE (~/.pgpass) or PGPASSWORD.",
+        )
 
 
 def is_there(value: Any) -> bool:

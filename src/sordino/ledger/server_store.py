@@ -698,6 +698,9 @@ class ServerPlace(AbstractPlace):
         self._parts = parts
         self._world = world
         self.shown = title_of(parts)
+        self.is_open_word = not any(
+            "password" in word and value for word, value in parts.items()
+        )
 
     def exists(self) -> bool:
         with closing(self.open("ledger", reading=True)) as store:

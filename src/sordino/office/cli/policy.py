@@ -14,8 +14,21 @@ from cryptography.hazmat.primitives.serialization import (
 
 from sordino.errors import InvalidParameter
 from sordino.ledger.policy_file import ENDING, Policy, public_of
-from sordino.office.cli.ledgers import SIGNER, open_ledger, read_ledger, read_signer
-from sordino.office.cli.main import Command, flag, option, say, write
+from sordino.office.cli.ledgers import (
+    SIGNER,
+    open_ledger,
+    read_ledger,
+    read_signer,
+    shown_place,
+)
+from sordino.office.cli.main import (
+    Command,
+    flag,
+    ledger_place,
+    option,
+    say,
+    write,
+)
 
 _OWN_EYES: Final = 0o600
 
@@ -52,7 +65,7 @@ def _check_file(arguments: Namespace) -> None:
 def _adopt_file(arguments: Namespace) -> None:
     with open_ledger(arguments) as ledger:
         policy = ledger.adopt(arguments.policy, who=arguments.who)
-    say(f"{arguments.path} obeys {arguments.policy} from now on:")
+    say(f"{shown_place(arguments, ledger)} obeys {arguments.policy} from now on:")
     _show_rules(policy)
 
 
@@ -60,7 +73,7 @@ def _show_policy(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         policy = ledger.policy()
     if policy is None:
-        say(f"{arguments.path} obeys no policy.")
+        say(f"{shown_place(arguments, ledger)} obeys no policy.")
     elif arguments.text:
         write(policy.text.removesuffix("\n"))
     else:
@@ -76,8 +89,8 @@ def _show_rules(policy: Policy) -> None:
 
 _FILE: Final = option("path", "FILE", "the file", Path)
 _LEDGER: Final = (
-    option("path", "PATH", "the ledger's file", Path),
-    option("--witness", "PATH", "its witness, if it has one", Path),
+    option("path", "PATH", "the ledger's file, or its address", ledger_place),
+    option("--witness", "PATH", "its witness, if it has one", ledger_place),
 )
 POLICY: Final = Command(
     "policy",

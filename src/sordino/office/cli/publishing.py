@@ -20,6 +20,7 @@ from sordino.office.cli.main import (
     Command,
     CommandOption,
     is_terminal,
+    ledger_place,
     note,
     option,
     path_text,
@@ -96,13 +97,13 @@ def _is_ledger(path: Path) -> bool:
 
 
 def _place(
-    name: str, path: Path | None, witness: Path | None
-) -> tuple[Path, Path | None]:
+    name: str, path: Path | str | None, witness: Path | str | None
+) -> tuple[Path | str, Path | str | None]:
     """Ledger that an argument names, or that of the job file here; its witness."""
     if path is None:
         book = read_job(find_job(Path.cwd())).ledger
         return book.path, witness or book.witness
-    if not path.is_file():
+    if isinstance(path, Path) and not path.is_file():
         raise InvalidJob(name, "must be a file", "Name that of a ledger.")
     return path, witness
 
@@ -122,7 +123,7 @@ VERIFY: Final = Command(
             "--ledger",
             "PATH",
             "the ledger that paid for it (that of the job file here)",
-            Path,
+            ledger_place,
         ),
         WITNESS,
         JSON,
@@ -133,7 +134,7 @@ VERIFY: Final = Command(
 def _write_report(arguments: Namespace) -> None:
     path, witness = _place("LEDGER", arguments.path, arguments.witness)
     with Ledger.read(path, witness=witness) as ledger:
-        title = arguments.title or path.name
+        title = arguments.title or Path(ledger.place).name
         write_text(arguments.out, ledger_report(ledger, title, arguments.language))
         releases = len(ledger.entries())
     if arguments.json:
