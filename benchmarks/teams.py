@@ -83,7 +83,8 @@ def measured() -> tuple[Waits, Waits] | None:
     if programs() is None:
         return None
     server = start_cluster(fsync="on")
-    servers, files = [], []
+    servers: list[Waits] = []
+    files: list[Waits] = []
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(ROUNDS):
             for place, waits in (

@@ -36,7 +36,7 @@ AS $$ SELECT * FROM sordino_ledger.head FOR UPDATE $$;
 
 CREATE FUNCTION sordino_ledger.append(
   bigint, text, text, text, text, text, bytea[], bytea
-) RETURNS sordino_ledger.records
+) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -54,11 +54,13 @@ BEGIN
   END IF;
   INSERT INTO sordino_ledger.records VALUES ($1, $2, $3, $4, $5, $6)
   RETURNING * INTO written;
+  IF written IS DISTINCT FROM ROW($1, $2, $3, $4, $5, $6)::sordino_ledger.records THEN
+    RAISE EXCEPTION 'a trigger changed a record' USING ERRCODE = 'SL001';
+  END IF;
   INSERT INTO sordino_ledger.subjects SELECT DISTINCT s, $1 FROM unnest($7) AS u(s);
   IF $8 IS NOT NULL THEN
     INSERT INTO sordino_ledger.pieces VALUES ($1, 0, $8);
   END IF;
-  RETURN written;
 END $$;
 
 CREATE FUNCTION sordino_ledger.keep(bigint, integer, bytea) RETURNS void

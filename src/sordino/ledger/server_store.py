@@ -16,7 +16,7 @@ import sys
 import weakref
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -105,10 +105,12 @@ WITH RECURSIVE kinds(kind) AS (
 )
 SELECT kind FROM kinds WHERE kind IS NOT NULL"""
 """Each kind once, by a step of the index each: not by reading all records."""
-_APPEND: Final = (
-    "SELECT number, kind, body, previous, hash, signature "
-    "FROM sordino_ledger.append(%s, %s, %s, %s, %s, %s, %s, %s)"
+_APPEND: Final = "SELECT sordino_ledger.append(%s, %s, %s, %s, %s, %s, %s, %s)"
+_FOLLOWING: Final = (
+    "; SELECT number, kind, body, previous, hash, signature FROM "
+    "sordino_ledger.records WHERE number > {after} ORDER BY number LIMIT 1000"
 )
+"""What others appended, asked for together with the head."""
 _MOST: Final = 1000
 """Records that are fetched at once."""
 _KEPT: Final = 4000
@@ -194,11 +196,13 @@ class ServerStore(AbstractStore):
         """The newest head that was durable."""
         self._found = ""
         self._head = NOTHING
+        self._tag: str | None = None
         self._seen: _Seen | None = None
         self._idle: Connection | None = None
         self._open: Connection | None = None
         self._end: weakref.finalize[..., Any] | None = None
         self._added: list[Record] = []
+        self._waiting: list[tuple[str, Sequence[Any]]] = []
         self._warnings: list[str] = []
         self.facts = self._connect()
         _OPEN.add(self)
@@ -259,7 +263,7 @@ class ServerStore(AbstractStore):
         """
         seen, self._seen = self._seen, None
         try:
-            self._added = []
+            self._added, self._waiting = [], []
             self._seen = begin(seen)
             try:
                 result = act()
@@ -302,13 +306,11 @@ class ServerStore(AbstractStore):
             *(record.number, record.kind, record.previous, record.hash),
             *(record.signature, record.body, [_subject(name) for name in named], first),
         )
-        [written] = self._look(_APPEND, values)
+        # sent together with what is asked next: the row is held for less long
+        self._waiting.append((_APPEND, values))
         for place, piece in enumerate(rest, 1):
             keep = "SELECT sordino_ledger.keep(%s, %s, %s)"
-            self._look(keep, (record.number, place, piece))
-        # what a trigger of somebody else's made of it is not what is charged
-        if Record(*written) != record:
-            raise self._damage(f"record {record.number} is not what was written")
+            self._waiting.append((keep, (record.number, place, piece)))
         self._world.reached(f"{point}: written")
         seen.index.add(record)
         self._added.append(record)
@@ -328,7 +330,7 @@ class ServerStore(AbstractStore):
         """Return the number of the newest record about a subject, or 0."""
         seen = self._whole
         number = seen.index.newest(subject)
-        if number:
+        if number or record_kinds.earliest(subject) > seen.begins:
             return number
         if subject not in seen.older:
             rows = self._look(_NEWEST, (_subject(subject), seen.begins))
@@ -446,19 +448,23 @@ class ServerStore(AbstractStore):
         if self._idle is not None:
             # nothing was asked yet: that it was lost meanwhile is no failure
             with suppress(Unreached):
-                self._hold()
-                return self._catch_up(seen)
+                return self._catch_up(seen, self._hold(seen))
         self._connect()
-        self._hold()
-        return self._catch_up(seen)
+        return self._catch_up(seen, self._hold(seen))
 
-    def _hold(self) -> None:
-        """Begin, and read the head, whose row nobody else holds from now on."""
+    def _hold(self, seen: _Seen | None) -> list[Row]:
+        """Begin, and read the head, whose row nobody else holds from now on.
+
+        What follows the newest record that is known comes with it.
+        """
         wait = f"'{max(1, int(1000 * self._world.patience))}ms'"
         text = (_READING if self._reading else _WRITING).format(wait=wait)
+        if seen is not None:
+            text += _FOLLOWING.format(after=seen.index.head.number)
         self._open, self._idle = self._idle, None
-        rows = self._run(text)
-        self._head = self._head_of(rows[0] if rows else None)
+        heads, *following = self._results(text)
+        self._head = self._head_of(heads[0] if heads else None)
+        return following[0] if following else []
 
     def _head_of(self, row: Row | None) -> Head:
         """Return the head, refusing a table of others and a server that forgets."""
@@ -485,7 +491,7 @@ class ServerStore(AbstractStore):
         self._found = str(role)
         return Head(number, hash_)
 
-    def _catch_up(self, seen: _Seen | None) -> _Seen:
+    def _catch_up(self, seen: _Seen | None, following: list[Row]) -> _Seen:
         """Read what others appended; refuse a server that forgot what was durable."""
         head, known = self._head, self._known
         # an older copy, or a standby that was behind, would sell the same budget twice
@@ -493,6 +499,8 @@ class ServerStore(AbstractStore):
             raise self._damage(f"it was put back: record {known.number} is gone")
         if seen is None:
             seen = self._look_back(head)
+        for row in following:
+            seen.index.add(Record(*row))
         while seen.index.head.number < head.number:
             first = seen.index.head.number + 1
             for record in self._fetch(first, min(first + _MOST - 1, head.number)):
@@ -536,7 +544,8 @@ class ServerStore(AbstractStore):
         """
         seen, self._seen = self._whole, None
         self._warnings.clear()
-        if self._run("COMMIT", status=True) != "COMMIT" or self._warnings:
+        self._run("COMMIT")
+        if self._tag != "COMMIT" or self._warnings:
             raise Unreached("did not make durable what was written")
         self._known = seen.index.head
         for point in ("durable", "told"):
@@ -574,11 +583,11 @@ class ServerStore(AbstractStore):
     def _look(self, text: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows, by a transaction of its own where none is open."""
         if self._open is not None:
-            return list(self._run(text, values))
+            return self._run(text, values)
         try:
             self._open, self._idle = self._idle, None
             self._run(_LOOKING.format(wait="0"))
-            rows: list[Row] = self._run(text, values)
+            rows = self._run(text, values)
             self._run("COMMIT")
             self._idle = self._open
             return rows
@@ -587,23 +596,23 @@ class ServerStore(AbstractStore):
                 self._open.pgconn.finish()
             self._open = None
 
-    def _run(
-        self, text: str, values: Sequence[Any] = (), *, status: bool = False
-    ) -> Any:
-        """Run statements, and return the rows of the last one, or how it ended."""
+    def _run(self, text: str, values: Sequence[Any] = ()) -> list[Row]:
+        """Run a statement behind those that wait, and return its rows."""
+        results = self._results(text, values)
+        return results[-1] if results else []
+
+    def _results(self, text: str, values: Sequence[Any] = ()) -> list[list[Row]]:
+        """Run statements behind those that wait; return what rows each has."""
+        waiting, self._waiting = self._waiting, []
         connection = self._open
         if connection is None:
             raise Unreached(_LOST)
         try:
-            with connection.cursor() as cursor:
-                cursor.execute(text.encode(), values or None)
-                while cursor.nextset():
-                    pass
-                if status:
-                    return cursor.statusmessage
-                return cursor.fetchall() if cursor.description else []
+            results, self._tag = _answers_of(connection, waiting, text, values)
         except psycopg.Error as error:
             code = error.sqlstate
+        else:
+            return results
         raise self._refusal(code)
 
     def _refusal(self, code: str | None) -> Exception:
@@ -648,6 +657,27 @@ class ServerStore(AbstractStore):
 
 
 _LOST: Final = "was lost on the way, or refused this"
+
+
+def _answers_of(
+    connection: Connection,
+    waiting: Sequence[tuple[str, Sequence[Any]]],
+    text: str,
+    values: Sequence[Any],
+) -> tuple[list[list[Row]], str | None]:
+    """Return the rows of each statement that has some, and how the last one ended.
+
+    What waits goes in one breath with it; after a failure nothing more of it is done.
+    """
+    with connection.cursor() as cursor:
+        with connection.pipeline() if waiting else nullcontext():
+            for statement, bound in waiting:
+                connection.execute(statement.encode(), bound)
+            cursor.execute(text.encode(), values or None)
+        results = [cursor.fetchall()] if cursor.description else []
+        while cursor.nextset():
+            results += [cursor.fetchall()] if cursor.description else []
+        return results, cursor.statusmessage
 
 
 def _pieces(answer: bytes) -> list[bytes | None]:
