@@ -197,6 +197,9 @@ class EvenWeights(AbstractWeights):
     def weight_before(self, bins: Whole) -> Whole:
         return bins
 
+    def bins_of(self, places: Whole) -> Whole:
+        return places
+
 
 @final
 class _Decimals(NamedTuple):
@@ -266,12 +269,13 @@ _LONGEST: Final = 2.0**50
 class QuantileCut(NamedTuple):
     """A quantile that is known: for each group its candidate, and what lies up to it.
 
-    `rows` are the shares of rows up to the cut, `run` is the run of the group that
-    holds it.
+    The candidate is a part of a bin. `rows` are the shares of rows up to the cut, `run`
+    is the run of the group that holds the bin.
     """
 
     probability: Fraction
-    position: Whole
+    bin: Whole
+    part: Whole
     rows: Whole
     run: Whole
 
@@ -279,19 +283,18 @@ class QuantileCut(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class CandidateRuns:
-    """Runs of candidates: those of a bin with rows, or those between two of them.
+    """Runs of bins: one with rows, or those between two of them.
 
     The runs of group g are those from base[g] on; none is empty. A run begins and ends
-    at some positions, each of its candidates counts `repeats` times, and there are
-    `before` rows before it and `counts` in it.
+    at some places, counted in weights of bins, and there are `before` rows before it
+    and `counts` in it.
     """
 
     parts: int
-    end: int
+    weights: AbstractWeights
     base: Whole
     begins: Whole
     ends: Whole
-    repeats: Whole
     before: Whole
     counts: Whole
 
@@ -302,50 +305,103 @@ class CandidateRuns:
         full = 2 * np.arange(group.size) + group + 1  # where each non-empty bin stands
         first = 2 * bins.starts[:-1] + np.arange(bins.groups)
         begins = np.zeros(2 * group.size + bins.groups, np.int64)
-        begins[full], begins[full + 1] = bins.positions, bins.positions + 1
+        begins[full] = weights.weight_before(bins.positions)
+        begins[full + 1] = weights.weight_before(bins.positions + 1)
         ends = np.append(begins[1:], 0)
-        ends[np.append(first[1:], begins.size) - 1] = bins.size
+        ends[np.append(first[1:], begins.size) - 1] = weights.total
         added = np.zeros_like(begins)
         added[full] = bins.counts
         before = np.cumsum(added) - added
         before -= np.repeat(before[first], np.diff(np.append(first, begins.size)))
         filled = ends > begins
         base = np.append(0, np.cumsum(filled))[first]
-        counts, places = added[filled], (begins[filled], ends[filled])
-        first, last = map(weights.weight_before, places)
-        return cls(
-            parts,
-            weights.total * parts,
-            base,
-            first * parts,
-            last * parts,
-            np.where(counts > 0, last - first, 1),
-            before[filled],
-            counts,
-        )
+        runs = (column[filled] for column in (begins, ends, before, added))
+        return cls(parts, weights, base, *runs)
 
     def outer(self) -> tuple[QuantileCut, QuantileCut]:
         """Return the cuts before all candidates and after them."""
         nothing = np.zeros_like(self.base)
         last = np.append(self.base[1:], self.counts.size) - 1
-        end = nothing + self.end - 1
         rows = (self.before[last] + self.counts[last]) * self.parts
-        low = QuantileCut(Fraction(0), nothing, nothing, nothing)
-        return low, QuantileCut(Fraction(1), end, rows, last - self.base)
+        low = QuantileCut(Fraction(0), nothing, nothing, nothing, nothing)
+        ends = (nothing + self.weights.size - 1, nothing + self.parts - 1)
+        return low, QuantileCut(Fraction(1), *ends, rows, last - self.base)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SliceRuns:
+    """The bins of a slice: of runs between its cuts, and the two that hold the cuts.
+
+    A bin with rows, or with a cut, is `divided`: its candidates are its parts, and each
+    counts what the bin weighs. Of bins without rows all parts are equally good: a
+    candidate stands for a unit of weight, and counts all parts of it. What a cut leaves
+    of a bin must not depend on whether rows lie in it: a cut is a part of a bin in
+    either case, and the rest of its bin stands apart.
+    """
+
+    owner: Whole
+    run: Whole
+    starts: Whole
+    """The place of the first candidate, in weights."""
+    firsts: Whole
+    lasts: Whole
+    repeats: Whole
+    counts: Whole
+    divided: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, layout: CandidateRuns, low: QuantileCut, high: QuantileCut) -> Self:
+        """Return the bins from one cut to the other, of all slices."""
+        spans = high.run - low.run + 3  # the bins of both cuts beside all runs
+        ends = np.cumsum(spans)
+        owner = np.repeat(np.arange(spans.size), spans)
+        place = np.arange(owner.size) - (ends - spans)[owner]
+        last = spans[owner] - 1
+        run = np.clip(place - 1, 0, last - 2) + (layout.base + low.run)[owner]
+        at_low, at_high = place == 0, place == last
+        cut = at_low | at_high
+        bins = np.stack([low.bin, low.bin + 1, high.bin, high.bin + 1])
+        begin, after, until, end = layout.weights.weight_before(bins.ravel()).reshape(
+            bins.shape
+        )[:, owner]
+        start = np.where(at_low, begin, np.maximum(layout.begins[run], after))
+        start = np.where(at_high, until, start)
+        stop = np.where(at_low, after, np.minimum(layout.ends[run], until))
+        stop = np.where(at_high, end, stop)
+        divided = cut | (layout.counts[run] > 0)
+        first = np.where(at_low, low.part[owner], 0)
+        ended = at_high | (at_low & (low.bin == high.bin)[owner])
+        parts = np.where(ended, high.part[owner] + 1, layout.parts)
+        # a bin that holds both cuts stands once
+        kept = (stop > start) & ~(at_high & (low.bin == high.bin)[owner])
+        columns = (
+            owner,
+            run,
+            start,
+            first,
+            np.where(divided, parts, stop - start),
+            np.where(divided, stop - start, layout.parts),
+            layout.counts[run],
+            divided,
+        )
+        return cls(*(column[kept] for column in columns))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Candidates on which the score rises or falls evenly: their slice, run and places.
+    """Candidates on which the score rises or falls evenly: their bins and places.
 
-    Places count from the beginning of the run, up to but without `lasts`. The best
+    Places count from the beginning of `bins`, up to but without `lasts`. The best
     candidate of a piece is `gaps` off, in rows times the parts and the denominator of
     the share; it is the first one where `slopes` is positive, and else the last one.
     """
 
-    owner: Whole
-    run: Whole
+    layout: CandidateRuns
+    runs: SliceRuns
+    bins: Whole
+    """Of each piece, the place of its bins among the runs of the slice."""
     firsts: Whole
     lasts: Whole
     gaps: Whole
@@ -359,31 +415,12 @@ class Pieces:
 
         A candidate is right where that share of the slice's rows ends within it.
         """
-        sizes = high.run - low.run + 1
-        ends = np.cumsum(sizes)
-        owner = np.repeat(np.arange(sizes.size), sizes)
-        run = np.arange(owner.size) + (layout.base + low.run - ends + sizes)[owner]
-        start, repeats = layout.begins[run], layout.repeats[run]
-        first = np.maximum(low.position[owner] - start, 0) // repeats
-        end = np.minimum(layout.ends[run], high.position[owner] + 1)
-        last = (end - start) // repeats
+        runs = SliceRuns.of(layout, low, high)
         whole, part = share.denominator, share.numerator
         sought = whole * low.rows + part * (high.rows - low.rows)
         # negative at the lower cut: rows of its bin lie in the slice to the left
-        missing = sought[owner] - whole * layout.parts * layout.before[run]
-        slope = whole * layout.counts[run]
-        return cls._split_runs(owner, run, (first, last), missing, slope)
-
-    @classmethod
-    def _split_runs(
-        cls,
-        owner: Whole,
-        run: Whole,
-        places: tuple[Whole, Whole],
-        missing: Whole,
-        slope: Whole,
-    ) -> Self:
-        first, last = places
+        missing = sought[runs.owner] - whole * layout.parts * layout.before[runs.run]
+        first, last, slope = runs.firsts, runs.lasts, whole * runs.counts
         flat = slope == 0
         per = np.where(flat, 1, slope)
         reached = -(-missing // per) - 1  # from here on a candidate reaches the share
@@ -395,15 +432,9 @@ class Pieces:
         off = [missing - slope * at, np.where(flat, abs(missing), 0)]
         gaps = np.stack([*off, slope * after - missing], 1).ravel()
         slopes = np.stack([-slope, np.zeros_like(slope), slope], 1).ravel()
+        columns = (np.repeat(np.arange(first.size), 3), firsts, lasts, gaps, slopes)
         filled = lasts > firsts
-        return cls(
-            np.repeat(owner, 3)[filled],
-            np.repeat(run, 3)[filled],
-            firsts[filled],
-            lasts[filled],
-            gaps[filled],
-            slopes[filled],
-        )
+        return cls(layout, runs, *(column[filled] for column in columns))
 
     def stretch(self, rate: Exact) -> Self:
         """Return shorter pieces, each with candidates of nearly the same chance.
@@ -426,25 +457,38 @@ class Pieces:
         rises = self.slopes[piece] >= 0
         first, last = self.firsts[piece], self.lasts[piece]
         return type(self)(
-            self.owner[piece],
-            self.run[piece],
+            self.layout,
+            self.runs,
+            self.bins[piece],
             np.where(rises, first + inner, last - outer),
             np.where(rises, first + outer, last - inner),
             self.gaps[piece] + np.abs(self.slopes[piece]) * inner,
             self.slopes[piece],
         )
 
-    def runs(self, layout: CandidateRuns) -> Runs:
+    def choices(self) -> Runs:
         """Return the pieces to choose from, those of one slice after another."""
-        ends, sizes = np.cumsum(np.bincount(self.owner)), self.lasts - self.firsts
-        return Runs(self.gaps, sizes, ends, self.slopes, layout.repeats[self.run])
+        ends = np.cumsum(np.bincount(self.runs.owner[self.bins]))
+        sizes, repeats = self.lasts - self.firsts, self.runs.repeats[self.bins]
+        return Runs(self.gaps, sizes, ends, self.slopes, repeats)
 
     def cut_at(
-        self, layout: CandidateRuns, probability: Fraction, chosen: Chosen
+        self, probability: Fraction, chosen: Chosen, parts: Whole
     ) -> QuantileCut:
-        """Return the cut at the chosen candidates."""
-        run = self.run[chosen.run]
-        reached = self.firsts[chosen.run] + chosen.place + 1
-        position = layout.begins[run] + reached * layout.repeats[run] - 1
-        rows = layout.before[run] * layout.parts + layout.counts[run] * reached
-        return QuantileCut(probability, position, rows, run - layout.base)
+        """Return the cut at the chosen candidates.
+
+        `parts` are drawn evenly, for bins without rows.
+        """
+        held, layout = self.bins[chosen.run], self.layout
+        place = self.firsts[chosen.run] + chosen.place
+        divided, run = self.runs.divided[held], self.runs.run[held]
+        at = self.runs.starts[held] + np.where(divided, 0, place)
+        rows = layout.before[run] * layout.parts
+        return QuantileCut(
+            probability,
+            layout.weights.bins_of(at),
+            np.where(divided, place, parts),
+            # of bins without rows the counts are 0
+            rows + self.runs.counts[held] * (place + 1),
+            run - layout.base,
+        )

@@ -113,7 +113,12 @@ def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None
                 continue
             one = np.array([run])
             trial = choice._Trial(
-                rate, runs.gaps[one], runs.sizes[one], weights.whole[one], weights.unit
+                rate,
+                runs.gaps[one],
+                runs.sizes[one],
+                np.ones_like(one),
+                weights.whole[one],
+                weights.unit,
             )
             planned = PlannedBits([np.array([word], np.uint64)])
             assert bool(trial.accepts(planned)[0]) == (word < edge)
