@@ -12,6 +12,7 @@ each of them. Rows are counted in such shares, so that everything is a whole num
 part counts as often as its bin weighs; positions count all that comes before.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,8 +25,10 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData
 from sordino.noise.sampling.choice import Chosen, Runs
 from sordino.numbers import Exact, arguments, up
+from sordino.numbers.double_grid import DoubleGrid
 
 Whole: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 MOST_ROWS = 1 << 38
 """A group of this many rows or more is refused: sums of scores must fit."""
@@ -259,6 +262,145 @@ def weights(low: int, exponent: int, size: int) -> AbstractWeights:
     return RoundWeights(low, exponent, size)
 
 
+_EIGHT: Final = 8
+_FEW_INTEGERS: Final = 8
+_LONGEST_INTEGER: Final = 10**12
+_MOST_DIGITS: Final = 10
+_QUARTER: Final = 3 * 4
+"""Of a decade, which is 10/3 doublings."""
+_LARGEST_SCALE: Final = 900
+_LARGEST_PLACE: Final = 60
+_POWERS: Final = 10.0 ** np.arange(309)
+
+
+@final
+@dataclass(frozen=True)
+class DoubleWeights(AbstractWeights):
+    """Bins of doubles: each weighs 1, and more by its length, and more if it is round.
+
+    All lengths together weigh about what all bins do. All integers together weigh 8
+    times that; where there are fewer than 8 of them, lengths do it in their
+    place, so that of few rows an answer is not tiny. Of each decade its integers weigh
+    16 times as much as its bins, and the numbers of 1, 2, ... 10 digits a quarter of
+    them, those of each kind together: however wide the bounds are.
+
+    >>> grid = DoubleGrid.between(-100.0, 100.0)
+    >>> weights = DoubleWeights(grid)
+    >>> bins = np.array([grid.bin(x) - grid.first for x in (42.0, 0.3, 0.1234567)])
+    >>> each = weights.weight_before(bins + 1) - weights.weight_before(bins)
+    >>> bool((np.diff(each) < 0).all()), weights.total < 2**61
+    (True, True)
+    """
+
+    grid: DoubleGrid
+    least: int = 1
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.grid.size
+
+    def weight_before(self, bins: Whole) -> Whole:
+        starts = self.grid.starts(bins + self.grid.first)
+        return bins + self._beyond(starts) - self._before
+
+    @cached_property
+    def _before(self) -> int:
+        first = self.grid.starts(np.array([self.grid.first]))
+        return int(self._beyond(first)[0])
+
+    @cached_property
+    def _integers(self) -> int:
+        ends = np.array([self.grid.low, np.nextafter(self.grid.high, math.inf)])
+        before, after = _integers_below(ends).tolist()
+        return int(after - before)
+
+    @property
+    def _doublings(self) -> int:
+        return self.size.bit_length()
+
+    @cached_property
+    def _each_integer(self) -> int:
+        if self._integers < _FEW_INTEGERS:
+            return 0
+        return (_EIGHT << self._doublings) // self._integers
+
+    @cached_property
+    def _per_unit(self) -> float:
+        """Return into how many steps a unit is divided, for lengths."""
+        width, end = (
+            math.frexp(number)[1]
+            for number in (
+                self.grid.high - self.grid.low,
+                max(abs(self.grid.low), abs(self.grid.high)),
+            )
+        )
+        times = _EIGHT if self._integers < _FEW_INTEGERS else 1
+        steps = self._doublings + times.bit_length() - 2
+        # far from zero there are no finer steps: none is a double
+        return 2.0 ** min(steps - width, _LARGEST_PLACE - end, _LARGEST_SCALE)
+
+    def _beyond(self, numbers: Floats) -> Whole:
+        """Return what all before some doubles weigh beside 1 a bin, but for a constant.
+
+        For any doubles it rises with them.
+        """
+        lengths = np.floor(numbers * self._per_unit).astype(np.int64)
+        weight: Whole = lengths + _integers_below(numbers) * self._each_integer
+        below = numbers < 0
+        # as many lie before -x as beyond x, and x itself is not before it
+        size = np.where(below, np.nextafter(-numbers, math.inf), numbers)
+        written = self._written_below(size)
+        return weight + np.where(below, -written, written)
+
+    def _written_below(self, numbers: Floats) -> Whole:
+        """Return what numbers of few digits weigh, from the least decade on."""
+        least = math.ceil(self.grid.least * math.log10(2))
+        most = math.floor(math.log10(max(abs(self.grid.low), abs(self.grid.high))))
+        # beyond, powers of ten are no doubles: no number is round there
+        if not -290 < least <= most < 290:
+            return np.zeros(numbers.size, np.int64)
+        edges = np.array([float(f"1e{power}") for power in range(least, most + 1)])
+        decade = np.searchsorted(edges, numbers, side="right") - 1
+        weight = self._integers_by_decade(numbers, decade + least)
+        for digits in range(1, _MOST_DIGITS + 1):
+            first = 10 ** (digits - 1)
+            counted = _multiples_below(numbers, decade + least - digits + 1)
+            inside = np.clip(counted - first, 0, 9 * first)
+            each = (10 << self.grid.digits) // (9 * first * _QUARTER)
+            many = np.where(decade < 0, 0, decade * (9 * first) + inside)
+            weight += many * each
+        return weight
+
+    def _integers_by_decade(self, numbers: Floats, decade: Whole) -> Whole:
+        """Return what integers weigh by the decade that they are in."""
+        firsts = 10 ** np.arange(_MOST_DIGITS + 1)
+        each = (160 << self.grid.digits) // (27 * firsts)
+        before = np.append(0, np.cumsum(9 * firsts * each))
+        place = np.clip(decade, 0, firsts.size - 1)
+        inside = np.ceil(np.minimum(numbers, 10.0 ** (firsts.size))).astype(np.int64)
+        inside = np.clip(inside - firsts[place], 0, 9 * firsts[place])
+        return before[place] + inside * each[place]
+
+
+def _integers_below(numbers: Floats) -> Whole:
+    """Count the integers below some doubles, of those that people write."""
+    most = float(_LONGEST_INTEGER)
+    return np.clip(np.ceil(numbers), -most, most + 1).astype(np.int64)
+
+
+def _multiples_below(numbers: Floats, powers: Whole) -> Whole:
+    """Count the multiples of powers of ten below some doubles, from 0 on.
+
+    Each multiple is the double that it is read as: a bin weighs what lies in it.
+    """
+    fine = powers < 0
+    scale = _POWERS[np.abs(powers)]
+    each = np.floor(np.where(fine, numbers * scale, numbers / scale))
+    # the quotient was rounded: upwards it may have reached a multiple that is beyond
+    each += np.where(fine, each / scale, each * scale) < numbers
+    return np.clip(each, 0, 10.0**_MOST_DIGITS).astype(np.int64)
+
+
 _FAR: Final = 64.0
 """Exponents from here on have weights that need not be told apart."""
 _DOUBLINGS: Final = 7
@@ -353,39 +495,54 @@ class SliceRuns:
     @classmethod
     def of(cls, layout: CandidateRuns, low: QuantileCut, high: QuantileCut) -> Self:
         """Return the bins from one cut to the other, of all slices."""
-        spans = high.run - low.run + 3  # the bins of both cuts beside all runs
-        ends = np.cumsum(spans)
-        owner = np.repeat(np.arange(spans.size), spans)
-        place = np.arange(owner.size) - (ends - spans)[owner]
-        last = spans[owner] - 1
-        run = np.clip(place - 1, 0, last - 2) + (layout.base + low.run)[owner]
-        at_low, at_high = place == 0, place == last
-        cut = at_low | at_high
-        bins = np.stack([low.bin, low.bin + 1, high.bin, high.bin + 1])
-        begin, after, until, end = layout.weights.weight_before(bins.ravel()).reshape(
-            bins.shape
-        )[:, owner]
-        start = np.where(at_low, begin, np.maximum(layout.begins[run], after))
-        start = np.where(at_high, until, start)
-        stop = np.where(at_low, after, np.minimum(layout.ends[run], until))
-        stop = np.where(at_high, end, stop)
-        divided = cut | (layout.counts[run] > 0)
-        first = np.where(at_low, low.part[owner], 0)
-        ended = at_high | (at_low & (low.bin == high.bin)[owner])
-        parts = np.where(ended, high.part[owner] + 1, layout.parts)
-        # a bin that holds both cuts stands once
-        kept = (stop > start) & ~(at_high & (low.bin == high.bin)[owner])
+        # the bins of both cuts beside all runs
+        owner, inner, where = _places(high.run - low.run + 3)
+        run = inner + (layout.base + low.run)[owner]
+        starts, stops = _ends_between(layout, low, high, owner, run)
+        start, stop = np.choose(where, starts), np.choose(where, stops)
+        divided = (where != 1) | (layout.counts[run] > 0)
+        shared = (low.bin == high.bin)[owner]
+        until = (where == 2) | ((where == 0) & shared)
+        parts = np.where(until, high.part[owner] + 1, layout.parts)
         columns = (
             owner,
             run,
             start,
-            first,
+            np.where(where == 0, low.part[owner], 0),
             np.where(divided, parts, stop - start),
             np.where(divided, stop - start, layout.parts),
             layout.counts[run],
             divided,
         )
+        # a bin that holds both cuts stands once
+        kept = (stop > start) & ~((where == 2) & shared)
         return cls(*(column[kept] for column in columns))
+
+
+def _places(spans: Whole) -> tuple[Whole, Whole, NDArray[np.intp]]:
+    """Return the slice of each place, the run between its cuts, and where it stands.
+
+    That is 0 at the bin of the lower cut, 2 at that of the upper one, 1 between them.
+    """
+    owner = np.repeat(np.arange(spans.size), spans)
+    place = np.arange(owner.size) - (np.cumsum(spans) - spans)[owner]
+    last = spans[owner] - 1
+    where = (place > 0).astype(np.intp) + (place == last)
+    return owner, np.clip(place - 1, 0, last - 2), where
+
+
+def _ends_between(
+    layout: CandidateRuns, low: QuantileCut, high: QuantileCut, owner: Whole, run: Whole
+) -> tuple[tuple[Whole, Whole, Whole], tuple[Whole, Whole, Whole]]:
+    """Return where bins begin and end: those of lower cuts, of runs, of upper cuts.
+
+    Of runs what lies between the bins of the cuts.
+    """
+    bins = np.stack([low.bin, low.bin + 1, high.bin, high.bin + 1])
+    before = layout.weights.weight_before(bins.ravel()).reshape(bins.shape)
+    begin, after, until, end = before[:, owner]
+    inner = np.maximum(layout.begins[run], after), np.minimum(layout.ends[run], until)
+    return (begin, inner[0], until), (after, inner[1], end)
 
 
 @final
@@ -420,7 +577,13 @@ class Pieces:
         sought = whole * low.rows + part * (high.rows - low.rows)
         # negative at the lower cut: rows of its bin lie in the slice to the left
         missing = sought[runs.owner] - whole * layout.parts * layout.before[runs.run]
-        first, last, slope = runs.firsts, runs.lasts, whole * runs.counts
+        return cls._split(layout, runs, missing, whole * runs.counts)
+
+    @classmethod
+    def _split(
+        cls, layout: CandidateRuns, runs: SliceRuns, missing: Whole, slope: Whole
+    ) -> Self:
+        first, last = runs.firsts, runs.lasts
         flat = slope == 0
         per = np.where(flat, 1, slope)
         reached = -(-missing // per) - 1  # from here on a candidate reaches the share

@@ -41,17 +41,16 @@ class Script:
     Also for the even draw of a part beside each candidate.
     """
 
-    def __init__(self, plan: list[int]) -> None:
-        self.plan = plan
+    def __init__(self, plan: list[int], parts: int) -> None:
+        self.plan, self.parts = plan, parts
         self.drawn = 0
         self.log_chance = 0.0
         self.missed = False
 
     def draw_part(self, limits: NDArray[np.int64], bits: Any) -> NDArray[np.int64]:
         """Return the planned part of the one group: all parts are equally likely."""
-        del bits
-        (parts,) = limits.tolist()
-        self.log_chance -= math.log(parts)
+        del limits, bits
+        self.log_chance -= math.log(self.parts)
         self.drawn += 1
         return np.array([self.plan[self.drawn - 1]])
 
@@ -98,10 +97,11 @@ def law_of(
     positions, counts = (np.array([row[i] for row in held], np.int64) for i in (0, 1))
     draws, heavy = len(mechanism.probabilities), weights or (1,) * len(table)
     bins = BinCounts.of(positions * 0, positions, counts, groups=1, size=len(table))
-    many, parts = mechanism.parts * sum(heavy), mechanism.parts
+    many = mechanism.parts * sum(heavy)
+    parts = mechanism.parts if draws > 1 else 1  # nothing is left of the last cut
     pairs = itertools.product(range(many), range(parts))
     for plan in itertools.product(list(pairs), repeat=draws):
-        script = Script([place for pair in plan for place in pair])
+        script = Script([place for pair in plan for place in pair], parts)
         patch.setattr(quantiles, "choose", script)
         patch.setattr(quantiles, "uniform_below", script.draw_part)
         found = mechanism.release_groups(bins, Bits(), Listed(heavy))
