@@ -393,7 +393,7 @@ def _floats(low: Any, high: Any) -> RealCandidates:
     ends = float(least), float(most)
     if ends[0] == ends[1]:
         ends = down(least), up(most)
-    return RealCandidates(DoubleGrid.between(*ends))
+    return RealCandidates(DoubleGrid.of_bounds(*ends))
 
 
 def _integers(low: Any, high: Any) -> WholeCandidates:

@@ -379,7 +379,7 @@ def double_bin(expression: AbstractExpression, grid: DoubleGrid) -> AbstractExpr
     Missing and NaN have none.
 
     >>> from sordino.expressions.language import col
-    >>> place = double_bin(col("x"), DoubleGrid.between(0.0, 1.0))
+    >>> place = double_bin(col("x"), DoubleGrid.of_bounds(0.0, 1.0))
     >>> place.value({"x": 0.5}) - place.value({"x": 0.25}) == 2**49
     True
     """

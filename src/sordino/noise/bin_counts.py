@@ -284,7 +284,7 @@ class DoubleWeights(AbstractWeights):
     16 times as much as its bins, and the numbers of 1, 2, ... 10 digits a quarter of
     them, those of each kind together: however wide the bounds are.
 
-    >>> grid = DoubleGrid.between(-100.0, 100.0)
+    >>> grid = DoubleGrid.of_bounds(-100.0, 100.0)
     >>> weights = DoubleWeights(grid)
     >>> bins = np.array([grid.bin(x) - grid.first for x in (42.0, 0.3, 0.1234567)])
     >>> each = weights.weight_before(bins + 1) - weights.weight_before(bins)
@@ -301,12 +301,12 @@ class DoubleWeights(AbstractWeights):
 
     def weight_before(self, bins: Whole) -> Whole:
         starts = self.grid.starts(bins + self.grid.first)
-        return bins + self._beyond(starts) - self._before
+        return bins + self._weigh_more(starts) - self._weight_of_low
 
     @cached_property
-    def _before(self) -> int:
+    def _weight_of_low(self) -> int:
         first = self.grid.starts(np.array([self.grid.first]))
-        return int(self._beyond(first)[0])
+        return int(self._weigh_more(first)[0])
 
     @cached_property
     def _integers(self) -> int:
@@ -339,10 +339,10 @@ class DoubleWeights(AbstractWeights):
         # far from zero there are no finer steps: none is a double
         return 2.0 ** min(steps - width, _LARGEST_PLACE - end, _LARGEST_SCALE)
 
-    def _beyond(self, numbers: Floats) -> Whole:
-        """Return what all before some doubles weigh beside 1 a bin, but for a constant.
+    def _weigh_more(self, numbers: Floats) -> Whole:
+        """Return how much all bins up to some doubles weigh beyond 1 each.
 
-        For any doubles it rises with them.
+        It is counted from some constant on, and rises with the doubles.
         """
         lengths = np.floor(numbers * self._per_unit).astype(np.int64)
         weight: Whole = lengths + _integers_below(numbers) * self._each_integer
@@ -353,7 +353,7 @@ class DoubleWeights(AbstractWeights):
         return weight + np.where(below, -written, written)
 
     def _written_below(self, numbers: Floats) -> Whole:
-        """Return what numbers of few digits weigh, from the least decade on."""
+        """Return how much the round numbers below some doubles weigh, by decades."""
         least = math.ceil(self.grid.least * math.log10(2))
         most = math.floor(math.log10(max(abs(self.grid.low), abs(self.grid.high))))
         # beyond, powers of ten are no doubles: no number is round there
@@ -372,14 +372,15 @@ class DoubleWeights(AbstractWeights):
         return weight
 
     def _integers_by_decade(self, numbers: Floats, decade: Whole) -> Whole:
-        """Return what integers weigh by the decade that they are in."""
+        """Return how much the integers below some doubles weigh, by their decades."""
         firsts = 10 ** np.arange(_MOST_DIGITS + 1)
         each = (160 << self.grid.digits) // (27 * firsts)
         before = np.append(0, np.cumsum(9 * firsts * each))
         place = np.clip(decade, 0, firsts.size - 1)
         inside = np.ceil(np.minimum(numbers, 10.0 ** (firsts.size))).astype(np.int64)
         inside = np.clip(inside - firsts[place], 0, 9 * firsts[place])
-        return before[place] + inside * each[place]
+        weight: Whole = before[place] + inside * each[place]
+        return weight
 
 
 def _integers_below(numbers: Floats) -> Whole:
@@ -515,8 +516,8 @@ class SliceRuns:
             divided,
         )
         # a bin that holds both cuts stands once
-        kept = (stop > start) & ~((where == 2) & shared)
-        return cls(*(column[kept] for column in columns))
+        stands = (stop > start) & ~((where == 2) & shared)
+        return cls(*(column[stands] for column in columns))
 
 
 def _places(spans: Whole) -> tuple[Whole, Whole, NDArray[np.intp]]:
@@ -577,10 +578,10 @@ class Pieces:
         sought = whole * low.rows + part * (high.rows - low.rows)
         # negative at the lower cut: rows of its bin lie in the slice to the left
         missing = sought[runs.owner] - whole * layout.parts * layout.before[runs.run]
-        return cls._split(layout, runs, missing, whole * runs.counts)
+        return cls._make_pieces(layout, runs, missing, whole * runs.counts)
 
     @classmethod
-    def _split(
+    def _make_pieces(
         cls, layout: CandidateRuns, runs: SliceRuns, missing: Whole, slope: Whole
     ) -> Self:
         first, last = runs.firsts, runs.lasts
@@ -642,16 +643,16 @@ class Pieces:
 
         `parts` are drawn evenly, for bins without rows.
         """
-        held, layout = self.bins[chosen.run], self.layout
+        bins, layout = self.bins[chosen.run], self.layout
         place = self.firsts[chosen.run] + chosen.place
-        divided, run = self.runs.divided[held], self.runs.run[held]
-        at = self.runs.starts[held] + np.where(divided, 0, place)
+        divided, run = self.runs.divided[bins], self.runs.run[bins]
+        at = self.runs.starts[bins] + np.where(divided, 0, place)
         rows = layout.before[run] * layout.parts
         return QuantileCut(
             probability,
             layout.weights.bins_of(at),
             np.where(divided, place, parts),
             # of bins without rows the counts are 0
-            rows + self.runs.counts[held] * (place + 1),
+            rows + self.runs.counts[bins] * (place + 1),
             run - layout.base,
         )

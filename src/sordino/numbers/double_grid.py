@@ -4,7 +4,7 @@ A double lies above a power of two, and its bin is told by so many of its digits
 steps are exact: products with powers of two, and what is cut off of them. So every
 engine finds the bin that Python does.
 
-Kernel: totals.
+Kernel: mathematics.
 """
 
 import math
@@ -37,7 +37,7 @@ class DoubleGrid:
     one, and bin -m mirrors it. From 2**k up to 2**(k + 1) there are 2**digits bins of
     one length, and as many below 2**least, where they stay as long as above it.
 
-    >>> grid = DoubleGrid.between(0.0, 1000.0)
+    >>> grid = DoubleGrid.of_bounds(0.0, 1000.0)
     >>> grid.digits, grid.least, grid.bin(1.0) - grid.bin(0.5) == 2**grid.digits
     (49, -86, True)
     >>> grid.starts(np.array([grid.bin(0.25), grid.bin(-3.0)]))
@@ -50,7 +50,7 @@ class DoubleGrid:
     least: int
 
     @classmethod
-    def between(cls, low: float, high: float) -> Self:
+    def of_bounds(cls, low: float, high: float) -> Self:
         """Return the finest grid between two bounds."""
         top = math.frexp(max(abs(low), abs(high)))[1] - 1
         finest = cls(low, high, BINARY_DIGITS, max(top - _BINADES, _LEAST_POWER))
@@ -80,7 +80,8 @@ class DoubleGrid:
         binade = np.maximum((place >> self.digits) - 1, 0)
         steps = (place - (binade << self.digits)).astype(np.float64)
         number = np.ldexp(steps, binade + (self.least - self.digits))
-        return np.where(above, number, np.nextafter(-number, math.inf))
+        starts: Floats = np.where(above, number, np.nextafter(-number, math.inf))
+        return starts
 
 
 def bin_of_double(number: float, digits: int, least: int) -> int:

@@ -47,7 +47,7 @@ def numbers() -> list[float]:
 
 NUMBERS: Final = numbers()
 BINS: Final = tuple(
-    Expression(lift(double_bin(col("x"), DoubleGrid.between(low, high))))
+    Expression(lift(double_bin(col("x"), DoubleGrid.of_bounds(low, high))))
     for low, high in ((0.0, 1e3), (-(2.0**200), 2.0**200), (-1e-290, 1e-280))
 )
 """Bins of doubles, whose exponents are guessed in the same way."""

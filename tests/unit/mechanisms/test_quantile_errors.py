@@ -91,7 +91,7 @@ def test_round_numbers_are_found_on_a_fine_grid() -> None:
 
 def doubles(values: NDArray[np.float64], low: float, high: float) -> Any:
     """Return the bins of some doubles between bounds, and what bins weigh."""
-    grid = DoubleGrid.between(low, high)
+    grid = DoubleGrid.of_bounds(low, high)
     rows = np.array([grid.bin(value) - grid.first for value in values.tolist()])
     return rows, DoubleWeights(grid)
 
@@ -120,7 +120,7 @@ def test_medians_are_right_at_any_scale(name: str) -> None:
     rows, weights = doubles(values, low, high)
     assert off(rows, [F(1, 2)], weights, times=60) < 3.9
     assert np.unique(rows).size == np.unique(values).size > 4_900
-    coarse = DoubleGrid(low, high, 28, DoubleGrid.between(low, high).least)
+    coarse = DoubleGrid(low, high, 28, DoubleGrid.of_bounds(low, high).least)
     held = np.unique([coarse.bin(value) for value in values.tolist()]).size
     assert (held < 100) == (name == "far from zero")
 
@@ -186,12 +186,12 @@ GRIDS: dict[str, AbstractWeights] = {
     "of large units": RoundWeights(-(1 << 39), 24, 1 << 40),
     "of tiny units": RoundWeights(-7, -200, 1 << 40),
     "of integers": RoundWeights(-3, 0, 1 << 20),
-    "of doubles": DoubleWeights(DoubleGrid.between(0.0, 120.0)),
-    "of doubles around zero": DoubleWeights(DoubleGrid.between(-1e12, 1e6)),
-    "of doubles far away": DoubleWeights(DoubleGrid.between(1e9, 1e9 + 10)),
-    "of large doubles": DoubleWeights(DoubleGrid.between(-(2.0**200), 2.0**200)),
-    "of tiny doubles": DoubleWeights(DoubleGrid.between(-1e-200, 0.0)),
-    "of no doubles": DoubleWeights(DoubleGrid.between(0.0, 5e-324)),
+    "of doubles": DoubleWeights(DoubleGrid.of_bounds(0.0, 120.0)),
+    "of doubles around zero": DoubleWeights(DoubleGrid.of_bounds(-1e12, 1e6)),
+    "of doubles far away": DoubleWeights(DoubleGrid.of_bounds(1e9, 1e9 + 10)),
+    "of large doubles": DoubleWeights(DoubleGrid.of_bounds(-(2.0**200), 2.0**200)),
+    "of tiny doubles": DoubleWeights(DoubleGrid.of_bounds(-1e-200, 0.0)),
+    "of no doubles": DoubleWeights(DoubleGrid.of_bounds(0.0, 5e-324)),
 }
 every_grid = for_each("grid", GRIDS.values(), ids=GRIDS)
 

@@ -248,7 +248,7 @@ PORTIONS: Final = tuple(
 
 def _bin_of_double(low: float, high: float) -> Callable[..., Expression]:
     def build(value: Expression) -> Expression:
-        return Expression(lift(bins.double_bin(value, DoubleGrid.between(low, high))))
+        return Expression(lift(bins.double_bin(value, DoubleGrid.of_bounds(low, high))))
 
     return build
 
