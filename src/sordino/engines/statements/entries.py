@@ -117,7 +117,7 @@ def exponential_entries(let: Let) -> Mapping[Operation, Entry]:
         exponentials.EXP: lambda to: let((_real(to),), lambda x: _exp(to, x, let)),
         exponentials.LOG: lambda to: let((_real(to),), lambda x: _log(to, x, let)),
         bins.DOUBLE_BIN: lambda to: let(
-            (_within(to),), lambda x: _double_bin(to, x, let)
+            (_clamp_double(to),), lambda x: _double_bin(to, x, let)
         ),
     }
 
@@ -130,7 +130,7 @@ def _double(to: Written, number: float) -> Sql:
     return to.bind(number, "f64")
 
 
-def _within(to: Written) -> Sql:
+def _clamp_double(to: Written) -> Sql:
     """Return a double moved to the bounds; NaN, which is above all, has none."""
     low, high = (_double(to, to.options[end]) for end in ("low", "high"))
     infinity = _double(to, math.inf)
@@ -172,7 +172,7 @@ def _double_bin(to: Written, x: Sql, let: Let) -> Sql:
                 (x.copy(), size.copy(), _exponent(large, guess)),
                 lambda x, size, power: let(
                     (x.copy(), place(size, power)),
-                    lambda x, place: _from_first(to, x, place, first),
+                    lambda x, place: _count_from_first(to, x, place, first),
                 ),
             ),
         ),
@@ -193,7 +193,7 @@ def _exponent(number: Sql, guess: Sql) -> Sql:
     )
 
 
-def _from_first(to: Written, x: Sql, place: Sql, first: int) -> Sql:
+def _count_from_first(to: Written, x: Sql, place: Sql, first: int) -> Sql:
     negative = templates.is_less(x.copy(), templates.double(0))
     mirrored = templates.minus(to.bind(-first, "i64"), place.copy())
     inside = templates.negation(templates.is_missing(x.copy()))
