@@ -9,12 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, final
 
-from sordino.errors import InvalidParameter, MissingDependency
+from sordino.errors import InvalidParameter, LedgerUnavailable, MissingDependency
 from sordino.ledger import file_format
 from sordino.ledger.file_format import Contents, Role, World
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.file_system import is_local
-from sordino.ledger.log import AbstractPlace
+from sordino.ledger.log import AbstractPlace, Unreached
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/")
 _PASSWORD: Final = re.compile(r"\bpassword\s*=", re.IGNORECASE)
@@ -111,10 +111,20 @@ def refuse_password(value: Any, name: str) -> None:
         )
 
 
+def _is_there(place: AbstractPlace) -> bool:
+    try:
+        return place.exists()
+    except Unreached as failure:
+        problem = str(failure)
+    raise LedgerUnavailable(
+        place.shown, problem, "Nothing was charged: try again later."
+    )
+
+
 def is_there(value: Any) -> bool:
     """Say whether something is at a place; what is wrong with it, opening says."""
     if is_address(value):
-        return locate(value, "ledger", World(), reading=True).exists()
+        return _is_there(locate(value, "ledger", World(), reading=True))
     try:
         return Path(value).exists()
     except (OSError, ValueError):

@@ -23,6 +23,7 @@ from sordino.errors import (
 )
 from sordino.ledger.file_format import World
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.places import refuse_password
 from sordino.ledger.record_kinds import Claim
 from sordino.losses.loss import PureDP
 from tests.effort import PROFILE, by_night, often
@@ -40,6 +41,7 @@ from tests.postgres_server import (
 )
 
 SECRET = "hunter-2-secret"  # noqa: S105 the tests look for it
+ROWS = sd.PrivateTable({"p": [1] * 90}, protects=sd.AddOneRow())
 HOME = MEMORY if MEMORY.is_dir() else None
 
 
@@ -445,7 +447,9 @@ def test_no_password_is_told(address: str, caplog: pytest.LogCaptureFixture) -> 
         lambda: Ledger.at("a.ledger", LIMIT, create=True, witness=address),
         lambda: Ledger.move(address, "other.ledger"),
         lambda: Ledger.restore(address, "other.ledger", witness="w"),
-        lambda: sd.Session({}, LIMIT, ledger=address, engine="memory"),
+        lambda: sd.Session({"t": ROWS}, LIMIT, ledger=address, engine="memory"),
+        lambda: sd.Session({"t": ROWS}, ledger=address, engine="memory"),
+        lambda: refuse_password(address, "ledger.path"),
     ]
     for act in tries:
         with pytest.raises((InvalidParameter, LedgerUnavailable)) as refused:
@@ -456,6 +460,7 @@ def test_no_password_is_told(address: str, caplog: pytest.LogCaptureFixture) -> 
             told = told.__cause__ or told.__context__
         assert SECRET.encode() not in pickle.dumps(refused.value)
     assert SECRET not in caplog.text
+    refuse_password("postgresql://ada@127.0.0.1:1/clinic", "ledger.path")
 
 
 def test_a_session_shows_where_its_ledger_is_without_the_password(
@@ -463,10 +468,9 @@ def test_a_session_shows_where_its_ledger_is_without_the_password(
 ) -> None:
     named = address.replace("&user", f"&password={SECRET}&user")
     fresh = fresh_base(ledger_server()).replace("&user", f"&password={SECRET}&user")
-    rows = sd.PrivateTable({"p": [1] * 90}, protects=sd.AddOneRow())
     with Ledger.at(named) as ledger:
         assert SECRET not in repr(ledger) + ledger.place + repr(ledger._guarded)
-    session = sd.Session({"t": rows}, LIMIT, ledger=fresh, engine="memory")
+    session = sd.Session({"t": ROWS}, LIMIT, ledger=fresh, engine="memory")
     release = session.release(sd.table("t").agg(n=sd.count()), PureDP(1), key="k")
     shown = [
         repr(session),
