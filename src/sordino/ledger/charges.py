@@ -159,23 +159,23 @@ def rest_of(log: Log, budget: str) -> Loss:
     limit = log.limit_of(budget)
     if log.is_closed(budget):
         return limit.rule.loss_of(limit.rule.zero)
-    return limit.rule.remainder(_taken(log, budget, limit))
+    return limit.rule.remainder(_add_earmarks(log, budget, limit))
 
 
-def _taken(log: Log, budget: str, limit: Limit) -> Charge:
+def _add_earmarks(log: Log, budget: str, limit: Limit) -> Charge:
     """Sum of what was charged and of what is set aside."""
     spent = block_charges.spent_at_most(log, budget, limit)
     return spent.plus(earmarks.sum_earmarks(log, budget, limit))
 
 
-def headroom_of(log: Log, budget: str, asked: Budget, loss: Loss) -> Headroom:
+def headroom_of(log: Log, name: str, budget: Budget, loss: Loss) -> Headroom:
     """How many releases of one price fit beside what is spent and set aside."""
-    limit, promise = log.limit_of(budget), log.first_limit(budget).rule.promise
-    taken = _taken(log, budget, limit)
-    room = Headroom.of(promise, limit.rule, taken, (asked, loss))
-    if not log.is_closed(budget) or room.more is None:
+    limit, promise = log.limit_of(name), log.first_limit(name).rule.promise
+    spent = _add_earmarks(log, name, limit)
+    room = Headroom.of(promise, limit.rule, spent, (budget, loss))
+    if not log.is_closed(name) or room.more is None:
         return room
-    return replace(room, more=0, rest=rest_of(log, budget))
+    return replace(room, more=0, rest=rest_of(log, name))
 
 
 def find_entry(log: Log, key: str) -> Entry | None:

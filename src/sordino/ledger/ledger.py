@@ -341,9 +341,9 @@ class Ledger(AbstractCalendar):
         """Return a loss that still fits, beside what is set aside, in every block."""
         return self._guarded.use(lambda log: rest_of(log, budget))
 
-    def headroom(self, asked: Budget, loss: Loss, budget: str = DATASET) -> Headroom:
+    def headroom(self, budget: Budget, loss: Loss, name: str = DATASET) -> Headroom:
         """How many more releases of one price fit, and would under other countings."""
-        return self._guarded.use(lambda log: headroom_of(log, budget, asked, loss))
+        return self._guarded.use(lambda log: headroom_of(log, name, budget, loss))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the charged releases, the first one first."""

@@ -369,6 +369,8 @@ ROOMS: Final[dict[str, tuple[Limit, Loss]]] = {
         PureDP("0.1"),
     ),
     "nothing": (Limit.of(PureDP(1)), PureDP(2)),
+    "without a delta": (Limit.of(ApproxDP(1, 0)), PureDP("0.3")),
+    "nearly everything": (Limit.of(ApproxDP(10**7, "0.9")), PureDP(10**6)),
 }
 
 

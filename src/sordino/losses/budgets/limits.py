@@ -12,6 +12,7 @@ Kernel: mathematics.
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -322,14 +323,14 @@ class Headroom:
     @property
     def advice(self) -> str:
         """Which counting answers most such, empty where it is the one that counts."""
-        asked = self.by_counting.get("asked", 0)
+        own = self.by_counting.get("asked", 0)
         best = max(self.by_counting, key=self.by_counting.__getitem__, default=None)
-        if best is None or self.by_counting[best] <= asked:
+        if best is None or self.by_counting[best] <= own:
             return ""
         return (
             f"Of a new ledger that counts as {best!r} (sd.Limit.of) "
             f"{self.by_counting[best]:,} such fit, of one that counts as asked "
-            f"{asked:,}."
+            f"{own:,}."
         )
 
     def __str__(self) -> str:
@@ -346,4 +347,9 @@ class Headroom:
 @lru_cache(maxsize=64)
 def _countings(budget: Loss) -> dict[Counting, AbstractFilter]:
     """Return the filters of a budget, by what they add up: two are searched for."""
-    return {counting: Limit.of(budget, counting).rule for counting in _COUNTED}
+    filters: dict[Counting, AbstractFilter] = {}
+    for counting in _COUNTED:
+        # without a delta, or with very much of one, it can be counted in one way only
+        with suppress(InvalidParameter):
+            filters[counting] = Limit.of(budget, counting).rule
+    return filters
