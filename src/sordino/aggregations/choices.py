@@ -280,13 +280,13 @@ class Bounds(AbstractAggregation):
         values = column_values(setting, self.column, self.nulls)
         whole = values.type == "i64"
         if self.signed:
-            return (self._signed(setting, values),)
+            return (self._make_signed(setting, values),)
         position = size_bins(values.dsl, self.sizes)
         key = ("bounds", values.key, self.up_to)
         part = BoundChoice(key, setting.rows(), position.tree, len(self.sizes))
         return (BoundEstimator((part,), self.sizes, whole),)
 
-    def _signed(self, setting: Setting, values: ColumnValues) -> "SignedEstimator":
+    def _make_signed(self, setting: Setting, values: ColumnValues) -> "SignedEstimator":
         end = 2.0**self.up_to
         grid = DoubleGrid(-end, end, _STEPS.bit_length() - 1, _SMALLEST)
         position, ends = signed_bins(values.dsl, grid), _signed_ends(grid)
