@@ -134,7 +134,44 @@ def _rows_left_out_twice(body: Certificate) -> None:
     body["releases"][0]["coverage"][0]["totals"] *= 2
 
 
+def _margins_of(body: Certificate, protects: dict[str, Any], charge: str) -> None:
+    """All tables of two columns of three values, by rows with these columns."""
+    levels = [[a, b] for a in (0, 1) for b in (0, 1)]
+    rows = {"columns": ["g", "h", "id"], "do": "table", "leaves_out": [], "table": "t"}
+    body["releases"] = [
+        {
+            "by": ["g", "h"],
+            "margins": {
+                "precisions": [[level, "1/100"] for level in levels],
+                "trees": [[[3, 3]], [[3, 3]]],
+            },
+            "measurements": [],
+            "rows": rows,
+            "unknown": [],
+        }
+    ]
+    body["tables"] = {"t": protects}
+    body["charge"] = {"mu_squared": charge}
+
+
+def _rows_together_in_margins(body: Certificate) -> None:
+    """Four rows of an id in four cells, for less than they have in common."""
+    protects = {"column": "id", "id_space": "default", "protects": "AddRowsWithID"}
+    _margins_of(body, protects, "1/5")
+    table = body["releases"][0]["rows"] | {"leaves_out": ["without id"]}
+    one = {"do": "keep_rows", "of": table, "per": ["id", "g", "h"], "limit": 1}
+    four = {"do": "keep_rows", "of": one, "per": ["id"], "limit": 4}
+    body["releases"][0]["rows"] = four
+
+
+def _rows_replaced_in_margins(body: Certificate) -> None:
+    """A row that moves to a cell far off, for the price of one that comes."""
+    _margins_of(body, {"protects": "ChangeOneRow", "rows": 9}, "1/36")
+
+
 _CHANGES: Final = (
+    _rows_together_in_margins,
+    _rows_replaced_in_margins,
     _rows_left_out_twice,
     _rows_left_out_of_two_rows,
     _rows_left_out_of_many_rows,
