@@ -1461,7 +1461,6 @@ class ReleaseReader:
 
     def _margins(self, margins: Any) -> Fraction:
         """Return mu squared of all contrasts (margins.md, lemmas 2 to 4)."""
-        # of each level of each tree: most children, fewest of nodes with two or more
         trees = [
             [(read_integer(a, 1), read_integer(b, 1)) for a, b in read_list(tree)]
             for tree in read_list(margins["trees"])
@@ -1492,8 +1491,7 @@ class ReleaseReader:
 
 Trees = list[list[tuple[int, int]]]
 """Of each level of each tree: most children, fewest of nodes with two or more."""
-Parts = dict[tuple[int, ...], Fraction]
-"""The precision of each part."""
+Parts = dict[tuple[int, ...], Fraction]  # their precisions
 
 
 def _add_up(parts: Parts, *trees: Sequence[Fraction]) -> Fraction:

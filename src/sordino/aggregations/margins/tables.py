@@ -353,7 +353,7 @@ def _choose_table(trees: tuple[Tree, ...], columns: Any) -> Levels:
 
 
 def read_weights(crossing: Crossing, weights: Any) -> dict[Levels, Fraction]:
-    """Return what tables weigh, by their columns; others weigh 1."""
+    """Return the weights of tables by their columns; others weigh 1."""
     if not isinstance(weights, Mapping):
         raise InvalidParameter(
             "weights", weights, "must be a dict from columns to weights", _WEIGHED
