@@ -137,7 +137,7 @@ def release_page(release: ReleaseView) -> str:
         "notebook/release.html",
         keys=[short_text(name) for name in release.keys],
         columns=list(zip(map(short_text, release.names), scales, strict=True)),
-        share=interval_heading(release.confidence),
+        share=interval_heading(release.confidence, release.holds),
         rows=[
             (map(short_text, row.keys), map(_figure, row.figures, scales))
             for row in shown
