@@ -301,6 +301,34 @@ def test_all_that_is_paid_is_attained() -> None:
     assert square_shifts(bought, *answers) == 1 == bought.loss.guarantees.mu
 
 
+def test_a_row_that_moves_elsewhere_is_paid_and_no_more() -> None:
+    """Of all cells that one row can leave for another some two are exactly mu apart."""
+    keys = sd.KeySet.from_dict({"a": ["x", "y", "z"], "b": [1, 2]})
+    request = sd.table("t").marginals(keys, order=2)
+    answers, bought = [], None
+    for a, b in itertools.product(["x", "y"], [1, 2]):
+        private = sd.PrivateTable({"a": [a], "b": [b]}, protects=sd.ChangeOneRow())
+        session = sd.Session({"t": private}, BUDGET, engine="memory")
+        bought = buy_margins(request, session._desk.catalog, BUDGET)
+        answers.append(session._desk.engine.prepare(bought.question)())
+    assert bought is not None
+    pairs = itertools.combinations(answers, 2)
+    assert max(square_shifts(bought, *pair) for pair in pairs) == 1
+
+
+@for_each("unit", [sd.AddMaxRows(2), sd.ChangeOneRow(), sd.AddRowsWithID("id")])
+def test_only_rows_of_an_id_are_sure_to_come_together(unit: Any) -> None:
+    """Rows that are protected one by one can push out others, or replace them."""
+    private = sd.PrivateTable({"a": ["x"], "id": [1]}, protects=unit)
+    session = sd.Session({"t": private}, BUDGET, engine="memory")
+    query = sd.table("t")
+    if isinstance(unit, sd.AddRowsWithID):
+        query = query.enforce(sd.MaxRowsPerID(2))
+    request = query.marginals(sd.KeySet.from_dict({"a": ["x", "y"]}), order=1)
+    bought = buy_margins(request, session._desk.catalog, BUDGET)
+    assert bought.change.is_one_way == isinstance(unit, sd.AddRowsWithID)
+
+
 Patch = pytest.MonkeyPatch
 
 
