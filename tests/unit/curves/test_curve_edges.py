@@ -220,4 +220,5 @@ def test_only_what_nobody_can_follow_is_taken_for_revealed(
 ) -> None:
     """A response that tells nothing fails with its reserve, and tells no more."""
     law = response_law(limit, Fraction(1, 4))
+    assert isinstance(law, Atoms)
     assert law.infinity == lost
