@@ -14,10 +14,11 @@ answer of years ago tells what a new one does; what has another form is not told
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, starmap
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 import numpy as np
@@ -30,7 +31,7 @@ from sordino.numbers.formatting import format_key, format_number, format_percent
 from sordino.plan.purchase import Purchase, rank_lines
 from sordino.query.dropped_rows import CUT_OFF, ROWS, TOGETHER
 from sordino.query.steps import Relation
-from sordino.release.text import ReleaseView, coverage_lines
+from sordino.release.text import ReleaseView, coverage_lines, whole_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -81,9 +82,22 @@ def _bars(release: ReleaseView) -> str:
     return (
         "Error bars: sd is the standard deviation of the noise. The exact answer lies "
         f"from low to high with a chance of at least {share}, for each number by "
-        "itself. Exact means after clamping and truncation, whose effect no error bar "
-        "shows."
+        f"itself. {_exact_means(release)}"
     )
+
+
+def _exact_means(release: ReleaseView) -> str:
+    """Say of what rows the exact answers are that intervals hold."""
+    tables = whole_names(release.holds)
+    if not tables:
+        return (
+            "Exact means after clamping and truncation, whose effect no error bar "
+            "shows."
+        )
+    of_all = f"Of {_list_names(tables)} exact means of all rows of the table"
+    if len(tables) == len(release.names):
+        return f"{of_all}, clamped."
+    return f"{of_all}, clamped; of the others after truncation, too."
 
 
 def _unknown(release: ReleaseView) -> str:
@@ -467,10 +481,8 @@ Groups: TypeAlias = Literal["none", "public", "hidden", "mixed", "first", ""]
 """Which groups have a row; "" where it is not told."""
 Arguments: TypeAlias = Mapping[str, Any]
 
-LIMITS: Final = (
-    *("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID"),
-    *("DropExcess", "flat_map"),
-)
+_LIMITS_OF_IDS: Final = ("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID")
+LIMITS: Final = (*_LIMITS_OF_IDS, "DropExcess", "flat_map")
 """What says how many rows count."""
 _LONGEST_NUMBER: Final = 400
 _TRUTHS: Final = ("0/1", "1/1")
@@ -521,6 +533,8 @@ class RequestFacts:
     groups: Groups = ""
     minimum: int | None = None
     """The noisy count that a group must reach to be shown, if one was asked for."""
+    promised: int | None = None
+    """How many rows of one id the curator promised that there are at most."""
 
 
 NOTHING: Final = RequestFacts()
@@ -547,6 +561,7 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
         bounds=tuple(dict.fromkeys(_bounds(request[1].get("columns"), calls))),
         groups=_group_facts(*request),
         minimum=_minimum(request[1]),
+        promised=_promised(calls),
     )
 
 
@@ -580,6 +595,13 @@ def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
         most = arguments.get("max_rows" if verb == "flat_map" else "limit")
         if type(most) is int and verb in LIMITS:  # isinstance takes a bool for an int
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
+
+
+def _promised(calls: list[Verb]) -> int | None:
+    promises = [
+        arguments.get("at_most") for verb, arguments in calls if verb == "MaxRowsPerID"
+    ]
+    return min((each for each in promises if type(each) is int), default=None)
 
 
 def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
@@ -652,7 +674,12 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(map(_text, values)) if isinstance(values, list) else ()
 
 
-def limits_text(facts: RequestFacts, coverage: "pa.Table | None" = None) -> str:
+def limits_text(
+    facts: RequestFacts,
+    coverage: "pa.Table | None" = None,
+    holds: Mapping[str, str] = MappingProxyType({}),
+    about: Sequence[str] = (),
+) -> str:
     """Name the limits of a request, and say what was measured of what they cut off.
 
     >>> days = ValueBounds("days", Fraction(0), Fraction(30))
@@ -668,11 +695,50 @@ def limits_text(facts: RequestFacts, coverage: "pa.Table | None" = None) -> str:
         listed.append(f"{each.name} from {ends}")
     if not listed:
         return ""
-    lost = "What they cut off was not measured (coverage=True)"
-    if coverage is not None:
+    sentences = [f"Limits: {'; '.join(listed)}"]
+    if coverage is None:
+        sentences.append("What they cut off was not measured (coverage=True)")
+    else:
         rows = rows_cut_off(coverage)
-        lost = _cut_text(*rows[0]) if len(rows) == 1 else "What they cut off is counted"
-    return f"Limits: {'; '.join(listed)}. {lost}. Intervals do not include it."
+        cut = _cut_text(*rows[0]) if len(rows) == 1 else "What they cut off is counted"
+        sentences.append(cut)
+        if len(rows) == 1 and facts.promised is not None:
+            sentences.append(_promise_text(facts, person, *rows[0]))
+    sentences.append(_held_text(holds))
+    if about:
+        names = _list_names(about)
+        sentences.append(
+            f'"About" is what {names} would be had each group lost alike: no promise'
+        )
+    return "".join(f"{sentence}. " for sentence in sentences).rstrip()
+
+
+def _held_text(holds: Mapping[str, str]) -> str:
+    """Say which intervals include what limits cut off."""
+    tables = whole_names(holds)
+    if not tables:
+        return "Intervals do not include it"
+    told = f"Intervals of {_list_names(tables)} hold the figures of the whole table"
+    rest = [name for name in holds if name not in tables]
+    return f"{told}, those of {_list_names(rest)} do not" if rest else told
+
+
+def _promise_text(
+    facts: RequestFacts, person: str, rows: Arguments, beyond: Arguments
+) -> str:
+    """Say what was promised, and whether the counts contradict it."""
+    assert facts.promised is not None  # noqa: S101 asked where something was promised
+    limits = (limit.most for limit in facts.limits if limit.verb in _LIMITS_OF_IDS)
+    least = min(limits, default=0)
+    most_lost = max(0, facts.promised - least)
+    promise = f"Promised: no {person} has more than {facts.promised:,} rows"
+    # nobody loses more, or nobody anything: so far as the counts can tell
+    seen = int(rows["what"].split("up to ")[-1].split(" ")[0].replace(",", ""))
+    broken = beyond["low"] if most_lost <= seen else 0
+    broken = max(broken, rows["low"] if most_lost == 0 else 0)
+    if broken > 0:
+        return f"{promise}, and the counts say that some do: no interval may rest on it"
+    return promise
 
 
 def rows_cut_off(coverage: "pa.Table") -> list[tuple[Arguments, Arguments]]:

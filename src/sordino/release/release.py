@@ -29,6 +29,7 @@ from sordino.release.explanation import (
     words_facts,
 )
 from sordino.release.storage import write_text
+from sordino.release.table_figures import read_about, read_holds, scale_answers
 from sordino.release.text import release_text
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class Release(AbstractNoisyAnswers):
     | `notes` | sentences about the columns |
     | `budget` | what was asked for, in whose terms the price is shown |
     | `coverage` | if asked for: noisy counts of what was left out |
+    | `holds` | what the interval of each answer holds |
 
     >>> import pyarrow as pa
     >>> from sordino.losses.loss import PureDP
@@ -201,7 +203,33 @@ class Release(AbstractNoisyAnswers):
         No interval holds it: low to high is of what the limits let through.
         """
         facts = words_facts(self.provenance.words, self.provenance.name)
-        return limits_text(facts, self.coverage)
+        return limits_text(facts, self.coverage, self.holds, [*self.about])
+
+    @property
+    def holds(self) -> dict[str, str]:
+        """What the interval of each answer holds, by its name.
+
+        | word | the interval holds, with the chance of `confidence` |
+        |---|---|
+        | "the noise" | the exact answer of the rows that limits let through |
+        | "the table" | the exact answer of all rows, by `MaxRowsPerID(..., at_most=)` |
+        | "the table, clamped" | the same, each value within the bounds asked for |
+        """
+        return {name: read_holds(self.errors, name) for name in self.names}
+
+    @property
+    def about(self) -> "dict[str, pa.Array]":
+        """Counts and sums of all rows, had each group lost alike; no promise.
+
+        Of those answers for which what limits cut off was counted, and is surely more
+        than nothing.
+        """
+        factors = {name: read_about(self.errors, name) for name in self.names}
+        return {
+            name: scale_answers(self[name], factor)
+            for name, factor in factors.items()
+            if factor is not None
+        }
 
     @property
     def proof(self) -> str:
@@ -380,4 +408,4 @@ class Release(AbstractNoisyAnswers):
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
         if not errors:
             return self.table
-        return text.side_by_side(self.table, self.errors, len(self.keys))
+        return text.file_table(self)

@@ -50,6 +50,7 @@ from sordino.query.nodes import AbstractNode
 from sordino.release.text import (
     Figure,
     ReleaseView,
+    about_texts,
     coverage_lines,
     interval_heading,
     row_texts,
@@ -133,14 +134,31 @@ def release_page(release: ReleaseView) -> str:
         else None
         for place in range(len(release.names))
     ]
+    headings = [
+        interval_heading(release.confidence, release.holds[name])
+        for name in release.names
+    ]
+    about = [
+        about_texts(release, name, len(shown)) if name in release.about else None
+        for name in release.names
+    ]
     table = fill_template(
         "notebook/release.html",
         keys=[short_text(name) for name in release.keys],
-        columns=list(zip(map(short_text, release.names), scales, strict=True)),
-        share=interval_heading(release.confidence),
+        columns=list(
+            zip(map(short_text, release.names), scales, headings, about, strict=True)
+        ),
         rows=[
-            (map(short_text, row.keys), map(_figure, row.figures, scales))
-            for row in shown
+            (
+                map(short_text, row.keys),
+                [
+                    (*_figure(figure, scale), texts and short_text(texts[place]))
+                    for figure, scale, texts in zip(
+                        row.figures, scales, about, strict=True
+                    )
+                ],
+            )
+            for place, row in enumerate(shown)
         ],
     )
     return html_page(

@@ -52,7 +52,7 @@ from sordino.office.pictures.parts import (
 from sordino.query.request import RANK
 from sordino.release import explanation
 from sordino.release.release import Wishes
-from sordino.release.text import ReleaseView
+from sordino.release.text import NOISE, ReleaseView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -241,7 +241,16 @@ def _say_groups(
 
 def _say_intervals(release: ReleaseView) -> str:
     share = formatting.format_percent(release.confidence)
-    return f"each interval holds with a chance of {share}, and is of the noise alone"
+    words = dict.fromkeys(release.holds.values())
+    if [*words] == [NOISE]:
+        of = "is of the noise alone"
+    else:
+        each = (
+            f"holds the figure of {word}" if word != NOISE else "is of the noise alone"
+            for word in words
+        )
+        of = ", or ".join(each)
+    return f"each interval holds with a chance of {share}, and {of}"
 
 
 def _band_caption(part: GroupTable) -> list[str]:
