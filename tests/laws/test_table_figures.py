@@ -176,21 +176,21 @@ def test_a_term_that_is_left_out_is_caught(
     term: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted: each term of lemmas 9 to 11, taken for zero."""
-    from sordino.aggregations.aggregation import Lost  # noqa: PLC0415 planted here
+    from sordino.aggregations.aggregation import LostRows  # noqa: PLC0415 planted here
 
     shape, name = LEFT_OUT[term]
-    made = CutOff.lost
+    made = CutOff.bound_lost
 
-    def lost(self: CutOff) -> Lost:
+    def lost(self: CutOff) -> LostRows:
         whole = made(self)
         if term == "the rows of those who lose more":
             (rows,) = (pair for pair in self.counts if pair[0].unit == "rows")
-            return Lost(self._most(rows, self.chance / 2), whole.ids)
+            return LostRows(self._most(rows, self.chance / 2), whole.ids)
         if term == "the ids that lost rows":
-            return Lost(whole.rows, 0.0)
-        return Lost(0.0, whole.ids)
+            return LostRows(whole.rows, 0.0)
+        return LostRows(0.0, whole.ids)
 
-    monkeypatch.setattr(CutOff, "lost", lost)
+    monkeypatch.setattr(CutOff, "bound_lost", lost)
     drawn.cache_clear()
     try:
         held = _held(shape, name)

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-CHOOSE: Final = "session.suggest(query, budget) tells what each limit would cut off."
+CHOOSE: Final = (
+    "session.suggest(query, budget, sample) tells at no cost what each limit would cut "
+    "off, and without a sample for a share of the budget."
+)
 """How a limit is chosen."""
 SINGLE, DIVIDED, SEPARATE, CENTRED = range(4)
 """The ways to answer, in the order of an aggregation's estimators.
@@ -195,7 +198,7 @@ class Finished:
 
 @final
 @dataclass(frozen=True)
-class Lost:
+class LostRows:
     """What limits cut off of the rows of a group, at most; infinite where unknown."""
 
     rows: float
@@ -354,7 +357,7 @@ class AbstractAggregation(ABC):
             "Ask count, sum, mean, min, max or count_distinct in per_id.",
         )
 
-    def with_lost(self, bars: Bars, lost: Lost) -> Bars | None:
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         """Return bars of the answer of all rows, from those of the rows that were kept.
 
         None where that is not known. For any rows: if no more were lost than it says,

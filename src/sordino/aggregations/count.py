@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sordino.aggregations.aggregation import (
     AbstractAggregation,
     AbstractEstimator,
-    Lost,
+    LostRows,
     Setting,
 )
 from sordino.aggregations.estimators import KnownCount, LinearEstimator, SingleEstimator
@@ -105,7 +105,7 @@ class Histogram(AbstractAggregation):
     def words(self) -> Words:
         return call("histogram", column=self.column, bins=self.bins.words)
 
-    def with_lost(self, bars: Bars, lost: Lost) -> Bars | None:
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         return lost.add(bars, 0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
@@ -300,7 +300,7 @@ class Count(AbstractAggregation):
         bounds = None if most is None else (min(1, most - 1), most)
         return Summary((Total(literal(1)),), bounds=bounds)
 
-    def with_lost(self, bars: Bars, lost: Lost) -> Bars | None:
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         return lost.add(bars, 0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
@@ -334,7 +334,7 @@ class CountIds(AbstractAggregation):
     def words(self) -> Words:
         return call("count_ids")
 
-    def with_lost(self, bars: Bars, lost: Lost) -> Bars | None:
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         # whoever is missing in a group lost a row there
         return Bars(bars.sd, bars.low, bars.high + lost.ids)
 
@@ -391,7 +391,7 @@ class CountDistinct(AbstractAggregation):
     def words(self) -> Words:
         return call("count_distinct", columns=list(self.names))
 
-    def with_lost(self, bars: Bars, lost: Lost) -> Bars | None:
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         return lost.add(bars, 0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, final
 
 import numpy as np
 
-from sordino.aggregations.aggregation import AbstractEstimator, Lost, Setting
+from sordino.aggregations.aggregation import AbstractEstimator, LostRows, Setting
 from sordino.aggregations.estimators import MeanEstimator, VarianceEstimator
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.intervals.linear_forms import ROUNDING
@@ -78,7 +78,7 @@ class Mean(AbstractAdded):
             nullable=not sums.complete,
         )
 
-    def with_lost(self, bars: Bars, lost: Lost) -> Bars | None:
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         if lost.kept is None or lost.rows == np.inf:
             return None
         with np.errstate(invalid="ignore"):

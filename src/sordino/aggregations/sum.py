@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Final, final
 
-from sordino.aggregations.aggregation import AbstractEstimator, Lost, Setting
+from sordino.aggregations.aggregation import AbstractEstimator, LostRows, Setting
 from sordino.aggregations.estimators import LinearEstimator, SingleEstimator
 from sordino.aggregations.intervals import Bars
 from sordino.aggregations.lattice import (
@@ -189,7 +189,7 @@ class Sum(AbstractAdded):
         totals = (sums.total, sums.number)
         return Summary(totals, value=of_some, bounds=ends, nullable=True)
 
-    def with_lost(self, bars: Bars, lost: Lost) -> Bars | None:
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
         if self.lacks_bounds:
             return None
         # outward: values are rounded to a lattice that is no wider than this

@@ -66,7 +66,7 @@ def coverage_counts(
     if request.coverage is None:
         return ()
     read = _read(request, relation, answers)
-    whole = rows_cut_off(request, relation)
+    whole = lost_rows(request, relation)
     places: list[AbstractPassage] = [*relation.passed]
     if whole is not None:  # of the rows that are asked about, not of all
         places = [
@@ -79,7 +79,7 @@ def coverage_counts(
     return tuple({count.measurement.key: count for count in counts}.values())
 
 
-def rows_cut_off(request: Request, relation: Relation) -> CutRows | None:
+def lost_rows(request: Request, relation: Relation) -> CutRows | None:
     """Return the rows of the answers that limits leave out, if they alone do.
 
     None where a row may have become several since, or been left out in another place:
@@ -92,7 +92,7 @@ def rows_cut_off(request: Request, relation: Relation) -> CutRows | None:
     places = [each for each in relation.passed if isinstance(each, (Cut, Clipped))]
     if not whole.is_whole or len(places) > len(whole.cuts):
         return None
-    return whole.among(relation.node, ids, _in_keys(request))
+    return whole.restrict(relation.node, ids, _in_keys(request))
 
 
 def _cuts(relation: Relation) -> list[CutRows]:
@@ -103,7 +103,7 @@ _MOST_KEYS: Final = 1000
 
 
 def _in_keys(request: Request) -> AbstractExpression | None:
-    """Return what is true of rows in public groups, if few words say so."""
+    """Condition for rows of public groups, None where too many words say it."""
     keyset, parts = request.keyset, list[Expression]()
     if keyset is None or keyset.at_most > _MOST_KEYS:
         return None
@@ -358,10 +358,10 @@ class Plan:
 
     @cached_property
     def rows_cut_off(self) -> CutRows | None:
-        """Return what limits leave out of the answers, where it is counted."""
+        """Rows of the answers that limits leave out, where they are counted."""
         if self.request.coverage is None:
             return None
-        return rows_cut_off(self.request, self.relation)
+        return lost_rows(self.request, self.relation)
 
 
 def is_by_row(request: Request, relation: Relation) -> bool:

@@ -6,7 +6,7 @@ Each place can be counted, so that a release can say how much was left out
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
@@ -18,8 +18,8 @@ from sordino.aggregations.measurement import (
     Total,
 )
 from sordino.expressions.bins import steps
-from sordino.expressions.language import col
-from sordino.expressions.literals import literal
+from sordino.expressions.language import Expression, col, when
+from sordino.expressions.literals import lift, literal
 from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.noise.sensitivity import Sensitivity
@@ -179,6 +179,8 @@ class CutRows(AbstractPassage):
     """The limits, each a place of its own."""
     most_lost: int | None = None
     """More of nobody are left out, as the curator promises; no noise rests on it."""
+    each: AbstractTotal = _EACH
+    """Total of the rows that count."""
 
     @property
     def most(self) -> int:
@@ -200,26 +202,31 @@ class CutRows(AbstractPassage):
         what = f"{TOGETHER}more than {self.most:,} of one {self.ids}"
         yield Counted(CUT_OFF, what, "ids", beyond, count)
 
-    def among(
+    def restrict(
         self, rows: AbstractNode, ids: str, keys: AbstractExpression | None
     ) -> "CutRows | None":
         """Return the same of rows that an answer is made of, with some keys alone.
 
         None where a row may have become several since, or none that could be named.
         """
-        before, above = self.before, list[Filter | Project]()
-        node = rows
+        above, node = list[Filter | Project](), rows
         while node is not self.after:
             if not isinstance(node, (Filter, Project)):
                 return None
             above.append(node)
             node = node.child
-        for step in reversed(above):
-            before = replace(step, child=before)
         if keys is not None:
-            before = Filter(before, keys, before.schema)
-            rows = Filter(rows, keys, rows.schema)
-        return replace(self, before=before, after=rows, ids=ids)
+            above.insert(0, Filter(rows, keys, rows.schema))
+        if not above:
+            return replace(self, after=rows, ids=ids)
+        mark, steps_up = "asked about", above[::-1]
+        while any(mark in step.schema.names for step in (self.before, *steps_up)):
+            mark += "_"
+        before, after = (
+            _mark_rows(node, steps_up, mark) for node in (self.before, self.after)
+        )
+        each = Total(col(mark).tree)
+        return replace(self, before=before, after=after, ids=ids, each=each)
 
     @property
     def is_whole(self) -> bool:
@@ -250,7 +257,34 @@ class CutRows(AbstractPassage):
     def _count_rows(self, rows: AbstractNode, name: str) -> Gathered:
         number = (name, Column("i64", nullable=False))
         schema = Schema.of([(self.ids, rows.schema[self.ids]), number])
-        return Gathered(rows, (self.ids,), ((name, _EACH),), (), schema)
+        return Gathered(rows, (self.ids,), ((name, self.each),), (), schema)
+
+
+def _mark_rows(
+    rows: AbstractNode, above: Iterable[Filter | Project], mark: str
+) -> AbstractNode:
+    """Return rows with 1 for each that passes all steps above them, else 0.
+
+    None is left out: limits keep a row of each id, but of those that pass maybe none,
+    and rows of an id before and after them are found by that.
+    """
+    passes = (mark, Column("i64", nullable=False))
+    schema = Schema((*rows.schema.columns, passes))
+    rows = Project(rows, (*_as_they_are(rows), (mark, literal(1))), schema)
+    for step in above:
+        if isinstance(step, Project):
+            columns, passed = step.columns, col(mark)
+        else:
+            stays = Expression(lift(step.condition))
+            columns = _as_they_are(step)
+            passed = when(stays).then(col(mark)).otherwise(0)
+        schema = Schema((*step.schema.columns, passes))
+        rows = Project(rows, (*columns, (mark, passed.tree)), schema)
+    return rows
+
+
+def _as_they_are(rows: AbstractNode) -> tuple[tuple[str, AbstractExpression], ...]:
+    return tuple((name, col(name).tree) for name in rows.schema.names)
 
 
 @final

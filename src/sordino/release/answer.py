@@ -238,11 +238,11 @@ def _columns(
         for column, answer in zip(columns, finished, strict=True):
             table[column] = answer.values
             errors |= answer.bars.columns(column)
-    answers, told = pa.table(table), pa.table(errors)
+    answers, ends = pa.table(table), pa.table(errors)
     if cut_off is None:
-        return answers, told
+        return answers, ends
     sums = (name for name, question in plan.request.columns if adds_up(question))
-    return answers, write_facts(told, holds, cut_off.about(answers), sums)
+    return answers, write_facts(ends, holds, cut_off.about_factor(answers), sums)
 
 
 def answer_laws(purchase: Purchase, table: "pa.Table") -> AnswerLaws | None:

@@ -561,7 +561,7 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
         bounds=tuple(dict.fromkeys(_bounds(request[1].get("columns"), calls))),
         groups=_group_facts(*request),
         minimum=_minimum(request[1]),
-        promised=_promised(calls),
+        promised=_promise(calls),
     )
 
 
@@ -597,7 +597,7 @@ def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
 
 
-def _promised(calls: list[Verb]) -> int | None:
+def _promise(calls: list[Verb]) -> int | None:
     promises = [
         arguments.get("at_most") for verb, arguments in calls if verb == "MaxRowsPerID"
     ]
@@ -718,9 +718,9 @@ def _held_text(holds: Mapping[str, str]) -> str:
     tables = whole_names(holds)
     if not tables:
         return "Intervals do not include it"
-    told = f"Intervals of {_list_names(tables)} hold the figures of the whole table"
+    sentence = f"Intervals of {_list_names(tables)} hold the figures of the whole table"
     rest = [name for name in holds if name not in tables]
-    return f"{told}, those of {_list_names(rest)} do not" if rest else told
+    return f"{sentence}, those of {_list_names(rest)} do not" if rest else sentence
 
 
 def _promise_text(

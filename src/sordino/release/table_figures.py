@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from sordino.aggregations.aggregation import AbstractAggregation, Finished, Lost
+from sordino.aggregations.aggregation import AbstractAggregation, Finished, LostRows
 from sordino.aggregations.count import Count
 from sordino.aggregations.intervals import Bars, additive, error_names
 from sordino.aggregations.lattice import (
@@ -86,13 +86,13 @@ class CutOff:
         """
         return 1 - self.chance / 2
 
-    def lost(self) -> Lost:
+    def bound_lost(self) -> LostRows:
         """Return the rows and ids that were lost at most, each but for that half.
 
         Without end where nobody promised how many rows one id has at most.
         """
         if self.cut.most_lost is None:
-            return Lost(np.inf, np.inf)
+            return LostRows(np.inf, np.inf)
         half = self.chance / 2
         limits = [
             pair
@@ -105,10 +105,10 @@ class CutOff:
         (beyond,) = (pair for pair in self.counts if _is_beyond(pair[0]))
         more = self.cut.most_lost - self.cut.most
         if more <= 0:
-            return Lost(self._most(rows, half), ids)
+            return LostRows(self._most(rows, half), ids)
         share = half / 5
         most = self._most(rows, half - share) + more * self._most(beyond, share)
-        return Lost(most, ids)
+        return LostRows(most, ids)
 
     def _most(self, pair: tuple[Counted, int], chance: Fraction) -> float:
         """Return an upper end of a count, which misses it with such a chance."""
@@ -125,18 +125,22 @@ class CutOff:
     ) -> tuple[list[Finished], list[str]]:
         """Return the columns of an answer, and what their intervals hold."""
         request = self.purchase.plan.request
-        kept = estimator.finish(noisy, request.confidence)
+        columns_kept = estimator.finish(noisy, request.confidence)
         if self.cut.most_lost == 0:
-            return [*kept], [_table_word(self.purchase, aggregation)] * len(kept)
-        lost, surely = self.lost(), self.kept_confidence
+            return [*columns_kept], [_table_word(self.purchase, aggregation)] * len(
+                columns_kept
+            )
+        lost, surely = self.bound_lost(), self.kept_confidence
         if not request.by and not np.isinf(lost.rows):
             # a quarter of what is left for a mean goes to its divisor
             part = (1 - surely) / 4
             sizes = estimator.least_sizes(noisy, 1 - 2 * part)
             if sizes is not None:
-                lost, surely = Lost(lost.rows, lost.ids, sizes), surely + part
+                lost, surely = LostRows(lost.rows, lost.ids, sizes), surely + part
         columns, words = list[Finished](), list[str]()
-        for column, surer in zip(kept, estimator.finish(noisy, surely), strict=True):
+        for column, surer in zip(
+            columns_kept, estimator.finish(noisy, surely), strict=True
+        ):
             bars = aggregation.with_lost(surer.bars, lost)
             if bars is None:
                 words.append("")
@@ -149,7 +153,7 @@ class CutOff:
             columns.append(column)
         return columns, words
 
-    def about(self, table: "pa.Table") -> float | None:
+    def about_factor(self, table: "pa.Table") -> float | None:
         """Return how many times as many rows there are, had each group lost alike.
 
         None where it would say less than the noisy count: what was lost may be nothing,
@@ -170,10 +174,10 @@ class CutOff:
             _bars(self.purchase, each, np.array([more]), confidence).low[0]
             for each, more in beyond
         ]
-        kept = float(np.sum(as_numpy(table[counts[0]])))
-        if lows[0] <= 0 or any(low) or kept <= 0:
+        rows_kept = float(np.sum(as_numpy(table[counts[0]])))
+        if lows[0] <= 0 or any(low) or rows_kept <= 0:
             return None
-        return 1 + number / kept
+        return 1 + number / rows_kept
 
 
 def _is_beyond(count: Counted) -> bool:
@@ -234,7 +238,7 @@ def without_facts(errors: "pa.Table") -> "pa.Table":
 
 
 def read_holds(errors: "pa.Table", name: str) -> str:
-    """Return what the interval of an answer holds."""
+    """Word for what the interval of an answer holds: the noise, or the table."""
     known = errors.schema.field(error_names(name)[1]).metadata or {}
     word = known.get(_HOLDS, b"").decode("ascii", "replace")
     # a word of a later version is not one that this one may print

@@ -441,7 +441,7 @@ def _aggregate(
 
 
 def about_texts(release: ReleaseView, name: str, most: int) -> list[str]:
-    """Return what the table is thought to have, in as many digits as its answers."""
+    """Texts of what the table is thought to have, in as many digits as answers."""
     sds = release.errors[error_names(name)[0]].slice(0, most).to_pylist()
     numbers = release.about[name].slice(0, most).to_pylist()
     return list(map(formatting.format_number, numbers, sds))

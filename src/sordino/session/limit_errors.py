@@ -80,10 +80,10 @@ class SampleCells:
             key: 1.0 if each.unit is None else each.unit for key, each in sums.items()
         }
         ids = relation.ids
-        held = table.num_rows if ids is None else len(table[ids].unique())
+        people_seen = table.num_rows if ids is None else len(table[ids].unique())
         if ids is None:  # rows are what is protected, and what `people` counts
-            held = int(np.sum(table.column(len(request.by)).to_numpy()))
-        scale = 1.0 if people is None else people / max(held, 1)
+            people_seen = int(np.sum(table.column(len(request.by)).to_numpy()))
+        scale = 1.0 if people is None else people / max(people_seen, 1)
         return cls(request, grid, table, ids, units, scale)
 
     def errors(self, choice: LimitChoice, noise: Priced) -> dict[str, float]:
@@ -93,16 +93,16 @@ class SampleCells:
             pair = self._figures(name, question, choice)
             if pair is None:
                 continue
-            kept, exact = pair
+            answer, exact = pair
             sd: Any = noise[name]
             if isinstance(question, Mean):  # told as a multiple of 1 / rows
-                sd /= self.scale * np.maximum(self._sum(self._kept(choice)), 1.0)
+                sd /= self.scale * np.maximum(self._sum(self._rows_kept(choice)), 1.0)
             else:
-                kept, exact = self.scale * kept, self.scale * exact
+                answer, exact = self.scale * answer, self.scale * exact
             sizes = np.abs(exact)
             sizes = np.maximum(sizes, _LEAST * sizes.mean()) if sizes.size else sizes
             if sizes.size and sizes.min() > 0:
-                squares = (sd**2 + (kept - exact) ** 2) / sizes**2
+                squares = (sd**2 + (answer - exact) ** 2) / sizes**2
                 errors[name] = float(np.sqrt(squares.mean()))
         return errors
 
@@ -145,8 +145,8 @@ class SampleCells:
 
     def _sum(self, cells: Floats) -> Floats:
         codes, count = self._groups
-        asked = codes >= 0
-        sums = np.bincount(codes[asked], cells[asked], minlength=count)
+        inside = codes >= 0
+        sums = np.bincount(codes[inside], cells[inside], minlength=count)
         return sums.astype(np.float64)
 
     def _stays(self, choice: LimitChoice) -> Floats:
@@ -155,7 +155,7 @@ class SampleCells:
             return np.ones(self._rows.size)
         return np.minimum(1.0, choice.groups / self._groups_of_id)
 
-    def _kept(self, choice: LimitChoice) -> Floats:
+    def _rows_kept(self, choice: LimitChoice) -> Floats:
         most = math.inf if choice.rows is None else choice.rows
         return self._stays(choice) * np.minimum(self._rows, most)
 
@@ -163,11 +163,11 @@ class SampleCells:
         self, name: str, question: AbstractAggregation, choice: LimitChoice
     ) -> tuple[Floats, Floats] | None:
         """Return an answer of each group as a choice keeps it, and of all its rows."""
-        kept = self._kept(choice)
+        rows = self._rows_kept(choice)
         if isinstance(question, Count):
-            return self._sum(kept), self._sum(self._rows)
+            return self._sum(rows), self._sum(self._rows)
         if isinstance(question, CountIds):
-            return self._sum(self._stays(choice)), self._sum(np.ones(kept.size))
+            return self._sum(self._stays(choice)), self._sum(np.ones(rows.size))
         ends = dict(choice.bounds).get(name, _ends_of(question))
         places = [*self.units]
         if (name, None) not in places or (name, ends) not in places:
@@ -176,14 +176,14 @@ class SampleCells:
             (1 + 2 * places.index(key), self.units[key])
             for key in ((name, ends), (name, None))
         )
-        part = kept / self._rows
-        told = self._sum(part * self._column(within[0]) * within[1])
+        part = rows / self._rows
+        within_bounds = self._sum(part * self._column(within[0]) * within[1])
         exact = self._sum(self._column(whole[0]) * whole[1])
         if isinstance(question, Sum):
-            return told, exact
+            return within_bounds, exact
         values = self._column(whole[0] + 1)
         return (
-            told / np.maximum(self._sum(part * values), 1.0),
+            within_bounds / np.maximum(self._sum(part * values), 1.0),
             exact / np.maximum(self._sum(values), 1.0),
         )
 
@@ -226,7 +226,7 @@ _PART: Final = 0.25
 
 @final
 @dataclass(frozen=True)
-class Released:
+class AverageGroup:
     """What a release told of a choice: rows of a group, and what is lost of them."""
 
     request: Request

@@ -39,7 +39,7 @@ from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.executor import Desk
-from sordino.session.limit_errors import Released, SampleCells
+from sordino.session.limit_errors import AverageGroup, SampleCells
 from sordino.session.tables import Catalog, open_catalog
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Tried:
     """The expected error of each answer, relative to its size, where one is known."""
 
     @property
-    def expected(self) -> float:
+    def error_score(self) -> float:
         """Return the mean logarithm of errors, of noise where none is known."""
         known = {**self.noise, **self.errors}
         return math.fsum(math.log(max(each, _TINY)) for each in known.values())
@@ -132,7 +132,7 @@ class Suggestion:
         """
         places = range(len(self.tried))
         if self.is_by_error:
-            return min(places, key=lambda place: self.tried[place].expected)
+            return min(places, key=lambda place: self.tried[place].error_score)
         gentle = [place for place in places if self.tried[place].most_lost <= MOST_LOST]
         if gentle:
             return min(gentle, key=lambda place: self.tried[place].score)
@@ -256,7 +256,7 @@ class _Effects:
     rows: Number | None
     """How many rows there are, None where only those that are kept are known."""
     source: str
-    cells: SampleCells | Released | None = None
+    cells: SampleCells | AverageGroup | None = None
     """What errors are expected by, None where groups are not known."""
 
 
@@ -353,7 +353,7 @@ def _errors(
     match seen.cells:
         case SampleCells():
             return seen.cells.errors(choice, noise)
-        case Released():
+        case AverageGroup():
             lost = {
                 name: share for name, (share, _) in _lost(choice, grid, seen).items()
             }
@@ -388,7 +388,7 @@ def _of_release(release: Release, request: Request, grid: LimitGrid) -> _Effects
     keyset, cells = request.keyset, None
     if not request.unknown:
         widest = numbers[kept_name(*grid.pairs[-1]) if grid.rows else UNITS][0]
-        cells = Released(request, 1 if keyset is None else keyset.size, widest)
+        cells = AverageGroup(request, 1 if keyset is None else keyset.size, widest)
     return _Effects(numbers, None, source, cells)
 
 
@@ -414,8 +414,8 @@ def _of_sample(
         for name in answer.table.column_names
     }
     source = f"from a sample of {rows:,} rows; nothing was charged"
-    found = SampleCells.of(request, relation, grid, cells, people)
-    return _Effects(numbers, (float(rows), 0.0), source, found)
+    shown = SampleCells.of(request, relation, grid, cells, people)
+    return _Effects(numbers, (float(rows), 0.0), source, shown)
 
 
 def sample_catalog(catalog: Catalog, sample: Any) -> Catalog:
