@@ -93,6 +93,9 @@ SHAPES: Final = {
     "few rows by group": Shape("few", GROUPS, _cells(2, 2, 7), 7),
     "two of three groups": Shape("few", GROUPS, _cells(2, 3, 7), 7, sd.PureDP(1)),
     "one of three groups": Shape("few", GROUPS, _cells(1, 1, 7), 7, sd.PureDP(60)),
+    "one group of many rows": Shape(
+        "few", 0, (sd.MaxGroupsPerID("g", 1), *_rows(6, 7)), 7
+    ),
     "some lose more than is counted": Shape("zipf", 0, _rows(2, 90), 90),
     "the same by group": Shape("zipf", GROUPS, _rows(3, 90), 90, sd.PureDP(60)),
     "long tails": Shape("lognormal", 0, _rows(4, 40), 40, sd.GaussianDP(4)),

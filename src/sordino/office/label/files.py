@@ -163,8 +163,8 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
         yield name, "Noisy answer: the exact one, with noise added."
         yield sd, f'Standard deviation of the noise of "{name}".'
         word = release.holds[name]
-        figure = "exact answer" if word == NOISE else f"figure of {word},"
-        holds = f'that holds the {figure} to "{name}" with a chance of at least'
+        of = "" if word == NOISE else f" of {word},"
+        holds = f'that holds the exact answer to "{name}"{of} with a chance of at least'
         yield low, f"Lower end of an interval {holds} {share}.{limits}"
         yield high, f"Upper end of an interval {holds} {share}.{limits}"
         about = "the table would have had each group lost alike to limits: no promise."
