@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 CHOOSE: Final = (
-    "session.suggest(query, budget, sample) tells at no cost what each limit would cut "
-    "off, and without a sample for a share of the budget."
+    "session.suggest(query, budget, sample) tells what each limit would cut off."
 )
 """How a limit is chosen."""
 SINGLE, DIVIDED, SEPARATE, CENTRED = range(4)

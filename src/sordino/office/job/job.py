@@ -82,6 +82,7 @@ _FORMS: Final[dict[tuple[str, ...], Callable[..., AbstractUnit]]] = {
     ("id",): AddRowsWithID,
     ("id", "id_space"): AddRowsWithID,
     ("column", "total"): AddMaxTotal,
+    ("column", "total", "in_each"): AddMaxTotal,
     ("column", "groups", "rows_per_group"): AddMaxRowsInMaxGroups,
 }
 """Names of what a unit needs in order, and what they make."""
@@ -111,8 +112,8 @@ def read_protection(table: Section) -> AbstractUnit:
 
 
 _FORMAT: Final = (
-    *("delimiter", "quote", "encoding", "decimal"),
-    *("date", "time", "true", "false", "null"),
+    *("delimiter", "quote", "encoding", "decimal", "thousands", "currency"),
+    *("date", "time", "true", "false", "null", "skip", "header"),
 )
 """How text files are written, each as `sordino.Csv` takes it."""
 
