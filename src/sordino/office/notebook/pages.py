@@ -1,5 +1,6 @@
 """Every value as a page for notebooks."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Protocol
@@ -120,6 +121,8 @@ def loss_page(name: str, loss: AbstractAnswers) -> str:
     )
 
 
+_PROSE = 160
+"""Letters of a line of prose: longer ones are cut."""
 _FEW = 4
 """Columns with more answers than this have no bars: they would not fit."""
 
@@ -166,7 +169,7 @@ def release_page(release: ReleaseView) -> str:
         html_aside(f"... and {rest:,} more rows") if rest else NOTHING,
         NOTHING if shown else html_aside("no rows"),
         *map(html_aside, coverage_lines(release.coverage)),
-        html_aside(release.limits) if release.limits else NOTHING,
+        *map(html_aside, textwrap.wrap(release.limits, _PROSE)),
         html_line(f"price: {release.price}"),
     )
 
