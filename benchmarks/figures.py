@@ -127,7 +127,7 @@ def misses(which: str) -> dict[str, float]:
         for _ in range(RELEASES * (1 if which != "the demo" else 5)):
             release = table.ask(session)
             for name in release.names:
-                word = release.holds[name].split(",")[0]
+                word = release.figures[name].split(",")[0].removeprefix("of ")
                 low, high = (
                     release.errors[f"{name} {end}"].to_pylist()
                     for end in ("low", "high")

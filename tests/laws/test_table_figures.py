@@ -132,7 +132,7 @@ def drawn(shape: str) -> tuple[dict[str, NDArray[np.bool_]], dict[str, str]]:
 def _held(shape: str, name: str) -> NDArray[np.bool_] | None:
     """None where an interval does not say that it holds the figure of the table."""
     held, words = drawn(shape)
-    return held[name] if words[name].startswith("the table") else None
+    return held[name] if words[name].startswith("of the table") else None
 
 
 @for_each("shape", list(SHAPES))
@@ -157,7 +157,7 @@ def test_without_a_promise_they_say_that_they_hold_the_noise() -> None:
     table = sd.PrivateTable(pa.table(asked.rows), protects=sd.AddRowsWithID("id"))
     session = sd.Session({"t": table}, sd.PureDP(20), engine="memory")
     release = session.release(asked.query, sd.PureDP(20))
-    assert set(release.holds.values()) == {"the noise"}
+    assert set(release.figures.values()) == {"of the noise"}
     # two thirds of the rows are missing, and that is told with no promise
     about = np.array(release.about["n"].to_pylist()).sum()
     assert 0.85 < about / len(asked.rows["id"]) < 1.15
@@ -178,7 +178,7 @@ LEFT_OUT: Final = {
 def test_a_term_that_is_left_out_is_caught(
     term: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Planted: each term of lemmas 9 to 11, taken for zero."""
+    """Planted: each term of lemmas 10 to 12, taken for zero."""
     from sordino.aggregations.aggregation import LostRows  # noqa: PLC0415 planted here
 
     shape, name = LEFT_OUT[term]

@@ -243,7 +243,7 @@ class ReleasedFiles:
         """None: rows that were dropped are not counted with files."""
 
     @property
-    def holds(self) -> dict[str, str]:
+    def figures(self) -> dict[str, str]:
         """What the interval of each answer holds: the noise alone."""
         return dict.fromkeys(self.names, NOISE)
 

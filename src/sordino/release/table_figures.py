@@ -3,15 +3,15 @@
 kept answers, noisy counts of what was cut off ── ends that hold the answers of all rows
 
 Functions of noisy numbers and public facts alone, so they cost no privacy; why they
-hold stands in docs/proofs/intervals.md, lemmas 9 to 11. What an interval holds is
+hold stands in docs/proofs/intervals.md, lemmas 10 to 12. What an interval holds is
 written beside it, in the errors of an answer, so it is kept and read with them.
 
 | `holds` | what |
 |---|---|
 | "" | the exact answer of the rows that limits kept |
 | "at least" | the same; its lower end is also below the figure of all rows |
-| "the table" | the exact answer of all rows of the table |
-| "the table, clamped" | the same, each value within the bounds of the question |
+| "of the table" | the exact answer of all rows of the table |
+| "of the table, clamped" | the same, each value within the bounds of the question |
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 AT_LEAST: Final = "at least"
-TABLE: Final = "the table"
-CLAMPED: Final = "the table, clamped"
+TABLE: Final = "of the table"
+CLAMPED: Final = "of the table, clamped"
 _HOLDS: Final = b"holds"
 _ABOUT: Final = b"about"
 
@@ -67,7 +67,7 @@ class CutOff:
         among those that were counted.
         """
         cut = purchase.plan.rows_cut_off
-        if cut is None:
+        if cut is None or purchase.plan.request.population:
             return None
         pairs = zip(purchase.plan.coverage.values(), numbers, strict=True)
         counts = tuple(pair for pair in pairs if pair[0].kind == CUT_OFF)

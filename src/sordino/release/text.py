@@ -43,8 +43,10 @@ __all__ = [
     "side_by_side",
 ]
 _MARK = "grouping"
-NOISE: Final = "the noise"
-"""What an interval holds of which nothing else is known."""
+NOISE: Final = "of the noise"
+"""What intervals hold: the error of the noise, and of nothing else."""
+POPULATION: Final = "for the population"
+"""What they hold where the rows are taken for drawn ones: the noise and the draw."""
 
 
 def names_with_errors(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
@@ -150,6 +152,10 @@ class ReleaseView(Protocol):
         """Return the least chance that an interval holds."""
 
     @property
+    def holds(self) -> str:
+        """Return the words that follow the chance of the intervals."""
+
+    @property
     def loss(self) -> Loss:
         """Loss of the release."""
 
@@ -170,8 +176,8 @@ class ReleaseView(Protocol):
         """Limits in force, and whether what they cut off was measured, or ""."""
 
     @property
-    def holds(self) -> Mapping[str, str]:
-        """What the interval of each answer holds: "the noise", "the table" ..."""
+    def figures(self) -> Mapping[str, str]:
+        """Of which figures the interval of each answer is."""
 
     @property
     def about(self) -> "Mapping[str, pa.Array]":
@@ -197,10 +203,10 @@ def file_table(release: ReleaseView) -> "pa.Table":
 def whole_names(holds: Mapping[str, str]) -> tuple[str, ...]:
     """Return the answers whose intervals hold the figures of the whole table.
 
-    >>> whole_names({"n": "the table", "days": "the table, clamped", "m": "the noise"})
+    >>> whole_names({"n": "of the table", "days": "of the table, clamped"})
     ('n', 'days')
     """
-    return tuple(name for name, word in holds.items() if word != NOISE)
+    return tuple(name for name in holds if holds[name] not in {NOISE, POPULATION})
 
 
 def about_name(name: str) -> str:
@@ -371,7 +377,7 @@ def interval_heading(confidence: Fraction, holds: str = NOISE) -> str:
     >>> interval_heading(Fraction(95, 100))
     '95% of the noise'
     """
-    return f"{format_percent(confidence)} of {holds}"
+    return f"{format_percent(confidence)} {holds}"
 
 
 def _side_by_side(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
@@ -428,7 +434,7 @@ def _aggregate(
 ) -> list[TextColumn]:
     figures = [row.figures[index] for row in shown]
     name = cut_text(formatting.format_key(known_as), _LONGEST)
-    share = interval_heading(release.confidence, release.holds[known_as])
+    share = interval_heading(release.confidence, release.figures[known_as])
     columns = [
         TextColumn(name, tuple(figure.value for figure in figures), is_number=True),
         TextColumn("± sd", tuple(figure.sd for figure in figures), is_number=True),

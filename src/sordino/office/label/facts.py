@@ -142,7 +142,7 @@ class Labelled(Protocol):
         """Return the noisy counts of what was left out, if asked for."""
 
     @property
-    def holds(self) -> Mapping[str, str]:
+    def figures(self) -> Mapping[str, str]:
         """What the interval of each answer holds."""
 
     @property
@@ -163,7 +163,7 @@ def label_facts(release: Labelled) -> LabelFacts:
     provenance = release.provenance
     record, level = provenance.record, provenance.least_shown
     request = words_facts(provenance.words, provenance.name)
-    exactness, whole = release.exactness, whole_names(release.holds)
+    exactness, whole = release.exactness, whole_names(release.figures)
     return LabelFacts(
         units=request.units,
         found=Odds(release.loss).finds(FALSE_ALARMS),

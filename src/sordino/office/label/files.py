@@ -40,7 +40,13 @@ from sordino.office.label.facts import (
 from sordino.office.label.label import LabelTexts, label_texts
 from sordino.release.released_files import WrittenFile
 from sordino.release.storage import write_text, write_whole
-from sordino.release.text import NOISE, ReleaseView, about_name, file_table
+from sordino.release.text import (
+    NOISE,
+    ReleaseView,
+    about_name,
+    file_table,
+    whole_names,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -161,10 +167,13 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
     for name in release.names:
         sd, low, high = error_names(name)
         yield name, "Noisy answer: the exact one, with noise added."
-        yield sd, f'Standard deviation of the noise of "{name}".'
-        word = release.holds[name]
-        of = "" if word == NOISE else f" of {word},"
+        moved = "noise" if release.holds == NOISE else "noise, and of the draw of rows,"
+        yield sd, f'Standard deviation of the {moved} of "{name}".'
+        word = release.figures[name]
+        of = f" {word}," if name in whole_names(release.figures) else ""
         holds = f'that holds the exact answer to "{name}"{of} with a chance of at least'
+        if release.holds != NOISE:
+            holds = f'that holds "{name}" {release.holds} with a chance of about'
         yield low, f"Lower end of an interval {holds} {share}.{limits}"
         yield high, f"Upper end of an interval {holds} {share}.{limits}"
         about = "the table would have had each group lost alike to limits: no promise."

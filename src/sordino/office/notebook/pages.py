@@ -138,7 +138,7 @@ def release_page(release: ReleaseView) -> str:
         for place in range(len(release.names))
     ]
     headings = [
-        interval_heading(release.confidence, release.holds[name])
+        interval_heading(release.confidence, release.figures[name])
         for name in release.names
     ]
     about = [

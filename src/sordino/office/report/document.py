@@ -115,7 +115,7 @@ def answer_of(name: str, release: LabelledRelease) -> ShownTable:
         confidence=release.confidence,
         unshown=max(len(release.names) - MOST_COLUMNS, 0),
         left_out=() if coverage is None else tuple(coverage.to_pylist()),
-        whole=whole_names(release.holds),
+        whole=whole_names(release.figures),
     )
 
 
