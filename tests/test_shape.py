@@ -61,6 +61,7 @@ LONE = {
     "query.joins": "steps of a topic",
     "query.sql.from_clause": "a clause",
     "query.sql.statement": "it imports what is slow to load",
+    "release.limit_sentences": "what limits do, in sentences of their own",
     "release.margins": "answers of a kind",
     "session.inspection": "exact counts: apart from all that is released",
     "session.limit_errors": "a law of its own: what limits and noise do together",

@@ -14,11 +14,10 @@ answer of years ago tells what a new one does; what has another form is not told
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, starmap
-from types import MappingProxyType
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 import numpy as np
@@ -27,9 +26,8 @@ from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter
 from sordino.losses.loss import Loss
 from sordino.numbers import exact
-from sordino.numbers.formatting import format_key, format_number, format_percent
+from sordino.numbers.formatting import format_key, format_percent
 from sordino.plan.purchase import Purchase, rank_lines
-from sordino.query.dropped_rows import CUT_OFF, ROWS, TOGETHER
 from sordino.query.steps import Relation
 from sordino.release.text import NOISE, ReleaseView, coverage_lines, whole_names
 
@@ -513,8 +511,8 @@ Groups: TypeAlias = Literal["none", "public", "hidden", "mixed", "first", ""]
 """Which groups have a row; "" where it is not told."""
 Arguments: TypeAlias = Mapping[str, Any]
 
-_LIMITS_OF_IDS: Final = ("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID")
-LIMITS: Final = (*_LIMITS_OF_IDS, "DropExcess", "flat_map")
+LIMITS_OF_IDS: Final = ("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID")
+LIMITS: Final = (*LIMITS_OF_IDS, "DropExcess", "flat_map")
 """What says how many rows count."""
 _LONGEST_NUMBER: Final = 400
 _TRUTHS: Final = ("0/1", "1/1")
@@ -708,110 +706,3 @@ def _text(value: Any) -> str:
 
 def _texts(values: Any) -> tuple[str, ...]:
     return tuple(map(_text, values)) if isinstance(values, list) else ()
-
-
-def limits_text(
-    facts: RequestFacts,
-    coverage: "pa.Table | None" = None,
-    holds: Mapping[str, str] = MappingProxyType({}),
-    about: Sequence[str] = (),
-) -> str:
-    """Name the limits of a request, and say what was measured of what they cut off.
-
-    >>> days = ValueBounds("days", Fraction(0), Fraction(30))
-    >>> limits = (RowLimit("MaxRowsPerID", 3),)
-    >>> unit = Protected("visits", "AddRowsWithID", "patient")
-    >>> limits_text(RequestFacts((unit,), limits, (days,)))
-    'Limits: 3 rows of one patient; days from 0 to 30. What they cut off was not ...'
-    """
-    person = next((unit.column for unit in facts.units if unit.column), "id")
-    listed = [*dict.fromkeys(_limit_text(limit, person) for limit in facts.limits)]
-    for each in facts.bounds:
-        ends = " to ".join(format_number(float(end)) for end in (each.low, each.high))
-        listed.append(f"{each.name} from {ends}")
-    if not listed:
-        return ""
-    sentences = [f"Limits: {'; '.join(listed)}"]
-    if coverage is None:
-        sentences.append("What they cut off was not measured (coverage=True)")
-    else:
-        rows = rows_cut_off(coverage)
-        if len(rows) != 1:
-            sentences.append("What they cut off is counted")
-        elif facts.promised is None:
-            sentences.append(_cut_text(*rows[0]))
-        else:
-            sentences += _promise_text(facts, person, *rows[0])
-    sentences.append(_held_text(holds))
-    if about:
-        names = _list_names(about)
-        sentences.append(
-            f'"About" is what {names} would be had each group lost alike: no promise'
-        )
-    return "".join(f"{sentence}. " for sentence in sentences).rstrip()
-
-
-def _held_text(holds: Mapping[str, str]) -> str:
-    """Say which intervals include what limits cut off."""
-    tables = whole_names(holds)
-    if not tables:
-        return "Intervals do not include it"
-    sentence = f"Intervals of {_list_names(tables)} hold the figures of the whole table"
-    rest = [name for name in holds if name not in tables]
-    return f"{sentence}, those of {_list_names(rest)} do not" if rest else sentence
-
-
-def _promise_text(
-    facts: RequestFacts, person: str, rows: Arguments, beyond: Arguments
-) -> Iterator[str]:
-    """Say what was promised, what is lost by it, and whether counts contradict it."""
-    limits = (limit.most for limit in facts.limits if limit.verb in _LIMITS_OF_IDS)
-    most_lost = max(0, (facts.promised or 0) - min(limits, default=0))
-    seen = int(rows["what"].split("up to ")[-1].split(" ")[0].replace(",", ""))
-    # by the promise nobody loses more, or nobody anything
-    counts = [rows] * (most_lost == 0) + [beyond] * (most_lost <= seen)
-    # twice as far from 0 as an interval reaches: noise does that once in 800 times
-    broken = any(2 * each["low"] > max(each["count"], 0) for each in counts)
-    promise = f"Promised: no {person} has more than {facts.promised:,} rows"
-    if most_lost:
-        yield _cut_text(rows, beyond)
-    elif not broken:
-        promise += ", so nothing is cut off"
-    if broken:
-        promise += ". Counts say that some do: no interval may rest on it"
-    yield promise
-
-
-def rows_cut_off(coverage: "pa.Table") -> list[tuple[Arguments, Arguments]]:
-    """Return how many rows limits cut off, each with the ids that lost more."""
-    cut = [row for row in coverage.to_pylist() if row["kind"] == CUT_OFF]
-    return [(a, b) for a, b in pairwise(cut) if a["counted"] == ROWS]
-
-
-def _cut_text(rows: Arguments, beyond: Arguments) -> str:
-    """Say how many rows limits cut off, as far as they were counted."""
-    least, most = (format_number(rows[end]) for end in ("low", "high"))
-    about = format_number(max(rows["count"], 0))
-    few, many = (format_number(beyond[end]) for end in ("low", "high"))
-    up_to = rows["what"].removeprefix(TOGETHER)
-    return (
-        f"They cut off about {about} rows ({least} to {most}), {up_to}; "
-        f"{few} to {many} lose more"
-    )
-
-
-def _limit_text(limit: RowLimit, person: str) -> str:
-    columns, row = ", ".join(limit.columns), "row" if limit.most == 1 else "rows"
-    most = f"{limit.most:,}"
-    match limit.verb:
-        case "MaxRowsPerID":
-            return f"{most} {row} of one {person}"
-        case "MaxGroupsPerID":
-            value = "value" if limit.most == 1 else "values"
-            return f"{most} {value} of {columns} of one {person}"
-        case "MaxRowsPerGroupPerID":
-            return f"{most} {row} of one {person} for each {columns}"
-        case "DropExcess":
-            return f"{most} {row} of one key in a join"
-        case _:
-            return f"{most} {row} made of one row"

@@ -32,7 +32,6 @@ from sordino.release.explanation import (
     Exactness,
     Provenance,
     exactness_of,
-    limits_text,
     release_notes,
     words_facts,
 )
@@ -52,6 +51,7 @@ from sordino.release.inference import (
     find_moments,
     noisy_moments,
 )
+from sordino.release.limit_sentences import limits_text
 from sordino.release.population import TOO_FEW, population_errors
 from sordino.release.storage import write_text
 from sordino.release.table_figures import read_about, read_holds, scale_answers
