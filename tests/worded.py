@@ -219,6 +219,8 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "order": BOUNDED.marginals(PAIRS, order=1),
         "totals": BOUNDED.marginals(PAIRS, totals={"ward": {"A": 1, "B": 2}}),
         "other totals": BOUNDED.marginals(PAIRS, totals={(): 3}),
+        "tables": BOUNDED.marginals(PAIRS, tables=["ward", ("ward", "days")]),
+        "weights": BOUNDED.marginals(PAIRS, weights={"ward": 2, (): "1/3"}),
         "hierarchies": BOUNDED.marginals(
             sd.KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "days")),
             order=1,
