@@ -181,6 +181,7 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
     "enforce": {
         "": VISITS.enforce(sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerID(4)),
         "constraints": VISITS.enforce(sd.MaxRowsPerID(4)),
+        "promise": VISITS.enforce(sd.MaxRowsPerID(4, at_most=9)),
     },
     "per_id": {
         "": counted(VISITS.per_id("ward", n=sd.count())),
@@ -349,7 +350,11 @@ BUDGETS: Final[dict[str, dict[str, Any]]] = {
 """Budgets: every public loss and risk."""
 
 BOUNDS: Final[dict[str, dict[str, Any]]] = {
-    "MaxRowsPerID": {"": sd.MaxRowsPerID(2), "limit": sd.MaxRowsPerID(3)},
+    "MaxRowsPerID": {
+        "": sd.MaxRowsPerID(2),
+        "limit": sd.MaxRowsPerID(3),
+        "at_most": sd.MaxRowsPerID(2, at_most=9),
+    },
     "MaxGroupsPerID": {
         "": sd.MaxGroupsPerID("ward", 2),
         "columns": sd.MaxGroupsPerID(("ward", "days"), 2),

@@ -1,5 +1,6 @@
 """Every value as a page for notebooks."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final, Protocol
@@ -50,6 +51,7 @@ from sordino.query.nodes import AbstractNode
 from sordino.release.text import (
     Figure,
     ReleaseView,
+    about_texts,
     coverage_lines,
     interval_heading,
     row_texts,
@@ -119,6 +121,8 @@ def loss_page(name: str, loss: AbstractAnswers) -> str:
     )
 
 
+_PROSE = 160
+"""Letters of a line of prose: longer ones are cut."""
 _FEW = 4
 """Columns with more answers than this have no bars: they would not fit."""
 
@@ -133,14 +137,31 @@ def release_page(release: ReleaseView) -> str:
         else None
         for place in range(len(release.names))
     ]
+    headings = [
+        interval_heading(release.confidence, release.figures[name])
+        for name in release.names
+    ]
+    about = [
+        about_texts(release, name, len(shown)) if name in release.about else None
+        for name in release.names
+    ]
     table = fill_template(
         "notebook/release.html",
         keys=[short_text(name) for name in release.keys],
-        columns=list(zip(map(short_text, release.names), scales, strict=True)),
-        share=interval_heading(release.confidence, release.holds),
+        columns=list(
+            zip(map(short_text, release.names), scales, headings, about, strict=True)
+        ),
         rows=[
-            (map(short_text, row.keys), map(_figure, row.figures, scales))
-            for row in shown
+            (
+                map(short_text, row.keys),
+                [
+                    (*_figure(figure, scale), texts and short_text(texts[place]))
+                    for figure, scale, texts in zip(
+                        row.figures, scales, about, strict=True
+                    )
+                ],
+            )
+            for place, row in enumerate(shown)
         ],
     )
     return html_page(
@@ -148,7 +169,7 @@ def release_page(release: ReleaseView) -> str:
         html_aside(f"... and {rest:,} more rows") if rest else NOTHING,
         NOTHING if shown else html_aside("no rows"),
         *map(html_aside, coverage_lines(release.coverage)),
-        html_aside(release.limits) if release.limits else NOTHING,
+        *map(html_aside, textwrap.wrap(release.limits, _PROSE)),
         html_line(f"price: {release.price}"),
     )
 
