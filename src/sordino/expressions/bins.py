@@ -166,7 +166,7 @@ def _names(names: Any, count: int) -> tuple[str, ...]:
 def _facts(argument: Argument, *ends: Argument, bins: Bins) -> Column:
     tree.comparable("bin", (argument, *ends[: len(bins.edges)]), _REMEDY)
     unsettled = argument.column.unsettled
-    return Column("text", nullable=True, unsettled=unsettled)
+    return Column("text", nullable=True, unsettled=unsettled, labels=bins.labels)
 
 
 def _meaning(value: Value, *ends: Value, bins: Bins) -> Value:

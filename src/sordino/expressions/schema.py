@@ -67,6 +67,8 @@ class Column:
     version: Version = field(default_factory=Version, compare=False)
     bounds: tuple[Any, Any] | None = None
     """Between which values all lie, where limits of the query say so."""
+    labels: tuple[str, ...] | None = field(default=None, compare=False)
+    """The names of the ranges that its texts are, in the order of their edges."""
 
     def __post_init__(self) -> None:
         arguments.choice(TYPES, type=self.type)

@@ -126,7 +126,30 @@ def noisy_answer(
     table, errors = noisy_tables(purchase, exact, bins, Bits(), cut_off)
     if purchase.first is not None:
         table, errors = rank_tables(table, errors, shown)
+    else:
+        table, errors = order_ranges(purchase.plan, table, errors)
     return Answer(table, errors, coverage)
+
+
+def order_ranges(
+    plan: Plan, table: "pa.Table", errors: "pa.Table"
+) -> "tuple[pa.Table, pa.Table]":
+    """Return groups with their ranges in the order of edges, and not of texts.
+
+    It depends on the keys that are shown, and on the edges, which are public.
+    """
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+    import pyarrow.compute as pc  # noqa: PLC0415 the same
+
+    labels = {name: plan.relation.schema[name].labels for name in plan.request.by}
+    if not any(labels.values()):
+        return table, errors
+    places = [
+        column if labels[name] is None else pc.index_in(column, pa.array(labels[name]))
+        for name, column in zip(plan.request.by, table.columns, strict=False)
+    ]
+    order = canonical_order(pa.table(places, list(plan.request.by)))
+    return table.take(order), errors.take(order)
 
 
 def answers_by_name(bundle: Bundle, measured: dict[str, Answer]) -> list[Answer]:
