@@ -4,6 +4,7 @@ import ast
 import doctest
 import inspect
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -61,6 +62,8 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     They do so in a folder of their own, where files that they write are left.
     """
     monkeypatch.chdir(tmp_path)
+    # examples are typed at a prompt: what describes itself is shown, not printed
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     text = page.read_text(encoding="utf-8")
     session = "\n".join(BLOCK.findall(text))
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)

@@ -37,11 +37,15 @@ from sordino.expressions.schema import Schema, arrow_type, unknown
 from sordino.expressions.tree import AbstractExpression
 from sordino.numbers import arguments
 from sordino.numbers.canonical import Words, call
+from sordino.numbers.formatting import cut_text
 from sordino.numbers.frozen import hides
 from sordino.numbers.views import office
 
 Types: TypeAlias = Mapping[str, str] | None
 
+_MOST_TOLD: Final = 10_000_000
+_FEW: Final = 8
+_LONGEST: Final = 80
 _TICKS: Final = ("s", "ms", "us", "ns")
 _TABLES: Final = "an Arrow table, a pandas or Polars frame, or a dict of lists"
 
@@ -268,7 +272,7 @@ def _sequence(name: str, cells: Any) -> Sequence[Any]:
     return list(cells)
 
 
-@hides("is_equivalent", "words")  # noqa: PLR0904 operators count as public methods
+@hides("as_asked", "is_equivalent", "words")  # noqa: PLR0904 operators count as public methods
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class KeySet:
@@ -399,6 +403,25 @@ class KeySet:
     def __repr__(self) -> str:
         """Show the number of keys and the columns, never the keys."""
         return f"KeySet({self.tree.extent})"
+
+    @cached_property
+    def as_asked(self) -> str:
+        """How a request shows the set: a few keys, of more the first and a digest.
+
+        Different sets of up to 10 million keys have different texts.
+
+        >>> KeySet.from_dict({"ward": ["B", "A"]}).as_asked
+        "KeySet(2 keys of ward: 'A', 'B')"
+        """
+        if self.tree.at_most > _MOST_TOLD:
+            return repr(self)
+        keys = self.table()
+        rows = [tuple(row.values()) for row in keys.slice(0, _FEW).to_pylist()]
+        listed = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows)
+        if len(rows) < keys.num_rows or len(listed) > _LONGEST:
+            digest = f"sha256 {self.fingerprint[:16]}"
+            listed = ", ".join([cut_text(listed, _LONGEST), digest])
+        return f"KeySet({self.tree.extent}: {listed})"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook the columns and, of sets that are not large, some keys."""

@@ -435,6 +435,7 @@ def _unaffordable(request: Request, budget: Budget) -> InvalidQuery:
         return InvalidQuery(
             f"groups with unknown keys need a delta, and {budget!r} has none",
             'Use sd.ApproxDP(1, "1e-6"), or group by a sd.KeySet.',
+            needs=("delta",),
         )
     return InvalidQuery(
         f"{budget!r} cannot pay for {request.noise} noise",

@@ -1,7 +1,7 @@
 """Release."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from sordino.release.explanation import (
     Provenance,
     exactness_of,
     limits_text,
+    rank_errors,
     release_notes,
     words_facts,
 )
@@ -95,7 +96,7 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("exactness", "of", "provenance", "read_laws", "related")  # noqa: PLR0904 one release, asked many things
+@hides("exactness", "of", "provenance", "ranks", "read_laws", "related", "unshown")  # noqa: PLR0904 one release, asked many things
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -143,6 +144,8 @@ class Release(AbstractNoisyAnswers):
     """What was asked, and which record of a ledger paid for it."""
     read_laws: Callable[[], AnswerLaws | None] = _NO_LAWS
     """Of which noises the answers are made, asked when one is computed of them."""
+    ranks: Mapping[str, str] = field(default_factory=dict)
+    """How far off the answers are that are chosen among candidates, by name."""
 
     @classmethod
     def of(
@@ -156,7 +159,8 @@ class Release(AbstractNoisyAnswers):
         request = purchase.plan.request
         read_laws = partial(answer_laws, purchase, answer.table)
         notes = release_notes(purchase)
-        rows = NoisyRows(answer.table, answer.errors, request.by, notes)
+        ranks = rank_errors(purchase)
+        rows = NoisyRows(answer.table, answer.errors, request.by, notes, ranks=ranks)
         if request.processing:  # else nobody may ever ask for them
             rows = replace(rows, laws=read_laws())
         for step in request.processing:
@@ -174,6 +178,7 @@ class Release(AbstractNoisyAnswers):
             answer.coverage,
             provenance=provenance.with_noise(purchase),
             read_laws=read_laws,
+            ranks=rows.ranks,
         )
 
     def __post_init__(self) -> None:
@@ -202,6 +207,13 @@ class Release(AbstractNoisyAnswers):
         """
         facts = words_facts(self.provenance.words, self.provenance.name)
         return limits_text(facts, self.coverage)
+
+    @property
+    def unshown(self) -> str:
+        """Why there is no row, where there is none."""
+        if self.provenance.is_processed or self.provenance.least_shown is None:
+            return "no rows"
+        return f"no group reached {self.provenance.least_text}"
 
     @property
     def proof(self) -> str:
@@ -261,9 +273,8 @@ class Release(AbstractNoisyAnswers):
         return shown
 
     def _process(self, step: AbstractProcess) -> "Release":
-        rows = NoisyRows(
-            self.table, self.errors, self.keys, self.notes, self.read_laws()
-        )
+        read = (self.table, self.errors, self.keys, self.notes, self.read_laws())
+        rows = NoisyRows(*read, self.ranks)
         rows = step.apply(rows)
         return replace(
             self,
@@ -272,6 +283,7 @@ class Release(AbstractNoisyAnswers):
             keys=rows.keys,
             notes=rows.notes,
             read_laws=partial(_give_laws, rows.laws),
+            ranks=rows.ranks,
             provenance=replace(self.provenance, is_processed=True),
         )
 

@@ -54,7 +54,7 @@ def read_schema(folder: Path, source: str) -> dict[str, str]:
     try:
         table = PrivateTable(str(path), AddOneRow())
         with Session({"table": table}, PureDP(1)) as session:
-            (holding,) = session.describe().holdings
+            (holding,) = session._desk.catalog.holdings()  # noqa: SLF001 unprinted
             return {name: kind for name, kind, _ in holding.columns}
     except SordinoError as error:
         raise InvalidJob(source, f"cannot be opened: {error}", "") from None

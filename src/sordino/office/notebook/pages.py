@@ -1,8 +1,9 @@
 """Every value as a page for notebooks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol
+from typing import Final, Protocol, final
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sordino.ledger.blocks import (
     exposure_rows,
     worst_exposures,
 )
+from sordino.ledger.history import HEADING, history_rows
 from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.limits import Limit
@@ -52,6 +54,7 @@ from sordino.release.text import (
     ReleaseView,
     coverage_lines,
     interval_heading,
+    is_silent,
     row_texts,
 )
 from sordino.session.description import Holding
@@ -62,11 +65,11 @@ _WIDE: Final = 120
 """Characters of a cell."""
 
 
-def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
+def price_page(purchase: Purchase, remarks: Iterable[str], sizes: Sequence[int]) -> str:
     """Page of a price: how far each column is off, and how it would be made."""
     return html_page(
         html_line(f"price: {headline(purchase.loss, purchase.budget)}"),
-        html_table(_HEADING, _columns(purchase), _WIDE),
+        html_table(_HEADING, _columns(purchase, sizes), _WIDE),
         *map(html_line, remarks),
         html_details("how it is made", diagram(_plan_step(purchase))),
     )
@@ -79,10 +82,12 @@ def prices_page(pages: Mapping[str, str], remark: str) -> str:
     return html_page(*titled, html_line(remark))
 
 
-def _columns(purchase: Purchase) -> Iterator[tuple[str, str, str]]:
+def _columns(
+    purchase: Purchase, sizes: Sequence[int]
+) -> Iterator[tuple[str, str, str]]:
     for place, (name, error) in enumerate(purchase.errors.items()):
         noise = ", ".join(map(repr, purchase.mechanisms[place]))
-        yield name, str(error), noise
+        yield name, error.text(sizes), noise
 
 
 def _plan_step(purchase: Purchase) -> Step:
@@ -127,43 +132,72 @@ def release_page(release: ReleaseView) -> str:
     """Return the table, what it leaves out, and its price."""
     shown = row_texts(release)
     rest = len(release) - len(shown)
-    scales = [
-        scale_of([end for row in shown for end in row.figures[place].ends])
-        if len(release.names) <= _FEW
-        else None
-        for place in range(len(release.names))
+    columns = [
+        _AnswerColumn.of(release, name, [row.figures[place] for row in shown])
+        for place, name in enumerate(release.names)
     ]
     table = fill_template(
         "notebook/release.html",
         keys=[short_text(name) for name in release.keys],
-        columns=list(zip(map(short_text, release.names), scales, strict=True)),
-        share=interval_heading(release.confidence),
+        columns=columns,
         rows=[
-            (map(short_text, row.keys), map(_figure, row.figures, scales))
+            (
+                map(short_text, row.keys),
+                [
+                    column.figure(figure)
+                    for column, figure in zip(columns, row.figures, strict=True)
+                ],
+            )
             for row in shown
         ],
     )
     return html_page(
         table,
         html_aside(f"... and {rest:,} more rows") if rest else NOTHING,
-        NOTHING if shown else html_aside("no rows"),
+        NOTHING if shown else html_aside(release.unshown),
         *map(html_aside, coverage_lines(release.coverage)),
         html_aside(release.limits) if release.limits else NOTHING,
         html_line(f"price: {release.price}"),
     )
 
 
-def _figure(
-    figure: Figure, scale: tuple[float, float] | None
-) -> tuple[str, str, str, IntervalBar | None]:
-    value, low, high = figure.ends
-    label = f"{figure.value}, interval {figure.interval}"
-    return (
-        short_text(figure.value),
-        short_text(figure.sd and f"± {figure.sd}"),
-        short_text(figure.interval),
-        None if scale is None else interval_bar(value, (low, high), scale, label),
-    )
+@final
+@dataclass(frozen=True)
+class _AnswerColumn:
+    """The numbers of an answer, and what stands beside them of their errors."""
+
+    name: str
+    heads: tuple[str, ...]
+    """Of the cells beside a number."""
+    told: str
+    """How far off all of them are, where that is no number of their own."""
+    scale: tuple[float, float] | None
+
+    @classmethod
+    def of(
+        cls, release: ReleaseView, name: str, figures: list[Figure]
+    ) -> "_AnswerColumn":
+        share = interval_heading(release.confidence)
+        shown, told = short_text(name), release.ranks.get(name, "")
+        if is_silent(figures):
+            return cls(shown, (share,) if told else (), told, None)
+        ends = [end for figure in figures for end in figure.ends]
+        scale = scale_of(ends) if len(release.names) <= _FEW else None
+        return cls(shown, ("± sd", share), "", scale)
+
+    @property
+    def width(self) -> int:
+        """Cells of a number, its picture included."""
+        return 1 + len(self.heads) + (self.scale is not None)
+
+    def figure(self, figure: Figure) -> tuple[str, list[str], IntervalBar | None]:
+        value, low, high = figure.ends
+        label = f"{figure.value}, interval {figure.interval}"
+        beside = [figure.sd and f"± {figure.sd}", figure.interval]
+        if len(self.heads) < len(beside):
+            beside = [self.told][: len(self.heads)]
+        bar = self.scale and interval_bar(value, (low, high), self.scale, label)
+        return short_text(figure.value), list(map(short_text, beside)), bar or None
 
 
 LAST: Final = 5
@@ -253,21 +287,10 @@ def spent_share(left: Loss, whole: Loss) -> float | None:
     return max(parts, default=None)
 
 
-def entry_table(entries: Iterable[Entry]) -> Html:
+def entry_table(entries: Iterable[Entry], most: int = LAST) -> Html:
     """Return the last releases, the newest first."""
-    shown = list(entries)[-LAST:][::-1]
-    rows = (
-        (
-            str(entry.number),
-            f"{entry.when:%Y-%m-%d %H:%M %Z}",
-            entry.who,
-            entry.key or "",
-            entry.why,
-            entry.asked or "of another budget",
-        )
-        for entry in shown
-    )
-    return html_table(("release", "when", "who", "key", "why", "asked"), rows)
+    shown = list(entries)[-most:][::-1] if most else []
+    return html_table(HEADING, history_rows(shown), _WIDE)
 
 
 def suggestion_page(
