@@ -18,7 +18,7 @@ from sordino.expressions.schema import Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers.canonical import Words
-from sordino.numbers.formatting import without_dust
+from sordino.numbers.rounding import without_dust
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -231,8 +231,8 @@ class Expected:
         sd, reach = without_dust(self.sd), without_dust(self.half_width)
         known = sizes if self.unit == PER_ROW else ()
         each = ", ".join(f"±{reach / rows:.3g} for {rows:,} rows" for rows in known)
-        told = f": {each}" if each else ""
-        return f"sd {sd:.4g}{unit}, within ±{reach:.4g}{unit}{told}{remark}"
+        by_size = f": {each}" if each else ""
+        return f"sd {sd:.4g}{unit}, within ±{reach:.4g}{unit}{by_size}{remark}"
 
 
 class AbstractEstimator(ABC):

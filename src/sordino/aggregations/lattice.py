@@ -309,7 +309,7 @@ def aggregated_cell(column: Any) -> Expression:
 
 
 def cell_among(column: Any, schema: Schema) -> Expression:
-    """Return what is aggregated of rows with some columns."""
+    """Values that are aggregated, where times that are compared are of one type."""
     return Expression(lift(meet_times(aggregated_cell(column).tree, schema)))
 
 

@@ -37,7 +37,6 @@ from sordino.expressions.schema import Schema, arrow_type, unknown
 from sordino.expressions.tree import AbstractExpression
 from sordino.numbers import arguments
 from sordino.numbers.canonical import Words, call
-from sordino.numbers.formatting import cut_text
 from sordino.numbers.frozen import hides
 from sordino.numbers.views import office
 
@@ -420,7 +419,7 @@ class KeySet:
         listed = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows)
         if len(rows) < keys.num_rows or len(listed) > _LONGEST:
             digest = f"sha256 {self.fingerprint[:16]}"
-            listed = ", ".join([cut_text(listed, _LONGEST), digest])
+            listed = f"{listed[:_LONGEST]}..., {digest}"
         return f"KeySet({self.tree.extent}: {listed})"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for

@@ -417,14 +417,14 @@ def meet_times(cell: AbstractExpression, schema: Schema) -> AbstractExpression:
     >>> meet_times((col("day") == "2026-03-01").tree, known)
     col('day') == datetime.date(2026, 3, 1)
     """
-    met = _met(lift(cell), schema)
+    met = _meet(lift(cell), schema)
     return cell if met is lift(cell) else met
 
 
-def _met(cell: AbstractTree, schema: Schema) -> AbstractTree:
+def _meet(cell: AbstractTree, schema: Schema) -> AbstractTree:
     if not isinstance(cell, Call):
         return cell
-    parts = tuple(_met(part, schema) for part in cell.arguments)
+    parts = tuple(_meet(part, schema) for part in cell.arguments)
     if cell.operation in _COMPARING:
         parts = _in_one_type(parts, schema)
     if all(a is b for a, b in zip(parts, cell.arguments, strict=True)):
@@ -440,10 +440,12 @@ def _in_one_type(
         return parts
     kind = "time" if "time" in kinds else "date"
     pairs = zip(parts, kinds, strict=True)
-    return tuple(part if own == kind else _as(part, own, kind) for part, own in pairs)
+    return tuple(
+        part if own == kind else _cast_to(part, own, kind) for part, own in pairs
+    )
 
 
-def _as(part: AbstractTree, own: str, kind: str) -> AbstractTree:
+def _cast_to(part: AbstractTree, own: str, kind: str) -> AbstractTree:
     is_written = isinstance(part, Literal) and part.constant is not None
     if own not in {"date", "text"} or (own == "text" and not is_written):
         return part  # a text of a row may read as no time: that is said by a cast

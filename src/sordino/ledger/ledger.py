@@ -354,12 +354,12 @@ class Ledger(AbstractCalendar):
         An analyst sees the own ones in full, and of others what cannot be hidden from
         who sees how much is left for all: that, when, and what was charged.
         """
-        from sordino.ledger.history import History  # noqa: PLC0415 only to look
-
-        if analyst is None:
-            return History(self.entries())
-        self.limit(analyst)  # refuses a name that is not there
-        return History(entry_for_analyst(analyst, entry) for entry in self.entries())
+        entries = self.entries()
+        if analyst is not None:
+            self.limit(analyst)  # refuses a name that is not there
+            entries = tuple(entry_for_analyst(analyst, entry) for entry in entries)
+        shown: tuple[Entry, ...] = office.History(entries)
+        return shown
 
     def records(self) -> tuple[Record, ...]:
         """Return everything that was recorded, in order."""

@@ -26,7 +26,7 @@ from fractions import Fraction
 from itertools import accumulate, takewhile
 from typing import Any, Final, TypeGuard
 
-from sordino.numbers.rounding import decimals
+from sordino.numbers.rounding import decimals, without_dust
 
 MISSING: Final = "missing"
 _LARGE = 15
@@ -46,19 +46,6 @@ def format_number(value: Any, sd: float | None = None) -> str:
     if not isinstance(value, (int, float)):
         return format_key(value)
     return _round_by_error(value, sd, ROUND_HALF_EVEN)
-
-
-_NONE: Final = 1e-300
-"""Noise below this is none, in any number; it stands for 0 that was rounded up."""
-
-
-def without_dust(sd: float) -> float:
-    """Return a deviation, 0 where it is a 0 that was rounded up.
-
-    >>> without_dust(5e-324), without_dust(2.5)
-    (0.0, 2.5)
-    """
-    return 0.0 if abs(sd) < _NONE else sd
 
 
 def format_spread(sd: float | None) -> str:

@@ -163,10 +163,10 @@ class ComputeAnswers(AbstractProcess):
 
         schema, rows = answer.schema, answer.rows
         table, errors, laws = answer.table, answer.errors, answer.laws
-        made = {name for name, _ in self.columns}
-        ranks = {name: told for name, told in answer.ranks.items() if name not in made}
-        for name, asked in self.columns:
-            expression = meet_times(asked, schema)
+        new = dict(self.columns)
+        ranks = {name: text for name, text in answer.ranks.items() if name not in new}
+        for name, tree in self.columns:
+            expression = meet_times(tree, schema)
             if name in answer.keys:  # a group would stand under another's name
                 raise InvalidQuery(
                     f"the key {name!r} cannot be overwritten", "Choose another name."
@@ -327,7 +327,7 @@ class RenameAnswers(AbstractProcess):
             keys=keys,
             laws=answer.laws and answer.laws.rename(renamed),
             ranks={
-                renamed.get(name, name): told for name, told in answer.ranks.items()
+                renamed.get(name, name): text for name, text in answer.ranks.items()
             },
         )
 

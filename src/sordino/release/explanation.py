@@ -270,14 +270,14 @@ def rank_errors(purchase: Purchase) -> dict[str, str]:
     """How far off answers are that are chosen, by the name of their column."""
     plan = purchase.plan
     errors: dict[str, str] = {}
-    for (name, asked), estimator in zip(
+    for (name, aggregation), estimator in zip(
         plan.request.columns, plan.estimators, strict=True
     ):
         if estimator.chooses:
             error = purchase.errors[name]
             reach = f"{error.half_width:,.{0 if error.half_width >= 10 else 1}f}"
-            told = f"±{reach} {error.unit}".rstrip()
-            errors |= dict.fromkeys(asked.columns(name), told)
+            off = f"±{reach} {error.unit}".rstrip()
+            errors |= dict.fromkeys(aggregation.columns(name), off)
     return errors
 
 

@@ -138,9 +138,9 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
 
 def _same_ranks(listed: list[Release]) -> dict[str, str]:
     return {
-        name: told
-        for name, told in listed[0].ranks.items()
-        if all(each.ranks.get(name) == told for each in listed)
+        name: text
+        for name, text in listed[0].ranks.items()
+        if all(each.ranks.get(name) == text for each in listed)
     }
 
 

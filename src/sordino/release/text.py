@@ -399,8 +399,8 @@ def _aggregate(
     share = interval_heading(release.confidence)
     values = TextColumn(name, tuple(each.value for each in figures), is_number=True)
     if is_silent(figures):
-        told = release.ranks.get(known_as)
-        off = (told,) * len(figures) if told else ()
+        rank = release.ranks.get(known_as)
+        off = (rank,) * len(figures) if rank else ()
         return [values, *[TextColumn(share, off, is_number=True)][: len(off)]]
     return [
         values,

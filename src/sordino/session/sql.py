@@ -68,7 +68,7 @@ class SqlGiven:
 
 
 @final
-class Door(NamedTuple):
+class RemedyWords(NamedTuple):
     """How questions are put somewhere, and so how what one lacks is said there."""
 
     limit: Callable[[str, Sequence[str], int], str]
@@ -104,7 +104,7 @@ def python_limit(name: str, columns: Sequence[str], most: int) -> str:
     return f"sd.{name}({', '.join([*by, str(most)])})"
 
 
-IN_PYTHON: Final = Door(
+IN_PYTHON: Final = RemedyWords(
     python_limit,
     ", ",
     "Give limits=[{}] beside the text.",
@@ -115,7 +115,7 @@ IN_PYTHON: Final = Door(
 
 
 @contextmanager
-def speaking(door: Door) -> Generator[None]:
+def word_needs(door: RemedyWords) -> Generator[None]:
     """Say what a question lacks in the words of a door."""
     try:
         yield
@@ -160,7 +160,7 @@ def sql_answer(
     request, budget = question.request, question.budget
     if budget is None:
         return request
-    with speaking(IN_PYTHON):
+    with word_needs(IN_PYTHON):
         if isinstance(request, Request):
             release: Release = session.release(request, budget, confidence=confidence)
             return release

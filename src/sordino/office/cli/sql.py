@@ -54,7 +54,7 @@ from sordino.office.job.running import (
     turn_of,
 )
 from sordino.session.inspection import inspect
-from sordino.session.sql import Door, speaking
+from sordino.session.sql import RemedyWords, word_needs
 
 
 def limit_options(what: str) -> tuple[CommandOption, ...]:
@@ -108,7 +108,7 @@ def _limit_option(name: str, columns: Sequence[str], most: int) -> str:
     return f"{_OPTIONS[name]} {'='.join([*columns, str(most)])}"
 
 
-_BY_OPTIONS: Final = Door(
+_BY_OPTIONS: Final = RemedyWords(
     _limit_option,
     " ",
     "Add {}.",
@@ -117,7 +117,7 @@ _BY_OPTIONS: Final = Door(
 
 
 def _ask_in_sql(arguments: Namespace) -> int:
-    with speaking(_BY_OPTIONS):
+    with word_needs(_BY_OPTIONS):
         return _ask(arguments)
 
 

@@ -45,11 +45,11 @@ def bin_places(values: Sequence[Any]) -> list[int] | None:
     ([0, 2, 1, 3], None)
     """
     present = {value for value in values if value is not None}
-    found = {value: _BIN.fullmatch(value) for value in present if type(value) is str}
-    edges = [match and _edge(match[1]) for match in found.values()]
-    if not present or len(found) < len(present) or None in edges:
+    ranges = {value: _BIN.fullmatch(value) for value in present if type(value) is str}
+    edges = [match and _edge(match[1]) for match in ranges.values()]
+    if not present or len(ranges) < len(present) or None in edges:
         return None
-    ordered = sorted(zip(edges, found, strict=True), key=itemgetter(0))
+    ordered = sorted(zip(edges, ranges, strict=True), key=itemgetter(0))
     places = {value: place for place, (_, value) in enumerate(ordered)}
     return [places.get(value, len(places)) for value in values]
 

@@ -50,11 +50,11 @@ from sordino.session.charging import protection_text
 from sordino.session.files import files_behind
 from sordino.session.session import Session
 from sordino.session.sql import (
-    Door,
+    RemedyWords,
     SqlGiven,
-    speaking,
     sql_request,
     stacked_release,
+    word_needs,
 )
 
 Requests = Request | dict[str, Request]
@@ -83,7 +83,7 @@ class Wording:
     finish: Callable[[dict[str, Release]], dict[str, Release]] = dict
 
 
-_IN_A_FILE: Final = Door(
+_IN_A_FILE: Final = RemedyWords(
     limit_in_file,
     " and ",
     "Say {} of the release.",
@@ -91,9 +91,9 @@ _IN_A_FILE: Final = Door(
 )
 
 
-def _speaking(plan: PlannedRelease) -> AbstractContextManager[None]:
+def _word_needs(plan: PlannedRelease) -> AbstractContextManager[None]:
     # a question that Python asks is mended in Python
-    return nullcontext() if plan.function is not None else speaking(_IN_A_FILE)
+    return nullcontext() if plan.function is not None else word_needs(_IN_A_FILE)
 
 
 def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
@@ -320,7 +320,7 @@ class JobDesk:
     def price(self, plan: PlannedRelease) -> Price | Batch:
         """Price of a release; no private row is read."""
         question, confidence = self.question(plan), plan.confidence
-        with _speaking(plan):
+        with _word_needs(plan):
             if isinstance(question.requests, Request):
                 price = self.session.price(
                     question.requests, question.budget, confidence=confidence
@@ -439,7 +439,7 @@ class JobDesk:
         options: dict[str, Any] = {"key": key, "why": plan.why}
         options["confidence"] = plan.confidence
         requests, budget = question.requests, question.budget
-        with _speaking(plan):
+        with _word_needs(plan):
             if isinstance(requests, Request):
                 return {"": self.session.release(requests, budget, **options)}
             releases = self.session.release_all(requests, budget, **options)

@@ -14,12 +14,12 @@ from sordino.query.request import Request
 from sordino.session.session import Session
 from sordino.session.sql import (
     NOTHING,
-    Door,
+    RemedyWords,
     SqlGiven,
     python_limit,
-    speaking,
     sql_request,
     stacked_release,
+    word_needs,
 )
 
 _AMOUNTS: Final = ("epsilon", "rho", "mu")
@@ -129,7 +129,7 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
 
 _NAME: Final = "dp"
-_IN_A_CELL: Final = Door(
+_IN_A_CELL: Final = RemedyWords(
     python_limit,
     ", ",
     "Set limits = [{}] in a cell above, and add --limits limits.",
@@ -183,7 +183,7 @@ class DPMagic:
         if budget is None:
             return request
         details: dict[str, Any] = {"key": options.key, "why": options.why}
-        with speaking(_IN_A_CELL):
+        with word_needs(_IN_A_CELL):
             if isinstance(request, Request):
                 if options.price:
                     return session.price(request, budget)

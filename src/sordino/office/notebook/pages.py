@@ -1,5 +1,6 @@
 """Every value as a page for notebooks."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,13 +19,13 @@ from sordino.ledger.blocks import (
     exposure_rows,
     worst_exposures,
 )
-from sordino.ledger.history import HEADING, history_rows
 from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.limits import Limit
 from sordino.losses.guarantees import OUT_OF, AbstractAnswers, explain, finds
 from sordino.losses.loss import Loss, headline
 from sordino.numbers import INFINITE
+from sordino.numbers.formatting import cut_text, format_key, text_width
 from sordino.office.html.elements import (
     NOTHING,
     Html,
@@ -169,7 +170,7 @@ class _AnswerColumn:
     name: str
     heads: tuple[str, ...]
     """Of the cells beside a number."""
-    told: str
+    rank: str
     """How far off all of them are, where that is no number of their own."""
     scale: tuple[float, float] | None
 
@@ -178,9 +179,9 @@ class _AnswerColumn:
         cls, release: ReleaseView, name: str, figures: list[Figure]
     ) -> "_AnswerColumn":
         share = interval_heading(release.confidence)
-        shown, told = short_text(name), release.ranks.get(name, "")
+        shown, rank = short_text(name), release.ranks.get(name, "")
         if is_silent(figures):
-            return cls(shown, (share,) if told else (), told, None)
+            return cls(shown, (share,) if rank else (), rank, None)
         ends = [end for figure in figures for end in figure.ends]
         scale = scale_of(ends) if len(release.names) <= _FEW else None
         return cls(shown, ("± sd", share), "", scale)
@@ -195,7 +196,7 @@ class _AnswerColumn:
         label = f"{figure.value}, interval {figure.interval}"
         beside = [figure.sd and f"± {figure.sd}", figure.interval]
         if len(self.heads) < len(beside):
-            beside = [self.told][: len(self.heads)]
+            beside = [self.rank][: len(self.heads)]
         bar = self.scale and interval_bar(value, (low, high), self.scale, label)
         return short_text(figure.value), list(map(short_text, beside)), bar or None
 
@@ -290,7 +291,121 @@ def spent_share(left: Loss, whole: Loss) -> float | None:
 def entry_table(entries: Iterable[Entry], most: int = LAST) -> Html:
     """Return the last releases, the newest first."""
     shown = list(entries)[-most:][::-1] if most else []
-    return html_table(HEADING, history_rows(shown), _WIDE)
+    if not shown:
+        return NOTHING
+    heading, *rows = history_table(shown)
+    return html_table(heading, rows, _WIDE)
+
+
+_HISTORY_HEADING: Final = ("release", "when", "who", "key", "why", "asked", "for")
+MOST: Final = 60
+"""Releases that are shown, the newest."""
+_HIDDEN: Final = "of another budget"
+_ANSWER: Final = re.compile(r"(.+? = .+) with ")
+_GROUP: Final = re.compile(r"'(.*?)'(?=,| \()")
+_AMOUNT: Final = re.compile(r"(\w+)=([^,()]+)")
+_BRANCH: Final = "└─ "
+_ROW_STEPS: Final = ("filter ", "inner join ", "left join ", "map ", "flat map ")
+_TERMINAL: Final = 60
+"""Columns of a terminal for one of a table."""
+_GAP: Final = "  "
+
+
+@final
+class History(tuple[Entry, ...]):
+    """Charged releases, the first one first, which show themselves as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Show what was asked, when, by whom and for how much."""
+        rows = history_table(self[-MOST:])
+        cells = [
+            [cut_text(format_key(cell), _TERMINAL) for cell in row] for row in rows
+        ]
+        widths = [max(map(text_width, column)) for column in zip(*cells, strict=True)]
+        lines = (
+            _GAP.join(
+                cell + " " * (width - text_width(cell))
+                for cell, width in zip(row, widths, strict=True)
+            ).rstrip()
+            for row in cells
+        )
+        before = len(self) - MOST
+        hidden = [f"{before:,} releases before them"] if before > 0 else []
+        return "\n".join([*lines, *hidden]) or "no release was charged yet"
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        return html_page(entry_table(self, MOST))
+
+
+def history_table(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    """Heading and releases; what nobody has said of any of them is no column."""
+    rows = list(_rows(entries))
+    columns = zip(_HISTORY_HEADING, *rows, strict=True)
+    return list(zip(*(each for each in columns if any(each[1:])), strict=True))
+
+
+def _rows(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
+    for entry in entries:
+        yield (
+            str(entry.number),
+            f"{entry.when:%Y-%m-%d %H:%M %Z}",
+            entry.who,
+            entry.key or "",
+            entry.why,
+            (words_of_plan(entry.plan) or _HIDDEN)
+            + ("" if entry.answered else " (not answered)"),
+            _amounts(entry.asked),
+        )
+
+
+def words_of_plan(plan: str) -> str:
+    r"""Tell a recorded plan in a line: answers, groups, tables, conditions.
+
+    >>> words_of_plan(
+    ...     "n = count() with Geometric(scale=3)\ngroup by 'ward' (known keys)\n"
+    ...     "└─ filter col('age') > 65\n   └─ table visits"
+    ... )
+    "n = count() by ward of visits, filter col('age') > 65"
+    """
+    return "; ".join(map(_words_of_one, plan.split("\n\n"))) if plan else ""
+
+
+def _words_of_one(plan: str) -> str:
+    lines = [line.strip() for line in plan.splitlines()]
+    rows = [line.removeprefix(_BRANCH) for line in lines if line.startswith(_BRANCH)]
+    others = [line for line in lines if not line.startswith(_BRANCH)]
+    answers = [match[1] for line in others if (match := _ANSWER.match(line))]
+    ranks = [line for line in others if line.startswith("rank by ")]
+    answers += [line.partition(": ")[0] for line in ranks]
+    groups = [line for line in others if line.startswith("group by ")]
+    by = [group for line in groups for group in _GROUP.findall(line)]
+    tables = [row.partition("table ")[2] for row in rows if row.startswith("table ")]
+    # that rows without an id are left out is true of any question
+    steps = [
+        row for row in rows if row.startswith(_ROW_STEPS) and ".is_null()" not in row
+    ]
+    what = ", ".join(answers) or (others[0] if others and not by else "keys")
+    of = f" of {', '.join(dict.fromkeys(tables))}" if tables else ""
+    return ", ".join([what + (f" by {', '.join(by)}" if by else "") + of, *steps])
+
+
+def _amounts(budget: str) -> str:
+    """Amounts of a budget as they are read, not as they are kept.
+
+    >>> _amounts("ApproxDP(epsilon=1/2, delta=1/1000000)")
+    'epsilon = 0.5, delta = 1e-06'
+    """
+    amounts = []
+    for name, text in _AMOUNT.findall(budget):
+        try:
+            number = f"{float(Fraction(text)):.4g}"
+        except (OverflowError, ValueError, ZeroDivisionError):
+            number = text
+        if number != "0":
+            amounts.append(f"{name} = {number}")
+    return ", ".join(amounts) or budget
 
 
 def suggestion_page(
