@@ -1,9 +1,10 @@
 """Tables that belong together, on generated people of published shapes, at (1, 1e-6).
 
 Deaths by county and month (JHU: 3,334 counties in 56 states, 7 months, 66 % zeros) with
-five margins, in one `release_all` whose weights follow the number of cells; and 560
-tables of three of 16 yes/no columns (NLTCS: 21,574 people of latent classes). Errors
-are root mean squares over all cells of a table and over several releases.
+five margins, in one `release_all` whose weights follow the number of cells; 560 tables
+of three of 16 yes/no columns (NLTCS: 21,574 people of latent classes); people by tract
+or county or state, by race, origin and age (a census: most cells small, few large).
+Errors are root mean squares over all cells of a table and over several releases.
 """
 
 import itertools
@@ -168,6 +169,63 @@ def adjust_seconds() -> float:
     return seconds(lambda: release.adjusted[()])
 
 
+CENSUS: Final = ("race", "origin", "age")
+
+
+@cache
+def census(
+    states: int, counties: int, tracts: int, people: float
+) -> tuple[sd.Session, sd.KeySet]:
+    """Return people of tracts, counties and states, by three columns of 7, 2 and 2."""
+    generator = np.random.default_rng(53)
+    size = states * counties * tracts
+    races = generator.gamma(np.array([8, 1.5, 0.2, 1, 0.1, 0.5, 0.7]), 1, (size, 7))
+    likely = generator.lognormal(0, 0.7, (size, 1)) * races
+    rest = np.outer([0.82, 0.18], [0.23, 0.77]).ravel()
+    likely = (likely[:, :, None] * rest).reshape(size, 28)
+    counts = generator.poisson(likely * people / likely.sum())
+    tract, kind = np.divmod(np.repeat(np.arange(counts.size), counts.ravel()), 28)
+    columns = {
+        "state": tract // (tracts * counties),
+        "county": tract // tracts,
+        "tract": tract,
+        "race": kind // 4,
+        "origin": kind // 2 % 2,
+        "age": kind % 2,
+    }
+    number = np.arange(size)
+    places = sd.KeySet.from_table(
+        pa.table({
+            "state": number // (tracts * counties),
+            "county": number // tracts,
+            "tract": number,
+        })
+    )
+    kinds = sd.KeySet.from_dict({"race": range(7), "origin": [0, 1], "age": [0, 1]})
+    private = sd.PrivateTable(pa.table(columns), protects=sd.AddOneRow())
+    return sd.Session({"t": private}, NO_LIMIT), places * kinds
+
+
+def nested_seconds(*sizes: int, people: float) -> float:
+    """Return how long tables by tract, county and state take to be adjusted."""
+    session, keys = census(*sizes, people)
+    sets = sd.table("t").group_by_sets(
+        keys, keys["state", "county", *CENSUS], keys["state", *CENSUS]
+    )
+    releases = session.release_all(sets.agg(n=sd.count()), BUDGET, weights="cells")
+    return seconds(lambda: releases.adjusted)
+
+
+def crossed_seconds() -> float:
+    """Return how long all tables of two columns of a census take to be adjusted."""
+    session, keys = census(5, 12, 20, 845_000)
+    query = sd.table("t").marginals(
+        keys, order=2, hierarchies=[("state", "county", "tract")]
+    )
+    release = session.release(query, BUDGET)
+    return seconds(lambda: release.adjusted)
+
+
 ROWS: tuple[Row, ...] = (
     *(
         Accuracy(
@@ -222,5 +280,26 @@ ROWS: tuple[Row, ...] = (
         unit="s",
         floor=1,
         goal=0.5,
+    ),
+    Figure(
+        what="census, 33,600 cells by tract, county and state: adjusted in",
+        figure=lambda: nested_seconds(5, 12, 20, people=845_000),
+        unit="s",
+        floor=5,
+        goal=1,
+    ),
+    Figure(
+        what="census, 33,600 cells, all tables of two columns: adjusted in",
+        figure=crossed_seconds,
+        unit="s",
+        floor=5,
+        goal=1,
+    ),
+    Figure(
+        what="census, 1.0e6 cells by tract, county and state: adjusted in",
+        figure=lambda: nested_seconds(50, 30, 24, people=2_000_000),
+        unit="s",
+        floor=60,
+        goal=10,
     ),
 )

@@ -220,13 +220,20 @@ _EXACT: Final = ("rate", "precisions")
 
 
 def weakened(text: str, dice: Dice, factor: Fraction) -> str | None:
-    """Return a certificate with one number of its noise made worse by a factor."""
+    """Return a certificate with one number of its noise made worse by a factor.
+
+    A threshold that integers must reach falls by one of them at least: between two of
+    them nothing changes.
+    """
     body = json.loads(text)
     places = [*_numbers(body)]
     if not places:
         return None
     holder, name = dice.one(places)
-    holder[name] = _scaled(holder[name], 1 / factor if name in _EXACT else factor)
+    was = holder[name]
+    holder[name] = _scaled(was, 1 / factor if name in _EXACT else factor)
+    if factor < 1 and name == "threshold" and holder["noise"] == "geometric":
+        holder[name] = str(min(Fraction(holder[name]), Fraction(was) - 1))
     return json.dumps(body, sort_keys=True)
 
 

@@ -17,6 +17,10 @@ WAITING: Final = {
     ("office.demo.start", "office.demo.scenes"): "it says first what it needs",
     ("office.cli.publishing", "office.label.views"): "brings Arrow",
     ("office.cli.publishing", "office.label.files"): "brings Arrow",
+    (
+        "data.tables",
+        "data.workbooks",
+    ): "a kind of source that most releases do not need",
     ("ledger.answers", "release.explanation"): "brings prices",
     ("ledger.answers", "release.releases"): "brings Arrow",
     ("office.pictures.curves", "office.pictures.figures"): "brings matplotlib",
@@ -25,7 +29,7 @@ WAITING: Final = {
     ("office.html.elements", "office.html.engine"): "brings Jinja2",
     ("session.sql", "query.sql.statement"): "brings sqlglot",
 }
-"""Imports of our own modules inside functions: what they bring is heavy."""
+"""Imports of our own modules inside functions: what they bring is heavy, or rare."""
 
 
 def module_of(path: Path) -> str:

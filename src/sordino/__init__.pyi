@@ -31,6 +31,7 @@ from sordino.data.units import AddMaxTotal as AddMaxTotal
 from sordino.data.units import AddOneRow as AddOneRow
 from sordino.data.units import AddRowsWithID as AddRowsWithID
 from sordino.data.units import ChangeOneRow as ChangeOneRow
+from sordino.data.workbooks import Workbook as Workbook
 from sordino.expressions.bins import Bins as Bins
 from sordino.expressions.language import Expression as Expression
 from sordino.expressions.language import col as col

@@ -30,8 +30,11 @@ Kernel: totals.
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
@@ -50,6 +53,10 @@ from sordino.numbers import arguments
 from sordino.numbers.frozen import fill, hides
 
 _DECIMALS: Final = (".", ",")
+_THOUSANDS: Final = (".", ",", "'", "\u2019", " ", "\u00a0", "\u202f")
+_OF_MONEY: Final = {"Lu", "Ll", "Lo", "Sc"}
+MOST_SKIPPED: Final = 1_000
+"""A header further below is not looked for."""
 _LONGEST: Final = 100
 _PLAIN: Final = Spelling()
 
@@ -68,9 +75,13 @@ class Csv:
     | `quote` | what stands around fields that hold one; None where nothing does |
     | `encoding` | "utf-8", "latin-1", "cp1252", "utf-16", ...; never guessed |
     | `decimal` | "." or "," in numbers |
+    | `thousands` | what parts the digits of numbers into threes, such as "." or " " |
+    | `currency` | what may stand before or behind a number, such as ("€", "EUR") |
     | `date`, `time` | formats such as "%d.%m.%Y" and "%d.%m.%Y %H:%M"; None is ISO 8601 |
     | `true`, `false` | the words of truths, in small or capital letters |
     | `null` | what stands, without quotes, for a missing value |
+    | `skip` | how many lines stand above the header |
+    | `header` | a column by whose name the header is found, whatever stands above it |
 
     >>> Csv("visits.csv", columns={"days": "i64"}, decimal=";")
     Traceback (most recent call last):
@@ -84,6 +95,8 @@ class Csv:
     encoding: str
     null: tuple[str, ...]
     spelling: Spelling = field(repr=False)
+    skip: int
+    header: str | None
 
     def __init__(  # noqa: PLR0913 by keyword, and most are left out
         self,
@@ -99,17 +112,19 @@ class Csv:
         true: str | Iterable[str] = _PLAIN.true,
         false: str | Iterable[str] = _PLAIN.false,
         null: str | Iterable[str] = "",
+        thousands: str | None = None,
+        currency: str | Iterable[str] | None = None,
+        skip: int = 0,
+        header: str | None = None,
     ) -> None:
-        words = _words(true=true), _words(false=false)
-        for word in set(words[0]) & set(words[1]):
-            raise InvalidParameter(
-                "true", word, "is also listed in false", "Give it one meaning."
-            )
+        point = arguments.choice(_DECIMALS, decimal=decimal)
         spelling = Spelling(
-            arguments.choice(_DECIMALS, decimal=decimal),
+            point,
             ISO_DATE if date is None else Layout.of("date", date, clock=False),
             ISO_TIME if time is None else Layout.of("time", time, clock=True),
-            *words,
+            *read_truths(true, false),
+            "" if thousands is None else _thousands(thousands, point),
+            () if currency is None else _currency(currency),
         )
         sign = _sign(delimiter=delimiter)
         mark = None if quote is None else _sign(quote=quote)
@@ -124,9 +139,35 @@ class Csv:
             delimiter=sign,
             quote=mark,
             encoding=arguments.choice(ENCODINGS, encoding=encoding),
-            null=_read_texts(null=null),
+            null=read_texts(null=null),
             spelling=spelling,
+            skip=read_skip(skip, header),
+            header=None if header is None else arguments.text(header=header),
         )
+
+
+def _thousands(sign: Any, point: str) -> str:
+    if sign == point:
+        raise InvalidParameter(
+            "thousands", sign, "is also the decimal sign", 'Try decimal=",".'
+        )
+    return arguments.choice(_THOUSANDS, thousands=sign)
+
+
+def _currency(raw: Any) -> tuple[str, ...]:
+    """Return texts that no number has in it, so that none is changed without them."""
+    texts = read_texts(currency=raw)
+    for text in texts:
+        signs = {unicodedata.category(sign) for sign in text.replace(".", "")}
+        in_numbers = any(text.lower() in word for word in ("e", "infinity", "nan"))
+        if not signs or not signs <= _OF_MONEY or in_numbers:
+            raise InvalidParameter(
+                "currency",
+                text,
+                "must be letters or currency signs that occur in no number",
+                'Try currency="$" or currency=("€", "EUR").',
+            )
+    return texts
 
 
 def _sign(**argument: Any) -> str:
@@ -142,7 +183,8 @@ def _sign(**argument: Any) -> str:
     return str(sign)
 
 
-def _read_texts(**argument: Any) -> tuple[str, ...]:
+def read_texts(**argument: Any) -> tuple[str, ...]:
+    """Return a text or several, once each."""
     ((name, value),) = argument.items()
     listed = (value,) if isinstance(value, str) else value
     texts = tuple(listed) if isinstance(listed, (tuple, list, set, frozenset)) else ()
@@ -154,11 +196,28 @@ def _read_texts(**argument: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
+def read_truths(true: Any, false: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words of truths in small letters; a word has one meaning."""
+    words = _words(true=true), _words(false=false)
+    for word in set(words[0]) & set(words[1]):
+        raise InvalidParameter(
+            "true", word, "is also listed in false", "Give it one meaning."
+        )
+    return words
+
+
+def read_skip(skip: Any, header: Any) -> int:
+    """Return how many lines stand above a header that is not found by a name."""
+    if header is not None and skip:
+        raise InvalidParameter(
+            "skip", skip, "is given beside header", "Give one of them."
+        )
+    return arguments.integer(skip=skip, least=0, most=MOST_SKIPPED)
+
+
 def _words(**argument: Any) -> tuple[str, ...]:
     return tuple(
-        dict.fromkeys(
-            fold_ascii(text.strip(BLANKS)) for text in _read_texts(**argument)
-        )
+        dict.fromkeys(fold_ascii(text.strip(BLANKS)) for text in read_texts(**argument))
     )
 
 
@@ -315,6 +374,7 @@ Stamp: TypeAlias = tuple[int, ...]
 
 COMMAS: Final = (".csv", ".csv.gz")
 TABS: Final = (".tsv", ".tsv.gz")
+_NO_HEADER: Final = "has no header that can be read"
 _OTHERS: Final = (";", "\t", "|", ",")
 _BLOCK: Final = 1 << 20
 """Bytes of a file that are read at once."""
@@ -331,8 +391,9 @@ class CSVSource(AbstractSource):
         self.reading = dialect.spelling.value_of
         self._dialect = dialect
         self._stamps: dict[str, Stamp] = {}
+        self._skipped: dict[str, int] = {}
         self._names: tuple[str, ...] = ()
-        for path in _paths(dialect.path):
+        for path in read_paths(dialect.path):
             self._look(path, {**dialect.columns, **declared})
         self.fields = _texts(self._names)
 
@@ -354,6 +415,7 @@ class CSVSource(AbstractSource):
 
     def _look(self, path: str, declared: Mapping[str, Column]) -> None:
         before = _stamp(path)
+        self._skipped[path] = self._lines_above(path)
         names = self._header(path)
         _refuse_delimiter(path, names, self._dialect, declared)
         if self._names not in {(), names}:
@@ -372,39 +434,81 @@ class CSVSource(AbstractSource):
             raise _refusal(path, fault)
         self._stamps[path] = before
 
+    def _lines_above(self, path: str) -> int:
+        """Return how many lines stand above the header."""
+        if self._dialect.header is None:
+            return self._dialect.skip
+        with self._text(path, 0) as text:
+            for above, line in enumerate(islice(text, MOST_SKIPPED)):
+                if self._dialect.header in self._fields([line]):
+                    return above
+        raise InvalidParameter(
+            "header",
+            self._dialect.header,
+            f"names a column that the first {MOST_SKIPPED:,} lines of "
+            f"{show(Path(path).name)} do not have",
+            "Name a column as the file does, or say skip=3.",
+        )
+
     def _header(self, path: str) -> tuple[str, ...]:
-        unquoted = self._dialect.quote is None
-        with self._stream(path) as stream:
-            text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", newline="")
-            records = csv.reader(
-                text,
-                delimiter=self._dialect.delimiter,
-                quotechar=self._dialect.quote,
-                quoting=csv.QUOTE_NONE if unquoted else csv.QUOTE_MINIMAL,
-                strict=True,
-            )
-            try:
-                names = next(records, [])
-            except UnicodeError:
-                raise _refusal(path, _none(1, self._dialect)) from None
-            except (csv.Error, OSError):
-                names = []
+        skipped = self._skipped[path]
+        with self._text(path, skipped) as text:
+            names = self._fields(text)
+        line = skipped + 1
         if not names:
-            fault = Fault(1, "has no header that can be read")
-            raise _refusal(path, fault)
+            raise _refusal(path, Fault(line, _NO_HEADER))
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidParameter(
+                "source",
+                path,
+                f"has a header, line {line:,}, that names {show(twice)} twice",
+                "Rename one of them; or say which line is the header: "
+                'sd.Csv(path, skip=3) or sd.Csv(path, header="patient").',
+            )
         return tuple(names)
+
+    @contextmanager
+    def _text(self, path: str, skip: int) -> Generator[io.TextIOWrapper, None, None]:
+        with self._stream(path, skip) as stream:
+            text = io.TextIOWrapper(io.BufferedReader(stream), "utf-8", newline="\n")
+            try:
+                yield text
+            except UnicodeError:
+                raise _refusal(path, _none(stream.line, self._dialect)) from None
+            except OSError:
+                raise _refusal(path, Fault(1, _NO_HEADER)) from None
+
+    def _fields(self, lines: Iterable[str]) -> list[str]:
+        """Return the fields of the first record of some lines."""
+        unquoted = self._dialect.quote is None
+        records = csv.reader(
+            lines,
+            delimiter=self._dialect.delimiter,
+            quotechar=self._dialect.quote,
+            quoting=csv.QUOTE_NONE if unquoted else csv.QUOTE_MINIMAL,
+            strict=True,
+        )
+        try:
+            return next(records, [])
+        except csv.Error:
+            return []
 
     def _fault(self, path: str, fields: int) -> Fault | None:
         shape = Shape(self._dialect.delimiter, self._dialect.quote, fields)
-        with self._stream(path) as stream:
+        with self._stream(path, self._skipped[path]) as stream:
             try:
                 fault = first_fault(iter(stream.next_block, b""), shape)
             except OSError:
                 return Fault(stream.line, "cannot be read further")
-            return _none(stream.line, self._dialect) if stream.broken else fault
+        if stream.broken:
+            return _none(stream.line, self._dialect)
+        if fault is None:
+            return None
+        return fault._replace(line=fault.line + self._skipped[path])
 
-    def _stream(self, path: str) -> TextStream:
-        return TextStream(path, self._dialect.encoding, _BLOCK)
+    def _stream(self, path: str, skip: int) -> TextStream:
+        return TextStream(path, self._dialect.encoding, _BLOCK, skip)
 
     def _batches(self, names: list[str]) -> Iterator[pa.RecordBatch]:
         for path in self._stamps:
@@ -418,8 +522,9 @@ class CSVSource(AbstractSource):
 
     def _records(self, path: str, names: list[str]) -> pa_csv.CSVStreamingReader:
         whole = internal(range(len(self._names)))
+        stream = self._stream(path, self._skipped[path])
         return pa_csv.open_csv(
-            pa.PythonFile(io.BufferedReader(self._stream(path), _BLOCK), "r"),
+            pa.PythonFile(io.BufferedReader(stream, _BLOCK), "r"),
             # a block holds the longest record that the check lets pass
             pa_csv.ReadOptions(column_names=whole, block_size=LONGEST),
             pa_csv.ParseOptions(
@@ -442,7 +547,8 @@ def _texts(names: tuple[str, ...]) -> Fields:
     return tuple((name, pa.string()) for name in names)
 
 
-def _paths(source: Any) -> tuple[str, ...]:
+def read_paths(source: Any) -> tuple[str, ...]:
+    """Return the files that a path, a pattern or a list of them names."""
     listed = source if isinstance(source, list) else [source]
     for path in listed:
         if not isinstance(path, (str, Path)):

@@ -113,17 +113,17 @@ _MARK: Final = "\ufeff"
 
 @final
 class TextStream(io.RawIOBase):
-    """The bytes of a text in UTF-8, without a byte order mark.
+    """The bytes of a text in UTF-8, without a byte order mark and its first lines.
 
     At bytes that are none of the encoding it is broken: what is before them can still
     be read, then `readinto` raises.
     """
 
-    def __init__(self, path: str, encoding: str, block: int) -> None:
+    def __init__(self, path: str, encoding: str, block: int, skip: int) -> None:
         super().__init__()
         self._file = pa.input_stream(path, compression="detect")
         self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._block = block
+        self._block, self._skip = block, skip
         self._rest = b""
         self._begun = self._ended = False
         self.broken = False
@@ -141,8 +141,10 @@ class TextStream(io.RawIOBase):
             if not self._begun:
                 text = text.removeprefix(_MARK)
                 self._begun = bool(text)
-            if text:
-                self.line += text.count("\n")
+            self.line += text.count("\n")
+            *skipped, text = text.split("\n", self._skip)
+            self._skip -= len(skipped)
+            if text and not self._skip:
                 return text.encode()
         return b""
 

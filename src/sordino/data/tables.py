@@ -191,10 +191,25 @@ def _of_paths(source: Any, declared: Mapping[str, Column]) -> AbstractSource:
     raise InvalidParameter(
         "source",
         source,
-        "must name Parquet files or CSV files by their endings",
-        "Name them *.parquet, *.csv or *.tsv, say sd.Csv(path, ...), or give an Arrow "
-        "data set.",
+        "must name Parquet, CSV or Excel files by their endings",
+        "Name them *.parquet, *.csv, *.tsv or *.xlsx, say sd.Csv(path, ...), or give "
+        "an Arrow data set.",
     )
+
+
+def _of_workbook(workbook: Any, declared: Mapping[str, Column]) -> AbstractSource:
+    # most releases need no module for it
+    from sordino.data.workbooks import WorkbookSource  # noqa: PLC0415
+
+    return WorkbookSource(workbook, declared)
+
+
+def _of_workbooks(
+    paths: tuple[str, ...], declared: Mapping[str, Column]
+) -> AbstractSource:
+    from sordino.data.workbooks import Workbook  # noqa: PLC0415
+
+    return _of_workbook(Workbook(list(paths)), declared)
 
 
 _FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]] = (
@@ -204,6 +219,7 @@ _FORMS: Final[tuple[tuple[tuple[str, ...], Callable[..., AbstractSource]], ...]]
         TABS,
         lambda paths, declared: CSVSource(Csv(list(paths), delimiter="\t"), declared),
     ),
+    ((".xlsx", ".xlsm"), _of_workbooks),
 )
 _READERS: Final[dict[str, Reader]] = {
     **FROM_ARROW,
@@ -213,6 +229,7 @@ _READERS: Final[dict[str, Reader]] = {
     "builtins.list": _of_paths,
     "pathlib.PurePath": _of_paths,
     "sordino.Csv": CSVSource,
+    "sordino.Workbook": _of_workbook,
 }
 
 
@@ -305,7 +322,7 @@ def _match(source: AbstractSource, declared: Mapping[str, Column]) -> Opened:
             raise InvalidParameter(
                 "columns",
                 name,
-                "is declared twice, by sd.Csv and by the table",
+                "is declared twice, by the file and by the table",
                 "Declare it once.",
             )
     return Opened.of(source, {**source.declared, **declared})

@@ -34,7 +34,9 @@ Cells of text files, by a `Spelling`:
 | time | a time in the declared layout; one without a zone is in UTC | anything else |
 
 ASCII blanks around a cell do not matter. Fractions of a second are rounded to the
-nearest microsecond, halves away from 1970.
+nearest microsecond, halves away from 1970. Where a sign of thousands is declared, it
+parts all digits before the decimal sign into threes or none, so 1.5 is not 15; where a
+currency is, it stands before or behind the number, a space between or none.
 
 Formats of dates and times, `%d.%m.%Y %H:%M`:
 
@@ -173,6 +175,9 @@ ISO_TIME: Final = Layout(
 WORDS: Final = "(?i:[+-]?inf(?:inity)?|nan)"
 """Doubles that are no numbers, as their writers spell them."""
 _DIGITS: Final = 19  # of the longest i64
+SPACES: Final = " \u00a0\u202f"
+"""A space, and those that break no line: spreadsheets write each of them."""
+_MOST_THREES: Final = 110  # the greatest double has 103; engines bound repetitions
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 UTC without a zone, as all times
 _CLOCK: Final = ("hour", "minute", "second")
 _SECOND: Final = 10**6
@@ -190,18 +195,53 @@ class Spelling:
     time: Layout = ISO_TIME
     true: tuple[str, ...] = ("true", "t", "yes", "y", "1")
     false: tuple[str, ...] = ("false", "f", "no", "n", "0")
+    thousands: str = ""
+    currency: tuple[str, ...] = ()
 
     @property
     def whole(self) -> str:
         """Return the pattern of an integer."""
-        return f"[+-]?[0-9]+(?:[{self.decimal}]0*)?"
+        return self._sign_pattern(f"{self._digits}(?:[{self.decimal}]0*)?")
 
     @property
     def real(self) -> str:
         """Return the pattern of a double."""
+        return f"{self.number}|{WORDS}"
+
+    @property
+    def number(self) -> str:
+        """Return the pattern of a double that is a number."""
         point = f"[{self.decimal}]"
-        digits = f"(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)"
-        return f"[+-]?{digits}(?:[eE][+-]?[0-9]+)?|{WORDS}"
+        digits = f"(?:{self._digits}{point}?[0-9]*|{point}[0-9]+)"
+        return self._sign_pattern(f"{digits}(?:[eE][+-]?[0-9]+)?")
+
+    @property
+    def _digits(self) -> str:
+        if not self.thousands:
+            return "[0-9]+"
+        sign = SPACES if self.thousands == " " else self.thousands
+        return f"(?:[0-9]+|[0-9]{{1,3}}(?:[{sign}][0-9]{{3}}){{1,{_MOST_THREES}}})"
+
+    def _sign_pattern(self, number: str) -> str:
+        plain = f"[+-]?{number}"
+        if not self.currency:
+            return plain
+        money, space = "|".join(map(_literal, self.currency)), f"[{SPACES}]?"
+        before = f"(?:{money}){space}[+-]?|[+-](?:{money}){space}"
+        return f"(?:(?:{before}){number}|{plain}(?:{space}(?:{money}))?)"
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What a number may be written with, and is read without."""
+        if not self.thousands and not self.currency:
+            return ()
+        return (*self.currency, *self.thousands, *SPACES)
+
+    def without_signs(self, number: str) -> str:
+        """Return a number of its pattern as digits with a decimal point."""
+        for sign in self.left_out:
+            number = number.replace(sign, "")
+        return number.replace(self.decimal, ".")
 
     def value_of(self, kind: str) -> AbstractTree:
         """Return the value of a cell x of text as one of a type, or missing.
@@ -224,7 +264,7 @@ def fold_ascii(word: str) -> str:
 def _integer(cell: str, spelling: Spelling) -> Value:
     if re.fullmatch(spelling.whole, cell) is None:
         return None
-    number = cell.partition(spelling.decimal)[0]
+    number = spelling.without_signs(cell).partition(".")[0]
     digits = number.lstrip("+-").lstrip("0") or "0"
     if len(digits) > _DIGITS:  # int() refuses very many digits
         return None
@@ -234,7 +274,7 @@ def _integer(cell: str, spelling: Spelling) -> Value:
 def _double(cell: str, spelling: Spelling) -> Value:
     if re.fullmatch(spelling.real, cell) is None:
         return None
-    return float(cell.replace(spelling.decimal, ".")) + 0.0  # + 0.0: never -0.0
+    return float(spelling.without_signs(cell)) + 0.0  # + 0.0: never -0.0
 
 
 def _truth(cell: str, spelling: Spelling) -> Value:

@@ -174,7 +174,13 @@ class Margins:
             for part, precision in self.purchase.precisions.parts.items()
         }
         known = known_contrasts(request)
-        return JointFit(request.crossing, contrasts | known, precisions, request.totals)
+        return JointFit(
+            request.crossing,
+            request.crossing.tables,
+            contrasts | known,
+            precisions,
+            request.totals,
+        )
 
     def synthetic(self, rows: Any) -> "pa.Table":
         """Return invented rows of the law that is fitted to all tables."""

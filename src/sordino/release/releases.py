@@ -328,6 +328,11 @@ class AdjustedReleases(AbstractTables):
     together: JointFit
     cells: Numbers | Integers
 
+    @property
+    def note(self) -> str:
+        """Say which tables the fit has not reached."""
+        return self.together.note
+
     def make(self, name: Any) -> "pa.Table":
         home, crossing = self.called[name], self.together.crossing
         sums = add_up(crossing, crossing.finest, self.cells, home.table)

@@ -9,7 +9,9 @@ import numpy as np
 
 from sordino.aggregations.measurement import Total
 from sordino.data.cell_shapes import CellCounts, lost_cells, seen_shapes
+from sordino.data.csv import Csv
 from sordino.data.limits import AbstractConstraint
+from sordino.data.proposals import CsvProposal, propose_declaration
 from sordino.data.source import Opened
 from sordino.data.tables import PrivateTable
 from sordino.data.units import AbstractUnit, AddOneRow
@@ -125,6 +127,8 @@ class Inspection:
     """For each column that cannot be used, why."""
     ids: InspectedIds | None
     limits: tuple[InspectedLimit, ...]
+    proposal: CsvProposal | None = None
+    """How a text file whose columns were not declared could be, told from its cells."""
 
     def __repr__(self) -> str:
         """Show the report, with a warning first that it is private."""
@@ -143,10 +147,16 @@ class Inspection:
                 {"limit": limit.limit, "rows_cut": limit.rows, "ids_cut": limit.ids}
                 for limit in self.limits
             ],
+            "proposal": None if self.proposal is None else self.proposal.to_dict(),
         }
 
     def _lines(self) -> Iterator[str]:
         yield PRIVATE
+        if self.proposal is not None:
+            yield "\nNothing was declared. By its cells the file could be"
+            yield f"    {self.proposal}"
+            yield from (f"    not sure: {doubt}" for doubt in self.proposal.doubts)
+            yield "and is read so here."
         yield f"\nrows: {self.rows:,}"
         for column in self.columns:
             yield from column.lines(self.rows)
@@ -238,6 +248,15 @@ def inspect(
     MaxRowsPerID(limit=1): cuts 1 (33.3 %) of the rows, of 1 (50 %) of the ids
     """
     unit = AddOneRow() if protects is None else protects
+    proposal = propose_declaration(source) if not columns else None
+    if proposal is not None:
+        # of texts the shapes are shown instead
+        types = {
+            name: kind
+            for name, kind in proposal.columns.items()
+            if kind != "text" or name == unit.id_column
+        }
+        source = Csv(source, types, **proposal.arguments)
     # its curator looks at the rows as they are, however they were made
     table = PrivateTable(source, unit, columns, vouched_by="its curator")
     constraints = _check(limits, unit)
@@ -246,7 +265,8 @@ def inspect(
     try:
         catalog = open_catalog(engine, {_TABLE: table})
         opened = engine.as_opened(_TABLE)
-        return run_guarded(lambda: _inspect(source, opened, catalog, constraints))
+        look = run_guarded(lambda: _inspect(source, opened, catalog, constraints))
+        return replace(look, proposal=proposal)
     finally:
         engine.close()
 

@@ -189,7 +189,7 @@ def test_a_draft_offers_blocks_where_there_is_a_date(
     monkeypatch.chdir(tmp_path)
     table = {"patient": [1], "arrived": [FIRST], "ward": ["A"]}
     pq.write_table(pa.table(table), tmp_path / "visits.parquet")
-    columns = read_schema(tmp_path, "visits.parquet")
+    columns, _ = read_schema(tmp_path, "visits.parquet")
     choices = ("patient", "1", "1e-6", "?")
     assert '# blocks = "arrived"' in draft_text(
         Draft("visits.parquet", columns, *choices)

@@ -15,7 +15,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.errors import EngineFailure, EngineUnavailable, InvalidParameter
 from sordino.expressions.casts import Layout
 from tests.batches import for_each, sampled
-from tests.text_files import column
+from tests.text_files import column, read
 
 ENGINES: Final = (MemoryEngine, duckdb_engine)
 
@@ -130,6 +130,18 @@ def test_quotes_can_be_letters(tmp_path: Path) -> None:
         ({"true": ()}, "text or a list of texts"),
         ({"true": "no"}, "also listed in false"),
         ({"null": 7}, "text or a list of texts"),
+        ({"thousands": "."}, "also the decimal sign"),
+        ({"thousands": "_"}, "must be one of"),
+        ({"thousands": 7}, "must be one of"),
+        ({"currency": "e"}, "occur in no number"),
+        ({"currency": "5"}, "occur in no number"),
+        ({"currency": ("$", "nan")}, "occur in no number"),
+        ({"currency": ""}, "occur in no number"),
+        ({"skip": -1}, "at least 0"),
+        ({"skip": 1.5}, "must be an integer"),
+        ({"skip": 10**6}, "at most 1000"),
+        ({"skip": 3, "header": "x"}, "beside header"),
+        ({"header": 7}, "must be text"),
         ({"columns": ["x"]}, "must be a dict from names to types"),
         ({"columns": {"x": "int"}}, "must be one of"),
     ],
@@ -138,6 +150,40 @@ def test_refused_declarations(given: Any, says: str) -> None:
     with pytest.raises(InvalidParameter, match=says) as refused:
         sd.Csv("t.csv", **given)
     assert refused.value.name in {*given, "quote", "type"}
+
+
+TITLED = 'Visits of 2026\nmade by "us\n\npatient;note\r\n1;a\r\n2;"b\nc"\n'
+
+
+@for_each("told", [{"skip": 3}, {"header": "note"}], ids=repr)
+@for_each("encoding", ["utf-8", "utf-16", "latin-1"])
+def test_lines_of_title_stand_above_the_header(
+    told: Any, encoding: str, tmp_path: Path
+) -> None:
+    """They are read as no row, whatever they hold; the header is found by a column."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(TITLED.encode(encoding))
+    kinds = {"patient": "i64", "note": "text"}
+    rows = read(sd.Csv(path, kinds, delimiter=";", encoding=encoding, **told))
+    assert rows == [{"patient": 1, "note": "a"}, {"patient": 2, "note": "b\nc"}]
+
+
+def test_a_header_below_title_is_refused_by_its_line(tmp_path: Path) -> None:
+    """Lines are numbered as an editor does, and a remedy names what is there to say."""
+    path = tmp_path / "t.csv"
+    path.write_text(TITLED + "3;x;y\n")
+    engine = MemoryEngine()
+    for told, says in (
+        ({"skip": 3}, "line 8 has 3 fields, where the header has 2"),
+        ({"skip": 99}, "line 100 has no header"),
+        ({"header": "nobody"}, "first 1,000 lines of 't.csv' do not have"),
+        ({}, "line 2 has a quote within a field"),
+    ):
+        with pytest.raises(InvalidParameter, match=says):
+            engine.open("t", sd.Csv(path, {}, delimiter=";", **told), {})
+    path.write_text("Visits;;\npatient;note;x\n1;a;b\n")
+    with pytest.raises(InvalidParameter, match=r"line 1, that names '' twice.*skip=3"):
+        engine.open("t", sd.Csv(path, {}, delimiter=";"), {})
 
 
 def test_paths_and_columns_are_refused_when_opened(tmp_path: Path) -> None:

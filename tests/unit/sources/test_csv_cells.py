@@ -51,6 +51,9 @@ SPELLINGS: Final[Sequence[Mapping[str, Any]]] = (
         "date": "%Y%m%d",
         "time": "%m/%d/%Y %H:%M:%S.%f %z",
     },
+    {"decimal": ",", "thousands": ".", "currency": ("\u20ac", "Fr.")},
+    {"thousands": " "},
+    {"thousands": "'", "currency": "EUR"},
 )
 CELLS: Final = (
     "1",
@@ -107,6 +110,24 @@ CELLS: Final = (
     "6/31/2025 1:2:3.5 Z",
     "\u0661",
     "\u00e9",
+    "1.234.567,5",
+    "12.34,5",
+    "1234.567",
+    ".234,5",
+    "-1 234.5",
+    "1\u202f234\u00a0567",
+    "1'234'567.0",
+    "1'23",
+    "\u20ac -1.234,5",
+    "-\u20ac5",
+    "5,5 Fr.",
+    "5EUR",
+    "EUR 1'000 EUR",
+    "\u20ac",
+    "1e3 EUR",
+    "9.223.372.036.854.775.807",
+    "9.223.372.036.854.775.808 \u20ac",
+    "1" + ".000" * 111,
 )
 
 
@@ -115,7 +136,7 @@ def _changed(dice: Dice, cell: str) -> str:
     signs = list(cell)
     for _ in range(dice.between(1, 2)):
         place = dice.below(len(signs) + 1)
-        signs[place : place + dice.below(2)] = dice.one("0123456789.,-+:TZ e/")
+        signs[place : place + dice.below(2)] = dice.one("0123456789.,-+:TZ e/'\u20ac")
     return "".join(signs)
 
 
@@ -129,6 +150,17 @@ def _changed(dice: Dice, cell: str) -> str:
         ("1e3", "i64", {}, None),
         ("1.5", "f64", {"decimal": ","}, None),
         ("-1,25", "f64", {"decimal": ","}, -1.25),
+        ("1.234.567,5", "f64", {"decimal": ",", "thousands": "."}, 1234567.5),
+        ("1234567,5", "f64", {"decimal": ",", "thousands": "."}, 1234567.5),
+        ("1.5", "f64", {"decimal": ",", "thousands": "."}, None),
+        ("1.234.56", "i64", {"decimal": ",", "thousands": "."}, None),
+        ("1.234", "f64", {}, 1.234),
+        ("1.234", "i64", {"decimal": ",", "thousands": "."}, 1234),
+        ("1\u202f234", "i64", {"thousands": " "}, 1234),
+        ("-$1,234.50", "f64", {"thousands": ",", "currency": "$"}, -1234.5),
+        ("5 \u20ac", "i64", {"currency": ("\u20ac", "EUR")}, 5),
+        ("EUR 5 EUR", "i64", {"currency": ("\u20ac", "EUR")}, None),
+        ("$5", "i64", {}, None),
         ("-Inf", "f64", {}, -math.inf),
         ("Yes", "bool", {}, True),
         ("0", "bool", {}, False),

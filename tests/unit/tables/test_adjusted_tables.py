@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sordino as sd
+from sordino.aggregations.margins import fitting, joint_law
 from sordino.aggregations.margins.crossing import (
     Crossing,
     Levels,
@@ -16,15 +17,17 @@ from sordino.aggregations.margins.crossing import (
 from sordino.aggregations.margins.fitting import (
     Groups,
     JointFit,
+    WayDown,
     nearest_both,
     nearest_sums,
     round_cells,
 )
-from sordino.aggregations.margins.joint_law import agree
+from sordino.aggregations.margins.joint_law import Cuts, Matrix, agree
 from sordino.aggregations.margins.measuring import (
     best_precisions,
     contrasts_of,
     restore,
+    squares_of,
 )
 from sordino.errors import InvalidQuery
 from tests.batches import for_each, sampled
@@ -176,7 +179,9 @@ def test_a_law_of_three_columns_is_near_what_was_measured() -> None:
         for part in crossing.tables
     }
     parts = best_precisions(crossing).parts
-    together = JointFit(crossing, contrasts, {p: float(t) for p, t in parts.items()})
+    together = JointFit(
+        crossing, crossing.tables, contrasts, {p: float(t) for p, t in parts.items()}
+    )
     for table in crossing.tables:
         exact = add_up(crossing, crossing.finest, cells, table)
         sums = add_up(crossing, crossing.finest, together.cells, table)
@@ -190,14 +195,187 @@ def test_known_tables_are_met() -> None:
         (0, 1, 0): np.array([30, 0, 12]),
         (0, 0, 0): np.array(42),
     }
-    together = JointFit(crossing, noisy.contrasts, noisy.precisions, known)
+    together = JointFit(
+        crossing, crossing.tables, noisy.contrasts, noisy.precisions, known
+    )
     sums = add_up(crossing, crossing.finest, together.cells, (0, 1, 0))
     assert np.allclose(sums, [30, 0, 12])
+
+
+def nested_fit(seed: int) -> tuple[JointFit, dict[Levels, Any]]:
+    """Return tables of three trees that lie in each other, some of them public."""
+    generator = np.random.default_rng(seed)
+    crossing = crossing_of(3, 2)
+    cells = generator.poisson(0.7, crossing.shape(crossing.finest)).astype(float)
+    asked = [(0, 1, 1), (1, 1, 1), (2, 1, 1)][generator.integers(0, 2) :]
+    noisy: dict[Levels, Any] = {
+        table: add_up(crossing, crossing.finest, cells, table)
+        + generator.normal(0, 3, crossing.shape(table))
+        for table in asked
+    }
+    fit = JointFit.of_tables(crossing, noisy, dict.fromkeys(noisy, 9.0))
+    known: dict[Levels, Any] = {
+        table: add_up(crossing, crossing.finest, cells, table)
+        for table in [[], [(1, 0, 0)], [(2, 0, 0), (0, 1, 0)]][seed % 3]
+    }
+    parts = {
+        part: contrasts_of(crossing, part, add_up(crossing, table, counts, part))
+        for table, counts in known.items()
+        for part in np.ndindex(*np.add(table, 1))
+    }
+    return JointFit(
+        crossing, asked, {**fit.contrasts, **parts}, fit.precisions, known
+    ), known
+
+
+def is_nearest(fit: JointFit, way: WayDown, rough: Any, table: Levels) -> bool:
+    """Tell whether the cells that are not empty moved alike below one table above.
+
+    Others would have moved further: the conditions of the nearest cells.
+    """
+    crossing, (above,) = fit.crossing, way.above[table]
+    made, before = (
+        add_up(crossing, crossing.finest, cells, table) for cells in (fit.cells, rough)
+    )
+    group = fitting._groups(crossing, above, np.zeros(crossing.shape(above)), table)
+    moved, filled = (before - made).ravel(), made.ravel() > 1e-9
+    most = np.full(group.sums.size, -np.inf)
+    np.maximum.at(most, group.places[filled], moved[filled])
+    least = np.full(group.sums.size, np.inf)
+    np.minimum.at(least, group.places[filled], moved[filled])
+    some = np.isfinite(most)
+    alike = np.allclose(most[some], least[some], atol=1e-6)
+    rest = ~filled & some[group.places]
+    return alike and bool(
+        (before.ravel()[rest] <= most[group.places[rest]] + 1e-6).all()
+    )
+
+
+@sampled(6)
+@for_each("seed", range(24))
+def test_tables_that_lie_in_each_other_are_nearest_from_the_top_down(seed: int) -> None:
+    """Each below the one above it; none negative, public totals as they are."""
+    fit, known = nested_fit(seed)
+    crossing = fit.crossing
+    way = WayDown.find(crossing, fit.tables, fit.known)
+    assert way is not None
+    assert fit.cells.min() >= 0
+    for table, counts in known.items():
+        assert np.allclose(add_up(crossing, crossing.finest, fit.cells, table), counts)
+    rough = restore(crossing, crossing.finest, fit.contrasts)
+    under_one = [table for table, above in way.above.items() if len(above) == 1]
+    # public tables that cross others stand beside them
+    assert len(under_one) == len(way.above) - 1 or known
+    assert all(is_nearest(fit, way, rough, table) for table in under_one)
+    whole = fit.whole_cells
+    assert whole.min() >= 0
+    assert np.abs(whole - fit.cells).max() < 2
+    for table, counts in known.items():
+        assert np.array_equal(add_up(crossing, crossing.finest, whole, table), counts)
+
+
+@for_each("tables", [[(1, 0), (0, 1)], [(2, 1), (1, 1)], [(2, 1), (2, 0), (0, 1)]])
+def test_a_way_down_is_through_tables_that_rectangles_are_made_of(tables: Any) -> None:
+    """Of two trees there is one always: each table has at most two above it."""
+    way = WayDown.find(crossing_of(4), tables, ())
+    assert way is not None
+    assert set(tables) <= set(way.above)
+    for table, above in way.above.items():
+        assert len(above) <= 2
+        assert not above or tuple(map(max, *above, above[0])) <= table
+
+
+SIZES: Final = [(2,), (7,), (1, 3, 2, 1), (40, 1, 30), (5,) * 20]
+
+
+@for_each("sizes", SIZES)
+def test_factors_of_any_tree_are_the_same_matrix(sizes: tuple[int, ...]) -> None:
+    """Cut by cut and multiplied out: contrasts, their adjoint, their inverse."""
+    pairs = [(n, (n, each)) for n, many in enumerate(sizes) for each in range(many)]
+    rows = [(str(n), str(leaf)) for n, leaf in pairs]
+    keys = sd.KeySet.from_tuples(rows, columns=("a", "b"))
+    tree = Tree.of(keys, ("a", "b"))
+    cuts = Cuts(tree, (0, 1, 2), 2)
+    leaves = int(tree.sizes[-1])
+    matrix = cuts.contrasts(np.eye(leaves))
+    numbers = np.random.default_rng(0).normal(size=(leaves, 3))
+    for factor in (cuts, Matrix(matrix)):
+        assert np.allclose(factor.squares, (matrix**2).sum(axis=1))
+        assert np.allclose(factor.contrasts(numbers), matrix @ numbers)
+        assert np.allclose(factor.spread(numbers), matrix.T @ numbers)
+        assert np.allclose(factor.restore(matrix @ numbers), numbers)
+
+
+def skewed_fit() -> JointFit:
+    """Return all tables of two of three columns, whose cells fall by their squares."""
+    keys = sd.KeySet.from_dict({"a": range(70), "b": range(9), "c": range(5)})
+    trees = tuple(Tree.of(keys, (name,)) for name in keys.columns)
+    crossing = Crossing(trees, 2)
+    sizes = [np.arange(1.0, n + 1) ** -2 for n in (70, 9, 5)]
+    generator = np.random.default_rng(7)
+    likely = np.multiply.outer(np.multiply.outer(*sizes[:2]), sizes[2])
+    cells = generator.poisson(20_000 * likely / likely.sum()).astype(float)
+    parts = best_precisions(crossing).parts
+    contrasts = {}
+    for part, precision in parts.items():
+        exact = contrasts_of(crossing, part, add_up(crossing, (1, 1, 1), cells, part))
+        noise = np.sqrt(squares_of(crossing, part) / float(precision))
+        contrasts[part] = exact + 2 * noise * generator.normal(size=exact.shape)
+    precisions = {part: float(t) / 4 for part, t in parts.items()}
+    return JointFit(crossing, crossing.tables, contrasts, precisions)
+
+
+def test_a_skewed_law_is_fitted_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In 400 products and not in thousands; by plain gradients it is the same."""
+    fit, products = skewed_fit(), [0]
+    solve = joint_law.solve
+
+    def counted(weigh: Any, *rest: Any) -> Any:
+        def weighed(step: Any) -> Any:
+            products[0] += 1
+            return weigh(step)
+
+        return solve(weighed, *rest)
+
+    monkeypatch.setattr(joint_law, "solve", counted)
+    cells = fit.cells
+    assert not fit.note
+    assert products[0] < 400
+    monkeypatch.setattr(
+        joint_law,
+        "solve",
+        lambda weigh, wanted, _, *__: solve(weigh, wanted, np.copy, 0.01, 3000),
+    )
+    plain = skewed_fit()
+    assert np.abs(plain.cells - cells).max() < 0.1
+
+
+def test_a_fit_that_ends_early_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(joint_law, "_LAW_STEPS", 2)
+    fit = skewed_fit()
+    assert fit.cells.min() >= 0
+    assert fit.note.startswith("The fit stopped after 2 steps: ")
+    assert "of 7 tables are up to " in fit.note
+
+
+def test_public_totals_that_no_people_have_are_told() -> None:
+    """Each two of three columns differ: of yes and no one must be as another."""
+    fit = noisy_tables(crossing_of(2, 2), 1)
+    crossing = fit.crossing
+    differ = np.array([[0, 30], [30, 0]])
+    known: dict[Levels, Any] = {(0, 1, 1): differ, (1, 0, 1): None, (1, 1, 0): None}
+    sides = np.array([[30, 0], [0, 30], [0, 0]])
+    known[1, 1, 0], known[1, 0, 1] = sides, sides
+    fit = JointFit(crossing, crossing.tables, fit.contrasts, fit.precisions, known)
+    assert np.isfinite(fit.cells).all()
+    assert fit.note.startswith("Public totals are met within ")
 
 
 def test_too_many_combinations_are_refused() -> None:
     keys = sd.KeySet.from_dict({f"c{place}": range(8) for place in range(8)})
     trees = tuple(Tree.of(keys, (name,)) for name in keys.columns)
-    together = JointFit(Crossing(trees, 2), {}, {})
+    together = JointFit(Crossing(trees, 2), Crossing(trees, 2).tables, {}, {})
     with pytest.raises(InvalidQuery, match="which add up as they are"):
         _: Any = together.cells

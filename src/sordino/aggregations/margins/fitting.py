@@ -1,9 +1,9 @@
 """Tables made to agree, not negative, whole: level by level from the top down.
 
-The sums of a table are those of the tables above it, which have been made: of the one
-with its first tree a level higher, and of the one with its second. Such cells always
-exist: rows and columns cross completely, and have the same sum (docs/proofs/margins.md,
-lemma 5). Small errors of large tables are so kept.
+The sums of a table are those of the tables above it, which have been made: of one where
+tables lie in each other, of at most two elsewhere. Such cells always exist: rows and
+columns cross completely, and have the same sum (docs/proofs/margins.md, lemma 5). Small
+errors of large tables are so kept.
 
 Of cells that are not negative and have these sums the nearest are taken. Groups of the
 first kind are met exactly, by an amount taken off all of their cells; that of the
@@ -11,9 +11,10 @@ second kind is found by Newton's steps (section 5).
 """
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise, starmap
 from typing import Final, TypeAlias, final
 
 import numpy as np
@@ -28,7 +29,7 @@ from sordino.aggregations.margins.crossing import (
     parts_of,
     spread_out,
 )
-from sordino.aggregations.margins.joint_law import Measured, agree, fit_law, solve
+from sordino.aggregations.margins.joint_law import Law, Measured, agree, fit_law, solve
 from sordino.aggregations.margins.measuring import contrasts_of, restore
 from sordino.errors import InvalidQuery
 
@@ -122,7 +123,7 @@ def _newton_step(
         mean = (first.add(moved) / many)[first.places]
         return np.asarray(second.add(np.where(some, moved - mean, 0.0)) + flat * step)
 
-    return solve(weigh, beyond, np.maximum(alive, 1.0))
+    return solve(weigh, beyond, lambda left: left / np.maximum(alive, 1.0))
 
 
 _ALL: Final = 2**62
@@ -177,40 +178,82 @@ def _hand_out(
 Fit: TypeAlias = Callable[[Numbers, list[Groups]], Numbers]
 
 
-def fit_down(crossing: Crossing, finest: Levels, cells: Numbers) -> Numbers:
-    """Return the cells of the finest table, not negative, nearest at every stage."""
-    return _top_down(crossing, finest, cells, _nearest)
+@final
+@dataclass(frozen=True, eq=False)
+class WayDown:
+    """Tables from the coarsest on, and those above each whose sums it must have."""
+
+    crossing: Crossing
+    above: Mapping[Levels, tuple[Levels, ...]]
+
+    @classmethod
+    def find(
+        cls, crossing: Crossing, tables: Iterable[Levels], known: Iterable[Levels]
+    ) -> "WayDown | None":
+        """Return the way to the finest table, where sums can be kept on it.
+
+        It goes through all tables of two trees, and through those asked for of more if
+        they lie in each other, at several levels: the fit of a law would say little
+        more there.
+        """
+        top = (0,) * len(crossing.trees)
+        listed = sorted({*tables, top, crossing.finest}, key=sum)
+        nested = all(starmap(_lies_in, pairwise(listed)))
+        if nested and (len(listed) > 2 or len(crossing.trees) <= 2):
+            way = cls._find_among(crossing, {*listed, *known})
+            if way is not None:
+                return way
+        if len(crossing.trees) > 2:
+            return None
+        levels = (range(level + 1) for level in crossing.finest)
+        return cls._find_among(crossing, set(itertools.product(*levels)))
+
+    @classmethod
+    def _find_among(cls, crossing: Crossing, tables: set[Levels]) -> "WayDown | None":
+        """Return the way through tables, and through what any two of them share."""
+        more = {tuple(map(min, *pair)) for pair in itertools.product(tables, repeat=2)}
+        ordered = sorted(tables | more, key=sum)
+        above = {table: _lowest_above(table, ordered) for table in ordered}
+        is_way = all(len(several) <= 2 for several in above.values())
+        return cls(crossing, above) if is_way else None
+
+    def go(self, cells: Numbers, fit: Fit) -> Numbers:
+        """Return the cells of the finest table, each table fitted to those above it."""
+        crossing = self.crossing
+        tables: dict[Levels, Numbers] = {}
+        for table, several in self.above.items():
+            sums = add_up(crossing, crossing.finest, cells, table)
+            groups = [
+                _groups(crossing, above, tables[above], table) for above in several
+            ]
+            tables[table] = fit(sums.ravel(), groups).reshape(sums.shape)
+        return tables[crossing.finest]
+
+    def nearest(self, cells: Numbers) -> Numbers:
+        """Return cells of the finest table, not negative, nearest at every stage."""
+        return self.go(cells, _nearest)
+
+    def whole(self, cells: Numbers) -> Integers:
+        """Return whole cells of the finest table, near at every stage."""
+        return self.go(cells, _whole).astype(np.int64)
 
 
-def whole_down(crossing: Crossing, finest: Levels, cells: Numbers) -> Integers:
-    """Return whole cells of the finest table, near at every stage."""
-    return _top_down(crossing, finest, cells, _whole).astype(np.int64)
+def _lies_in(table: Levels, finer: Levels) -> bool:
+    return all(map(int.__le__, table, finer))
 
 
-def _top_down(crossing: Crossing, finest: Levels, cells: Numbers, fit: Fit) -> Numbers:
-    tables: dict[Levels, Numbers] = {}
-    for table in itertools.product(*(range(level + 1) for level in finest)):
-        sums = add_up(crossing, finest, cells, table)
-        above = [tables[parent] for parent in _parents(table)]
-        groups = [
-            _groups(crossing, parent, known, table)
-            for parent, known in zip(_parents(table), above, strict=True)
-        ]
-        tables[table] = fit(sums.ravel(), groups).reshape(sums.shape)
-    return tables[finest]
+def _lowest_above(table: Levels, ordered: list[Levels]) -> tuple[Levels, ...]:
+    """Return the coarser tables of which a table is made, and no other coarser one is.
 
-
-def _parents(table: Levels) -> list[Levels]:
-    """Return the tables in which one tree is a level higher.
-
-    >>> _parents((2, 1)), _parents((0, 0))
-    ([(1, 1), (2, 0)], [])
+    >>> _lowest_above((1, 1), [(0, 0), (0, 1), (1, 0), (1, 1)])
+    ((0, 1), (1, 0))
     """
-    return [
-        (*table[:place], level - 1, *table[place + 1 :])
-        for place, level in enumerate(table)
-        if level
-    ]
+    coarser = [other for other in ordered if other != table and _lies_in(other, table)]
+    return tuple(
+        near
+        for near in coarser
+        if not any(near != other and _lies_in(near, other) for other in coarser)
+    )
 
 
 def _groups(crossing: Crossing, above: Levels, sums: Numbers, table: Levels) -> Groups:
@@ -235,7 +278,6 @@ def _whole(cells: Numbers, groups: list[Groups]) -> Numbers:
 
 MOST_JOINT: Final = 2**20
 """Cells of a law of three columns or more."""
-_WIDEST: Final = 2**12
 _CERTAIN: Final = 1e4
 """How much more precise what is known is than what is measured best."""
 _FIT_ROUNDS: Final = 200
@@ -251,6 +293,8 @@ class JointFit:
     """
 
     crossing: Crossing
+    tables: Collection[Levels]
+    """What was asked for."""
     contrasts: Mapping[Levels, Numbers]
     precisions: Mapping[Levels, float]
     """Of each part that was measured: one over the variance of its contrasts."""
@@ -264,7 +308,7 @@ class JointFit:
         variances: Mapping[Levels, float],
     ) -> "JointFit":
         """Fit to noisy tables measured apart, weighed by their variances."""
-        _refuse_large(crossing)
+        _refuse_large(crossing, WayDown.find(crossing, noisy, ()))
         finest = crossing.finest
         cells = agree(crossing, finest, noisy, variances)
         parts = dict.fromkeys(part for table in noisy for part in parts_of(table))
@@ -280,52 +324,78 @@ class JointFit:
             )
             for part in parts
         }
-        return cls(crossing, contrasts, precisions)
+        return cls(crossing, [*noisy], contrasts, precisions)
 
-    @cached_property
+    @property
     def cells(self) -> Numbers:
         """Return the cells of the finest table: not negative, as near as can be."""
-        _refuse_large(self.crossing)
-        if len(self.crossing.trees) <= 2:
+        return self._result[0]
+
+    @property
+    def note(self) -> str:
+        """Say which tables the fit has not reached, in a bounded number of steps."""
+        return self._result[1]
+
+    @cached_property
+    def _result(self) -> tuple[Numbers, str]:
+        _refuse_large(self.crossing, self._way)
+        if self._way is not None:
             rough = restore(self.crossing, self.crossing.finest, self.contrasts)
-            return fit_down(self.crossing, self.crossing.finest, rough)
+            return self._way.nearest(rough), ""
         best = max(self.precisions.values())
         certain = dict.fromkeys(self.contrasts, best * _CERTAIN)
         measured = Measured.of(
             self.crossing, self.contrasts, certain | dict(self.precisions)
         )
-        cells = fit_law(measured).reshape(self.crossing.shape(self.crossing.finest))
-        return _rake(self.crossing, cells, self.known)
+        law = fit_law(measured)
+        cells = law.cells.reshape(self.crossing.shape(self.crossing.finest))
+        cells, far = _rake(self.crossing, cells, self.known)
+        return cells, " ".join(self._shortfalls(law, far))
+
+    def _shortfalls(self, law: Law, far: float) -> Iterator[str]:
+        off = [
+            table for table in self.tables if any(p in law.far for p in parts_of(table))
+        ]
+        if off:
+            yield (
+                f"The fit stopped after {law.steps} steps: {len(off):,} of "
+                f"{len(self.tables):,} tables are up to {max(law.far.values()):.2g} "
+                "deviations of their noise from it."
+            )
+        if far:
+            yield f"Public totals are met within {far:.2g}."
+
+    @cached_property
+    def _way(self) -> WayDown | None:
+        return WayDown.find(self.crossing, self.tables, self.known)
 
     @cached_property
     def whole_cells(self) -> Integers:
         """Return whole cells near those, with whole sums near theirs."""
-        if len(self.crossing.trees) <= 2:
-            return whole_down(self.crossing, self.crossing.finest, self.cells)
+        if self._way is not None:
+            return self._way.whole(self.cells)
         running = np.rint(np.cumsum(self.cells))
         whole: Integers = np.diff(running, prepend=0).astype(np.int64)
         return whole.reshape(self.cells.shape)
 
 
-def _refuse_large(crossing: Crossing) -> None:
-    most = MOST_CELLS if len(crossing.trees) <= 2 else MOST_JOINT
-    wide = len(crossing.trees) > 2 and max(int(t.sizes[-1]) for t in crossing.trees)
-    if crossing.joint_cells > most or wide > _WIDEST:
+def _refuse_large(crossing: Crossing, way: WayDown | None) -> None:
+    most = MOST_JOINT if way is None else MOST_CELLS
+    if crossing.joint_cells > most:
         raise InvalidQuery(
-            f"tables of {len(crossing.trees)} columns are adjusted by a law of all "
-            f"their combinations: these are {crossing.joint_cells:.3g}, with up to "
-            f"{wide or most:,} values of a column, and the limits are {most:,} and "
-            f"{_WIDEST:,}",
+            f"adjusted tables are made of all combinations of their columns: these are "
+            f"{crossing.joint_cells:.3g}, and the limit is {most:,}",
             "Use release.tables, which add up as they are, or ask for fewer columns.",
         )
 
 
 def _rake(
     crossing: Crossing, cells: Numbers, known: Mapping[Levels, Numbers]
-) -> Numbers:
+) -> tuple[Numbers, float]:
     """Return cells with the sums that are known: each is multiplied until they have.
 
-    It changes as little of the law as can be, in relative entropy.
+    It changes as little of the law as can be, in relative entropy. Return as well how
+    far the sums are, where they cannot be met in a bounded number of rounds.
     """
     for _ in range(_FIT_ROUNDS if known else 0):
         far = 0.0
@@ -335,5 +405,5 @@ def _rake(
             factor = np.divide(counts, sums, out=np.zeros(sums.shape), where=sums > 0)
             cells *= spread_out(crossing, table, factor, crossing.finest)
         if far <= _FIT_CLOSE * max(1.0, float(cells.sum())):
-            break
-    return cells
+            return cells, 0.0
+    return cells, far if known else 0.0

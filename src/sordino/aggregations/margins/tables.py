@@ -138,10 +138,17 @@ class AbstractTables(Mapping[Any, "pa.Table"]):
     def __len__(self) -> int:
         return len(self.called)
 
+    @property
+    def note(self) -> str:
+        """Say what a reader of these tables must know."""
+        return ""
+
     def __repr__(self) -> str:
         names = ", ".join(map(repr, list(self.called)[:4]))
         more = ", ..." if len(self) > 4 else ""
-        return f"{type(self).__name__}({len(self):,} tables: {names}{more})"
+        return f"{type(self).__name__}({len(self):,} tables: {names}{more})" + (
+            f" {self.note}" if self.note else ""
+        )
 
     def _settle(self, name: Any) -> Any:
         alone = (name,) if isinstance(name, str) else name
@@ -200,6 +207,11 @@ class AdjustedTables(AbstractTables):
     number: str
     together: JointFit
     cells: Numbers | Integers
+
+    @property
+    def note(self) -> str:
+        """Say which tables the fit has not reached."""
+        return self.together.note
 
     def make(self, name: Any) -> "pa.Table":
         table, crossing = self.called[name], self.together.crossing

@@ -433,14 +433,15 @@ def _bare(cell: Sql) -> Sql:
 
 def _cell_integer(to: Written, spelling: Spelling) -> Sql:
     point = templates.letters(spelling.decimal)
-    digits = templates.function("split_part", _bare(to[0]), point, templates.whole(1))
+    number = templates.remove(_bare(to[0]), spelling.left_out)
+    digits = templates.function("split_part", number, point, templates.whole(1))
     fits = _cell_matches(to[0], spelling.whole)
     return templates.case([(fits, templates.as_type_or_null(digits, "BIGINT"))])
 
 
 def _double(to: Written, spelling: Spelling) -> Sql:
     """Return the nearest double, -0.0 as 0.0."""
-    bare = _bare(to[0])
+    bare = templates.remove(_bare(to[0]), spelling.left_out)
     if spelling.decimal != ".":
         bare = templates.function(
             "replace", bare, templates.letters(spelling.decimal), templates.letters(".")

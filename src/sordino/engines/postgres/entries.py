@@ -557,7 +557,16 @@ within_years: Final = SQL.piece(
 
 
 def _read_integer(to: Written, spelling: Spelling) -> Sql:
-    return integer_in(to[0], f"(?:[{spelling.decimal}]0*)?")
+    number = _number_in(to[0], spelling.whole, spelling)
+    return integer_in(number, f"(?:[{spelling.decimal}]0*)?")
+
+
+def _number_in(cell: Sql, pattern: str, spelling: Spelling) -> Sql:
+    """Return a cell without the signs that a number may be written with."""
+    if not spelling.left_out:
+        return cell
+    bare = templates.remove(cell, spelling.left_out)
+    return templates.case([(fits(cell, f"{_BLANK}(?:{pattern}){_BLANK}"), bare)])
 
 
 def _read_real(to: Written, spelling: Spelling) -> Sql:
@@ -566,7 +575,8 @@ def _read_real(to: Written, spelling: Spelling) -> Sql:
         (fits(to[0], f"{_BLANK}(?:{pattern}){_BLANK}"), real(value))
         for pattern, value in _WORDS
     ]
-    return templates.case(words, real_in(to[0], f"[{spelling.decimal}]"))
+    number = _number_in(to[0], spelling.number, spelling)
+    return templates.case(words, real_in(number, f"[{spelling.decimal}]"))
 
 
 _READERS: Final[Mapping[str, Callable[[Written, Spelling], Sql]]] = {

@@ -571,16 +571,15 @@ _FIRST, _LAST = (
 
 def _cell_integer(to: Written, spelling: Spelling) -> Sql:
     point = templates.letters(spelling.decimal)
-    digits = templates.function(
-        "substring_index", without_blanks(to[0]), point, templates.whole(1)
-    )
+    number = templates.remove(without_blanks(to[0]), spelling.left_out)
+    digits = templates.function("substring_index", number, point, templates.whole(1))
     digits_or_null = templates.case([(matches(to[0], spelling.whole), digits)])
     return templates.as_type_or_null(digits_or_null, "BIGINT")
 
 
 def _double(to: Written, spelling: Spelling) -> Sql:
     """Return the nearest double, -0.0 as 0.0."""
-    number = without_blanks(to[0])
+    number = templates.remove(without_blanks(to[0]), spelling.left_out)
     if spelling.decimal != ".":
         signs = templates.letters(spelling.decimal), templates.letters(".")
         number = templates.function("replace", number, *signs)

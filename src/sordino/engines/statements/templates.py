@@ -7,7 +7,7 @@ CASE; `Written.reads` tells where the slower total form is not needed.
 Kernel: totals.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Any, Final, TypeAlias, final
@@ -197,6 +197,13 @@ def half() -> Sql:
 def letters(text: str) -> Sql:
     """Return a text that belongs to the form of an operation, never a literal."""
     return exp.Literal.string(text)
+
+
+def remove(text: Sql, signs: Iterable[str]) -> Sql:
+    """Return a text without some signs, wherever they stand."""
+    for sign in signs:
+        text = function("replace", text, letters(sign), letters(""))
+    return text
 
 
 Bound: TypeAlias = Callable[[Written], Any]

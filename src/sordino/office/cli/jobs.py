@@ -43,7 +43,7 @@ from sordino.office.cli.main import (
 )
 from sordino.office.cli.metrics import metrics_text, quantities
 from sordino.office.cli.risk import odds, odds_sentence
-from sordino.office.job.draft import Draft, draft_text, read_schema
+from sordino.office.job.draft import SERVER, Draft, draft_text, read_schema
 from sordino.office.job.forecast import (
     BlockForecast,
     block_forecast,
@@ -419,7 +419,8 @@ _GROWS: Final = "If the table grows, which column says when a row arrived ({})"
 
 def _write_job(arguments: Namespace) -> None:
     folder = arguments.to.absolute().parent
-    columns = read_schema(folder, arguments.source)
+    table = arguments.table or ""
+    columns, style = read_schema(folder, arguments.source, table)
     options = {name: vars(arguments)[name] for name in _QUESTIONS}
     asks = is_terminal(sys.stdin) and is_terminal(sys.stderr)
     if asks:
@@ -428,7 +429,7 @@ def _write_job(arguments: Namespace) -> None:
         name: text or (ask(_QUESTIONS[name]) if asks else "") or UNDECIDED
         for name, text in options.items()
     }
-    draft = Draft(arguments.source, columns, **choices)
+    draft = Draft(arguments.source, columns, **choices, format=style, table=table)
     growing = arguments.blocks or ""
     if asks and draft.moments and not growing:
         growing = ask(_GROWS.format(", ".join(draft.moments)))
@@ -441,6 +442,8 @@ def _write_job(arguments: Namespace) -> None:
         raise InvalidJob(
             str(arguments.to), "is there, or cannot be written", "Name another: --to."
         ) from None
+    if table:
+        note(f"it reads the address of the server from the environment: {SERVER}")
     note(f"wrote {arguments.to}. Next: sordino check {arguments.to}")
 
 
@@ -448,11 +451,12 @@ INIT: Final = Command(
     "init",
     "Write a new job file for a table, with a comment on each choice. On a terminal it "
     'asks; what nobody says is left as "?", and `sordino check` lists it. Only names '
-    "and types of columns are looked at, never a row.",
+    "and types of columns are told, never a row.",
     "sordino init visits.parquet --to clinic.toml",
     _write_job,
     (
-        option("source", "FILE", "a Parquet or text file"),
+        option("source", "FILE", "a Parquet or text file, or postgresql://..."),
+        option("--table", "NAME", "a table of that server"),
         option(
             "--to",
             "JOB.toml",

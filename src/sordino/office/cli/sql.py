@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import starmap
+from pathlib import Path
 from typing import Any, Final
 
 from sordino.data.csv import Csv
@@ -46,6 +47,7 @@ from sordino.office.cli.main import (
 )
 from sordino.office.cli.metrics import quantities
 from sordino.office.cli.risk import BUDGET, given_budget
+from sordino.office.job.draft import declare
 from sordino.office.job.job import Job
 from sordino.office.job.questions import PlannedRelease, question_in_sql
 from sordino.office.job.running import (
@@ -216,13 +218,18 @@ _DIALECT: Final = {
     "quote": 'what stands around fields ("); none for nothing',
     "encoding": "utf-8, cp1252, latin-1, utf-16, ...",
     "decimal": ". or ,",
+    "thousands": "what parts digits into threes, such as . or a space",
+    "header": "a column by whose name the header is found below lines of title",
     "date": "the format of dates, such as %%d.%%m.%%Y",
     "time": "the format of times, such as %%d.%%m.%%Y %%H:%%M",
+}
+_WORDS: Final = {
     "true": "a word for true",
     "false": "a word for false",
     "null": "what stands for a missing value, such as NA",
+    "currency": "what may stand before or behind a number, such as EUR",
 }
-"""How text files are written, each as `sordino.Csv` takes it."""
+"""How text files are written, each as `sordino.Csv` takes it; words may be repeated."""
 _SIGNS: Final[dict[str, str | None]] = {"\\t": "\t", "none": None}
 """Words for what is hard to write on a command line."""
 
@@ -236,15 +243,29 @@ def _show_inspection(arguments: Namespace) -> None:
     )
     as_json = arguments.json
     write(json.dumps(inspection.to_dict(), indent=2) if as_json else str(inspection))
+    if arguments.write is not None:
+        if inspection.proposal is None:
+            raise InvalidJob(
+                "--write", _NO_PROPOSAL, "Leave --column and the rest out."
+            )
+        declare(arguments.write, arguments.paths, inspection.proposal)
+        note(f"wrote what is proposed into {arguments.write}: review it")
+
+
+_NO_PROPOSAL: Final = "writes what is proposed for a text file of which nothing is said"
 
 
 def _source(arguments: Namespace) -> Any:
-    options = {name: vars(arguments)[name] for name in _DIALECT}
-    dialect = {name: text for name, text in options.items() if text is not None}
+    options = {name: vars(arguments)[name] for name in (*_DIALECT, *_WORDS, "skip")}
+    dialect = {name: value for name, value in options.items() if value}
+    if arguments.table is not None:
+        return (*arguments.paths, arguments.table)
     if not dialect:
         return arguments.paths
-    signs = {name: _SIGNS.get(text, text) for name, text in dialect.items()}
-    return Csv(arguments.paths, **signs)
+    for name in ("delimiter", "quote"):
+        if name in dialect:
+            dialect[name] = _SIGNS.get(dialect[name], dialect[name])
+    return Csv(arguments.paths, **dialect)
 
 
 INSPECT: Final = Command(
@@ -254,7 +275,8 @@ INSPECT: Final = Command(
     "sordino inspect visits.csv --column patient=i64 --id patient",
     _show_inspection,
     (
-        option("paths", "FILE", "Parquet or text files", nargs="+"),
+        option("paths", "FILE", "Parquet or text files, or a server", nargs="+"),
+        option("--table", "NAME", "a table of the server postgresql://..."),
         list_option(
             "--column",
             "NAME=TYPE",
@@ -264,6 +286,14 @@ INSPECT: Final = Command(
         option("--id", "COLUMN", "the column that marks people"),
         *limit_options("a limit to try"),
         *(option(f"--{name}", name.upper(), what) for name, what in _DIALECT.items()),
+        *(list_option(f"--{name}", "WORD", what) for name, what in _WORDS.items()),
+        option("--skip", "N", "how many lines stand above the header", int, default=0),
+        option(
+            "--write",
+            "JOB.toml",
+            "put what is proposed for a text file into the job that names it",
+            Path,
+        ),
         JSON,
     ),
 )

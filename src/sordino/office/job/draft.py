@@ -1,18 +1,20 @@
 """A job file to begin with: what is public of a table, and a comment on each choice."""
 
-import csv
 import json
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
 from pathlib import Path
-from typing import Final, final
+from typing import Any, Final, final
 
+from sordino.data.proposals import CsvProposal, look_at_layout
 from sordino.data.tables import PrivateTable
-from sordino.data.toml import UNDECIDED
+from sordino.data.toml import UNDECIDED, parse_toml, read_toml, small_text
 from sordino.data.units import AddOneRow
-from sordino.errors import InvalidJob, SordinoError
+from sordino.errors import InvalidJob, InvalidParameter, SordinoError
 from sordino.expressions.dates import MOMENTS
 from sordino.losses.budgets.limits import gaussian_filter
 from sordino.losses.closed import ApproxDP
@@ -20,8 +22,6 @@ from sordino.losses.loss import PureDP
 from sordino.session.session import Session
 
 _TEXT_FILES: Final = (".csv", ".tsv", ".txt")
-_NOT_NAMES: Final = ("", *"0123456789+-.")
-_LONGEST_HEADER: Final = 1 << 16
 _MU_UNIT: Final = 10_000
 
 
@@ -39,6 +39,10 @@ class Draft:
     group: str
     blocks: str = ""
     """The column that says when a row arrived; "" where the table does not grow."""
+    format: Mapping[str, Any] = field(default_factory=dict)
+    """How a text file is written, where it is not as `Csv` takes it anyway."""
+    table: str = ""
+    """The name of a table of a server, whose address is the source."""
 
     @property
     def moments(self) -> list[str]:
@@ -46,30 +50,52 @@ class Draft:
         return [name for name, kind in self.columns.items() if kind in MOMENTS]
 
 
-def read_schema(folder: Path, source: str) -> dict[str, str]:
-    """Names of columns and their types; no row is read."""
+def read_schema(
+    folder: Path, source: str, table: str = ""
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Names of columns and their types, and how a text file is written.
+
+    Of a text file what parts its lines is looked at, and of no line but the header is
+    anything told.
+    """
     path = folder / source
-    if path.suffix.lower() in _TEXT_FILES:
-        return dict.fromkeys(_header(path), UNDECIDED)
+    if not table and path.suffix.lower() in _TEXT_FILES:
+        try:
+            layout = look_at_layout(path)
+        except OSError:
+            raise InvalidJob(str(path), "cannot be read", _NAME_A_FILE) from None
+        except InvalidParameter:
+            raise InvalidJob(str(path), _NO_NAMES, _PUT_NAMES) from None
+        return dict.fromkeys(layout.names, UNDECIDED), layout.arguments
+    place = (source, table) if table else str(path)
     try:
-        table = PrivateTable(str(path), AddOneRow())
-        with Session({"table": table}, PureDP(1)) as session:
+        private = PrivateTable(place, AddOneRow(), vouched_by="its curator")
+        with Session({"table": private}, PureDP(1)) as session:
             (holding,) = session._desk.catalog.holdings()  # noqa: SLF001 unprinted
-            return {name: kind for name, kind, _ in holding.columns}
+            return {name: kind for name, kind, _ in holding.columns}, {}
     except SordinoError as error:
-        raise InvalidJob(source, f"cannot be opened: {error}", "") from None
+        raise InvalidJob(table or source, f"cannot be opened: {error}", "") from None
+
+
+_NAME_A_FILE: Final = "Name a Parquet or a text file."
+_NO_NAMES: Final = (
+    "must have a line of names, and the first line with as many fields as most have "
+    "looks like a row"
+)
+_PUT_NAMES: Final = "Put the names of the columns there: that line is public."
 
 
 def draft_text(draft: Draft) -> str:
     """Text of the file."""
-    name = _table_name(draft.source)
+    name = _table_name(draft.table or draft.source)
     columns = "\n".join(
         f"{_quoted(column)} = {_quoted(kind)}" for column, kind in draft.columns.items()
     )
     by_id, by_group = draft.id != "rows", draft.group != UNDECIDED
     return _TEXT.format(
         name=name,
-        source=_quoted(draft.source),
+        source=_server(draft.table) if draft.table else _quoted(draft.source),
+        format=f"\n{_format_line(draft.format)}" if draft.format else "",
         protects=f"{{ id = {_quoted(draft.id)} }}" if by_id else '"rows"',
         columns=columns,
         blocks=_blocks(draft),
@@ -79,6 +105,78 @@ def draft_text(draft: Draft) -> str:
         limits=_limits(draft.group, by_group=by_group) if by_id else "",
         **_budgets(draft),
     )
+
+
+def _server(table: str) -> str:
+    # an address may have a password, and this file is for people to review
+    return f'[{{ env = "{SERVER}" }}, {_quoted(table)}]'
+
+
+SERVER: Final = "SORDINO_SERVER"
+"""Where a job that is begun for a table of a server finds the address."""
+
+
+def _format_line(style: Mapping[str, Any]) -> str:
+    items = ", ".join(f"{name} = {_value(value)}" for name, value in style.items())
+    return f"format = {{ {items} }}"
+
+
+def _value(value: Any) -> str:
+    return json.dumps(_as_list(value), ensure_ascii=False)
+
+
+def declare(job: Path, paths: list[str], proposal: CsvProposal) -> None:
+    """Put a proposal into the job that names a text file.
+
+    Types that are there stay; only what stands as "?" is decided.
+    """
+    values, text = read_toml(job), small_text(job)
+    name, table = _table_of(job, values, {Path(path).absolute() for path in paths})
+    types, style = table.setdefault("columns", {}), dict(proposal.arguments)
+    decided = {
+        column: kind
+        for column, kind in proposal.columns.items()
+        if types.get(column) == UNDECIDED
+    }
+    types |= decided
+    head, mark, rest = text.partition(f"[tables.{name}]\n")
+    own, columns, below = rest.partition(f"[tables.{name}.columns]\n")
+    if style != table.get("format", {}):
+        own = re.sub(r"^format = \{.*\}\n", "", own, flags=re.MULTILINE)
+        own = own.replace("\n", f"\n{_format_line(style)}\n", 1)
+        table["format"] = {key: _as_list(value) for key, value in style.items()}
+    for column, kind in decided.items():
+        below = below.replace(
+            _type_line(column, UNDECIDED), _type_line(column, kind), 1
+        )
+    text = f"{head}{mark}{own}{columns}{below}"
+    # what a person wrote otherwise than `init` does is theirs to change
+    if parse_toml(text, str(job), InvalidJob, "") != values:
+        raise InvalidJob(
+            f"tables.{name}",
+            "is written so that nothing can be put into it",
+            f"Write {_format_line(style)} and the types yourself.",
+        )
+    job.write_text(text, encoding="utf-8")
+
+
+def _table_of(
+    job: Path, values: dict[str, Any], paths: set[Path]
+) -> tuple[str, dict[str, Any]]:
+    tables = values.get("tables")
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        source = table.get("source") if isinstance(table, dict) else None
+        if isinstance(source, str) and job.absolute().parent / source in paths:
+            return name, table
+    raise InvalidJob(str(job), "has no table of that file", "Name its source first.")
+
+
+def _type_line(column: str, kind: str) -> str:
+    return f"{_quoted(column)} = {_quoted(kind)}\n"
+
+
+def _as_list(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _limits(group: str, *, by_group: bool) -> str:
@@ -130,26 +228,6 @@ def _share(number: str, part: int) -> str:
         return str(Fraction(number) / part)
     except (ValueError, ZeroDivisionError):
         return UNDECIDED
-
-
-def _header(path: Path) -> list[str]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            line = file.readline(_LONGEST_HEADER)  # the rows after it are private
-    except (OSError, UnicodeDecodeError):
-        raise InvalidJob(
-            str(path), "cannot be read as UTF-8", "Name a Parquet or a text file."
-        ) from None
-    delimiter = max(",;\t|", key=line.count)
-    names = next(csv.reader([line], delimiter=delimiter), [])
-    # without a header the first row would stand in a job file that people review
-    if not names or any(name[:1] in _NOT_NAMES for name in names):
-        raise InvalidJob(
-            str(path),
-            "must begin with a line of names, and its first line looks like a row",
-            "Put the names of the columns there: that line is public.",
-        )
-    return names
 
 
 def _table_name(source: str) -> str:
@@ -221,7 +299,7 @@ _TEXT: Final = '''\
 schema = 1
 
 [tables.{name}]
-source = {source}
+source = {source}{format}
 # Whom it protects: all rows of a person, {{ id = "column" }}, or any one row, "rows".
 protects = {protects}
 {blocks}

@@ -111,8 +111,8 @@ def read_protection(table: Section) -> AbstractUnit:
 
 
 _FORMAT: Final = (
-    *("delimiter", "quote", "encoding", "decimal"),
-    *("date", "time", "true", "false", "null"),
+    *("delimiter", "quote", "encoding", "decimal", "thousands", "currency"),
+    *("date", "time", "true", "false", "null", "skip", "header"),
 )
 """How text files are written, each as `sordino.Csv` takes it."""
 
