@@ -4,8 +4,6 @@
 """
 
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import mkdtemp
 
 import pytest
 
@@ -15,7 +13,7 @@ from sordino.office.report.annex import ledger_annex
 from sordino.office.report.document import ledger_report
 from tests.batches import for_each, sampled
 from tests.browser.sight import look_at
-from tests.policies import ALL_RULES, ledger_under, signed
+from tests.policies import ALL_RULES, ledger_under
 from tests.reports import EVIL, hostile_ledger, plain_ledger
 
 pytestmark = pytest.mark.slow
@@ -27,9 +25,8 @@ def weak_ledger() -> Ledger:
 
 def ruled_ledger() -> Ledger:
     """Return a ledger under a policy with every rule, and hostile names."""
-    folder = Path(mkdtemp())
     text = ALL_RULES.replace("Ä", "<script>alert(1)</script>").replace("a b", "病" * 9)
-    return ledger_under(folder, signed(folder / "policy.toml", text))
+    return ledger_under(text)
 
 
 @for_each("code", ["en", "de", "fr"])

@@ -36,6 +36,15 @@ def _is_run(values: set[Any]) -> bool:
     return all(later == before + 1 for before, later in pairwise(sorted(values)))
 
 
+def own_places(values: Sequence[Any]) -> list[int] | None:
+    """Where the values of a key stand in an order of their own; None without one."""
+    if not is_period(values):
+        return bin_places(values)
+    known = sorted({value for value in values if value is not None})
+    places = {value: place for place, value in enumerate(known)}
+    return [places.get(value, len(known)) for value in values]
+
+
 def bin_places(values: Sequence[Any]) -> list[int] | None:
     """Where ranges stand in the order of their edges, what is none last.
 

@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 
 from sordino.errors import InvalidParameter
 from sordino.numbers import arguments, formatting
-from sordino.office.html.key_order import bin_places, is_period
+from sordino.office.html.key_order import is_period, own_places
 from sordino.office.pictures import bands, cells_and_lines
 from sordino.office.pictures.bands import (
     band_block,
@@ -150,9 +150,9 @@ def sorted_rows(part: GroupTable, wishes: Wishes) -> Any:
     What was chosen one after another stays in that order, and ranges, dates and periods
     in their own: a picture of them has a shape.
     """
-    ranges = _ranges(part)
-    if ranges is not None:
-        return np.argsort(ranges, kind="stable")
+    places = None if RANK in part.table.column_names else _places(part)
+    if places is not None:
+        return np.argsort(places, kind="stable")
     if is_in_order(part, wishes):
         return np.arange(len(part))
     return np.argsort(-part.series(part.names[0]).value, kind="stable")
@@ -162,13 +162,12 @@ def is_in_order(part: GroupTable, wishes: Wishes) -> bool:
     """Whether the rows are in an order that is not that of their numbers."""
     if wishes.sort == "key" or RANK in part.table.column_names:
         return True
-    columns = _key_values(part)
-    return len(columns) == 1 and (_ranges(part) is not None or is_period(columns[0]))
+    return _places(part) is not None
 
 
-def _ranges(part: GroupTable) -> list[int] | None:
+def _places(part: GroupTable) -> list[int] | None:
     columns = _key_values(part)
-    return bin_places(columns[0]) if len(columns) == 1 else None
+    return own_places(columns[0]) if len(columns) == 1 else None
 
 
 def named_count(part: GroupTable, wishes: Wishes) -> int:

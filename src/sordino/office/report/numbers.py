@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from sordino.office.html.elements import NOTHING, Html, fill_template, join
-from sordino.office.html.key_order import bin_places, is_period
+from sordino.office.html.key_order import own_places
 from sordino.office.html.odds import FALSE_ALARMS, Odds, hundred_text
 from sordino.office.html.page import Language, section
 from sordino.office.report.accounts import amounts_in_words, cut_sentences
@@ -80,11 +80,11 @@ def _in_order(answer: ShownTable, rows: list[Banded]) -> list[Banded]:
     if len(answer.keys) != 1:
         return rows
     values = [group[0] for group in answer.groups]
-    places = bin_places(values)
+    places = own_places(values)
     if places is not None:
         pairs = zip(places, rows, strict=True)
         return [row for _, row in sorted(pairs, key=itemgetter(0))]
-    if answer.rows <= FEW and not is_period(values):
+    if answer.rows <= FEW:
         rows.sort(key=_size, reverse=True)
     return rows
 
