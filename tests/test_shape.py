@@ -14,6 +14,7 @@ LONG = {
 }
 """Files of more than 800 lines: what they list."""
 LONE = {
+    "office.report.annex": "a document of its own",
     "plan.certificates": "what an auditor reads to know how a certificate is written",
     "aggregations.candidates": "a mathematics of its own: which bounds may be chosen",
     "aggregations.intervals.computed": "what follows of answers, above both intervals",

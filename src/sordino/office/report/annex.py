@@ -38,7 +38,7 @@ def annex_body(language: Language, story: Story) -> Html:
         "report/annex.html",
         language=language,
         title=story.title,
-        processing=list(_processing(language, story)),
+        processing=list(_facts_of_processing(language, story)),
         cuts=list(_cuts(language, story)),
         risks=list(_risks(language, Odds(story.bound))),
         omissions=omission_lines(language, story),
@@ -47,7 +47,7 @@ def annex_body(language: Language, story: Story) -> Html:
     )
 
 
-def _processing(language: Language, story: Story) -> Iterator[tuple[str, Html]]:
+def _facts_of_processing(language: Language, story: Story) -> Iterator[tuple[str, Html]]:
     yield "unit", protected_unit(language, story.questions)
     count = len(story.shown) + story.earlier
     yield "releases", join(language.whole(count))
@@ -61,8 +61,8 @@ def _processing(language: Language, story: Story) -> Iterator[tuple[str, Html]]:
         ("why", [each.why for each in story.shown]),
     ):
         listed = [*dict.fromkeys(filter(None, texts))]
-        told = [part for text in listed for part in ("; ", language.name(text))][1:]
-        yield name, join(*told) if told else language.html("annex.unsaid")
+        parts = [part for text in listed for part in ("; ", language.name(text))][1:]
+        yield name, join(*parts) if parts else language.html("annex.unsaid")
 
 
 def _cuts(language: Language, story: Story) -> Iterator[Html]:
@@ -80,8 +80,8 @@ def _risks(language: Language, odds: Odds) -> Iterator[tuple[str, str]]:
     yield "named", hundred_text(language, odds.finds(FALSE_ALARMS))
     if odds.promises:
         for name, size in (("pair", _PAIR), ("family", _FAMILY)):
-            found = odds.finds_of_groups(FALSE_ALARMS, size)
-            yield name, hundred_text(language, found)
+            people = odds.finds_of_groups(FALSE_ALARMS, size)
+            yield name, hundred_text(language, people)
         yield "belief", hundred_text(language, odds.belief(1))
 
 
@@ -103,7 +103,7 @@ def _measures(language: Language, accounts: Accounts) -> Iterator[tuple[str, Htm
     witness = "witness_kept" if trail.has_witness else "witness_none"
     yield "witness", say(f"proof.{witness}")
     yield "signed", say("annex.signed" if trail.signed_by else "proof.unsigned")
-    kept = accounts.policy
-    if kept is not None:
-        key = language.form("rules.kept", kept.kept)
-        yield "rules", say(key, count=language.whole(kept.kept))
+    policy = accounts.policy
+    if policy is not None:
+        key = language.form("rules.kept", policy.kept)
+        yield "rules", say(key, count=language.whole(policy.kept))
