@@ -29,7 +29,33 @@ def mean_error(unit: AbstractUnit) -> float:
     return rms(np.array(means) - sample.mean()) / UNITS["mean"]
 
 
+def sum_error(unit: AbstractUnit, *ends: int) -> float:
+    """Return the deviation of sums of views by page at mu 0.5, as the price tells."""
+    facts = {name: sd.Column("i64", nullable=False) for name in ("page", "views")}
+    views = sd.PrivateTable({"page": [1], "views": [2]}, protects=unit, columns=facts)
+    pages = sd.KeySet.from_dict({"page": list(range(50))})
+    asked = sd.table("t").group_by(pages).agg(views=sd.sum("views", *ends))
+    price = sd.Session({"t": views}, NO_LIMIT).price(asked, sd.GaussianDP("0.5"))
+    return float(price.errors["views"].sd)
+
+
 ROWS: tuple[Row, ...] = (
+    Accuracy(
+        what="views by page, 30 of one person within [0, 10000], mu 0.5: sd",
+        ours=lambda: sum_error(sd.AddMaxTotal("views", 30), 0, 10_000),
+        unit="",
+        floor=61,
+        goal=60.5,
+        tolerance=0.01,
+    ),
+    Accuracy(
+        what="the same, at most 1 on each page (30 ** 0.5 / mu)",
+        ours=lambda: sum_error(sd.AddMaxTotal("views", 30, in_each=("page", 1))),
+        unit="",
+        floor=11,
+        goal=10.96,
+        tolerance=0.01,
+    ),
     Accuracy(
         what="mean at epsilon 1, ChangeOneRow: error",
         ours=lambda: mean_error(sd.ChangeOneRow()),

@@ -116,3 +116,10 @@ Proof. induction rows as [|[a b] rows IH]; simpl in *; lia. Qed.
 (* Lemma 3: a number in [0, 1] of a touched row changes by at most what the row's whole number changes by. *)
 Lemma a_flag_of_a_touched_row : forall f g v w, 0 <= f <= 1 -> 0 <= g <= 1 -> v <> w -> Z.abs (f - g) <= Z.abs (v - w).
 Proof. intros. lia. Qed.
+
+(* Lemma 4: numbers that are there are 1 or more, and 0 stands for a row that is not there. Cut off at h they come no
+   further apart, and none is more than it was; for them that is a clamp to [l, h] with any l <= 1. *)
+Lemma a_clamp_that_keeps_nothing : forall l h v w, l <= 1 <= h -> 0 <= v -> 0 <= w ->
+  Z.abs (Z.min v h - Z.min w h) <= Z.abs (v - w) /\ 0 <= Z.min v h <= v /\
+  (1 <= v -> Z.max l (Z.min v h) = Z.min v h).
+Proof. intros. lia. Qed.

@@ -62,6 +62,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=3.0)
     parser.add_argument("--seed", type=int, default=None)
     given = parser.parse_args(words)
+    # in a shell's background it is ignored, and what runs here would inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     seed = given.seed or int(f"{datetime.now(tz=UTC):%Y%m%d}")
     drawn = files()
     random.Random(seed).shuffle(drawn)

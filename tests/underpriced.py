@@ -134,7 +134,38 @@ def _rows_left_out_twice(body: Certificate) -> None:
     body["releases"][0]["coverage"][0]["totals"] *= 2
 
 
+def _weigh(body: Certificate, cell: dict[str, Any], by: str) -> None:
+    """Views of pages on days, at most 16 of which one person adds, 1 for each page."""
+    unit: dict[str, Any] = {"protects": "AddMaxTotal", "column": "v", "max_total": 16}
+    body["tables"] = {"t": unit | {"in_each": ["page", 1]}}
+    release = body["releases"][0]
+    release["rows"] |= {"columns": ["page", "day", "v"], "leaves_out": ["below 1"]}
+    release |= {"by": [by], "known": 99}
+    total = {"cell": cell, "factor": 1, "shift": 0}
+    number = {"of": "sum", "noise": "gaussian", "scale": "4", "totals": [total]}
+    release["measurements"] = [number]
+    body["charge"] = {"mu_squared": "1"}  # 16 pages, by one view each
+
+
+def _days_as_pages(body: Certificate) -> None:
+    """Of several pages on one day there may be more views than one."""
+    _weigh(body, {"column": "v"}, "day")
+
+
+def _views_from_two_on(body: Certificate) -> None:
+    """A page of one view counts as two, and one without any as none."""
+    _weigh(body, {"clip": ["v", 2, 9]}, "page")
+
+
+def _rows_of_pages_that_come(body: Certificate) -> None:
+    """Of each page one row may leave and another one come."""
+    _weigh(body, {"steps": [-1, 1, 0]}, "page")
+
+
 _CHANGES: Final = (
+    _days_as_pages,
+    _views_from_two_on,
+    _rows_of_pages_that_come,
     _rows_left_out_twice,
     _rows_left_out_of_two_rows,
     _rows_left_out_of_many_rows,

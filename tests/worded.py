@@ -366,6 +366,8 @@ UNITS: Final[dict[str, dict[str, Any]]] = {
         "": sd.AddMaxTotal("days", 30),
         "column": sd.AddMaxTotal("born", 30),
         "max_total": sd.AddMaxTotal("days", 31),
+        "in_each": sd.AddMaxTotal("days", 30, in_each=1),
+        "in_each of columns": sd.AddMaxTotal("days", 30, in_each=("ward", 1)),
     },
     "ChangeOneRow": {"": sd.ChangeOneRow()},
     "AddRowsWithID": {

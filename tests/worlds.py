@@ -6,6 +6,7 @@ and ids meet; the hard values of each type are among them.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, final
@@ -186,26 +187,42 @@ def _total_changed(dice: Dice, rows: Rows, unit: sd.AddMaxTotal) -> Rows:
     """
     place = list(PRIVATE).index(unit.column)
     changed = list(rows)
+    added = Counter[Row]()
     for _ in range(unit.max_total):
-        at = dice.between(0, len(changed))
-        if at == len(changed):
-            new = list(row(dice, PRIVATE))
-            new[place] = dice.one((1, 0, None, -4))
-            changed.insert(dice.between(0, len(changed)), tuple(new))
-            continue
-        old = list(changed.pop(at))
-        number = old[place]
-        if number is None or number < 1:
-            old = list(row(dice, PRIVATE))
-            old[place] = dice.one((1, 0, None))
-        elif number > 1:
-            old[place] += dice.one((-1, 1)) if number < 2**63 - 1 else -1
-        elif dice.chance(1, 2):
-            continue  # its last unit leaves, and the row with it
-        else:
-            old[place] += 1
-        changed.insert(at, tuple(old))
+        before = tuple(changed)
+        cell = _add_one(dice, changed, place, unit)
+        added[cell] += 1
+        if isinstance(unit.in_each, tuple) and added[cell] > int(unit.in_each[-1]):
+            changed = list(before)
     return tuple(changed)
+
+
+def _add_one(dice: Dice, changed: list[Row], place: int, unit: sd.AddMaxTotal) -> Row:
+    """Change one number by one, or a row that has none; return the cell it is in."""
+    at = dice.between(0, len(changed))
+    if at == len(changed):
+        one = list(row(dice, PRIVATE))
+        one[place] = dice.one((1, 0, None, -4))
+        changed.insert(dice.between(0, len(changed)), tuple(one))
+        return _cell_of(one, unit)
+    one = list(changed.pop(at))
+    number = one[place]
+    if number is None or number < 1:
+        one = list(row(dice, PRIVATE))
+        one[place] = dice.one((1, 0, None))
+    elif number > 1:
+        one[place] += dice.one((-1, 1)) if number < 2**63 - 1 else -1
+    elif dice.chance(1, 2):
+        return _cell_of(one, unit)  # its last unit leaves, and the row with it
+    else:
+        one[place] += 1
+    changed.insert(at, tuple(one))
+    return _cell_of(one, unit)
+
+
+def _cell_of(one: Sequence[Any], unit: sd.AddMaxTotal) -> Row:
+    named = unit.in_each[:-1] if isinstance(unit.in_each, tuple) else ()
+    return tuple(one[list(PRIVATE).index(str(name))] for name in named)
 
 
 def _mixed(dice: Dice, rows: Sequence[Row], added: Sequence[Row]) -> Rows:
@@ -216,6 +233,15 @@ def _mixed(dice: Dice, rows: Sequence[Row], added: Sequence[Row]) -> Rows:
     return tuple(mixed)
 
 
+def adding(dice: Dice) -> sd.AddMaxTotal:
+    """Draw what people add, in all and in each cell."""
+    column, most = dice.one(("h", "x")), dice.between(1, 3)
+    if dice.chance(1, 2):
+        return sd.AddMaxTotal(column, most)
+    named = dice.several(["g", "h" if column == "x" else "x"], 1, 2)
+    return sd.AddMaxTotal(column, most, in_each=(*named, dice.between(1, 2)))
+
+
 _UNITS: Final[tuple[Callable[[Dice], AbstractUnit], ...]] = (
     lambda _: sd.AddOneRow(),
     lambda dice: sd.AddMaxRows(dice.between(1, 3)),
@@ -223,7 +249,7 @@ _UNITS: Final[tuple[Callable[[Dice], AbstractUnit], ...]] = (
         dice.one(("g", "h", "x")), dice.between(1, 2), dice.between(1, 2)
     ),
     lambda _: sd.ChangeOneRow(),
-    lambda dice: sd.AddMaxTotal(dice.one(("h", "x")), dice.between(1, 3)),
+    lambda dice: adding(dice),
 )
 _CHANGES: Final[Mapping[type[AbstractUnit], Callable[[Dice, Rows, Any], Rows]]] = {
     sd.AddOneRow: _one_changed,

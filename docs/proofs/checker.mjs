@@ -548,7 +548,7 @@ class Rows {
       space: null, // its id space
       each: null, // e, rows each way
       size: null, // a public number of rows
-      weight: null, // { version, most }: the weighed column, T
+      weight: null, // { version, bounds }: the weighed column, which moves as so bounded rows
       keys: null, // { columns, most }: rows a key, of all rows
       part: null, // { rows: m, one: Bounds of a unit of one row, or null }
     }, known);
@@ -647,8 +647,18 @@ function readTable(node, isUnreadable = false) {
     case "AddMaxTotal": {
       need(leavesOut.includes("below 1"), "rows below 1 that are not left out");
       const most = limit("max_total");
-      const weight = { version: version("column"), most };
-      return new Rows({ columns, bounds: new Bounds(2n * most), each: most, weight });
+      const of = version("column");
+      const inEach = (rows) => {
+        if (!unit.has("in_each")) return [];
+        const words = readList(unit.get("in_each"));
+        const named = readNames(words.slice(0, -1));
+        need(named.length > 0 && named.every((name) => columns.has(name)), "no columns of a cell");
+        const cell = new Set(named.map((name) => columns.get(name)));
+        need(!cell.has(of), "cells of the column itself");
+        return [[cell, rows * readWhole(words[words.length - 1], 1n)]];
+      };
+      const weight = { version: of, bounds: new Bounds(most, [], inEach(1n)) };
+      return new Rows({ columns, bounds: new Bounds(2n * most, [], inEach(2n)), each: most, weight });
     }
     case "AddRowsWithID": {
       need(leavesOut.includes("without id"), "rows without an id that are not left out");
@@ -905,6 +915,8 @@ function cellRange(cell, depth = 0) {
       need(low <= high, "a range that ends before it begins");
       return [low - origin, high - origin];
     }
+    case "clip":
+      return readClip(words).slice(1);
     case "portion": {
       const { parts, place } = readPortion(words);
       // the middle portion is at most W m / 2 + 2 (moments.md, lemma 1)
@@ -924,6 +936,14 @@ function cellRange(cell, depth = 0) {
     default:
       throw new Refused("a cell without a rule");
   }
+}
+
+/** The name of a column, and the ends that it is clamped to. */
+function readClip(words) {
+  need(readList(words).length === 3, "not a clamp");
+  const [low, high] = [readWhole(words[1]), readWhole(words[2])];
+  need(low <= high, "a clamp that ends before it begins");
+  return [readText(words[0]), low, high];
 }
 
 /** A portion of W m, m = 2^finer: moments.md 1. */
@@ -995,7 +1015,8 @@ class Groups {
     return !this.isByRow && this.rows.weight !== null && !this.by.has(this.rows.weight.version);
   }
   weightMove() {
-    return new Bounds(this.rows.weight.most, this.rows.bounds.groups).rowMove(this.by);
+    const { n, rowsIn } = this.rows.weight.bounds;
+    return new Bounds(n, this.rows.bounds.groups, rowsIn).rowMove(this.by);
   }
   /** An id adds 1 to each group that it touches; m of one row that is charged by itself. */
   idMove() {
@@ -1129,11 +1150,19 @@ function isCount(number, rows) {
   return low === 1n && high === 1n;
 }
 
-/** The factor of a total of the weighed column itself, else null. */
+/** The factor of a total of the weighed column itself, or of a clamp that keeps 0
+ * (units.md, lemma 4), else null. */
 function weighedFactor(words, groups) {
   const cell = field(words, "cell");
-  if (!(cell instanceof Map) || !cell.has("column") || !groups.isWeighed()) return null;
-  const [version] = groups.rows.versions([readText(cell.get("column"))]);
+  if (!(cell instanceof Map) || !groups.isWeighed()) return null;
+  let name = cell.get("column");
+  if (cell.has("clip")) {
+    const [of, low, high] = readClip(cell.get("clip"));
+    if (low > 1n || high < 1n) return null;
+    name = of;
+  }
+  if (name === undefined) return null;
+  const [version] = groups.rows.versions([readText(name)]);
   if (version !== groups.rows.weight.version || field(words, "shift") !== 0n) return null;
   return whole(absolute(readWhole(field(words, "factor"), -MOST_WHOLE)));
 }

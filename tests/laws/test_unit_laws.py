@@ -7,8 +7,10 @@ prices of their own. Each test of a mutant breaks a lemma of docs/proofs/units.m
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -18,10 +20,11 @@ import sordino as sd
 from sordino.aggregations import moments
 from sordino.aggregations.aggregation import Setting
 from sordino.aggregations.measurement import AbstractMeasurement
-from sordino.data.contribution import Contribution, Weighed
+from sordino.data.contribution import Contribution, Weighed, most_squares
 from sordino.data.units import AbstractUnit
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import SordinoError
+from sordino.expressions.schema import Schema
 from sordino.numbers import finite, rational_above
 from sordino.plan.candidates import plans
 from sordino.query.request import Request
@@ -31,7 +34,7 @@ from tests.batches import for_each
 from tests.dice import Dice, rolled, shrinking
 from tests.distances import Claim, broken, claim, exact
 from tests.drawn_queries import ENDS, STEPS, Scene
-from tests.worlds import World, neighbour, world
+from tests.worlds import World, adding, neighbour, world
 
 QUESTIONS: Final = 5
 NEIGHBOURS: Final = 5
@@ -82,6 +85,16 @@ def weighed(scene: Scene) -> Request:
     return (scene.query.group_by(by) if by else scene.query).agg(**asked)
 
 
+def clamped(scene: Scene) -> Request:
+    """Ask for the sum of the weighed column within bounds, of which some keep 0."""
+    name = scene.dice.one(own_names(scene) or ["x"])
+    ends: Any = scene.dice.one(((0, 2), (1, 3), (-3, 10), (2, 9), (0, 2**62)))
+    others = [known for known in scene.groupable() if known not in own_names(scene)]
+    by = scene.dice.several(others, 0, 2)
+    rows = scene.query.group_by(by) if by else scene.query
+    return rows.agg(total=sd.sum(name, *ends))
+
+
 def running(scene: Scene) -> Request:
     """Ask for figures of three periods: of the weighed column, or of rows."""
     names = own_names(scene)
@@ -95,7 +108,7 @@ def running(scene: Scene) -> Request:
 def running_cases(dice: Dice, patience: int) -> Iterator[tuple[Fraction, Fraction]]:
     """Draw figures and neighbours: how far forms move, squared, and what is priced."""
     drawn = world(dice)
-    one = replace(drawn, units={name: _adding(dice) for name in drawn.private})
+    one = replace(drawn, units={name: adding(dice) for name in drawn.private})
     engine = MemoryEngine()
     catalog = one.catalog(engine, one.private)
     others = [_opened(one, neighbour(dice, one)) for _ in range(patience)]
@@ -177,13 +190,9 @@ def _replacing(dice: Dice) -> AbstractUnit:
     return sd.ChangeOneRow()
 
 
-def _adding(dice: Dice) -> AbstractUnit:
-    return sd.AddMaxTotal(dice.one(("h", "x")), dice.between(1, 3))
-
-
 KINDS: Final = {
     "replaced": (_replacing, (whole, whole, grouped)),
-    "added": (_adding, (weighed, weighed, whole, grouped)),
+    "added": (adding, (weighed, weighed, clamped, whole, grouped)),
 }
 
 
@@ -213,6 +222,70 @@ def test_no_neighbour_moves_an_answer_in_many_pairs(kind: str) -> None:
             tried += 1
         seed += 1
     assert ("sized" if kind == "replaced" else "weight") in seen
+
+
+CELLS: Final = np.array([(page, day) for page in (0, 1) for day in (0, 1)])
+"""A row for each page and day."""
+VIEWS: Final = np.array(list(product(range(4), repeat=2 * len(CELLS))))
+"""All numbers of these rows in two tables; 0 where a row is not there."""
+READ: Final[dict[str, tuple[bool, Callable[[Any], Any]]]] = {
+    "as they are": (True, lambda views: views),
+    "within [0, 2]": (True, lambda views: np.clip(views, 0, 2)),
+    "within [1, 2]": (True, lambda views: np.where(views, np.clip(views, 1, 2), 0)),
+    "of a row": (True, lambda views: np.minimum(views, 1)),
+    "of both signs": (False, lambda views: np.where(views, 2 * (views % 2) - 1, 0)),
+}
+"""What is made of a number, and whether it moves as the weighed column does."""
+
+
+@for_each(
+    "unit",
+    [
+        sd.AddMaxTotal("views", most, in_each=each)
+        for most in (2, 4)
+        for each in (None, 1, ("page", 1), ("page", 2), ("page", "day", 1))
+    ],
+)
+def test_small_tables_move_as_far_as_is_said_and_no_further(
+    unit: sd.AddMaxTotal,
+) -> None:
+    """Of all pairs of tables of four rows, in all groups; each bound is reached."""
+    names = ("page", "day", "views")
+    schema = Schema(tuple((name, sd.Column("i64").renew()) for name in names))
+    before, after, whole = _neighbours(unit, schema)
+    weighed, rows = unit.weigh(schema), unit.contribution(schema)
+    for by in ((), ("page",), ("day",), ("page", "day")):
+        groups = frozenset(schema[name].version for name in by)
+        for name, (is_weighed, read) in READ.items():
+            told: Any = (weighed if is_weighed else rows).sensitivity(groups)
+            apart = abs(_by(by, read(before) - read(after)))
+            norms = apart.sum(axis=1), (apart**2).sum(axis=1), apart.max(axis=1)
+            l1, squares, largest = (int(norm.max()) for norm in norms)
+            assert l1 <= told.l1, (by, name)
+            assert squares <= rational_above(finite(told.l2) ** 2), (by, name)
+            assert largest <= told.linf, (by, name)
+            reached = whole, most_squares(whole, largest, 2 ** len(by))
+            assert name != "as they are" or (l1, squares) == reached, by
+
+
+def _neighbours(unit: sd.AddMaxTotal, schema: Schema) -> tuple[Any, Any, int]:
+    """Return all pairs of tables that are neighbours, and what they differ by."""
+    named = unit.name_columns(schema).in_each
+    before, after = np.split(VIEWS, 2, axis=1)
+    moved = abs(before - after)
+    near, whole = moved.sum(axis=1) <= unit.max_total, unit.max_total
+    if isinstance(named, tuple):
+        each = _by(named[:-1], moved)
+        near &= each.max(axis=1) <= int(named[-1])
+        whole = min(whole, int(named[-1]) * each.shape[1])
+    return before[near], after[near], whole
+
+
+def _by(names: Sequence[Any], numbers: Any) -> Any:
+    """Return sums by page, day, both or neither."""
+    places = [("page", "day").index(name) for name in names]
+    marks = CELLS[:, places] @ [2**place for place in range(len(places))]
+    return np.stack([numbers[:, marks == mark].sum(axis=1) for mark in set(marks)], 1)
 
 
 Patch = pytest.MonkeyPatch
@@ -269,6 +342,18 @@ def _grouped_by_itself(patch: Patch) -> None:
     patch.setattr(Weighed, "sensitivity", sensitivity)
 
 
+def _cells_in_any_groups(patch: Patch) -> None:
+    """Let a group move by no more than one cell, though it holds several."""
+
+    def sensitivity(self: Weighed, by: Any) -> Any:
+        rows = Contribution(rows=self.most)
+        if self.in_each is not None:
+            rows = rows.with_group_rows(frozenset(), self.in_each[1])
+        return None if self.version in by else rows.sensitivity(by)
+
+    patch.setattr(Weighed, "sensitivity", sensitivity)
+
+
 def _as_if_less_were_added(patch: Patch) -> None:
 
     def sensitivity(self: Weighed, by: Any) -> Any:
@@ -290,6 +375,7 @@ MUTANTS: Final[tuple[tuple[str, Callable[[Patch], None], tuple[Ask, ...]], ...]]
     ("added", _read_by_others, (weighed,)),
     ("added", _zeros_kept, (weighed,)),
     ("added", _grouped_by_itself, (by_itself,)),
+    ("added", _cells_in_any_groups, (weighed,)),
 )
 
 

@@ -32,7 +32,7 @@ COPIED: Final = (
     "CHANGELOG.md",
 )
 PLAIN: Final = (
-    *("-q", "-x", "-p", "no:cacheprovider", "-n", "0", "-m", "not slow"),
+    *("-q", "-p", "no:cacheprovider", "-n", "0", "-m", "not slow"),
     *("--assert=plain", "--tb=line"),
 )
 _POLL = 0.02
@@ -48,6 +48,8 @@ class Outcome:
     killed: bool
     seconds: float
     reason: str
+    noticed: tuple[str, ...] = ()
+    """The tests that failed: one, unless all of them were asked."""
 
 
 @final
@@ -70,19 +72,27 @@ class Copy:
                 continue
 
     def tried(
-        self, file: str, changed: str, tests: Sequence[str], limit: float
+        self,
+        file: str,
+        changed: str,
+        tests: Sequence[str],
+        limit: float,
+        *,
+        every: bool = False,
     ) -> Outcome:
         """Return what the tests say when a file reads as `changed`; then mend it."""
         path = self.place / file
         honest = path.read_text()
         path.write_text(changed)
         try:
-            return self.run(tests, limit)
+            return self.run(tests, limit, every=every)
         finally:
             path.write_text(honest)
 
-    def run(self, tests: Sequence[str], limit: float) -> Outcome:
-        """Run some tests in a child until the first fails, or time is up.
+    def run(
+        self, tests: Sequence[str], limit: float, *, every: bool = False
+    ) -> Outcome:
+        """Run some tests in a child until the first fails (or all), or time is up.
 
         The limit is in seconds of computing: a loaded machine does not shorten it.
         """
@@ -90,20 +100,21 @@ class Copy:
         log = self.place / "log"
         child = os.fork()
         if child == 0:
-            self._child(tests, log, math.ceil(limit))
+            self._child([*(() if every else ("-x",)), *tests], log, math.ceil(limit))
         code = _awaited(child, begin + _LOADED * limit)
         spent = time.monotonic() - begin
         if code is None:
             return Outcome(killed=True, seconds=spent, reason="no end in sight")
-        return Outcome(code != 0, spent, _reason(code, log))
+        reason, noticed = _reason(code, log)
+        return Outcome(code != 0, spent, reason, noticed)
 
-    def _child(self, tests: Sequence[str], log: Path, limit: int) -> None:
+    def _child(self, words: Sequence[str], log: Path, limit: int) -> None:
         """Run the tests of the copy and leave; never return."""
         code = 1
         try:
             self._enter(log)
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
-            code = int(pytest.main([*PLAIN, *tests]))
+            code = int(pytest.main([*PLAIN, *words]))
         except BaseException:
             traceback.print_exc()
             raise
@@ -136,17 +147,17 @@ def _awaited(child: int, deadline: float) -> int | None:
     return None
 
 
-def _reason(code: int, log: Path) -> str:
-    """Return the test that noticed, nothing where none did.
+def _reason(code: int, log: Path) -> tuple[str, tuple[str, ...]]:
+    """Return what the last test that noticed says, and the names of all that did.
 
     A run that ends in any other way says nothing of the change, and stops the trials.
     """
     if code == 0:
-        return ""
+        return "", ()
     if code < 0:
-        return f"ended by {signal.Signals(-code).name}"
+        return f"ended by {signal.Signals(-code).name}", ()
     text = log.read_text(encoding="utf-8", errors="replace")
     noticed = [line for line in text.splitlines() if line.startswith(_NOTICED)]
     if not noticed:
         raise RuntimeError(f"the tests did not run: {text[-2000:]}")
-    return noticed[-1][:160]
+    return noticed[-1][:160], tuple(line.split()[1] for line in noticed)

@@ -92,7 +92,10 @@ def once(
 def test_an_interrupted_release_leaves_the_ledger_sound(folder: Path) -> None:
     """Ctrl-C amid the engine's work: 130, one charge, and the next run goes on."""
     begun = waiting_program(folder)
+    # in a shell's background Ctrl-C is ignored, and children would inherit that
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = start("release", "ages", stdin=subprocess.DEVNULL)
+    signal.signal(signal.SIGINT, before)
     assert once(begun, process), process.communicate()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)

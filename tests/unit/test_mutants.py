@@ -3,6 +3,8 @@
 import itertools
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.batches import for_each, sampled
 from tests.mutants.__main__ import TREE, drawn
 from tests.mutants.changes import Change, changes
+from tests.mutants.needed import alone, functions
 from tests.mutants.planted import PLANTED, Planted
 from tests.mutants.rooms import ROOMS
 from tests.mutants.trial import COPIED
@@ -70,6 +73,24 @@ def test_every_room_has_files_and_tests(room: str) -> None:
     assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20
 
 
+def test_each_kernel_file_is_tried_by_the_tests_of_one_room() -> None:
+    """Tests that are not about it would let most changes of it live."""
+    sources = TREE / "src" / "sordino"
+    tried = Counter(path for room in ROOMS.values() for path in room.paths(TREE))
+    assert [path for path, rooms in tried.items() if rooms > 1] == []
+    rings = tomllib.loads((TREE / "tests" / "kernel.toml").read_text("utf-8")).values()
+    places = (sources.joinpath(*n.split(".")) for ring in rings for n in ring["files"])
+    files = {p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in places}
+    assert files - {*tried} == set()
+
+
+def test_all_tests_that_notice_an_error_are_named() -> None:
+    """An error that one test alone notices is told; others need that test less."""
+    noticed = {"one": ("a",), "two": ("a", "b"), "none": ()}
+    assert alone(noticed) == {"a": ["one"]}
+    assert functions(("t.py::a[1]", "t.py::a[2]", "t.py::b")) == ("t.py::a", "t.py::b")
+
+
 @for_each("error", PLANTED, ids=lambda error: error.says)
 def test_every_planted_error_can_be_planted(error: Planted) -> None:
     """Its room exists, and its text stands once in its file: else write it anew."""
@@ -92,6 +113,7 @@ def a_small_tree(tmp_path: Path) -> Path:
     )
     (tree / "tests/test_part.py").write_text(
         "from part import far\n\n\ndef test_far():\n    assert far(9)\n"
+        "\n\ndef test_near():\n    assert not far(0)\n"
     )
     return tree
 
@@ -105,6 +127,7 @@ copy = Copy(Path(sys.argv[1]), Path(sys.argv[2]))
 honest = (copy.place / "src/part.py").read_text()
 for changed in (honest, honest.replace("x > ", "x < ")):
     print(copy.tried("src/part.py", changed, ["tests/test_part.py"], 20).killed)
+print(len(copy.tried("src/part.py", changed, ["tests"], 20, every=True).noticed))
 assert (copy.place / "src/part.py").read_text() == honest
 """
 
@@ -118,6 +141,6 @@ def test_a_noticed_error_is_killed_and_the_tree_is_not_touched(
     (tmp_path / "copy").mkdir()
     words = [sys.executable, "-c", TRIAL, str(small), str(tmp_path / "copy")]
     found = subprocess.run(words, cwd=TREE, capture_output=True, text=True, check=False)
-    assert found.stdout.split() == ["False", "True"], found.stderr
+    assert found.stdout.split() == ["False", "True", "2"], found.stderr
     after = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
     assert after == before

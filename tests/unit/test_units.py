@@ -106,7 +106,16 @@ ADDED: Final[dict[str, tuple[sd.Request, dict[str, Any]]]] = {
         T.filter(sd.col("views") > 9).group_by(PAGES).agg(x=sd.count()),
         {"l0": 60, "l1": 60, "linf": 30},
     ),
-    "within bounds": (T.agg(x=sd.sum("views", -1, 9)), {"l1": 540}),
+    "within bounds": (T.agg(x=sd.sum("views", -1, 9)), {"l1": 30}),
+    "within wide bounds": (T.agg(x=sd.sum("views", "1/2", 10**30)), {"l1": 30}),
+    "within bounds that nothing is not in": (
+        T.agg(x=sd.sum("views", 2, 9)),
+        {"l1": 270},
+    ),
+    "within bounds, after they were read": (
+        T.filter(sd.col("views") > 9).agg(x=sd.sum("views", 0, 9)),
+        {"l1": 270},
+    ),
 }
 
 

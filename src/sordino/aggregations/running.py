@@ -36,7 +36,7 @@ from sordino.aggregations.measurement import (
     certify_totals,
 )
 from sordino.aggregations.moments import rows_measurement
-from sordino.aggregations.sum import Sum, sum_measurement, weighed_sum
+from sordino.aggregations.sum import Sum, clamped_weight, sum_measurement, weighed_sum
 from sordino.data.contribution import Weighed
 from sordino.errors import InvalidQuery
 from sordino.expressions.schema import Schema
@@ -243,7 +243,8 @@ def _total(each: AbstractAggregation, setting: Setting) -> AbstractMeasurement:
         case Sum():
             values = column_values(setting, each.column, each.nulls)
             grid = sum_lattice(each.low, each.high, values.type, _SUM_STEPS)
-            return sum_measurement(setting, values, grid)
+            weight = clamped_weight(each, setting)
+            return weight or sum_measurement(setting, values, grid)
         case _:
             raise InvalidQuery(
                 f"{each!r} does not add up over periods",

@@ -31,6 +31,7 @@ from sordino.aggregations.lattice import (
     sum_lattice,
 )
 from sordino.aggregations.measurement import (
+    MOST,
     AbstractMeasurement,
     Ends,
     IntegerMeasurement,
@@ -134,7 +135,9 @@ def is_weighed(column: Any, weighed: Weighed | None, schema: Schema) -> bool:
     return cell.name in weighed.names_in(schema)
 
 
-def weight_measurement(setting: Setting) -> IntegerMeasurement | None:
+def weight_measurement(
+    setting: Setting, ends: tuple[int, int] | None = None
+) -> IntegerMeasurement | None:
     """Return the sums of the weighed column in the groups, None without one.
 
     For any two neighbours a group moves by what a unit adds in it: a number grows or
@@ -146,8 +149,26 @@ def weight_measurement(setting: Setting) -> IntegerMeasurement | None:
     name = min(setting.weighed.names_in(setting.schema), default=None)
     if name is None:
         return None
-    total = Total(Col(name))
-    return IntegerMeasurement(("weight", setting.weighed.version), change, (total,))
+    key, cell = ("weight", setting.weighed.version), col(name)
+    if ends is None:
+        return IntegerMeasurement(key, change, (Total(cell.tree),))
+    clamped = Total(cell.clip(*ends).tree)
+    return IntegerMeasurement((*key, ends), change, (clamped,))
+
+
+def clamped_weight(question: Any, setting: Setting) -> IntegerMeasurement | None:
+    """Return the sums of the weighed column within bounds, None unless they keep 0.
+
+    A clamp brings no two numbers further apart, and where nothing stays nothing, it
+    moves as the column itself does (docs/proofs/units.md, lemma 4).
+    """
+    if not is_weighed(question.column, setting.weighed, setting.schema):
+        return None
+    least, most = whole_ends(*exact_bounds(question.low, question.high))
+    # of numbers from 1 on: a clamp to [2, 9] would make a row that comes 2 at once
+    if least > 1 or most < 1:
+        return None
+    return weight_measurement(setting, (max(least, 0), min(most, MOST)))
 
 
 @final
@@ -199,7 +220,10 @@ class Sum(AbstractAdded):
         grid = sum_lattice(self.low, self.high, values.type, SUM_STEPS)
         rows = setting.least_rows if values.complete else 0
         ends = _ends_of_sums(grid.bottom, grid.top, rows)
-        single = SingleEstimator((sum_measurement(setting, values, grid),), *ends)
+        measured = clamped_weight(self, setting) or sum_measurement(
+            setting, values, grid
+        )
+        single = SingleEstimator((measured,), *ends)
         whole = values.type == "i64" and grid.exponent == 0
         if whole and grid.width > SUM_STEPS["i64"]:
             return (single,)

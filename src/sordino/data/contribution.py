@@ -170,6 +170,8 @@ class Weighed:
 
     version: Version
     most: int
+    in_each: tuple[Versions, int] | None = None
+    """Columns, and what these numbers add up to at most where the columns are equal."""
 
     def names_in(self, schema: Schema) -> frozenset[str]:
         """Names under which a schema holds this version of a column."""
@@ -182,10 +184,17 @@ class Weighed:
 
         None for groups of its own. Each unit of a number is like a row of a table that
         has as many rows as the column adds up to (docs/proofs/units.md, lemma 3).
+
+        >>> page, views = frozenset([Version()]), Version()
+        >>> Weighed(views, 30, (page, 1)).sensitivity(page).l2
+        sqrt(30)
         """
         if self.version in by:  # a moved number would then change the group, too
             return None
-        return Contribution(rows=self.most).sensitivity(by)
+        rows = Contribution(rows=self.most)
+        if self.in_each is not None:
+            rows = rows.with_group_rows(*self.in_each)
+        return rows.sensitivity(by)
 
 
 @final

@@ -9,20 +9,20 @@ Kernel: sensitivity.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, final
 
 from sordino.data.contribution import Contribution, Weighed, limit
-from sordino.errors import InvalidQuery
+from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.schema import Schema
 from sordino.numbers import arguments
-from sordino.numbers.canonical import Verb, call
+from sordino.numbers.canonical import Verb, Words, call
 from sordino.numbers.frozen import fill, hides
 
 _IDS = ("i64", "text", "date")
 
 
-@hides("contribution", "fixes_size", "id_column", "weigh")
+@hides("contribution", "fixes_size", "id_column", "name_columns", "weigh")
 class AbstractUnit(ABC):
     """A protected change of a table."""
 
@@ -59,6 +59,11 @@ class AbstractUnit(ABC):
         """Return the column whose sum a unit moves by so much, if there is one."""
         del schema
         return None
+
+    def name_columns(self, schema: Schema) -> "AbstractUnit":
+        """The same unit of a table, with every column that it speaks of named."""
+        del schema
+        return self
 
 
 @final
@@ -189,12 +194,17 @@ class AddMaxTotal(AbstractUnit):
     about. A row whose number is missing, or below 1, stands for nothing, and is left
     out.
 
+    `in_each` says that of this at most so much is added where rows have the same values
+    of some columns: `("page", "day", 1)` of page and day, `1` of all other columns of
+    the table. It serves groups by these columns, and finer ones.
+
     >>> AddMaxTotal("views", 30)
-    AddMaxTotal(column='views', max_total=30)
+    AddMaxTotal(column='views', max_total=30, in_each=None)
     """
 
     column: str
     max_total: int
+    in_each: int | tuple[str | int, ...] | None = None
     id_column: ClassVar[None] = None
     id_space: ClassVar[None] = None
 
@@ -203,18 +213,68 @@ class AddMaxTotal(AbstractUnit):
             self,
             column=arguments.text(column=self.column),
             max_total=limit(max_total=self.max_total),
+            in_each=None if self.in_each is None else self._read_each(),
         )
+
+    def _read_each(self) -> int | tuple[str | int, ...]:
+        if not isinstance(self.in_each, (tuple, list)):
+            return limit(in_each=self.in_each)
+        if len(self.in_each) < 2:
+            raise InvalidParameter(
+                "in_each",
+                self.in_each,
+                "must name columns, and then how much is added where these are equal",
+                'Try in_each=("page", "day", 1); or in_each=1 for all other columns.',
+            )
+        *columns, most = self.in_each
+        names = tuple(arguments.text(in_each=name) for name in columns)
+        if self.column in names or len(set(names)) < len(names):
+            raise InvalidParameter(
+                "in_each",
+                self.in_each,
+                f"must name other columns than {self.column!r}, each once",
+                "Name the columns that say what a row is about.",
+            )
+        return (*names, limit(in_each=most))
 
     @property
     def whom(self) -> str:
-        return f"whatever adds at most {self.max_total} to the sum of {self.column!r}"
+        whole = f"whatever adds at most {self.max_total} to the sum of {self.column!r}"
+        if self.in_each is None:
+            return whole
+        if isinstance(self.in_each, int):
+            return f"{whole}, at most {self.in_each} where all other columns are equal"
+        *columns, most = self.in_each
+        listed = " and ".join(map(repr, columns))
+        return f"{whole}, at most {most} in each value of {listed}"
 
     @property
     def words(self) -> Verb:
-        return call("AddMaxTotal", column=self.column, max_total=self.max_total)
+        each = list(self.in_each) if isinstance(self.in_each, tuple) else self.in_each
+        beside: dict[str, Words] = {} if each is None else {"in_each": each}
+        whole: dict[str, Words] = {"column": self.column, "max_total": self.max_total}
+        return call("AddMaxTotal", **(whole | beside))
 
     def weigh(self, schema: Schema) -> Weighed:
-        return Weighed(schema[self.column].version, self.max_total)
+        unit = self.name_columns(schema)
+        whole = Weighed(schema[self.column].version, self.max_total)
+        if not isinstance(unit.in_each, tuple):
+            return whole
+        *columns, most = unit.in_each
+        cell = frozenset(schema[str(name)].version for name in columns)
+        return replace(whole, in_each=(cell, int(most)))
+
+    def name_columns(self, schema: Schema) -> "AddMaxTotal":
+        """The same unit of a table, of which the columns of `in_each` are named."""
+        if not isinstance(self.in_each, int):
+            return self
+        others = schema.other_names([self.column])
+        if not others:
+            raise InvalidQuery(
+                f"there is no column but {self.column!r}, so in_each is of nothing",
+                "Leave in_each out; max_total bounds the sum.",
+            )
+        return replace(self, in_each=(*others, self.in_each))
 
     def contribution(self, schema: Schema) -> Contribution:
         column = schema[self.column]
@@ -226,7 +286,10 @@ class AddMaxTotal(AbstractUnit):
             )
         # a row is touched by 1 or more: at most `max_total` leave, and come back with
         # another number
-        return Contribution(rows=2 * self.max_total, each_way=self.max_total)
+        rows = Contribution(rows=2 * self.max_total, each_way=self.max_total)
+        for cell, most in filter(None, [self.weigh(schema).in_each]):
+            rows = rows.with_group_rows(cell, 2 * most)
+        return rows
 
 
 @final

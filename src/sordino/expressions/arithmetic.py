@@ -10,7 +10,7 @@ Kernel: totals.
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -19,8 +19,16 @@ from sordino.expressions import tree
 from sordino.expressions.literals import LEAST, MOST, Fluent, literal
 from sordino.expressions.logic import order
 from sordino.expressions.schema import NUMBERS, Column
-from sordino.expressions.tree import Argument, Literal, Operation, Value
+from sordino.expressions.tree import (
+    AbstractTree,
+    Argument,
+    Col,
+    Literal,
+    Operation,
+    Value,
+)
 from sordino.numbers import arguments as _validate
+from sordino.numbers.canonical import Words
 
 _CAST: Final = 'Change the type of one with .cast("f64") or .cast("i64").'
 TOO_LARGE: Final = "an integer beyond 64 bits has no answer"
@@ -363,7 +371,15 @@ def _ceil(number: Value) -> Value:
     return fit_64_bits(math.ceil(number)) if math.isfinite(number) else None
 
 
-CLIP: Final = Operation("clip", _clip_facts, _clip, copies=4)
+def _clip_cell(of: Sequence[AbstractTree]) -> Words:
+    match of:
+        case [Col(name=name), Literal(constant=int(low)), Literal(constant=int(high))]:
+            return {"clip": [name, low, high]}
+        case _:
+            return None
+
+
+CLIP: Final = Operation("clip", _clip_facts, _clip, copies=4, cell=_clip_cell)
 ABS: Final = Operation("abs", _abs_facts, _abs)
 ROUND_DOWN: Final = Operation("round_down", _round_down_facts, _round_down, copies=4)
 ROUND: Final = Operation("round", _round_facts, _round, copies=3)

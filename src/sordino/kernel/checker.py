@@ -447,8 +447,8 @@ class UnitRows:
     space: str | None = None
     each_way: int | None = None
     """Where rows leave and others come: most that leave, and most that come."""
-    weighed: tuple[Version, int] | None = None
-    """A column whose sum moves by so much and no more."""
+    weighed: tuple[Version, Limits] | None = None
+    """A column whose sums move as the row counts of so bounded rows, and no more."""
     size: int | None = None
     """How many rows there are, where that is public."""
     part: ChargedPart | None = None
@@ -476,7 +476,7 @@ class UnitRows:
         part = self.part and replace(self.part, row=self.part.row.tighten(**bounds))
         return replace(self, limits=self.limits.tighten(**bounds), part=part)
 
-    def weight_unless(self, read: Iterable[str]) -> tuple[Version, int] | None:
+    def weight_unless(self, read: Iterable[str]) -> tuple[Version, Limits] | None:
         """Return the weighed column, unless what is done depends on it."""
         seen = {self.columns.get(name) for name in read}
         return None if self.weighed is None or self.weighed[0] in seen else self.weighed
@@ -538,15 +538,28 @@ def _table(plan: PlanReader, node: Any) -> UnitRows:
         case "AddMaxTotal":
             # rows of no weight, of which neighbours may have any number
             need("below 1" in left_out, "rows that weigh nothing")
-            most = read_integer(unit["max_total"], 1)
-            (column,) = rows.versions([unit["column"]])
-            rows = replace(rows, limits=limit_rows(2 * most), each_way=most)
-            return replace(rows, weighed=(column, most))
+            return _weigh(rows, unit)
         case "AddRowsWithID":
             need("without id" in left_out, "rows without an id")
             rows = rows.tighten(groups={rows.versions([unit["column"]]): 1})
             return replace(rows, ids=unit["column"], space=str(unit["id_space"]))
     raise Refused("a unit without a rule")
+
+
+def _weigh(rows: UnitRows, unit: Any) -> UnitRows:
+    """Return rows that stand for what people add: so many leave, and so many come."""
+    most, (column,) = (
+        read_integer(unit["max_total"], 1),
+        rows.versions([unit["column"]]),
+    )
+    weight, limits = limit_rows(most), limit_rows(2 * most)
+    if "in_each" in unit:  # so much of it where these columns are equal
+        *words, inside = read_list(unit["in_each"])
+        cell, each = rows.versions(names(words)), read_integer(inside, 1)
+        need(cell and column not in cell, "cells of the column itself")
+        weight = weight.tighten(each={cell: each})
+        limits = limits.tighten(each={cell: 2 * each})
+    return replace(rows, limits=limits, each_way=most, weighed=(column, weight))
 
 
 def _unreadable(plan: PlanReader, node: Any) -> UnitRows:
@@ -791,6 +804,10 @@ def _cell_range(cell: Any, deep: int = 0) -> tuple[int, int]:
             low, high, origin = (read_integer(n, -(2**41), 2**41) for n in words)
             need(low <= high, "bounds in no order")
             return low - origin, high - origin
+        case "clip":
+            _, low, high = words
+            need(read_integer(low) <= read_integer(high), "bounds in no order")
+            return low, high
         case "portion":  # of W 2**finer, by its place (moments.md, lemma 1)
             width, place, finer = _portion(words)
             # the middle one is 2 W t (1 - t), or less than 2 more
@@ -839,7 +856,7 @@ class AskedGroups:
         weighed, by = self.rows.weighed, self.by if by is None else by
         if weighed is None or self._row_part is not None or weighed[0] in by:
             return None
-        return limit_rows(weighed[1]).move(by)
+        return weighed[1].move(by)
 
     def one_signed(self, by: Columns | None = None) -> Move:
         """Return how far sums of one number in [0, 1] of each row move."""
@@ -894,9 +911,12 @@ def _sum_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
 
 
 def _is_weight(total: Any, groups: AskedGroups) -> bool:
-    """Say whether a total adds up the weighed column, as it stands."""
-    name, weighed = total["cell"].get("column"), groups.rows.weighed
-    alone = (total["factor"], total["shift"]) == (1, 0)
+    """Say whether a total adds up the weighed column, or what a clamp leaves of it."""
+    cell, weighed = total["cell"], groups.rows.weighed
+    name, alone = cell.get("column"), (total["factor"], total["shift"]) == (1, 0)
+    if "clip" in cell:  # it must keep nothing at nothing (units.md, lemma 4)
+        name, low, high = cell["clip"]
+        alone = alone and read_integer(low) <= 1 <= read_integer(high)
     known = weighed is not None and groups.rows.columns.get(name) == weighed[0]
     return name is not None and known and alone
 

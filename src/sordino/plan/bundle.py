@@ -10,27 +10,35 @@ Charged one by one, requests under (epsilon, delta) add up their epsilons and de
 Planned together their losses are composed as curves, and what that saves is given back
 as less noise: each gets `gain` times its share of epsilon.
 
+Counts of the same rows, each behind a filter of its own, are yes/no columns of a row.
+Measured as one survey they share the number of rows, of which each is told by how far
+it lies from the half: half of the noise, where there are many (moments.md, section 5).
+
 Kernel: sensitivity.
 """
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
+from sordino.aggregations.count import count
+from sordino.aggregations.sum import sum as sum_of
 from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.language import Expression, when
 from sordino.expressions.schema import unknown
 from sordino.losses.closed import ApproxDP
 from sordino.losses.curves.points import COARSENESS, find_crossing
 from sordino.losses.loss import Budget, Loss, compose
 from sordino.numbers import down, positive
-from sordino.numbers.canonical import Words, number, worded_pairs
+from sordino.numbers.canonical import Words, canonical_text, number, worded_pairs
 from sordino.plan.candidates import plans
-from sordino.plan.plan import Plan
+from sordino.plan.plan import MOST_TOTALS, Plan
 from sordino.plan.purchase import Purchase, best_of
-from sordino.query.request import FAMILIES, Request, refuse_large
+from sordino.query.request import FAMILIES, Request, Rows, refuse_large
 from sordino.query.steps import AbstractCatalog
 
 if TYPE_CHECKING:
@@ -200,6 +208,10 @@ _WHOLE: Final = Fraction(1)
 _CLOSE: Final = 2.0**-7
 _COARSE: Final = 4.0
 """How much coarser the grids of the search are: their bounds are true, only looser."""
+_WIDEST: Final = MOST_TOTALS - 1
+"""Counts of one survey: each has a total of its own, and all of them one more."""
+_WORTH: Final = 1e-6
+"""By how much less a survey must err for each of its counts, in logarithms."""
 _DEEPEST: Final = -60.0
 """The logarithm that stands for those of all deltas too small to follow."""
 
@@ -214,11 +226,25 @@ class Bundle:
     gain: float
     """How many times its share of epsilon each request gets."""
     weights: RequestWeights
+    surveys: Mapping[str, Purchase] = field(default_factory=dict)
+    """What several of them are measured by, by the name of the first of these."""
+    places: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """For each of those: the survey and the column that it is."""
+
+    @cached_property
+    def charged_purchases(self) -> Mapping[str, Purchase]:
+        """What is drawn, charged and proved, each once: surveys, and the others."""
+        alone = {
+            name: purchase
+            for name, purchase in self.purchases.items()
+            if name not in self.places
+        }
+        return alone | dict(self.surveys)
 
     @cached_property
     def loss(self) -> Loss:
         """Return the loss of all of them, composed as curves."""
-        return compose([purchase.loss for purchase in self.purchases.values()])
+        return compose([purchase.loss for purchase in self.charged_purchases.values()])
 
     @cached_property
     def score(self) -> float:
@@ -231,13 +257,43 @@ def best_bundle(
     catalog: AbstractCatalog,
     budget: Budget,
     weights: RequestWeights,
+    *,
+    in_surveys: bool = True,
 ) -> Bundle:
-    """Return the least noise for requests that share one budget by their weights."""
+    """Return the least noise for requests that share one budget by their weights.
+
+    Counts of the same rows are measured `in_surveys` where that errs less.
+    """
     refuse_large(named.values())
     if not isinstance(budget, Budget):
         raise InvalidParameter(
             "budget", budget, "must be a budget", 'Try sd.ApproxDP(1, "1e-6").'
         )
+    apart = _best_apart(named, catalog, budget, weights)
+    # of rows charged one by one a certificate has one release, and batches no gain
+    if any(purchase.plan.relation.spread for purchase in apart.purchases.values()):
+        return apart
+    surveys = find_surveys(named, catalog, weights) if in_surveys else ()
+    if not surveys:
+        return apart
+    counted = {name for survey in surveys for name in survey.names}
+    requests = {name: each for name, each in named.items() if name not in counted}
+    shares = {name: weights.shares[name] for name in requests}
+    for survey in surveys:
+        requests[survey.names[0]] = survey.request
+        parts = (weights.shares[name] for name in survey.names)
+        shares[survey.names[0]] = sum(parts, Fraction(0))
+    together = _best_apart(requests, catalog, budget, RequestWeights(shares))
+    bundle = _tell_apart(together, surveys, named, catalog, weights)
+    return bundle if bundle.score < apart.score - _WORTH * len(named) else apart
+
+
+def _best_apart(
+    named: Mapping[str, Request],
+    catalog: AbstractCatalog,
+    budget: Budget,
+    weights: RequestWeights,
+) -> Bundle:
     ways = {name: tuple(plans(request, catalog)) for name, request in named.items()}
     groups = _priced_together(ways, weights)
     purchases = _each(ways, groups, budget, weights)
@@ -310,6 +366,123 @@ def _of_family(each: tuple[Plan, ...], family: "Family") -> tuple[Plan, ...]:
     """
     alike = (plan for plan in each if plan.family == family or not plan.measurements)
     return tuple(alike) or each
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Counts of the same rows, each behind a filter of its own, as one request."""
+
+    names: tuple[str, ...]
+    request: Request
+    """A column for each of them, in order."""
+
+
+def find_surveys(
+    named: Mapping[str, Request], catalog: AbstractCatalog, weights: RequestWeights
+) -> tuple[Survey, ...]:
+    """Return requests that count the same rows behind filters, two or more together.
+
+    A filter after all other steps leaves out rows that then count for nothing: so does
+    a sum of 1 where it is true and 0 elsewhere, missing or not.
+    """
+    alike: dict[str, list[tuple[str, Rows, Expression]]] = {}
+    for name, request in named.items():
+        rows, conditions = request.rows.split_filters()
+        if not conditions or not _only_counts(request):
+            continue
+        keys = None if request.keyset is None else request.keyset.words
+        text = canonical_text([rows.words(catalog), list(request.by), keys])
+        condition = reduce(and_, map(Expression, conditions))
+        alike.setdefault(text, []).append((name, rows, condition))
+    return tuple(
+        _survey(named, listed[place : place + _WIDEST], weights)
+        for listed in alike.values()
+        for place in range(0, len(listed), _WIDEST)
+        if len(listed) > place + 1
+    )
+
+
+def _only_counts(request: Request) -> bool:
+    """Tell whether rows of groups that are known are counted, and nothing else."""
+    plain = (request.noise, request.coverage, request.minimum, request.few)
+    counted = [aggregation for _, aggregation in request.columns]
+    return counted == [count()] and not request.selects_keys and set(plain) == {None}
+
+
+def _survey(
+    named: Mapping[str, Request],
+    listed: list[tuple[str, Rows, Expression]],
+    weights: RequestWeights,
+) -> Survey:
+    names = tuple(name for name, _, _ in listed)
+    columns = tuple(
+        (
+            _column(place, named[name]),
+            sum_of(when(condition).then(1).otherwise(0), 0, 1),
+        )
+        for place, (name, _, condition) in enumerate(listed)
+    )
+    shares = tuple(weights.shares[name] for name in names)
+    first = named[names[0]]
+    request = replace(
+        first, rows=listed[0][1], columns=columns, weights=shares, processing=()
+    )
+    return Survey(names, request)
+
+
+def _column(place: int, request: Request) -> str:
+    """Name of a count among others: no key of its groups has it."""
+    return max(request.by, key=len, default="") + f" {place}"
+
+
+def _tell_apart(
+    together: Bundle,
+    surveys: tuple[Survey, ...],
+    named: Mapping[str, Request],
+    catalog: AbstractCatalog,
+    weights: RequestWeights,
+) -> Bundle:
+    """Return each count of surveys as if it were bought by itself, with its noise."""
+    bought = dict(together.purchases)
+    places: dict[str, tuple[str, str]] = {}
+    for survey in surveys:
+        whole = bought[survey.names[0]]
+        for place, name in enumerate(survey.names):
+            column, _ = survey.request.columns[place]
+            places[name] = survey.names[0], column
+            bought[name] = replace(
+                whole,
+                plan=_plan_of_column(whole.plan, place, named[name], catalog),
+                budget=together.budget.times(weights.shares[name]),
+                share=weights.describe(name),
+                counted_with=len(survey.names),
+            )
+    return Bundle(
+        {name: bought[name] for name in named},
+        together.budget,
+        together.gain,
+        weights,
+        {survey.names[0]: together.purchases[survey.names[0]] for survey in surveys},
+        places,
+    )
+
+
+def _plan_of_column(
+    whole: Plan, place: int, request: Request, catalog: AbstractCatalog
+) -> Plan:
+    """Plan of one count of a survey: its estimator, with the shares that it has."""
+    estimator = whole.estimators[place]
+    keys = [measurement.key for measurement in estimator.measurements]
+    return replace(
+        whole,
+        request=request,
+        relation=request.rows.resolve(catalog),
+        estimators=(estimator,),
+        weights=(Fraction(1),),
+        measurements={key: whole.measurements[key] for key in keys},
+        shares={key: whole.shares[key] for key in keys},
+    )
 
 
 @final

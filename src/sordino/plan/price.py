@@ -155,6 +155,8 @@ class Price:
         if self._purchase.least_shown is not None:
             level, unit = self._purchase.least_shown
             lines.append(f"a group shows from about {float(level):.4g} {unit} on")
+        if self._purchase.survey:
+            lines.append(self._purchase.survey)
         if self._purchase.share:
             lines.append(f"weight: {self._purchase.share}")
         if self.gain > 1:
@@ -223,7 +225,12 @@ class Batch:
 
     @property
     def _savings(self) -> str:
-        saved = f"together: each has {self.gain:.3g} times its share of epsilon"
+        listed = [
+            self._bundle.purchases[first].survey for first in self._bundle.surveys
+        ]
+        if self.gain > 1 or not listed:
+            listed.append(f"each has {self.gain:.3g} times its share of epsilon")
+        saved = f"together: {'; '.join(listed)}"
         if not self.blocks:
             return saved
         price = headline(self.loss, self.budget)

@@ -73,6 +73,15 @@ class Purchase:
 
     share: str = ""
     """Which part of a budget it has that several share by weights, in words."""
+    counted_with: int = 0
+    """How many counts of the same rows are measured with it as one survey."""
+
+    @property
+    def survey(self) -> str:
+        """By what a count is measured that is one of several, in words."""
+        if not self.counted_with:
+            return ""
+        return f"{self.counted_with} counts of the same rows, measured as one survey"
 
     def alike(self, plan: Plan, gain: float, share: str) -> "Purchase":
         """Return the same noise for a plan that is priced alike, and what is known.
@@ -446,7 +455,7 @@ def _unaffordable(request: Request, budget: Budget) -> InvalidQuery:
 def plan_text(purchase: Purchase) -> str:
     """Return the answers, their noise, their groups and their rows, one line each."""
     plan, request = purchase.plan, purchase.plan.request
-    lines = []
+    lines = [purchase.survey] if purchase.survey else []
     if purchase.selection is not None:
         verb = "keep groups that pass"
         if request.few is not None:

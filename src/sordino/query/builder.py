@@ -8,7 +8,7 @@ table('visits').filter(col('age') >= 18).group_by('ward').agg(n=count())
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final, Literal, final
 
@@ -20,7 +20,7 @@ from sordino.expressions.bins import Bins
 from sordino.expressions.language import check_expression, col
 from sordino.expressions.literals import lift
 from sordino.expressions.schema import Column, unknown
-from sordino.expressions.tree import AbstractExpression
+from sordino.expressions.tree import AbstractExpression, AbstractTree
 from sordino.numbers import arguments as _validate
 from sordino.numbers.canonical import Words
 from sordino.numbers.frozen import hides
@@ -46,7 +46,7 @@ _NO_COLUMNS: Final[tuple[Any, ...]] = ((), [])
 """How all rows together are written as a set of columns."""
 
 
-@hides("asked", "resolve", "steps", "table", "words")  # noqa: PLR0904 a verb each
+@hides("asked", "resolve", "split_filters", "steps", "table", "words")  # noqa: PLR0904 a verb each
 @final
 @dataclass(frozen=True, repr=False)
 class Query:
@@ -74,6 +74,18 @@ class Query:
             relation = step.apply(relation, catalog)
         refuse_long(relation.node)  # engines call themselves, node by node
         return relation
+
+    def split_filters(self) -> "tuple[Query, tuple[AbstractTree, ...]]":
+        """The query before the filters that stand last, and what these ask."""
+        last = len(self.steps)
+        while last and isinstance(self.steps[last - 1], steps.Where):
+            last -= 1
+        conditions = tuple(
+            lift(step.condition)
+            for step in self.steps[last:]
+            if isinstance(step, steps.Where)
+        )
+        return replace(self, steps=self.steps[:last]), conditions
 
     def select(self, *columns: str) -> "Query":
         """Keep some columns; the column of ids is kept in any case."""

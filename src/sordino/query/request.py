@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Protocol, final
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from sordino.aggregations.aggregation import AbstractAggregation
 from sordino.aggregations.intervals import error_names
@@ -22,6 +22,9 @@ from sordino.numbers.canonical import Words, call, number
 from sordino.numbers.frozen import hides
 from sordino.query.processing import AbstractNoisyAnswers, AbstractProcess
 from sordino.query.steps import AbstractCatalog, Relation
+
+if TYPE_CHECKING:
+    from sordino.expressions.tree import AbstractTree
 
 RANK: Final = "rank"
 """The column of the place of a group, and the name under which it has a weight."""
@@ -84,6 +87,9 @@ class Rows(Protocol):
 
     def words(self, catalog: AbstractCatalog) -> list[Words]:
         """Canonical words of the rows."""
+
+    def split_filters(self) -> "tuple[Rows, tuple[AbstractTree, ...]]":
+        """The rows before the filters that stand last, and what these ask."""
 
 
 @hides(

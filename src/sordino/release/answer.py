@@ -21,6 +21,7 @@ from sordino.aggregations.intervals import (
     Noise,
     NumberForm,
     NumberNoises,
+    error_names,
     unknown_bars,
 )
 from sordino.aggregations.measurement import Numbers, draw
@@ -28,6 +29,7 @@ from sordino.data.key_columns import canonical_order
 from sordino.expressions.schema import arrow_type
 from sordino.noise.sampling.bits import Bits, BitSource
 from sordino.numbers.arrays import as_numpy
+from sordino.plan.bundle import Bundle
 from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase
 from sordino.query.processing import NoisyRows
@@ -120,6 +122,27 @@ def noisy_answer(
     if purchase.first is not None:
         table, errors = rank_tables(table, errors, shown)
     return Answer(table, errors, coverage_table(purchase, counts))
+
+
+def answers_by_name(bundle: Bundle, measured: dict[str, Answer]) -> list[Answer]:
+    """Return the answer of each request, in order: some are a column of a survey."""
+    answers = []
+    for name, purchase in bundle.purchases.items():
+        if name not in bundle.places:
+            answers.append(measured[name])
+            continue
+        survey, column = bundle.places[name]
+        whole, request = measured[survey], purchase.plan.request
+        ((wanted, _),) = request.columns
+        by, table = list(request.by), whole.table.select([*request.by, column])
+        errors = whole.errors.select([*by, *error_names(column)])
+        answers.append(
+            Answer(
+                table.rename_columns([*by, wanted]),
+                errors.rename_columns([*by, *error_names(wanted)]),
+            )
+        )
+    return answers
 
 
 def noisy_tables(

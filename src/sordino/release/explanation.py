@@ -282,6 +282,8 @@ def rank_errors(purchase: Purchase) -> dict[str, str]:
 
 
 def _note_savings(purchase: Purchase) -> Iterator[str]:
+    if purchase.survey:
+        yield f"It is one of {purchase.survey}: they err together, so add none up."
     if purchase.share:
         yield f"Of several requests that share a budget it has {purchase.share}."
     if purchase.gain > 1:
@@ -298,8 +300,10 @@ def note_protection(relation: Relation) -> str:
     weighed, each_way = relation.weighed, relation.contribution.each_way
     if weighed is not None:
         name = min(weighed.names_in(relation.schema), default="a column")
+        each = "" if weighed.in_each is None else f", {weighed.in_each[1]} in each cell"
         return (
-            f"Protected is whatever adds at most {weighed.most} to the sum of {name!r}."
+            f"Protected is whatever adds at most {weighed.most} to the sum of "
+            f"{name!r}{each}."
         )
     if each_way is not None:
         what = "any one row" if each_way == 1 else f"any {each_way} rows"
@@ -587,11 +591,15 @@ def _units(calls: list[Verb]) -> Iterator[Protected]:
     for verb, arguments in calls:
         unit = as_verb(arguments.get("protects")) if verb == PRIVATE else None
         if unit is not None:
+            # of `in_each` the last is a number, after the columns
+            numbers = (
+                n[-1] if isinstance(n, list) and n else n for n in unit[1].values()
+            )
             yield Protected(
                 _text(arguments.get("name")),
                 unit[0],
                 _text(unit[1].get("column")),
-                tuple(most for most in unit[1].values() if type(most) is int),
+                tuple(most for most in numbers if type(most) is int),
             )
 
 

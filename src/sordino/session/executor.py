@@ -53,7 +53,7 @@ from sordino.query.nodes import AbstractNode
 from sordino.query.request import CONFIDENCE, Request
 from sordino.query.steps import Relation
 from sordino.release import storage
-from sordino.release.answer import Answer, noisy_answer, rehearse
+from sordino.release.answer import Answer, answers_by_name, noisy_answer, rehearse
 from sordino.release.margins import margins_answer, margins_release
 from sordino.release.release import Release
 from sordino.release.released_files import (
@@ -203,7 +203,14 @@ class Desk:
 
         def bought(part: Budget) -> Bundle:
             with self.catalog.explain_refusals():
-                bundle = best_bundle(requests, self.catalog, part, shares)
+                bundle = best_bundle(
+                    requests,
+                    self.catalog,
+                    part,
+                    shares,
+                    # a filter may say which blocks are read: it has to stay one
+                    in_surveys=self.book.blocks is None,
+                )
             return bundle if part is budget else replace(bundle, budget=budget)
 
         bundle = self._buy_proved(bought, self._charge_together, budget)
@@ -261,11 +268,11 @@ class Desk:
         return certify(self.catalog.plan_writer(), releases, blocks)
 
     def _charge_together(self, bundle: Bundle) -> Priced:
-        plans = [purchase.plan for purchase in bundle.purchases.values()]
+        plans = [purchase.plan for purchase in bundle.charged_purchases.values()]
         blocks = self.blocks_read(
             lambda: (node for plan in plans for node in plan.rows_read)
         )
-        purchases = bundle.purchases.values()
+        purchases = bundle.charged_purchases.values()
         return Priced(
             bundle.budget,
             charged_loss(purchases, bundle.budget, bundle.loss),
@@ -334,8 +341,13 @@ class Desk:
 
         def prepare() -> Callable[[], list[Answer]]:
             refuse_large_known(purchases.values())
-            computes = [self._prepare(purchase) for purchase in purchases.values()]
-            return lambda: [compute() for compute in computes]
+            computes = {
+                name: self._prepare(each)
+                for name, each in bundle.charged_purchases.items()
+            }
+            return lambda: answers_by_name(
+                bundle, {name: compute() for name, compute in computes.items()}
+            )
 
         charged = Charged(
             charging.batch_identity(

@@ -267,7 +267,7 @@ class Catalog(AbstractCatalog):
             with self.explain_refusals():
                 self.relations[name] = _protect(source, table, lossy, size)
             self.units[name] = table.protects
-            self.protected[name] = _certified_unit(table.protects, size)
+            self.protected[name] = _certified_unit(table.protects, schema, size)
             self.marks[name] = _marks_of(name, schema, table.protects)
             self.block_columns[name] = table.blocks
             public = "" if size is None else f"; {size:,} rows, which is public"
@@ -444,8 +444,8 @@ def _private_words(source: Source, table: PrivateTable) -> Words:
     )
 
 
-def _certified_unit(unit: AbstractUnit, size: int | None) -> Step:
-    verb, arguments = unit.words
+def _certified_unit(unit: AbstractUnit, schema: Schema, size: int | None) -> Step:
+    verb, arguments = unit.name_columns(schema).words
     public: Step = {} if size is None else {"rows": size}
     return {"protects": verb, **arguments, **public}
 

@@ -32,11 +32,14 @@ def usage_of(purchase: Purchase, catalog: Catalog) -> Usage:
     read += [choice.position.names() for choice in plan.choices.values()]
     questions = [question.words for question in request.questions]
     binned = tuple(_histogram_columns(questions))
+    values = rows.cells_of(frozenset[str]().union(*read))
+    if purchase.survey:  # its total reads the filter, which is no value
+        values -= rows.filters
     return _usage(
         catalog,
         rows,
         keys=rows.cells_of((*request.by, *binned)),
-        values=rows.cells_of(frozenset[str]().union(*read)),
+        values=values,
         covered=_covered_cells(purchase, catalog),
         functions=frozenset(_functions(request, catalog)),
         is_grouped=bool(request.by or binned),

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
-from sordino.errors import InvalidQuery
+from sordino.errors import InvalidParameter, InvalidQuery
 from tests.batches import for_each, sampled
 
 EXACTLY: Final = sd.PureDP(10**6)
@@ -146,6 +146,20 @@ def test_the_divisor_of_a_sample_is_one_less() -> None:
     (alone, both) = release.errors.to_pylist()
     assert both["sample low"] <= 50 <= both["sample high"]
     assert (alone["sample low"], alone["sample high"]) == (0, 50)
+
+
+def test_missing_values_count_as_is_said() -> None:
+    """As an integer among integers; as a half among doubles alone."""
+    halves = sd.Column("f64", nullable=True)
+    rows = {"n": [1, None, None], "x": [1.0, None, None]}
+    table = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns={"x": halves})
+    session = sd.Session({"t": table}, sd.PureDP(10**7))
+    sums = sd.sum("n", 0, 9, nulls=3), sd.sum("x", 0, 9, nulls=0.5)
+    answer = session.release(sd.table("t").agg(n=sums[0], x=sums[1]), EXACTLY)
+    (row,) = answer.table.to_pylist()
+    assert (row["n"], round(row["x"], 3)) == (7, 2.0)
+    with pytest.raises(InvalidParameter, match="nulls must be an integer"):
+        session.price(sd.table("t").agg(n=sd.sum("n", 0, 9, nulls=0.5)), EXACTLY)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -191,6 +192,18 @@ def test_any_text_names_a_column(name: str) -> None:
     assert col(name).column(schema) is schema[name]
     assert (col(name) + 1).value({name: 1}) == 2
     assert (col(name) + 1).names() == {name}
+
+
+def test_texts_of_calls_are_as_long_as_is_said() -> None:
+    """A thousand characters are let in, and one more is refused."""
+    calls: tuple[Callable[[str], Any], ...] = (
+        *(X.strip, X.split, X.like, X.matches, lambda text: X.replace(text, "")),
+        lambda text: X.replace("a", text),
+    )
+    for call in calls:
+        assert call("b" * 1000) is not None
+        with pytest.raises(InvalidParameter):
+            call("b" * 1001)
 
 
 @for_each(

@@ -78,6 +78,10 @@ UNITS: dict[str, Any] = {
     '"rows"': sd.AddOneRow(),
     '"changed row"': sd.ChangeOneRow(),
     '{ column = "a", total = 30 }': sd.AddMaxTotal("a", 30),
+    '{ column = "a", total = 3, in_each = 1 }': sd.AddMaxTotal("a", 3, in_each=1),
+    '{ column = "a", total = 3, in_each = ["b", 1] }': sd.AddMaxTotal(
+        "a", 3, in_each=("b", 1)
+    ),
     "{ rows = 3 }": sd.AddMaxRows(3),
     '{ id = "a", id_space = "people" }': sd.AddRowsWithID("a", "people"),
     '{ column = "a", groups = 2, rows_per_group = 3 }': sd.AddMaxRowsInMaxGroups(

@@ -1,5 +1,6 @@
 """Requests planned together: within one budget, and never worse than one by one."""
 
+import json
 import math
 import time
 from typing import Any, Final
@@ -13,6 +14,7 @@ from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.loss import Budget
 from sordino.plan import bundle
 from sordino.plan.purchase import best_of
+from sordino.session.usages import usages_of
 from tests.batches import for_each
 
 ROWS: Final = {"ward": ["A", "B"] * 40, "days": [2, 5] * 40, "cost": [1.5, 9.0] * 40}
@@ -223,3 +225,152 @@ def test_what_is_no_batch_is_refused(wrong: Any) -> None:
 
 
 _TENTH: Final = sd.ApproxDP("0.1", "1e-7")
+
+
+SURVEY: Final = {f"q{place}": [place % 3, 1, None, 0] * 25 for place in range(20)}
+ANSWERS: Final = sd.table("answers")
+MUCH: Final = sd.PureDP(10**6)
+
+
+def survey_session(rows: Any = SURVEY, **options: Any) -> sd.Session:
+    table = sd.PrivateTable(rows, protects=sd.AddOneRow())
+    return sd.Session(
+        {"answers": table}, options.pop("budget", WHOLE), engine="memory", **options
+    )
+
+
+def counts(rows: Any = ANSWERS) -> dict[str, sd.Request]:
+    return {name: rows.filter(sd.col(name) == 1).agg(n=sd.count()) for name in SURVEY}
+
+
+def test_filtered_counts_are_measured_as_one_survey() -> None:
+    """They have the noise of so many yes/no columns, and are charged as these are."""
+    known = survey_session()
+    batch = known.price_all(counts(), WHOLE)
+    told = float(batch.prices["q3"].errors["n"].sd)
+    columns: Any = {name: sd.sum(when_one(name), 0, 1) for name in SURVEY}
+    whole = known.price(ANSWERS.agg(**columns), WHOLE)
+    assert told == float(whole.errors["q3"].sd) < 11.6
+    words = "20 counts of the same rows, measured as one survey"
+    assert words in repr(batch.prices["q3"])
+    assert words in batch.prices["q3"].plan
+    (release,) = json.loads(batch.proof)["releases"]
+    assert len(release["measurements"]) == 21
+    told_apart = known.release_all(counts(), WHOLE)
+    assert known.remaining.epsilon == 0
+    assert any(words in note for note in told_apart["q7"].notes)
+    assert told_apart["q7"].proof == batch.proof
+
+
+def when_one(name: str) -> Any:
+    return sd.when(sd.col(name) == 1).then(1).otherwise(0)
+
+
+WARDS: Final = sd.KeySet.from_dict({"q0": [0, 1, 2, 3]})
+EXACT: Final[dict[str, Any]] = {
+    "all rows": lambda rows: rows,
+    "groups": lambda rows: rows.group_by(WARDS),
+    "a filter before": lambda rows: rows.filter(sd.col("q1") > -9),
+    "a column made": lambda rows: rows.with_columns(one=sd.col("q2") + 1),
+}
+
+
+@for_each("shape", EXACT)
+def test_a_survey_answers_what_was_asked(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each request has the count of its own filters, rows without a value left out."""
+    # with so little noise it would not be worth it
+    monkeypatch.setattr(bundle, "_WORTH", -math.inf)
+    known = survey_session(budget=sd.PureDP(10**9))
+    names = [f"q{place}" for place in (1, 2, 3, 4, 5, 6, 7, 8)]
+    asked: dict[str, Any] = {}
+    for place, name in enumerate(names):
+        rows = ANSWERS.filter(sd.col(name) >= place % 3)
+        if shape == "groups":
+            asked[name] = rows.group_by(WARDS).agg(many=sd.count())
+            continue
+        before = EXACT[shape](ANSWERS)
+        made = sd.col("one" if shape == "a column made" else "q9")
+        last = before.filter(sd.col(name) >= place % 3).filter(made < 2)
+        asked[name] = last.agg(many=sd.count())
+    asked["sum"] = ANSWERS.agg(s=sd.sum("q5", 0, 9))
+    batch = known.price_all(asked, MUCH)
+    assert batch.prices["q1"]._purchase.counted_with == 8
+    together = known.release_all(asked, MUCH)
+    for name, request in asked.items():
+        alone = known.release(request, MUCH)
+        assert together[name].table == alone.table, name
+        assert together[name].errors.schema == alone.errors.schema
+
+
+APART: Final[dict[str, tuple[dict[str, Any], Any]]] = {
+    "one alone": ({"q1": counts()["q1"], "s": ANSWERS.agg(s=sd.sum("q5", 0, 9))}, MUCH),
+    "filters before a limit": (
+        {
+            name: ANSWERS
+            .filter(sd.col(name) == 1)
+            .with_columns(one=1)
+            .agg(n=sd.count())
+            for name in SURVEY
+        },
+        MUCH,
+    ),
+    "noise that was asked for": (
+        {
+            name: ANSWERS.filter(sd.col(name) == 1).agg(n=sd.count(), noise="gaussian")
+            for name in SURVEY
+        },
+        WHOLE,
+    ),
+    "groups that are not known": (
+        {
+            name: ANSWERS.filter(sd.col(name) == 1).group_by("q0").agg(n=sd.count())
+            for name in SURVEY
+        },
+        WHOLE,
+    ),
+    "two answers": (
+        {
+            name: ANSWERS.filter(sd.col(name) == 1).agg(
+                n=sd.count(), m=sd.sum("q0", 0, 1)
+            )
+            for name in SURVEY
+        },
+        MUCH,
+    ),
+}
+
+
+@for_each("case", APART)
+def test_what_is_no_survey_is_planned_apart(case: str) -> None:
+    asked, budget = APART[case]
+    batch = survey_session(budget=sd.PureDP(10**9)).price_all(asked, budget)
+    assert batch._bundle.surveys == {}
+
+
+def test_filters_that_tell_blocks_stay_filters() -> None:
+    """A count of one month charges that month, however many are asked together."""
+    rows = {"month": ["2026-01", "2026-02"] * 10, "yes": [1, 1, 0, 0] * 5}
+    table = sd.PrivateTable(rows, sd.AddOneRow(), blocks="month")
+    blocks = sd.Blocks(names=["2026-01", "2026-02"])
+    known = sd.Session({"answers": table}, MUCH, blocks=blocks, engine="memory")
+    january = sd.col("month") == "2026-01"
+    asked = {
+        f"less than {most}": ANSWERS.filter(january & (sd.col("yes") < most)).agg(
+            n=sd.count()
+        )
+        for most in range(20)
+    }
+    batch = known.price_all(asked, sd.PureDP(1))
+    assert (batch.blocks, batch._bundle.surveys) == (("2026-01",), {})
+
+
+def test_a_policy_sees_a_filter_and_no_value() -> None:
+    """What may be filtered by and not be added up can still be counted together."""
+    known = survey_session()
+    bundle_of = known._desk.buy_together(counts(), WHOLE, None)
+    assert set(bundle_of.surveys) == {"q0"}
+    for usage in usages_of(bundle_of, known._desk.catalog):
+        assert not usage.values
+        assert len(usage.filters) == 1

@@ -265,6 +265,14 @@ UNITS: Final = (
     ),
     (sd.ChangeOneRow(), "what stands in one row, though not how many rows there are"),
     (sd.AddMaxTotal("days", 30), "whatever adds at most 30 to the sum of “days”"),
+    (
+        sd.AddMaxTotal("days", 30, in_each=1),
+        "whatever adds at most 30 to the sum of “days”, at most 1 in each cell",
+    ),
+    (
+        sd.AddMaxTotal("days", 30, in_each=("ward", "patient", 2)),
+        "whatever adds at most 30 to the sum of “days”, at most 2 in each cell",
+    ),
 )
 
 

@@ -98,9 +98,21 @@ def test_a_run_weighs_no_less_than_its_candidates(seed: int, rate: Exact) -> Non
                 assert arb(int(weights.whole[i])) >= true
 
 
+class Digits(PlannedBits):
+    """A planned word, and whatever digits follow it."""
+
+    def __init__(self, word: int, after: int) -> None:
+        super().__init__([np.array([word], np.uint64)])
+        self.after = after
+
+    def word(self, size: int) -> int:
+        return self.after if size == 8 else self.after & 0xFF
+
+
 @for_each("rate", RATES)
-@for_each("gap", [0, 1, 2, 40, 10**11])
+@for_each("gap", [0, 1, 2, 40, 63, 10**11])
 def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None:
+    """A word below decides, one above too, and the word itself by what follows it."""
     runs = runs_of([[(0, 7), (gap, 3)]])
     weights = choice._weigh(runs, rate)
     for run in (0, 1):
@@ -108,15 +120,17 @@ def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None
             true = truth(int(runs.gaps[run]), int(runs.sizes[run]), rate, 1.0)
             ratio = true * arb(float(weights.unit[0])) / int(weights.whole[run])
             edge = int((ratio * 2**64).floor().unique_fmpz() or 0)
-        for word in (0, 1, edge - 2, edge - 1, edge + 1, edge + 2, 2**64 - 1):
+        for word in {0, 1, edge - 2, edge - 1, edge + 1, edge + 2, 2**64 - 1} - {edge}:
             if not 0 <= word < 2**64:
                 continue
             one = np.array([run])
             trial = choice._Trial(
                 rate, runs.gaps[one], runs.sizes[one], weights.whole[one], weights.unit
             )
-            planned = PlannedBits([np.array([word], np.uint64)])
-            assert bool(trial.accepts(planned)[0]) == (word < edge)
+            assert bool(trial.accepts(Digits(word, 1))[0]) == (word < edge)
+        if 0 < edge < 2**64 or 0 < gap * ball(rate) < 64:
+            assert trial.accepts(Digits(edge, 0))[0]
+            assert not trial.accepts(Digits(edge, 2**64 - 1))[0]
 
 
 def chances(runs: Runs, rate: float) -> list[NDArray[np.float64]]:

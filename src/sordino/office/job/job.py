@@ -82,6 +82,7 @@ _FORMS: Final[dict[tuple[str, ...], Callable[..., AbstractUnit]]] = {
     ("id",): AddRowsWithID,
     ("id", "id_space"): AddRowsWithID,
     ("column", "total"): AddMaxTotal,
+    ("column", "total", "in_each"): AddMaxTotal,
     ("column", "groups", "rows_per_group"): AddMaxRowsInMaxGroups,
 }
 """Names of what a unit needs in order, and what they make."""

@@ -25,7 +25,10 @@ _HASH: Final = 12
 """Digits of a hash: enough to tell one from another."""
 _DIGITS: Final = 3
 _LARGE: Final = 15
-_OTHER_UNITS: Final = {"unit.of_table", "unit.unknown"}
+_OTHER_UNITS: Final = {
+    *("unit.of_table", "unit.unknown"),
+    *("unit.in_each", "unit.in_each_row", "unit.in_each_cell"),
+}
 """Words about units that are no unit."""
 _LIMITS: Final = {
     "MaxRowsPerID": "rows",
@@ -117,7 +120,10 @@ def _unit(unit: Protected, language: Language) -> str:
     column = language.plain("label.quoted", name=_name(language, unit.column))
     groups, *rest = (*map(language.whole, unit.most), "?")
     count = rest[0] if len(rest) > 1 else groups
-    return language.plain(key, column=column, groups=groups, count=count)
+    if unit.verb != "AddMaxTotal" or len(unit.most) != 2:
+        return language.plain(key, column=column, groups=groups, count=count)
+    whole = language.plain(key, column=column, count=rest[0])
+    return language.plain("unit.in_each_cell", unit=whole, count=groups)
 
 
 def _odds(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:

@@ -380,7 +380,18 @@ def unit_text(language: Language, unit: Verb) -> Html:
         "count": _first_of(arguments, "max_rows", "max_rows_per_group", "max_total"),
         "groups": _first_of(arguments, "max_groups"),
     }
-    return language.html(key, column=CODE.format(column), **counts)
+    whole = language.html(key, column=CODE.format(column), **counts)
+    match arguments.get("in_each"):
+        case None:
+            return whole
+        case [*columns, most]:
+            first, *more = (CODE.format(language.name(column)) for column in columns)
+            named = join(first, *(join(", ", column) for column in more))
+            return language.html(
+                "unit.in_each", unit=whole, count=str(most), columns=named
+            )
+        case most:
+            return language.html("unit.in_each_row", unit=whole, count=str(most))
 
 
 def _first_of(arguments: Mapping[str, Any], *names: str) -> str:
