@@ -47,7 +47,9 @@ def annex_body(language: Language, story: Story) -> Html:
     )
 
 
-def _facts_of_processing(language: Language, story: Story) -> Iterator[tuple[str, Html]]:
+def _facts_of_processing(
+    language: Language, story: Story
+) -> Iterator[tuple[str, Html]]:
     yield "unit", protected_unit(language, story.questions)
     count = len(story.shown) + story.earlier
     yield "releases", join(language.whole(count))
