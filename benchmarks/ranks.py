@@ -62,6 +62,8 @@ AGES_AS_FLOATS: Final = Values(lambda rng, n: _ages(rng, n).astype(float), 0, 12
 ZEROS: Final = Values(_zeros, 0, 30)
 EVEN: Final = Values(_even, 0, 1)
 WIDE: Final = Values(lambda rng, n: rng.lognormal(0, 1, n), 0, 10**6)
+FAR: Final = Values(lambda rng, n: rng.normal(10**9, 1, n), 0, 10**12)
+TINY: Final = Values(lambda rng, n: rng.lognormal(0, 1, n) * 1e-9, -(10**12), 10**12)
 ELDERS: Final = Values(lambda rng, n: rng.integers(17, 91, n), 0, 1000)
 
 
@@ -187,7 +189,9 @@ ROWS: tuple[Row, ...] = (
     _figure("values without ties", EVEN, 1, 2, 1.2),
     _figure("values without ties", EVEN, 9, 7, 6),
     _figure("values without ties", EVEN, 99, 16, 14),
-    _figure("lognormal values within [0, 1e6]", WIDE, 1, 15, 3),
+    _figure("lognormal values within [0, 1e6]", WIDE, 1, 10, 3),
+    _figure("values around 1e9 within [0, 1e12]", FAR, 1, 10, 3),
+    _figure("values around 1e-9 within [-1e12, 1e12]", TINY, 1, 10, 3),
     Figure(
         what="max of ages 17 to 90 within [0, 1000], epsilon 1: years off",
         figure=lambda: aside(ELDERS),

@@ -175,6 +175,9 @@ AGGREGATIONS: Final[
     "min": lambda column, ends: sd.min(column, *ends, nulls="drop"),
     "max": lambda column, ends: sd.max(column, *ends, nulls="drop"),
     "histogram": lambda column, _ends: sd.histogram(column, [0, 2, 8]),
+    "covariance": lambda column, ends: sd.covariance(
+        [column], {column: ends} if ends else None, nulls="drop"
+    ),
     "bounds": lambda column, _ends: sd.bounds(column, up_to=-6, nulls="drop"),
 }
 """Every aggregation, by the column that it is about and the bounds it clamps to."""

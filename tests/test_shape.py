@@ -15,6 +15,9 @@ LONG = {
 """Files of more than 800 lines: what they list."""
 LONE = {
     "office.report.annex": "a document of its own",
+    "aggregations.covariance": "an aggregation",
+    "release.independence": "a test, with its own noise",
+    "release.inference": "mathematics of its own: what noisy moments say",
     "plan.certificates": "what an auditor reads to know how a certificate is written",
     "aggregations.candidates": "a mathematics of its own: which bounds may be chosen",
     "aggregations.intervals.computed": "what follows of answers, above both intervals",

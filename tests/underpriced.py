@@ -134,6 +134,39 @@ def _rows_left_out_twice(body: Certificate) -> None:
     body["releases"][0]["coverage"][0]["totals"] *= 2
 
 
+def _score_of_a_vector(body: Certificate) -> None:
+    """A score of both signs, by the name of a number that has no sign asked for."""
+    _score_of_no_steps(body)
+    first = body["releases"][0]["first"]
+    del first["exponent"]
+    first["of"] = "vector"
+    first["totals"][0]["cell"] = {"steps": [-1, 1, 0]}
+    first["rate"] = "1/4"
+
+
+def _one_key_of_a_vector(body: Certificate) -> None:
+    """Sixteen numbers of a key that two rows of each unit move together."""
+    release = body["releases"][0]
+    (count,) = release["measurements"]
+    vector = count | {"of": "vector", "totals": count["totals"] * 16}
+    vector |= {"noise": "gaussian", "scale": "8"}  # mu squared 4 16/64 at one key
+    shown = count | {"noise": "gaussian", "scale": "100", "threshold": "1000"}
+    release |= {"by": ["g"], "unknown": ["g"], "presence": shown}
+    release["measurements"] = [vector]
+    release["rows"]["columns"] = ["g"]
+    # a sixteenth of it, twice, if the largest number were all that a key holds
+    body["charge"] = {"mu_squared": "1/5", "delta": "1/10000000"}
+
+
+def _square_of_another_column(body: Certificate) -> None:
+    """A product that may be below zero moves a count both ways."""
+    (number,) = body["releases"][0]["measurements"]
+    steps = {"steps": [-1, 1, 0]}
+    number["totals"][0] |= {"cell": {"product": [steps, steps]}, "factor": 1}
+    body["tables"]["t"] = {"protects": "ChangeOneRow", "rows": 10}
+    body["charge"] = {"epsilon": "1/2"}
+
+
 def _weigh(body: Certificate, cell: dict[str, Any], by: str) -> None:
     """Views of pages on days, at most 16 of which one person adds, 1 for each page."""
     unit: dict[str, Any] = {"protects": "AddMaxTotal", "column": "v", "max_total": 16}
@@ -163,6 +196,9 @@ def _rows_of_pages_that_come(body: Certificate) -> None:
 
 
 _CHANGES: Final = (
+    _score_of_a_vector,
+    _one_key_of_a_vector,
+    _square_of_another_column,
     _days_as_pages,
     _views_from_two_on,
     _rows_of_pages_that_come,

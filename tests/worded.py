@@ -262,6 +262,7 @@ def _bounded(word: str, **further: Any) -> dict[str, Any]:
     }
 
 
+_RANGES: Final = {"days": (0, 9), "cost": (0, 50)}
 AGGREGATIONS: Final[dict[str, dict[str, Any]]] = {
     "count": {"": sd.count()},
     "count_ids": {"": sd.count_ids()},
@@ -283,6 +284,14 @@ AGGREGATIONS: Final[dict[str, dict[str, Any]]] = {
         "": sd.histogram("days", [0, 1, 2]),
         "column": sd.histogram("cost", [0, 1, 2]),
         "bins": sd.histogram("days", [0, 1, 3]),
+    },
+    "covariance": {
+        "": sd.covariance(["days", "cost"], _RANGES, nulls="drop"),
+        "columns": sd.covariance(["cost", "days"], _RANGES, nulls="drop"),
+        "bounds": sd.covariance(
+            ["days", "cost"], _RANGES | {"days": (0, 8)}, nulls="drop"
+        ),
+        "nulls": sd.covariance(["days", "cost"], _RANGES, nulls=0),
     },
     "bounds": {
         "": sd.bounds("days", nulls="drop"),

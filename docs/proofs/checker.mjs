@@ -928,6 +928,18 @@ function cellRange(cell, depth = 0) {
       if (ranges.includes(null)) return null;
       return [ranges.map(([low]) => low).reduce(minimum), ranges.map(([, high]) => high).reduce(maximum)];
     }
+    case "product": {
+      need(readList(words).length === 2, "not two factors");
+      const [left, right] = words.map((each) => cellRange(each, depth + 1));
+      if (left === null || right === null) return null;
+      const ends = left.flatMap((a) => right.map((b) => a * b));
+      return fitting(ends.reduce(minimum), ends.reduce(maximum));
+    }
+    case "square": {
+      const range = cellRange(words, depth + 1);
+      if (range === null) return null;
+      return fitting(0n, range.map((x) => x * x).reduce(maximum));
+    }
     case "missing":
       return [0n, 1n];
     case "column":
@@ -944,6 +956,12 @@ function readClip(words) {
   const [low, high] = [readWhole(words[1]), readWhole(words[2])];
   need(low <= high, "a clamp that ends before it begins");
   return [readText(words[0]), low, high];
+}
+
+/** Products that fit into 64 bits: no other is added up. */
+function fitting(low, high) {
+  need(maximum(absolute(low), absolute(high)) < 1n << 62n, "a product beyond 64 bits");
+  return [low, high];
 }
 
 /** A portion of W m, m = 2^finer: moments.md 1. */
@@ -1070,6 +1088,17 @@ const NUMBER_RULES = {
     const { parts, numbers } = readDivision(number);
     const { entries, l1, squares, largest } = groups.rowMove().times(whole(parts));
     return Move.of(entries * numbers, l1, squares, largest);
+  },
+
+  // several numbers of a row, each with a size of its own: moments.md, lemma 7; what one
+  // group holds moves together, and stands for the largest entry
+  vector(number, groups) {
+    const sizes = readTotals(number, 1, 10_000).map((words) => totalRange(words).most);
+    const { entries, l1, squares, largest } = groups.rowMove();
+    const square = sizes.map((size) => size.squared()).reduce((sum, each) => sum.plus(each));
+    const sum = sizes.reduce((all, each) => all.plus(each));
+    const numbers = entries * BigInt(sizes.length);
+    return Move.of(numbers, l1.times(sum), squares.times(square), largest.times(rootAbove(square)));
   },
 
   // two sums over a table of public size: units.md, lemma 2

@@ -6,6 +6,7 @@ from sordino.aggregations.count import count as count
 from sordino.aggregations.count import count_distinct as count_distinct
 from sordino.aggregations.count import count_ids as count_ids
 from sordino.aggregations.count import histogram as histogram
+from sordino.aggregations.covariance import covariance as covariance
 from sordino.aggregations.mean import mean as mean
 from sordino.aggregations.mean import share as share
 from sordino.aggregations.mean import stdev as stdev

@@ -56,7 +56,9 @@ MEANINGS: Final[Mapping[str, Callable[[list[float | None]], Any]]] = {
 """What an aggregation means, in Python."""
 RANKS: Final[Mapping[str, float]] = {"median": 0.5, "min": 0.0, "max": 1.0}
 """Which share of the values lies below an answer."""
-OTHERS: Final = {"quantiles", "quantiles, extremes too", "histogram", "bounds"}
+OTHERS: Final = {
+    *("quantiles", "quantiles, extremes too", "histogram", "bounds", "covariance")
+}
 """Aggregations of several columns, which have tests of their own."""
 
 
@@ -73,7 +75,8 @@ def released(name: str, engine: AbstractEngine) -> Release:
     query = sd.table("rows").enforce(sd.MaxRowsPerID(1))
     keys = sd.KeySet.from_dict({"g": list(VALUES)})
     request = query.group_by(keys).agg(a=AGGREGATIONS[name]("y", ENDS))
-    purchase = best_purchase(request, catalog, QUIET)
+    quiet = QUIET if name != "covariance" else sd.GaussianDP(10**9)
+    purchase = best_purchase(request, catalog, quiet)
     plan = purchase.plan
     bins = {key: engine.answer(one) for key, one in plan.choice_questions.items()}
     answer = noisy_answer(purchase, engine.answer(plan.question), bins)
@@ -149,6 +152,7 @@ def test_every_word_for_an_aggregation_is_a_case() -> None:
     words = {
         "count", "count_ids", "count_distinct", "sum", "mean", "variance", "stdev",
         "median", "quantile", "quantiles", "min", "max", "histogram", "bounds",
+        "covariance",
     }  # fmt: skip
     assert words - named <= {"quantile"}  # one of `quantiles`
     assert words <= set(dir(sd))

@@ -63,7 +63,7 @@ NAMES: Final[dict[str, Any]] = {
     "nan": math.nan,
     "inf": math.inf,
 }
-INTERNAL: Final = ("steps", "height", "portion", "read ", "bin")
+INTERNAL: Final = ("steps", "height", "portion", "read ", "bin", "double_bin")
 """Operations that no user writes; ranges show their edges, not their names."""
 PUBLIC: Final = [form for form in FORMS if not form.name.startswith(INTERNAL)]
 

@@ -60,6 +60,7 @@ ASKED: Final[dict[str, Any]] = {
     "mean": sd.mean("days", 0, 2),
     "spread": sd.variance("days", 0, 2),
     "bins": sd.histogram("days", [0, 1, 2]),
+    "both": sd.covariance(["days"], {"days": (0, 2)}),
     "middle": sd.median("days", 0, 2),
     "largest": sd.max("days", 0, 2),
 }

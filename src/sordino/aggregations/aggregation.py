@@ -16,6 +16,7 @@ from sordino.data.contribution import LARGEST, Contribution, Spread, Versions, W
 from sordino.errors import InvalidQuery
 from sordino.expressions.schema import Schema
 from sordino.expressions.tree import AbstractExpression
+from sordino.losses.budgets.charge import Family
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers.canonical import Words
 from sordino.numbers.rounding import without_dust
@@ -289,6 +290,8 @@ class AbstractAggregation(ABC):
     """Whether an answer is made of the numbers of several groups."""
     is_of_all: ClassVar[bool] = False
     """Whether each answer is about all rows of a group, not those with a value."""
+    families: ClassVar[tuple[Family, ...]] = ("laplace", "gaussian")
+    """The families of noise that serve it."""
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Return the names of the columns of the answer: the one given, if not more."""

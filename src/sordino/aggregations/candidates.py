@@ -1,10 +1,10 @@
 """The public candidates that a choice is made among, and the values they stand for.
 
-Candidates are counted from the lower bound: multiples of a power of two for numbers,
-days for dates, seconds for times. A value belongs to the nearest number, or to its day
-or second. Of each range of candidates the number with the fewest digits is released, so
-that a price of 9.99 comes back as 9.99. Answers have the type of the column, and lie
-within the bounds.
+Candidates are counted from the lower bound: multiples of a power of two for integers,
+what starts with the same binary digits for doubles, days for dates, seconds for times.
+An integer belongs to the nearest number, a time to its day or second. Of each range of
+candidates the number with the fewest digits is released, so that a price of 9.99 comes
+back as 9.99. Answers have the type of the column, and lie within the bounds.
 """
 
 import math
@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -31,13 +32,21 @@ from sordino.aggregations.lattice import (
 )
 from sordino.aggregations.measurement import Integers
 from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.bins import double_bin
 from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.literals import LEAST, MOST, literal
 from sordino.expressions.schema import arrow_type
 from sordino.expressions.tree import AbstractExpression
 from sordino.losses.curves.points import Floats
-from sordino.noise.bin_counts import AbstractWeights, EvenWeights, weights
+from sordino.noise.bin_counts import (
+    AbstractWeights,
+    DoubleWeights,
+    EvenWeights,
+    weights,
+)
+from sordino.numbers import down, up
 from sordino.numbers.canonical import Words
+from sordino.numbers.double_grid import DoubleGrid
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,8 +102,28 @@ def roundest(low: int, high: int) -> int:
     return multiple
 
 
-_STEPS: Final = {"i64": 2**40, "f64": 2**40}
+_STEPS: Final = {"i64": 2**40}
 """The most candidates; more of them cost nothing but digits."""
+
+
+_MOST: Final = 2**16
+"""So many candidates are walked one by one."""
+_EQUAL: Final = 2**14
+_PER_DOUBLING: Final = 16
+
+
+def _stretches(last: int, origin: int) -> Integers:
+    """Return stretches, some of equal length, some a share of their way from zero.
+
+    `origin` is the candidate nearest to zero.
+    """
+    if last < _MOST:
+        return np.arange(last + 1)
+    even = np.linspace(0, last, _EQUAL + 1).astype(np.int64)
+    doublings = np.arange(last.bit_length() * _PER_DOUBLING + 1)
+    away = np.exp2(doublings / _PER_DOUBLING).astype(np.int64)
+    ends = np.concatenate([even, origin - away, [origin], origin + away])
+    return np.unique(np.append(ends[(ends >= 0) & (ends < last)], last))
 
 
 class AbstractCandidates(ABC):
@@ -107,8 +136,8 @@ class AbstractCandidates(ABC):
 
     @property
     @abstractmethod
-    def origin(self) -> int:
-        """Return the candidate nearest to zero, or the first where there is no zero."""
+    def stretches(self) -> Integers:
+        """Return the last candidate of each stretch that is walked, ascending."""
 
     @property
     @abstractmethod
@@ -134,8 +163,8 @@ class AbstractNumbers(AbstractCandidates):
         return self.grid.width
 
     @property
-    def origin(self) -> int:
-        return min(max(-self.grid.low, 0), self.last)
+    def stretches(self) -> Integers:
+        return _stretches(self.last, min(max(-self.grid.low, 0), self.last))
 
     @property
     def weights(self) -> AbstractWeights:
@@ -149,8 +178,8 @@ class AbstractMoments(AbstractCandidates):
     """Days or seconds, none of them rounder than another."""
 
     @property
-    def origin(self) -> int:
-        return 0
+    def stretches(self) -> Integers:
+        return _stretches(self.last, 0)
 
     @property
     def weights(self) -> AbstractWeights:
@@ -159,22 +188,47 @@ class AbstractMoments(AbstractCandidates):
 
 @final
 @dataclass(frozen=True)
-class RealCandidates(AbstractNumbers):
-    """Multiples of a power of two, each written as the shortest decimal near it."""
+class RealCandidates(AbstractCandidates):
+    """Doubles, as near to each other as they are written, at any size.
 
-    grid: Lattice
-    low: float
-    high: float
+    Rows whose values share a bin are equal; a bin is shorter than a 2**49th of its
+    numbers, and told as the shortest decimal in it.
+    """
+
+    grid: DoubleGrid
+
+    @property
+    def last(self) -> int:
+        return self.grid.size - 1
+
+    @property
+    def weights(self) -> AbstractWeights:
+        return DoubleWeights(self.grid)
+
+    @cached_property
+    def stretches(self) -> Integers:
+        """Return the last candidates of stretches that are walked."""
+        grid, low, high = self.grid, self.grid.low, self.grid.high
+        even = np.linspace(low, high, _EQUAL + 1)
+        top = math.log2(max(abs(low), abs(high)))
+        doublings = np.arange(math.ceil(top - grid.least) * _PER_DOUBLING)
+        away = np.exp2(doublings / _PER_DOUBLING + grid.least)
+        edges = np.concatenate([even, away, -away, [0.0]])
+        within = edges[(edges >= low) & (edges < high)].tolist()
+        lasts = {grid.bin(edge) - grid.first for edge in within}
+        return np.array(sorted({*lasts, self.last}))
+
+    def position(self, values: Expression) -> AbstractExpression:
+        return double_bin(values.tree, self.grid)
 
     def values(self, first: Integers, last: Integers) -> "pa.Array":
         import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
-        ends = (
-            np.ldexp((steps + self.grid.low).astype(float) + half, self.grid.exponent)
-            for steps, half in ((first, -0.5), (last, 0.5))
-        )
+        grid = self.grid
+        low = grid.starts(first + grid.first)
+        high = grid.starts(last + grid.first + 1)
         # a short decimal near a bound may lie beyond it
-        return pa.array(np.clip(shortest_decimals(*ends), self.low, self.high))
+        return pa.array(np.clip(shortest_decimals(low, high), grid.low, grid.high))
 
 
 @final
@@ -317,8 +371,8 @@ def clamp_moments(column: Any, low: Any, high: Any, nulls: Nulls) -> AbstractCla
 def candidates(low: Any, high: Any, kind: str) -> AbstractCandidates:
     """Return the candidates between two bounds for values of a type.
 
-    >>> candidates(0, 120, "i64").last, candidates(0, 1, "f64").last
-    (120, 549755813888)
+    >>> candidates(0, 120, "i64").last, candidates(0, 1, "f64").last < 2**56
+    (120, True)
     """
     check_ends(low, kind)
     return _CANDIDATES[kind](low, high)
@@ -336,9 +390,10 @@ def check_ends(low: Any, kind: str) -> None:
 
 def _floats(low: Any, high: Any) -> RealCandidates:
     least, most = exact_bounds(low, high)
-    return RealCandidates(
-        width_lattice(least, most, "f64", _STEPS), float(least), float(most)
-    )
+    ends = float(least), float(most)
+    if ends[0] == ends[1]:
+        ends = down(least), up(most)
+    return RealCandidates(DoubleGrid.of_bounds(*ends))
 
 
 def _integers(low: Any, high: Any) -> WholeCandidates:

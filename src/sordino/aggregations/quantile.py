@@ -59,32 +59,6 @@ from sordino.expressions.schema import NUMBERS
 from sordino.numbers import probability
 from sordino.numbers.canonical import Words, call, number
 
-_MOST: Final = 2**16
-"""So many candidates are walked one by one."""
-_EQUAL: Final = 2**14
-_PER_DOUBLING: Final = 16
-
-
-def stretches(candidates: AbstractCandidates) -> Integers:
-    """Return the last candidate of each stretch, ascending.
-
-    >>> from sordino.aggregations.candidates import candidates
-    >>> stretches(candidates(0, 3, "i64")).tolist()
-    [0, 1, 2, 3]
-    >>> stretches(candidates(0, 10**9, "f64")).size < 17_000
-    True
-    """
-    last = candidates.last
-    if last < _MOST:
-        return np.arange(last + 1)
-    even = np.linspace(0, last, _EQUAL + 1).astype(np.int64)
-    doublings = np.arange(last.bit_length() * _PER_DOUBLING + 1)
-    away = np.exp2(doublings / _PER_DOUBLING).astype(np.int64)
-    origin = candidates.origin
-    ends = np.concatenate([even, origin - away, [origin], origin + away])
-    return np.unique(np.append(ends[(ends >= 0) & (ends < last)], last))
-
-
 _TRUTHS: Final = (
     "a bool has no bounds",
     'Leave them out: max("smoker") tells whether any row is true, min whether all are.',
@@ -203,7 +177,7 @@ class Quantile(AbstractBounded):
 
         def extreme(*, greatest: bool) -> ExtremeChoice:
             key = ("extreme", values.key, grid, greatest)
-            return ExtremeChoice(key, rows, position, stretches(grid), greatest)
+            return ExtremeChoice(key, rows, position, grid.stretches, greatest)
 
         inner = tuple(q for q in self.probabilities if 0 < q < 1)
         if 0 in self.probabilities:

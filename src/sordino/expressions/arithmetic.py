@@ -180,8 +180,18 @@ ADD: Final = Operation("add", partial(_sum_facts, "+"), _meet(operator.add), sym
 SUBTRACT: Final = Operation(
     "subtract", partial(_sum_facts, "-"), _meet(operator.sub), symbol="-"
 )
+
+
+def _product_cell(of: Sequence[AbstractTree]) -> Words:
+    """Return a product of integers, or the square of one: it is never below zero."""
+    left, right = of
+    if left.same(right):
+        return {"square": left.cell}
+    return {"product": [left.cell, right.cell]}
+
+
 MULTIPLY: Final = Operation(
-    "multiply", _multiply_facts, _meet(operator.mul), symbol="*"
+    "multiply", _multiply_facts, _meet(operator.mul), symbol="*", cell=_product_cell
 )
 DIVIDE: Final = Operation("divide", _divide_facts, _divide, copies=2, symbol="/")
 FLOOR_DIVIDE: Final = Operation(

@@ -33,6 +33,7 @@ from sordino.expressions.tree import (
 )
 from sordino.numbers import arguments as _validate
 from sordino.numbers.canonical import Words, call
+from sordino.numbers.double_grid import DoubleGrid, bin_of_double
 from sordino.numbers.frozen import fill, hides
 
 MOST_BINS: Final = 1_000
@@ -350,8 +351,46 @@ def thresholds(low: int, high: int, exponent: int) -> tuple[int, int]:
     return min(max(first, LEAST - 1), MOST), max(min(last, MOST + 1), LEAST)
 
 
+def _double_bin_facts(
+    argument: Argument, low: float, high: float, digits: int, least: int
+) -> Column:
+    del low, high, digits, least
+    tree.require_types("double_bin", (argument,), ("f64",), 'Try .cast("f64").')
+    lost = "NaN is in no bin" if argument.column.nan else None
+    return tree.result("i64", (argument,), lost=lost)
+
+
+def _double_bin(
+    number: Value, low: float, high: float, digits: int, least: int
+) -> Value:
+    if math.isnan(number):
+        return None
+    within = min(max(number, low), high)
+    first = bin_of_double(low, digits, least)
+    return bin_of_double(within, digits, least) - first
+
+
+DOUBLE_BIN: Final = Operation("double_bin", _double_bin_facts, _double_bin, copies=4)
+
+
+def double_bin(expression: AbstractExpression, grid: DoubleGrid) -> AbstractExpression:
+    """Return the bin of a double, moved to the bounds, from that of the lower one on.
+
+    Missing and NaN have none.
+
+    >>> from sordino.expressions.language import col
+    >>> place = double_bin(col("x"), DoubleGrid.of_bounds(0.0, 1.0))
+    >>> place.value({"x": 0.5}) - place.value({"x": 0.25}) == 2**49
+    True
+    """
+    ends = {"low": grid.low, "high": grid.high}
+    options = {**ends, "digits": grid.digits, "least": grid.least}
+    return Call(DOUBLE_BIN, (lift(expression),), options)
+
+
 OPERATIONS: Final = (
     BIN,
     STEPS,
     PORTION,
+    DOUBLE_BIN,
 )

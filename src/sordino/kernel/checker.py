@@ -816,7 +816,20 @@ def _cell_range(cell: Any, deep: int = 0) -> tuple[int, int]:
             need(0 < len(read_list(words)) <= 2_000, "no branches")
             ranges = [_cell_range(each, deep + 1) for each in words]
             return min(low for low, _ in ranges), max(high for _, high in ranges)
+        case "product" | "square":
+            return _product_range(kind == "square", words, deep + 1)
     raise Refused("a cell whose range is not known")
+
+
+def _product_range(squared: bool, words: Any, deep: int) -> tuple[int, int]:  # noqa: FBT001 one of two cells
+    """Return the range of a product of two integers, or of one and itself."""
+    factors = [words] if squared else read_list(words)
+    need(len(factors) == 2 - squared, "not a product of two")
+    ranges = [_cell_range(each, deep) for each in factors]
+    products = [a * b for a in ranges[0] for b in ranges[-1]]
+    low, high = 0 if squared else min(products), max(products)
+    need(max(-low, high) < 2**62, "a product beyond 64 bits")
+    return low, high
 
 
 def _portion(words: Any) -> tuple[int, int, int]:
@@ -976,6 +989,20 @@ def _read_division(totals: list[Any]) -> int:
     return width << finer
 
 
+def _vector_move(number: Any, groups: AskedGroups, by: Columns | None) -> Move:
+    """Several numbers of each row, each with a size of its own (moments.md, lemma 7).
+
+    The largest entry stands for what one group holds: all of its numbers move together.
+    """
+    ranges = [total_range(total) for total in _totals(number)]
+    sizes = [max(abs(low), abs(high)) * _unit(number) for low, high in ranges]
+    rows = groups.row_move(by)
+    squares = sum((size * size for size in sizes), Fraction(0))
+    l1 = rows.l1 * sum(sizes, Fraction(0)) ** 2
+    l2, largest = rows.l2 * squares, rows.largest * squares
+    return Move.of(rows.entries * len(sizes), l1, l2, largest)
+
+
 def _sized_move(number: Any, groups: AskedGroups, _by: Columns | None) -> Move:
     """Sums over a table whose number of rows is public (units.md, lemma 2)."""
     rows, way = groups.rows, groups.rows.each_way
@@ -1045,6 +1072,7 @@ _NUMBERS: dict[str, Callable[[Any, AskedGroups, Columns | None], Move]] = {
     "distinct": _distinct_move,
     "bins": _bins_move,
     "together": _division_move,
+    "vector": _vector_move,
     "sized": _sized_move,
     "ids everywhere": _everywhere_move,
     "centred": _centred_move,
@@ -1440,6 +1468,7 @@ class ReleaseReader:
         """The first few groups, chosen by scores in steps (first-few.md)."""
         most, rate = read_integer(first["most"], 1, 10_000), rational(first["rate"])
         need(rate > 0 and "exponent" not in first, "a score that is not in steps")
+        need(first["of"] in {"sum", "distinct"}, "a score without a rule")
         groups, largest = (
             self.asked,
             root_above(move_of(first, self._groups_of(1)).largest),

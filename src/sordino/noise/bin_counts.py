@@ -12,6 +12,7 @@ each of them. Rows are counted in such shares, so that everything is a whole num
 part counts as often as its bin weighs; positions count all that comes before.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,8 +25,10 @@ from numpy.typing import NDArray
 from sordino.errors import InvalidData
 from sordino.noise.sampling.choice import Chosen, Runs
 from sordino.numbers import Exact, arguments, up
+from sordino.numbers.double_grid import DoubleGrid
 
 Whole: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 MOST_ROWS = 1 << 38
 """A group of this many rows or more is refused: sums of scores must fit."""
@@ -197,6 +200,9 @@ class EvenWeights(AbstractWeights):
     def weight_before(self, bins: Whole) -> Whole:
         return bins
 
+    def bins_of(self, places: Whole) -> Whole:
+        return places
+
 
 @final
 class _Decimals(NamedTuple):
@@ -256,6 +262,146 @@ def weights(low: int, exponent: int, size: int) -> AbstractWeights:
     return RoundWeights(low, exponent, size)
 
 
+_EIGHT: Final = 8
+_FEW_INTEGERS: Final = 8
+_LONGEST_INTEGER: Final = 10**12
+_MOST_DIGITS: Final = 10
+_QUARTER: Final = 3 * 4
+"""Of a decade, which is 10/3 doublings."""
+_LARGEST_SCALE: Final = 900
+_LARGEST_PLACE: Final = 60
+_POWERS: Final = 10.0 ** np.arange(309)
+
+
+@final
+@dataclass(frozen=True)
+class DoubleWeights(AbstractWeights):
+    """Bins of doubles: each weighs 1, and more by its length, and more if it is round.
+
+    All lengths together weigh about what all bins do. All integers together weigh 8
+    times that; where there are fewer than 8 of them, lengths do it in their
+    place, so that of few rows an answer is not tiny. Of each decade its integers weigh
+    16 times as much as its bins, and the numbers of 1, 2, ... 10 digits a quarter of
+    them, those of each kind together: however wide the bounds are.
+
+    >>> grid = DoubleGrid.of_bounds(-100.0, 100.0)
+    >>> weights = DoubleWeights(grid)
+    >>> bins = np.array([grid.bin(x) - grid.first for x in (42.0, 0.3, 0.1234567)])
+    >>> each = weights.weight_before(bins + 1) - weights.weight_before(bins)
+    >>> bool((np.diff(each) < 0).all()), weights.total < 2**61
+    (True, True)
+    """
+
+    grid: DoubleGrid
+    least: int = 1
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.grid.size
+
+    def weight_before(self, bins: Whole) -> Whole:
+        starts = self.grid.starts(bins + self.grid.first)
+        return bins + self._weigh_more(starts) - self._weight_of_low
+
+    @cached_property
+    def _weight_of_low(self) -> int:
+        first = self.grid.starts(np.array([self.grid.first]))
+        return int(self._weigh_more(first)[0])
+
+    @cached_property
+    def _integers(self) -> int:
+        ends = np.array([self.grid.low, np.nextafter(self.grid.high, math.inf)])
+        before, after = _integers_below(ends).tolist()
+        return int(after - before)
+
+    @property
+    def _doublings(self) -> int:
+        return self.size.bit_length()
+
+    @cached_property
+    def _each_integer(self) -> int:
+        if self._integers < _FEW_INTEGERS:
+            return 0
+        return (_EIGHT << self._doublings) // self._integers
+
+    @cached_property
+    def _per_unit(self) -> float:
+        """Return into how many steps a unit is divided, for lengths."""
+        width, end = (
+            math.frexp(number)[1]
+            for number in (
+                self.grid.high - self.grid.low,
+                max(abs(self.grid.low), abs(self.grid.high)),
+            )
+        )
+        times = _EIGHT if self._integers < _FEW_INTEGERS else 1
+        steps = self._doublings + times.bit_length() - 2
+        # far from zero there are no finer steps: none is a double
+        return 2.0 ** min(steps - width, _LARGEST_PLACE - end, _LARGEST_SCALE)
+
+    def _weigh_more(self, numbers: Floats) -> Whole:
+        """Return how much all bins up to some doubles weigh beyond 1 each.
+
+        It is counted from some constant on, and rises with the doubles.
+        """
+        lengths = np.floor(numbers * self._per_unit).astype(np.int64)
+        weight: Whole = lengths + _integers_below(numbers) * self._each_integer
+        below = numbers < 0
+        # as many lie before -x as beyond x, and x itself is not before it
+        size = np.where(below, np.nextafter(-numbers, math.inf), numbers)
+        written = self._written_below(size)
+        return weight + np.where(below, -written, written)
+
+    def _written_below(self, numbers: Floats) -> Whole:
+        """Return how much the round numbers below some doubles weigh, by decades."""
+        least = math.ceil(self.grid.least * math.log10(2))
+        most = math.floor(math.log10(max(abs(self.grid.low), abs(self.grid.high))))
+        # beyond, powers of ten are no doubles: no number is round there
+        if not -290 < least <= most < 290:
+            return np.zeros(numbers.size, np.int64)
+        edges = np.array([float(f"1e{power}") for power in range(least, most + 1)])
+        decade = np.searchsorted(edges, numbers, side="right") - 1
+        weight = self._integers_by_decade(numbers, decade + least)
+        for digits in range(1, _MOST_DIGITS + 1):
+            first = 10 ** (digits - 1)
+            counted = _multiples_below(numbers, decade + least - digits + 1)
+            inside = np.clip(counted - first, 0, 9 * first)
+            each = (10 << self.grid.digits) // (9 * first * _QUARTER)
+            many = np.where(decade < 0, 0, decade * (9 * first) + inside)
+            weight += many * each
+        return weight
+
+    def _integers_by_decade(self, numbers: Floats, decade: Whole) -> Whole:
+        """Return how much the integers below some doubles weigh, by their decades."""
+        firsts = 10 ** np.arange(_MOST_DIGITS + 1)
+        each = (160 << self.grid.digits) // (27 * firsts)
+        before = np.append(0, np.cumsum(9 * firsts * each))
+        place = np.clip(decade, 0, firsts.size - 1)
+        inside = np.ceil(np.minimum(numbers, 10.0 ** (firsts.size))).astype(np.int64)
+        inside = np.clip(inside - firsts[place], 0, 9 * firsts[place])
+        weight: Whole = before[place] + inside * each[place]
+        return weight
+
+
+def _integers_below(numbers: Floats) -> Whole:
+    """Count the integers below some doubles, of those that people write."""
+    most = float(_LONGEST_INTEGER)
+    return np.clip(np.ceil(numbers), -most, most + 1).astype(np.int64)
+
+
+def _multiples_below(numbers: Floats, powers: Whole) -> Whole:
+    """Count the multiples of powers of ten below some doubles, from 0 on.
+
+    Each multiple is the double that it is read as: a bin weighs what lies in it.
+    """
+    fine = powers < 0
+    scale = _POWERS[np.abs(powers)]
+    each = np.floor(np.where(fine, numbers * scale, numbers / scale))
+    # the quotient was rounded: upwards it may have reached a multiple that is beyond
+    each += np.where(fine, each / scale, each * scale) < numbers
+    return np.clip(each, 0, 10.0**_MOST_DIGITS).astype(np.int64)
+
+
 _FAR: Final = 64.0
 """Exponents from here on have weights that need not be told apart."""
 _DOUBLINGS: Final = 7
@@ -266,12 +412,13 @@ _LONGEST: Final = 2.0**50
 class QuantileCut(NamedTuple):
     """A quantile that is known: for each group its candidate, and what lies up to it.
 
-    `rows` are the shares of rows up to the cut, `run` is the run of the group that
-    holds it.
+    The candidate is a part of a bin. `rows` are the shares of rows up to the cut, `run`
+    is the run of the group that holds the bin.
     """
 
     probability: Fraction
-    position: Whole
+    bin: Whole
+    part: Whole
     rows: Whole
     run: Whole
 
@@ -279,19 +426,18 @@ class QuantileCut(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False)
 class CandidateRuns:
-    """Runs of candidates: those of a bin with rows, or those between two of them.
+    """Runs of bins: one with rows, or those between two of them.
 
     The runs of group g are those from base[g] on; none is empty. A run begins and ends
-    at some positions, each of its candidates counts `repeats` times, and there are
-    `before` rows before it and `counts` in it.
+    at some places, counted in weights of bins, and there are `before` rows before it
+    and `counts` in it.
     """
 
     parts: int
-    end: int
+    weights: AbstractWeights
     base: Whole
     begins: Whole
     ends: Whole
-    repeats: Whole
     before: Whole
     counts: Whole
 
@@ -302,50 +448,118 @@ class CandidateRuns:
         full = 2 * np.arange(group.size) + group + 1  # where each non-empty bin stands
         first = 2 * bins.starts[:-1] + np.arange(bins.groups)
         begins = np.zeros(2 * group.size + bins.groups, np.int64)
-        begins[full], begins[full + 1] = bins.positions, bins.positions + 1
+        begins[full] = weights.weight_before(bins.positions)
+        begins[full + 1] = weights.weight_before(bins.positions + 1)
         ends = np.append(begins[1:], 0)
-        ends[np.append(first[1:], begins.size) - 1] = bins.size
+        ends[np.append(first[1:], begins.size) - 1] = weights.total
         added = np.zeros_like(begins)
         added[full] = bins.counts
         before = np.cumsum(added) - added
         before -= np.repeat(before[first], np.diff(np.append(first, begins.size)))
         filled = ends > begins
         base = np.append(0, np.cumsum(filled))[first]
-        counts, places = added[filled], (begins[filled], ends[filled])
-        first, last = map(weights.weight_before, places)
-        return cls(
-            parts,
-            weights.total * parts,
-            base,
-            first * parts,
-            last * parts,
-            np.where(counts > 0, last - first, 1),
-            before[filled],
-            counts,
-        )
+        runs = (column[filled] for column in (begins, ends, before, added))
+        return cls(parts, weights, base, *runs)
 
     def outer(self) -> tuple[QuantileCut, QuantileCut]:
         """Return the cuts before all candidates and after them."""
         nothing = np.zeros_like(self.base)
         last = np.append(self.base[1:], self.counts.size) - 1
-        end = nothing + self.end - 1
         rows = (self.before[last] + self.counts[last]) * self.parts
-        low = QuantileCut(Fraction(0), nothing, nothing, nothing)
-        return low, QuantileCut(Fraction(1), end, rows, last - self.base)
+        low = QuantileCut(Fraction(0), nothing, nothing, nothing, nothing)
+        ends = (nothing + self.weights.size - 1, nothing + self.parts - 1)
+        return low, QuantileCut(Fraction(1), *ends, rows, last - self.base)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SliceRuns:
+    """The bins of a slice: of runs between its cuts, and the two that hold the cuts.
+
+    A bin with rows, or with a cut, is `divided`: its candidates are its parts, and each
+    counts what the bin weighs. Of bins without rows all parts are equally good: a
+    candidate stands for a unit of weight, and counts all parts of it. What a cut leaves
+    of a bin must not depend on whether rows lie in it: a cut is a part of a bin in
+    either case, and the rest of its bin stands apart.
+    """
+
+    owner: Whole
+    run: Whole
+    starts: Whole
+    """The place of the first candidate, in weights."""
+    firsts: Whole
+    lasts: Whole
+    repeats: Whole
+    counts: Whole
+    divided: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, layout: CandidateRuns, low: QuantileCut, high: QuantileCut) -> Self:
+        """Return the bins from one cut to the other, of all slices."""
+        # the bins of both cuts beside all runs
+        owner, inner, where = _places(high.run - low.run + 3)
+        run = inner + (layout.base + low.run)[owner]
+        starts, stops = _ends_between(layout, low, high, owner, run)
+        start, stop = np.choose(where, starts), np.choose(where, stops)
+        divided = (where != 1) | (layout.counts[run] > 0)
+        shared = (low.bin == high.bin)[owner]
+        until = (where == 2) | ((where == 0) & shared)
+        parts = np.where(until, high.part[owner] + 1, layout.parts)
+        columns = (
+            owner,
+            run,
+            start,
+            np.where(where == 0, low.part[owner], 0),
+            np.where(divided, parts, stop - start),
+            np.where(divided, stop - start, layout.parts),
+            layout.counts[run],
+            divided,
+        )
+        # a bin that holds both cuts stands once
+        stands = (stop > start) & ~((where == 2) & shared)
+        return cls(*(column[stands] for column in columns))
+
+
+def _places(spans: Whole) -> tuple[Whole, Whole, NDArray[np.intp]]:
+    """Return the slice of each place, the run between its cuts, and where it stands.
+
+    That is 0 at the bin of the lower cut, 2 at that of the upper one, 1 between them.
+    """
+    owner = np.repeat(np.arange(spans.size), spans)
+    place = np.arange(owner.size) - (np.cumsum(spans) - spans)[owner]
+    last = spans[owner] - 1
+    where = (place > 0).astype(np.intp) + (place == last)
+    return owner, np.clip(place - 1, 0, last - 2), where
+
+
+def _ends_between(
+    layout: CandidateRuns, low: QuantileCut, high: QuantileCut, owner: Whole, run: Whole
+) -> tuple[tuple[Whole, Whole, Whole], tuple[Whole, Whole, Whole]]:
+    """Return where bins begin and end: those of lower cuts, of runs, of upper cuts.
+
+    Of runs what lies between the bins of the cuts.
+    """
+    bins = np.stack([low.bin, low.bin + 1, high.bin, high.bin + 1])
+    before = layout.weights.weight_before(bins.ravel()).reshape(bins.shape)
+    begin, after, until, end = before[:, owner]
+    inner = np.maximum(layout.begins[run], after), np.minimum(layout.ends[run], until)
+    return (begin, inner[0], until), (after, inner[1], end)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Candidates on which the score rises or falls evenly: their slice, run and places.
+    """Candidates on which the score rises or falls evenly: their bins and places.
 
-    Places count from the beginning of the run, up to but without `lasts`. The best
+    Places count from the beginning of `bins`, up to but without `lasts`. The best
     candidate of a piece is `gaps` off, in rows times the parts and the denominator of
     the share; it is the first one where `slopes` is positive, and else the last one.
     """
 
-    owner: Whole
-    run: Whole
+    layout: CandidateRuns
+    runs: SliceRuns
+    bins: Whole
+    """Of each piece, the place of its bins among the runs of the slice."""
     firsts: Whole
     lasts: Whole
     gaps: Whole
@@ -359,31 +573,18 @@ class Pieces:
 
         A candidate is right where that share of the slice's rows ends within it.
         """
-        sizes = high.run - low.run + 1
-        ends = np.cumsum(sizes)
-        owner = np.repeat(np.arange(sizes.size), sizes)
-        run = np.arange(owner.size) + (layout.base + low.run - ends + sizes)[owner]
-        start, repeats = layout.begins[run], layout.repeats[run]
-        first = np.maximum(low.position[owner] - start, 0) // repeats
-        end = np.minimum(layout.ends[run], high.position[owner] + 1)
-        last = (end - start) // repeats
+        runs = SliceRuns.of(layout, low, high)
         whole, part = share.denominator, share.numerator
         sought = whole * low.rows + part * (high.rows - low.rows)
         # negative at the lower cut: rows of its bin lie in the slice to the left
-        missing = sought[owner] - whole * layout.parts * layout.before[run]
-        slope = whole * layout.counts[run]
-        return cls._split_runs(owner, run, (first, last), missing, slope)
+        missing = sought[runs.owner] - whole * layout.parts * layout.before[runs.run]
+        return cls._make_pieces(layout, runs, missing, whole * runs.counts)
 
     @classmethod
-    def _split_runs(
-        cls,
-        owner: Whole,
-        run: Whole,
-        places: tuple[Whole, Whole],
-        missing: Whole,
-        slope: Whole,
+    def _make_pieces(
+        cls, layout: CandidateRuns, runs: SliceRuns, missing: Whole, slope: Whole
     ) -> Self:
-        first, last = places
+        first, last = runs.firsts, runs.lasts
         flat = slope == 0
         per = np.where(flat, 1, slope)
         reached = -(-missing // per) - 1  # from here on a candidate reaches the share
@@ -395,15 +596,9 @@ class Pieces:
         off = [missing - slope * at, np.where(flat, abs(missing), 0)]
         gaps = np.stack([*off, slope * after - missing], 1).ravel()
         slopes = np.stack([-slope, np.zeros_like(slope), slope], 1).ravel()
+        columns = (np.repeat(np.arange(first.size), 3), firsts, lasts, gaps, slopes)
         filled = lasts > firsts
-        return cls(
-            np.repeat(owner, 3)[filled],
-            np.repeat(run, 3)[filled],
-            firsts[filled],
-            lasts[filled],
-            gaps[filled],
-            slopes[filled],
-        )
+        return cls(layout, runs, *(column[filled] for column in columns))
 
     def stretch(self, rate: Exact) -> Self:
         """Return shorter pieces, each with candidates of nearly the same chance.
@@ -426,25 +621,38 @@ class Pieces:
         rises = self.slopes[piece] >= 0
         first, last = self.firsts[piece], self.lasts[piece]
         return type(self)(
-            self.owner[piece],
-            self.run[piece],
+            self.layout,
+            self.runs,
+            self.bins[piece],
             np.where(rises, first + inner, last - outer),
             np.where(rises, first + outer, last - inner),
             self.gaps[piece] + np.abs(self.slopes[piece]) * inner,
             self.slopes[piece],
         )
 
-    def runs(self, layout: CandidateRuns) -> Runs:
+    def choices(self) -> Runs:
         """Return the pieces to choose from, those of one slice after another."""
-        ends, sizes = np.cumsum(np.bincount(self.owner)), self.lasts - self.firsts
-        return Runs(self.gaps, sizes, ends, self.slopes, layout.repeats[self.run])
+        ends = np.cumsum(np.bincount(self.runs.owner[self.bins]))
+        sizes, repeats = self.lasts - self.firsts, self.runs.repeats[self.bins]
+        return Runs(self.gaps, sizes, ends, self.slopes, repeats)
 
     def cut_at(
-        self, layout: CandidateRuns, probability: Fraction, chosen: Chosen
+        self, probability: Fraction, chosen: Chosen, parts: Whole
     ) -> QuantileCut:
-        """Return the cut at the chosen candidates."""
-        run = self.run[chosen.run]
-        reached = self.firsts[chosen.run] + chosen.place + 1
-        position = layout.begins[run] + reached * layout.repeats[run] - 1
-        rows = layout.before[run] * layout.parts + layout.counts[run] * reached
-        return QuantileCut(probability, position, rows, run - layout.base)
+        """Return the cut at the chosen candidates.
+
+        `parts` are drawn evenly, for bins without rows.
+        """
+        bins, layout = self.bins[chosen.run], self.layout
+        place = self.firsts[chosen.run] + chosen.place
+        divided, run = self.runs.divided[bins], self.runs.run[bins]
+        at = self.runs.starts[bins] + np.where(divided, 0, place)
+        rows = layout.before[run] * layout.parts
+        return QuantileCut(
+            probability,
+            layout.weights.bins_of(at),
+            np.where(divided, place, parts),
+            # of bins without rows the counts are 0
+            rows + self.runs.counts[bins] * (place + 1),
+            run - layout.base,
+        )

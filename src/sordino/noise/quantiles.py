@@ -25,7 +25,6 @@ from sordino.noise.additive import (
     scale_guess,
 )
 from sordino.noise.bin_counts import (
-    MOST_BINS,
     AbstractWeights,
     BinCounts,
     CandidateRuns,
@@ -36,7 +35,7 @@ from sordino.noise.bin_counts import (
 )
 from sordino.noise.exponential import BoundedRangeLoss, widest
 from sordino.noise.numbers import ChoiceDomain, Metric
-from sordino.noise.sampling.bits import BitSource
+from sordino.noise.sampling.bits import BitSource, uniform_below
 from sordino.noise.sampling.choice import choose
 from sordino.numbers import (
     INFINITE,
@@ -186,17 +185,15 @@ class Quantiles(AbstractMechanism):
         as well. Bins may differ in weight.
         """
         candidates = EvenWeights(bins.size) if weights is None else weights
-        # positions count weights times parts, within int64
-        parts = max(min(self.parts, MOST_BINS // candidates.total), 1)
         answers = np.empty((bins.groups, len(self.probabilities)), np.int64)
         first = 0
         while first < bins.groups:
             reached = np.searchsorted(bins.starts, bins.starts[first] + _CHUNK, "right")
             last = min(max(int(reached) - 1, first + 1), first + _CHUNK, bins.groups)
-            layout = CandidateRuns.of(bins.part(first, last), parts, candidates)
+            layout = CandidateRuns.of(bins.part(first, last), self.parts, candidates)
             _Recursion(self, layout, answers[first:last], bits).run()
             first = last
-        return candidates.bins_of(answers.ravel() // parts).reshape(answers.shape)
+        return answers
 
 
 @final
@@ -219,7 +216,7 @@ class _Recursion:
             return
         middle = (first + last) // 2
         cut = self._choose_cut(self.quantiles.probabilities[middle], low, high)
-        self.answers[:, middle] = cut.position
+        self.answers[:, middle] = cut.bin
         self._choose(first, middle, low, cut)
         self._choose(middle + 1, last, cut, high)
 
@@ -229,8 +226,10 @@ class _Recursion:
         share = (probability - low.probability) / (high.probability - low.probability)
         rate = self._rate(share)
         pieces = Pieces.of(self.layout, low, high, share).stretch(rate)
-        chosen = choose(pieces.runs(self.layout), rate, self.bits)
-        return pieces.cut_at(self.layout, probability, chosen)
+        chosen = choose(pieces.choices(), rate, self.bits)
+        every = np.full_like(chosen.place, self.layout.parts)
+        parts = uniform_below(every, self.bits)
+        return pieces.cut_at(probability, chosen, parts)
 
     def _rate(self, share: Fraction) -> Exact:
         """Return the exponent of one unit of a score: a row in parts, by the share."""

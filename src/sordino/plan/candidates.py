@@ -153,6 +153,7 @@ def plans(request: Request, catalog: AbstractCatalog) -> list[Plan]:
     """Return the ways to answer a request, the estimators of all columns alike."""
     relation = request.rows.resolve(catalog)
     original = request
+    _refuse_family(request)
     request = request.with_known_bounds(relation.schema, relation.weighed)
     setting = _make_setting(request, relation)
     answers = setting
@@ -199,10 +200,11 @@ class _Shows:
     scores: TopScores | None = None
 
     def families(self, request: Request) -> tuple[Family, ...]:
-        """Return the families of noise that serve."""
-        if self.in_rounds:
-            return ("gaussian",)
-        return FAMILIES if request.noise is None else (request.noise,)
+        """Return the families of noise that serve all of a request."""
+        families: tuple[Family, ...] = ("gaussian",)
+        if not self.in_rounds:
+            families = FAMILIES if request.noise is None else (request.noise,)
+        return tuple(family for family in families if _serves(family, request))
 
     def shown_for(self, variant: int) -> "_Shown":
         """Measurement that shows groups, for the estimators of a variant."""
@@ -213,6 +215,10 @@ class _Shows:
             self.in_rounds,
             self.scores,
         )
+
+
+def _serves(family: Family, request: Request) -> bool:
+    return all(family in aggregation.families for _, aggregation in request.columns)
 
 
 @final
@@ -433,6 +439,17 @@ def _shares(
 
 def _keys(estimator: AbstractEstimator) -> tuple[Hashable, ...]:
     return tuple(measurement.key for measurement in estimator.measurements)
+
+
+def _refuse_family(request: Request) -> None:
+    """Refuse a family of noise that one of the questions cannot have."""
+    for _, aggregation in request.columns:
+        if request.noise is not None and request.noise not in aggregation.families:
+            (serves,) = aggregation.families
+            raise InvalidQuery(
+                f"{aggregation!r} is measured with {serves} noise alone",
+                f'Leave noise="{request.noise}" out, or ask it by itself.',
+            )
 
 
 def _refuse_unlisted(request: Request) -> None:

@@ -314,7 +314,7 @@ def best_of(ways: Sequence[Plan], budget: Budget) -> Purchase:
     bought = (purchase_of(plan, budget) for plan in ways)
     options = [purchase for purchase in bought if purchase is not None]
     if not options:
-        raise _unaffordable(ways[0].request, budget)
+        raise _unaffordable(ways[0], budget)
     return _best_within(options)
 
 
@@ -438,17 +438,18 @@ def mu_within(budget: ApproxDP) -> Exact:
 _BUY: Final = {"laplace": _laplace, "gaussian": _gaussian}
 
 
-def _unaffordable(request: Request, budget: Budget) -> InvalidQuery:
+def _unaffordable(plan: Plan, budget: Budget) -> InvalidQuery:
     """Return the refusal of a request that no family of noise can serve."""
-    if request.selects_keys:
+    if plan.request.selects_keys:
         return InvalidQuery(
             f"groups with unknown keys need a delta, and {budget!r} has none",
             'Use sd.ApproxDP(1, "1e-6"), or group by a sd.KeySet.',
             needs=("delta",),
         )
+    other = "" if plan.request.noise is None else 'noise="laplace", or '
     return InvalidQuery(
-        f"{budget!r} cannot pay for {request.noise} noise",
-        'Use noise="laplace", or a budget with a delta.',
+        f"{budget!r} cannot pay for {plan.family} noise",
+        f"Use {other}a budget with a delta.",
     )
 
 

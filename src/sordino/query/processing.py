@@ -16,14 +16,16 @@ from sordino.aggregations.intervals import (
     AnswerLaws,
     Bars,
     ComputedAnswer,
+    Linear,
     error_names,
     unknown_bars,
 )
+from sordino.data.key_columns import canonical_order
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import arithmetic, casts, exponentials
 from sordino.expressions.dates import meet_times
 from sordino.expressions.language import check_expression
-from sordino.expressions.literals import lift
+from sordino.expressions.literals import lift, literal
 from sordino.expressions.logic import order
 from sordino.expressions.schema import (
     NUMBERS,
@@ -35,6 +37,7 @@ from sordino.expressions.schema import (
 )
 from sordino.expressions.tree import AbstractExpression, Call, Col, Literal, Operation
 from sordino.numbers import arguments
+from sordino.numbers.arrays import as_arrow, with_gaps
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -332,6 +335,202 @@ class RenameAnswers(AbstractProcess):
         )
 
 
+@final
+@dataclass(frozen=True)
+class AddUpGroups(AbstractProcess):
+    """Add up the answers of groups that have some keys in common."""
+
+    keys: tuple[str, ...]
+    weights: tuple[tuple[Any, float], ...]
+    """Of the values of the one key that is left out; none where each counts once."""
+
+    def __repr__(self) -> str:
+        listed = [repr(key) for key in self.keys]
+        listed += [f"weights={dict(self.weights)!r}"] if self.weights else []
+        return f"add_up({', '.join(listed)})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        answer.refuse_ungrouped("add up")
+        _refuse_no_keys(answer, self.keys)
+        laws = _addable_laws(answer)
+        groups, rows = _gather(answer.table.select(self.keys))
+        size = max(1, groups.num_rows) if not self.keys else groups.num_rows
+        slots, weights = self._slots(answer, rows)
+        sums = laws.add_up(rows, slots, weights, size)
+        columns = {name: groups[name] for name in self.keys}
+        errors = dict(columns)
+        factors = weights[slots] if self.weights else None
+        for name in answer.names:
+            columns[name] = _add_column(answer.table[name], rows, size, factors)
+            law = sums and sums.forms.get(name)
+            bars = sums.bars(law) if sums is not None and law is not None else None
+            errors |= (bars or unknown_bars(size)).columns(name)
+        summed = replace(
+            answer,
+            table=pa.table(columns),
+            errors=pa.table(errors),
+            keys=self.keys,
+            laws=sums,
+        )
+        return summed if sums is not None else summed.add_note(_HIDDEN)
+
+    def _slots(self, answer: NoisyRows, rows: Any) -> tuple[Any, Any]:
+        """Return the place of each row in its sum, and the weight of each place."""
+        if not self.weights:
+            taken, slots = dict[int, int](), list[int]()
+            for row in rows.tolist():
+                slots.append(taken.get(row, 0))
+                taken[row] = slots[-1] + 1
+            most = max(taken.values(), default=1)
+            return np.array(slots, np.intp), np.ones(most)
+        left_out = [key for key in answer.keys if key not in self.keys]
+        if len(left_out) != 1:
+            raise InvalidQuery(
+                f"weights are of the values of one key, and {left_out} are left out",
+                "Keep all keys but one, or add up the others first.",
+            )
+        known = {value: place for place, (value, _) in enumerate(self.weights)}
+        values = answer.table[left_out[0]].to_pylist()
+        unweighted = [value for value in values if value not in known]
+        if unweighted:
+            raise InvalidParameter(
+                "weights",
+                unweighted[0],
+                f"has no weight among those of {left_out[0]!r}",
+                "Give each value one; 0 leaves it out.",
+            )
+        weights = np.array([weight for _, weight in self.weights])
+        return np.array([known[value] for value in values], np.intp), weights
+
+
+@final
+@dataclass(frozen=True)
+class CompareGroups(AbstractProcess):
+    """Put the answers of one value of some keys beside those of all other values."""
+
+    baseline: tuple[tuple[str, Any], ...]
+    suffix: str
+
+    def __repr__(self) -> str:
+        return f"with_baseline({dict(self.baseline)!r}, suffix={self.suffix!r})"
+
+    def apply(self, answer: NoisyRows) -> NoisyRows:
+        answer.refuse_ungrouped("compare")
+        _refuse_no_keys(answer, [name for name, _ in self.baseline])
+        wanted = dict(self.baseline)
+        others = [name for name in answer.keys if name not in wanted]
+        keys = answer.table.select(answer.keys).to_pylist()
+        groups = [tuple(key[name] for name in others) for key in keys]
+        is_base = [all(key[name] == wanted[name] for name in wanted) for key in keys]
+        known = {groups[row]: row for row, base in enumerate(is_base) if base}
+        mine = [
+            row for row, base in enumerate(is_base) if not base and groups[row] in known
+        ]
+        theirs = [known[groups[row]] for row in mine]
+        return _join_rows(answer.take(mine), answer.take(theirs), self.suffix)
+
+
+def join_groups(left: NoisyRows, right: NoisyRows, suffix: str) -> NoisyRows:
+    """Put the answers of groups that both have beside each other."""
+    if {*left.keys} != {*right.keys}:
+        raise InvalidQuery(
+            f"their groups have other keys: {list(left.keys)} and {list(right.keys)}",
+            "Release both by the same columns, or add one up: release.add_up(...).",
+        )
+    listed = []
+    for rows in (left, right):
+        columns = [rows.table[name].to_pylist() for name in left.keys]
+        listed.append([*zip(*columns, strict=True)] or [()])
+    known = {group: row for row, group in enumerate(listed[1])}
+    mine = [row for row, group in enumerate(listed[0]) if group in known]
+    theirs = [known[listed[0][row]] for row in mine]
+    joined = _join_rows(left.take(mine), right.take(theirs), suffix)
+    if len(mine) < max(map(len, listed)):
+        return joined.add_note(_APART)
+    return joined
+
+
+_HIDDEN: Final = (
+    "Sums of groups that had to show, or of very many, have no interval: what did not "
+    "show is missing in them."
+)
+_APART: Final = "Groups that one of both lacks are left out."
+
+
+def _join_rows(left: NoisyRows, right: NoisyRows, suffix: str) -> NoisyRows:
+    """Put answers of as many rows beside each other, the others with a suffix."""
+    renames = {name: f"{name}{suffix}" for name in right.names}
+    table, errors = left.table, left.errors
+    for name, new in renames.items():
+        added = [new, *error_names(new)]
+        taken = {*table.column_names, *errors.column_names}
+        if taken & {*added}:
+            raise InvalidParameter(
+                "suffix", suffix, f"makes a second {new!r}", 'Try suffix=" before".'
+            )
+        table = table.append_column(new, right.table[name])
+        for bar, at in zip(error_names(name), error_names(new), strict=True):
+            errors = errors.append_column(at, right.errors[bar])
+    laws = left.laws
+    if laws is not None and right.laws is not None:
+        laws = laws.join(right.laws, renames)
+    joined = replace(left, table=table, errors=errors, laws=laws)
+    for note in right.notes:
+        joined = joined.add_note(note)
+    return joined
+
+
+def _gather(keys: "pa.Table") -> "tuple[pa.Table, Any]":
+    """Return the different keys, sorted, and the place of each row among them."""
+    import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+    if not keys.num_columns:
+        return keys.slice(0, 0), np.zeros(keys.num_rows, np.intp)
+    groups = [*zip(*(column.to_pylist() for column in keys.columns), strict=True)]
+    firsts = {group: row for row, group in reversed([*enumerate(groups)])}
+    groups_table = keys.take(pa.array([*firsts.values()], pa.int64()))
+    order = canonical_order(groups_table)
+    places = dict(
+        zip((list(firsts)[at] for at in order), range(len(order)), strict=True)
+    )
+    listed = groups_table.take(pa.array(order, pa.int64()))
+    return listed, np.array([places[group] for group in groups], np.intp)
+
+
+def _refuse_no_keys(answer: NoisyRows, names: Sequence[str]) -> None:
+    for name in names:
+        if name not in answer.keys:
+            raise unknown("key", name, answer.keys)
+
+
+def _addable_laws(answer: NoisyRows) -> AnswerLaws:
+    """Return the laws of answers that add up over groups, or refuse them."""
+    if answer.laws is None:
+        raise InvalidQuery(
+            "nobody knows which of these answers add up over groups",
+            "Ask the session for them again, by their key: that costs nothing.",
+        )
+    for name in answer.names:
+        if not isinstance(answer.laws.forms.get(name), Linear):
+            raise InvalidQuery(
+                f"{name!r} does not add up over groups",
+                "Leave it out first, .select(...), and compute it of what adds up.",
+            )
+    return answer.laws
+
+
+def _add_column(column: Any, rows: Any, size: int, weights: Any) -> Any:
+    """Return the sums of a column by group: integers stay integers."""
+    values = column.to_numpy(zero_copy_only=False)
+    if weights is not None or values.dtype.kind != "i":
+        values = values.astype(np.float64) * (1.0 if weights is None else weights)
+    sums = np.zeros(size, values.dtype)
+    np.add.at(sums, rows, values)
+    return as_arrow(sums) if sums.dtype.kind == "i" else with_gaps(sums)
+
+
 def _refuse_unknown(answer: NoisyRows, name: str) -> None:
     if name not in answer.table.column_names:
         raise unknown("column of the answer", name, answer.table.column_names)
@@ -473,6 +672,17 @@ def _several(word: str, which: Any, names: tuple[str, ...]) -> tuple[str, ...]:
     return some
 
 
+def _read_weights(weights: Any) -> tuple[tuple[Any, float], ...]:
+    if weights is None:
+        return ()
+    if not isinstance(weights, Mapping) or not weights:
+        raise InvalidParameter(
+            "weights", weights, "must be a dict of numbers", 'Try {"young": 0.4}.'
+        )
+    numbers = {key: arguments.exact(weights=each) for key, each in weights.items()}
+    return tuple((key, float(each)) for key, each in numbers.items())
+
+
 def _new_name(label: Any) -> str:
     return arguments.unicode_text(columns=label)
 
@@ -526,6 +736,30 @@ class AbstractNoisyAnswers(ABC):
         """Keep some of the answers; keys always stay."""
         shown = tuple(arguments.text(names=name) for name in names)
         return self._process(ShowAnswers(shown))
+
+    def add_up(self, *keys: str, weights: "Mapping[Any, float] | None" = None) -> Self:
+        """Add up the answers of groups, to those of some of the keys.
+
+        With `weights` each is multiplied by the weight of its value of the one key that
+        is left out. Counts, sums and what is linear in them add up; a mean does not.
+        """
+        names = tuple(arguments.text(keys=key) for key in keys)
+        return self._process(AddUpGroups(names, _read_weights(weights)))
+
+    def with_baseline(self, *, suffix: str = " before", **baseline: Any) -> Self:
+        """Put the answers of a baseline beside those of all other groups.
+
+        `with_baseline(year=2019)` gives each other year the answers of 2019 as well,
+        "n before" beside "n", of the same other keys.
+        """
+        if not baseline:
+            raise InvalidParameter(
+                "baseline", baseline, "must name a key and its value", "Try year=2019."
+            )
+        pairs = tuple(
+            (name, literal(value).constant) for name, value in baseline.items()
+        )
+        return self._process(CompareGroups(pairs, _new_name(suffix)))
 
     def rename(self, columns: Mapping[str, str]) -> Self:
         """Give columns of the answer other names: `{"old": "new"}`."""

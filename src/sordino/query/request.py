@@ -114,6 +114,8 @@ class Request(AbstractNoisyAnswers):
     """What is done to the noisy answer: not of its words, for it costs nothing."""
     confidence: Fraction = CONFIDENCE
     """Of the intervals. The words do not contain it: a release says it beside them."""
+    population: bool = False
+    """Whether intervals are of what the rows were drawn from; not of its words."""
     showing: Fraction | None = None
     """The weight of showing keys beside the columns, None where they do so as well."""
     minimum: Fraction | None = None

@@ -34,6 +34,7 @@ from sordino.plan.plan import Plan
 from sordino.plan.purchase import Purchase
 from sordino.query.processing import NoisyRows
 from sordino.query.request import RANK
+from sordino.release.population import check_population
 from sordino.release.text import check_tables, coverage_table
 
 if TYPE_CHECKING:
@@ -249,8 +250,12 @@ def _columns(
     return pa.table(table), pa.table(errors)
 
 
-def answer_laws(purchase: Purchase, table: "pa.Table") -> AnswerLaws | None:
+def answer_laws(
+    purchase: Purchase, table: "pa.Table", origin: tuple[Any, str] | None = None
+) -> AnswerLaws | None:
     """Write each printed answer as a form in the noisy numbers that were bought.
+
+    `origin` is the charge that drew them, None where nobody knows.
 
     A function of the request, its price and the answers: one that is read from a ledger
     has the same. None where no answer is a form in noisy numbers.
@@ -282,8 +287,10 @@ def answer_laws(purchase: Purchase, table: "pa.Table") -> AnswerLaws | None:
         (frozenset(mark for mark in noises if mark[0] == key), cut)
         for key, cut in _cuts(purchase).items()
     )
-    numbers = NumberNoises(noises, cuts)
-    return AnswerLaws.of(forms, answers, numbers, plan.request.confidence)
+    shared = frozenset(mark for mark in noises if mark[0] in plan.of_everything)
+    numbers = NumberNoises(noises, cuts, shared)
+    laws = AnswerLaws.of(forms, answers, numbers, plan.request.confidence)
+    return replace(laws, origins=frozenset() if origin is None else frozenset({origin}))
 
 
 def _mechanism(purchase: Purchase, key: Hashable) -> Any:
@@ -310,6 +317,8 @@ def _cuts(purchase: Purchase) -> dict[Hashable, float]:
 def rehearse(purchase: Purchase) -> None:
     """Refuse what cannot be done to the answers of a request; no data is read."""
     plan = purchase.plan
+    if plan.request.population:
+        check_population(plan)
     if not plan.request.processing:
         return
     bins = {key: no_totals(purchase, 2).slice(0, 0) for key in plan.choices}

@@ -30,7 +30,7 @@ from sordino.numbers.formatting import format_key, format_number, format_percent
 from sordino.plan.purchase import Purchase, rank_lines
 from sordino.query.dropped_rows import CUT_OFF, ROWS, TOGETHER
 from sordino.query.steps import Relation
-from sordino.release.text import ReleaseView, coverage_lines
+from sordino.release.text import NOISE, ReleaseView, coverage_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,6 +78,13 @@ def _bars(release: ReleaseView) -> str:
     if not release.names:
         return ""
     share = format_percent(release.confidence)
+    if release.holds != NOISE:
+        return (
+            "Error bars: sd is the standard deviation of the noise and of the draw of "
+            f"rows together. What is true {release.holds} lies from low to high with a "
+            f"chance of about {share}, for each number by itself, if the rows were "
+            "drawn at random and nothing was cut off."
+        )
     return (
         "Error bars: sd is the standard deviation of the noise. The exact answer lies "
         f"from low to high with a chance of at least {share}, for each number by "
@@ -351,6 +358,13 @@ class Provenance:
     """The names of the mechanisms; none where only a ledger is left to ask."""
     proof: str = ""
     """The certificate of the charge; none of charges of earlier versions."""
+    charge: tuple[str, int, str] | None = None
+    """The ledger, the number and the hash of the charge that drew its noise."""
+
+    @property
+    def origin(self) -> tuple[tuple[str, int, str], str] | None:
+        """Return the charge and the request that drew its noise; None if unknown."""
+        return None if self.charge is None else (self.charge, self.name)
 
     def with_noise(self, purchase: Purchase) -> "Provenance":
         """Return it with what a purchase says of its noise."""
@@ -370,6 +384,7 @@ class Provenance:
             is_processed=bool(purchase.plan.request.processing),
             noise=tuple(names),
             proof=self.proof,
+            charge=self.charge,
         )
 
 

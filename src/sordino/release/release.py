@@ -1,22 +1,30 @@
 """Release."""
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final, overload
 
+import numpy as np
+
 from sordino.aggregations.intervals import AnswerLaws
 from sordino.aggregations.margins.tables import AdjustedTables, NoisyTables
-from sordino.errors import InvalidQuery, MissingDependency
+from sordino.errors import InvalidParameter, InvalidQuery, MissingDependency
 from sordino.expressions.schema import unknown
-from sordino.losses.loss import Budget, Loss, headline
+from sordino.losses.loss import Budget, Loss, compose, headline
 from sordino.numbers import arguments
 from sordino.numbers.frozen import hides
 from sordino.numbers.views import office
 from sordino.plan.purchase import Purchase
-from sordino.query.processing import AbstractNoisyAnswers, AbstractProcess, NoisyRows
+from sordino.query.processing import (
+    AbstractNoisyAnswers,
+    AbstractProcess,
+    NoisyRows,
+    join_groups,
+)
 from sordino.release import explanation, text
 from sordino.release.answer import Answer, answer_laws
 from sordino.release.explanation import (
@@ -29,8 +37,25 @@ from sordino.release.explanation import (
     release_notes,
     words_facts,
 )
+from sordino.release.independence import (
+    IndependenceTest,
+    compare_tables,
+    noise_of_counts,
+    refuse_untested,
+    square_counts,
+)
+from sordino.release.inference import (
+    NOT_TOLD,
+    NoisyMoments,
+    Told,
+    components_table,
+    estimates_tables,
+    find_moments,
+    noisy_moments,
+)
+from sordino.release.population import TOO_FEW, population_errors
 from sordino.release.storage import write_text
-from sordino.release.text import release_text
+from sordino.release.text import NOISE, POPULATION, release_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,11 +90,22 @@ def to_polars(table: "pa.Table") -> Any:
     return pl.from_arrow(table)
 
 
+def _list_columns(columns: Any) -> Sequence[Any]:
+    """Return a list of columns, one where a name was given."""
+    if isinstance(columns, str):
+        return [columns]
+    return columns if isinstance(columns, (list, tuple)) else [columns]
+
+
 def _give_laws(laws: AnswerLaws | None) -> AnswerLaws | None:
     return laws
 
 
 _NO_LAWS: Final = partial(_give_laws, None)
+
+
+def _give_no_moments() -> None:
+    """Say that the noise of a covariance is not known."""
 
 
 @final
@@ -96,7 +132,10 @@ class RelatedTables(Protocol):
         """Return invented rows."""
 
 
-@hides("exactness", "of", "provenance", "ranks", "read_laws", "related", "unshown")  # noqa: PLR0904 one release, asked many things
+@hides(  # noqa: PLR0904 one release, asked many things
+    *("exactness", "holds", "most_rows", "of", "provenance", "read_laws"),
+    *("ranks", "read_moments", "related", "unshown"),
+)
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(AbstractNoisyAnswers):
@@ -146,6 +185,12 @@ class Release(AbstractNoisyAnswers):
     """Of which noises the answers are made, asked when one is computed of them."""
     ranks: Mapping[str, str] = field(default_factory=dict)
     """How far off the answers are that are chosen among candidates, by name."""
+    read_moments: Callable[[], Mapping[str, NoisyMoments] | None] = _give_no_moments
+    """The covariances that were asked, as they were released."""
+    most_rows: int | None = None
+    """How many rows a unit has, None where that is not known."""
+    holds: str = NOISE
+    """Of what the intervals are: "of the noise" or "for the population"."""
 
     @classmethod
     def of(
@@ -157,10 +202,16 @@ class Release(AbstractNoisyAnswers):
     ) -> "Release":
         """Return an answer with what it cost and how it was made."""
         request = purchase.plan.request
-        read_laws = partial(answer_laws, purchase, answer.table)
+        read_laws: Callable[[], AnswerLaws | None] = partial(
+            answer_laws, purchase, answer.table, provenance.origin
+        )
         notes = release_notes(purchase)
         ranks = rank_errors(purchase)
         rows = NoisyRows(answer.table, answer.errors, request.by, notes, ranks=ranks)
+        if request.population:  # of which the noise is but a part
+            errors = population_errors(purchase, answer.table, answer.errors)
+            rows = replace(rows, errors=errors).add_note(TOO_FEW)
+            read_laws = _NO_LAWS
         if request.processing:  # else nobody may ever ask for them
             rows = replace(rows, laws=read_laws())
         for step in request.processing:
@@ -179,6 +230,9 @@ class Release(AbstractNoisyAnswers):
             provenance=provenance.with_noise(purchase),
             read_laws=read_laws,
             ranks=rows.ranks,
+            read_moments=partial(noisy_moments, purchase, answer.table),
+            most_rows=purchase.plan.relation.contribution.most_rows(),
+            holds=POPULATION if request.population else NOISE,
         )
 
     def __post_init__(self) -> None:
@@ -273,9 +327,15 @@ class Release(AbstractNoisyAnswers):
         return shown
 
     def _process(self, step: AbstractProcess) -> "Release":
-        read = (self.table, self.errors, self.keys, self.notes, self.read_laws())
-        rows = NoisyRows(*read, self.ranks)
-        rows = step.apply(rows)
+        return self._with_rows(step.apply(self._rows))
+
+    @property
+    def _rows(self) -> NoisyRows:
+        laws = self.read_laws()
+        read = (self.table, self.errors, self.keys, self.notes, laws)
+        return NoisyRows(*read, self.ranks)
+
+    def _with_rows(self, rows: NoisyRows) -> "Release":
         return replace(
             self,
             table=rows.table,
@@ -285,6 +345,127 @@ class Release(AbstractNoisyAnswers):
             read_laws=partial(_give_laws, rows.laws),
             ranks=rows.ranks,
             provenance=replace(self.provenance, is_processed=True),
+        )
+
+    def regression(
+        self, answer: str, predictors: Sequence[str], *, population: bool = False
+    ) -> "Release":
+        """Return the coefficients of a linear regression, of each group.
+
+        Least squares of `answer` on `predictors` and a constant, of the columns of one
+        `sd.covariance` that this release has, so it costs nothing. Intervals hold the
+        coefficients of these rows, beside the noise; with `population` those of the
+        population that the rows were drawn from, if errors have one variance. Where the
+        predictors vary no more than the noise nothing is told.
+        """
+        names = [arguments.text(predictors=name) for name in _list_columns(predictors)]
+        known = find_moments(
+            self.read_moments(), [arguments.text(answer=answer), *names]
+        )
+        estimates = known.regress(answer, names, population=population)
+        holds = POPULATION if population else NOISE
+        return self._with_estimates(known, ["(constant)", *names], estimates, holds)
+
+    def correlation(self, columns: Sequence[str]) -> "Release":
+        """Return the correlation of each two columns of one covariance, of each group.
+
+        Intervals hold that of these rows, beside the noise; nothing is told where the
+        columns vary no more than the noise.
+        """
+        names = [arguments.text(columns=name) for name in _list_columns(columns)]
+        known = find_moments(self.read_moments(), names)
+        pairs = list(itertools.combinations(names, 2))
+        estimates = known.correlate(pairs)
+        return self._with_estimates(
+            known, [f"{a}, {b}" for a, b in pairs], estimates, NOISE
+        )
+
+    def components(self, columns: Sequence[str]) -> "pa.Table":
+        """Return the principal components of columns of one covariance, by group.
+
+        The largest first: its share of the variance of columns in units of their own
+        deviations, and its loadings. They have no intervals.
+        """
+        names = [arguments.text(columns=name) for name in _list_columns(columns)]
+        known = find_moments(self.read_moments(), names)
+        return components_table(known, names, known.components(names))
+
+    def _with_estimates(
+        self,
+        known: NoisyMoments,
+        terms: Sequence[str],
+        estimates: Sequence[Told],
+        holds: str,
+    ) -> "Release":
+        table, errors = estimates_tables(known, terms, estimates)
+        lost = any(np.isnan(value).any() for value, _ in estimates)
+        notes = (*self.notes, NOT_TOLD) if lost else self.notes
+        return replace(
+            self,
+            table=table,
+            errors=errors,
+            keys=tuple(table.column_names[:-1]),
+            notes=notes,
+            coverage=None,
+            read_laws=_NO_LAWS,
+            holds=holds,
+            provenance=replace(self.provenance, is_processed=True),
+        )
+
+    def test_independence(
+        self, first: str, second: str, *, counts: str | None = None
+    ) -> IndependenceTest:
+        """Test whether two keys are independent, with the noise put in.
+
+        Of counts of all pairs of their values, the first answer or `counts`. It is told
+        as p, the share of tables of independent keys that are as uneven, for rows that
+        were drawn independently of each other. It costs nothing.
+        """
+        pair = (arguments.text(first=first), arguments.text(second=second))
+        refuse_untested(self.keys, pair)
+        if self.most_rows != 1:
+            raise InvalidQuery(
+                "rows of one id are not drawn independently of each other",
+                "Bound them to one: .enforce(sd.MaxRowsPerID(1)).",
+            )
+        name = self.names[0] if counts is None else arguments.text(counts=counts)
+        if name not in self.names:
+            raise unknown("answer", name, self.names)
+        noise = noise_of_counts(self.read_laws(), name)
+        statistic, p = compare_tables(square_counts(self.table, pair, name), *noise)
+        return IndependenceTest(pair, statistic, p)
+
+    def join(self, other: "Release", *, suffix: str = " before") -> "Release":
+        """Return the answers of two releases of the same groups, beside each other.
+
+        Those of the other have names with a suffix. What is computed of both has
+        intervals where it is known which charges drew their noise: releases of
+        different charges have independent noise, and a paid answer that was given
+        again has the same. It costs nothing, and the price is that of both.
+        """
+        release: Any = other
+        if not isinstance(release, Release):
+            raise InvalidParameter(
+                "other", other, "must be a release", "Try may.join(april)."
+            )
+        if self.holds != other.holds:
+            raise InvalidQuery(
+                f"the intervals of one hold {self.holds}, of the other {other.holds}",
+                "Release both alike.",
+            )
+        mark = arguments.unicode_text(suffix=suffix)
+        rows = join_groups(self._rows, other._rows, mark)  # noqa: SLF001 its own
+        if other.limits and other.limits != self.limits:
+            rows = rows.add_note(f'Of answers with "{suffix.strip()}": {other.limits}')
+        origin = self.provenance.origin
+        once = origin is not None and origin == other.provenance.origin
+        return replace(
+            self._with_rows(rows),
+            loss=self.loss if once else compose([self.loss, other.loss]),
+            budget=self.budget if once else None,
+            plan="\n\n".join(dict.fromkeys((self.plan, other.plan))),
+            coverage=None,
+            read_moments=_give_no_moments,
         )
 
     def explain(self) -> str:

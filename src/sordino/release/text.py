@@ -148,6 +148,10 @@ class ReleaseView(Protocol):
         """Return the least chance that an interval holds."""
 
     @property
+    def holds(self) -> str:
+        """Return the words that follow the chance of the intervals."""
+
+    @property
     def loss(self) -> Loss:
         """Loss of the release."""
 
@@ -336,13 +340,19 @@ def release_text(release: ReleaseView) -> str:
     return "\n".join(cut_text(part, WIDEST) for part in parts)
 
 
-def interval_heading(confidence: Fraction) -> str:
-    """Name what intervals hold: the error of the noise, and of nothing else.
+NOISE: Final = "of the noise"
+"""What intervals hold: the error of the noise, and of nothing else."""
+POPULATION: Final = "for the population"
+"""What they hold where the rows are taken for drawn ones: the noise and the draw."""
+
+
+def interval_heading(confidence: Fraction, holds: str = NOISE) -> str:
+    """Name what intervals hold.
 
     >>> interval_heading(Fraction(95, 100))
     '95% of the noise'
     """
-    return f"{format_percent(confidence)} of the noise"
+    return f"{format_percent(confidence)} {holds}"
 
 
 def _side_by_side(columns: list[TextColumn]) -> Iterable[tuple[str, ...]]:
@@ -396,7 +406,7 @@ def _aggregate(
 ) -> list[TextColumn]:
     figures = [row.figures[index] for row in shown]
     name = cut_text(formatting.format_key(known_as), _LONGEST)
-    share = interval_heading(release.confidence)
+    share = interval_heading(release.confidence, release.holds)
     values = TextColumn(name, tuple(each.value for each in figures), is_number=True)
     if is_silent(figures):
         rank = release.ranks.get(known_as)

@@ -515,7 +515,10 @@ class Book:
         if ticket.fence == 1 and ticket.answer is None:
             self.charged.add(ticket.number)
         provenance = Provenance(
-            identity.words, record=self._record(ticket), proof=ticket.proof
+            identity.words,
+            record=self._record(ticket),
+            proof=ticket.proof,
+            charge=(ticket.ledger, ticket.number, ticket.hash),
         )
         if ticket.answer is not None:
             return Paid(ticket.answer, provenance, ticket.number)

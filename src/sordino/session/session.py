@@ -314,7 +314,7 @@ class Session:
         return suggest(self._desk, request, (budget, sample, limits, share), key)
 
     @guard_call
-    def release(
+    def release(  # noqa: PLR0913 by keyword, and most are left out
         self,
         query: Request | Marginals,
         budget: Budget,
@@ -323,6 +323,7 @@ class Session:
         why: str = "",
         earmark: str | None = None,
         confidence: Any = CONFIDENCE,
+        population: bool = False,
     ) -> Release:
         """Charge the budget and return the noisy answer.
 
@@ -331,13 +332,24 @@ class Session:
         With a `key` a repeated request returns the answer it had, at no cost, also
         after a crash or in another process of the same ledger. With an `earmark` it is
         paid from what was set aside (`session.ledger.earmark`).
+
+        With `population` intervals of means and shares hold what is true of the
+        population that the rows were drawn from at random, the noise and the draw
+        together, with about that chance (docs/guides/inference.md).
         """
         warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
         margins = read_marginals(query, confidence)
         if margins is not None:
+            if population:
+                raise InvalidQuery(
+                    "population=True is about means and shares, not tables of counts",
+                    "Leave it out.",
+                )
             return release_margins(self._desk, margins, budget, details)
-        return self._desk.release(read_request(query, confidence), budget, details)
+        request = read_request(query, confidence)
+        request = replace(request, population=bool(population))
+        return self._desk.release(request, budget, details)
 
     @guard_call
     def release_files(

@@ -12,7 +12,6 @@ import pytest
 import sordino as sd
 from sordino import errors
 from sordino.aggregations.candidates import candidates, roundest, shortest_decimals
-from sordino.aggregations.quantile import stretches
 from sordino.errors import SordinoError
 from tests.batches import calls_of, for_each, sampled
 
@@ -278,9 +277,14 @@ def test_the_roundest_integer_is_within(low: int, high: int) -> None:
 def test_stretches_cover_all_candidates(low: int, high: int, kind: str) -> None:
     """They ascend, end at the last candidate, and are short near zero."""
     grid = candidates(low, high, kind)
-    lasts = stretches(grid)
+    lasts = grid.stretches
     assert (np.diff(lasts) > 0).all()
     assert lasts[0] >= 0
     assert lasts[-1] == grid.last
     assert grid.last < 2**16 or 2**14 < lasts.size < 2**15
-    assert grid.origin in lasts
+    # what is 0 or less ends a stretch
+    zero = grid.values(lasts, lasts).to_numpy() <= 0
+    assert (
+        zero.sum() == 0
+        or grid.values(lasts[zero][-1:], lasts[zero][-1:])[0].as_py() == 0
+    )

@@ -16,8 +16,11 @@ from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.engine import AbstractEngine
 from sordino.engines.postgres.session import postgres_engine
 from sordino.expressions import exponentials
+from sordino.expressions.bins import double_bin
 from sordino.expressions.exponentials import LOG
 from sordino.expressions.language import Expression, col
+from sordino.expressions.literals import lift
+from sordino.numbers.double_grid import DoubleGrid
 from sordino.query.nodes import Source
 from tests.batches import for_each
 from tests.postgres_server import cluster
@@ -43,6 +46,11 @@ def numbers() -> list[float]:
 
 
 NUMBERS: Final = numbers()
+BINS: Final = tuple(
+    Expression(lift(double_bin(col("x"), DoubleGrid.of_bounds(low, high))))
+    for low, high in ((0.0, 1e3), (-(2.0**200), 2.0**200), (-1e-290, 1e-280))
+)
+"""Bins of doubles, whose exponents are guessed in the same way."""
 
 
 def bits_of(engine: AbstractEngine, expression: Expression) -> list[float | None]:
@@ -57,7 +65,7 @@ def bits_of(engine: AbstractEngine, expression: Expression) -> list[float | None
 def differing(engine: AbstractEngine) -> list[tuple[str, float]]:
     """Return the numbers for which an engine does not come to the same bits."""
     found = []
-    for expression in (col("x").exp(), col("x").log()):
+    for expression in (col("x").exp(), col("x").log(), *BINS):
         wanted = [expression.value({"x": one}) for one in NUMBERS]
         for number, ours, theirs in zip(
             NUMBERS, wanted, bits_of(engine, expression), strict=True

@@ -14,12 +14,14 @@ from sordino.errors import InvalidParameter
 from sordino.noise.bin_counts import (
     AbstractWeights,
     BinCounts,
+    DoubleWeights,
     EvenWeights,
     RoundWeights,
     weights,
 )
 from sordino.noise.quantiles import PARTS, Quantiles
 from sordino.noise.sampling.bits import Bits
+from sordino.numbers.double_grid import DoubleGrid
 from tests.batches import for_each, sampled
 from tests.effort import by_night
 
@@ -87,6 +89,42 @@ def test_round_numbers_are_found_on_a_fine_grid() -> None:
     assert off(rows, PERCENTILES, EvenWeights(size)) > 20
 
 
+def doubles(values: NDArray[np.float64], low: float, high: float) -> Any:
+    """Return the bins of some doubles between bounds, and what bins weigh."""
+    grid = DoubleGrid.of_bounds(low, high)
+    rows = np.array([grid.bin(value) - grid.first for value in values.tolist()])
+    return rows, DoubleWeights(grid)
+
+
+SCALES: dict[str, tuple[float, float, float, float]] = {
+    "as wide": (1.0, 0.0, 0.0, 1e3),
+    "a million million times too wide": (1.0, 0.0, 0.0, 1e12),
+    "on both sides": (1.0, 0.0, -1e12, 1e12),
+    "tiny": (1e-9, 0.0, 0.0, 1e3),
+    "tiny, around zero": (1e-20, -1e-20, -1e6, 1e6),
+    "far from zero": (1.0, 1e9, 0.0, 1e12),
+}
+
+
+@sampled(3)
+@for_each("name", SCALES)
+def test_medians_are_right_at_any_scale(name: str) -> None:
+    """Of 5,000 doubles of any size the median is off by less than 3 ranks in the mean.
+
+    An answer is off by an exponential of mean 2 at most, equal rows aside; the mean of
+    60 is above 3.9 once in 10**9 runs, and was 1 to 1.7. Those that a bin of 28 digits
+    holds together have one rank, which is hundreds far from zero.
+    """
+    scale, shift, low, high = SCALES[name]
+    values = np.random.default_rng(5).lognormal(0, 1, 5_000) * scale + shift
+    rows, weights = doubles(values, low, high)
+    assert off(rows, [F(1, 2)], weights, times=60) < 3.9
+    assert np.unique(rows).size == np.unique(values).size > 4_900
+    coarse = DoubleGrid(low, high, 28, DoubleGrid.of_bounds(low, high).least)
+    held = np.unique([coarse.bin(value) for value in values.tolist()]).size
+    assert (held < 100) == (name == "far from zero")
+
+
 @by_night
 @pytest.mark.slow
 def test_a_million_times_too_wide() -> None:
@@ -148,6 +186,12 @@ GRIDS: dict[str, AbstractWeights] = {
     "of large units": RoundWeights(-(1 << 39), 24, 1 << 40),
     "of tiny units": RoundWeights(-7, -200, 1 << 40),
     "of integers": RoundWeights(-3, 0, 1 << 20),
+    "of doubles": DoubleWeights(DoubleGrid.of_bounds(0.0, 120.0)),
+    "of doubles around zero": DoubleWeights(DoubleGrid.of_bounds(-1e12, 1e6)),
+    "of doubles far away": DoubleWeights(DoubleGrid.of_bounds(1e9, 1e9 + 10)),
+    "of large doubles": DoubleWeights(DoubleGrid.of_bounds(-(2.0**200), 2.0**200)),
+    "of tiny doubles": DoubleWeights(DoubleGrid.of_bounds(-1e-200, 0.0)),
+    "of no doubles": DoubleWeights(DoubleGrid.of_bounds(0.0, 5e-324)),
 }
 every_grid = for_each("grid", GRIDS.values(), ids=GRIDS)
 
@@ -159,7 +203,7 @@ def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) 
     each = grid.weight_before(bins + 1) - grid.weight_before(bins)
     assert (each >= grid.least).all()
     assert int(grid.weight_before(np.array([0]))[0]) == 0
-    assert grid.size * grid.least <= grid.total < 2**49
+    assert grid.size * grid.least <= grid.total < 2**61
 
 
 @every_grid

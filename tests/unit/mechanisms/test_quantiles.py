@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sordino.noise import quantiles
-from sordino.noise.bin_counts import AbstractWeights, BinCounts, CandidateRuns
+from sordino.noise.bin_counts import (
+    AbstractWeights,
+    BinCounts,
+    CandidateRuns,
+    Pieces,
+    QuantileCut,
+)
 from sordino.noise.quantiles import PARTS, Quantiles
 from sordino.noise.sampling.bits import Bits
 from sordino.noise.sampling.choice import Chosen, Runs
@@ -30,13 +36,23 @@ EPSILON = 1.0
 
 
 class Script:
-    """Stands for `choose`: takes planned candidates, and tells how likely each was."""
+    """Stands for `choose`: takes planned candidates, and tells how likely each was.
 
-    def __init__(self, plan: list[int]) -> None:
-        self.plan = plan
+    Also for the even draw of a part beside each candidate.
+    """
+
+    def __init__(self, plan: list[int], parts: int) -> None:
+        self.plan, self.parts = plan, parts
         self.drawn = 0
         self.log_chance = 0.0
         self.missed = False
+
+    def draw_part(self, limits: NDArray[np.int64], bits: Any) -> NDArray[np.int64]:
+        """Return the planned part of the one group: all parts are equally likely."""
+        del limits, bits
+        self.log_chance -= math.log(self.parts)
+        self.drawn += 1
+        return np.array([self.plan[self.drawn - 1]])
 
     def __call__(self, runs: Runs, rate: Any, bits: Any) -> Chosen:
         """Return the planned candidate of the one group, and note its chance."""
@@ -82,9 +98,12 @@ def law_of(
     draws, heavy = len(mechanism.probabilities), weights or (1,) * len(table)
     bins = BinCounts.of(positions * 0, positions, counts, groups=1, size=len(table))
     many = mechanism.parts * sum(heavy)
-    for plan in itertools.product(range(many), repeat=draws):
-        script = Script(list(plan))
+    parts = mechanism.parts if draws > 1 else 1  # nothing is left of the last cut
+    pairs = itertools.product(range(many), range(parts))
+    for plan in itertools.product(list(pairs), repeat=draws):
+        script = Script([place for pair in plan for place in pair], parts)
         patch.setattr(quantiles, "choose", script)
+        patch.setattr(quantiles, "uniform_below", script.draw_part)
         found = mechanism.release_groups(bins, Bits(), Listed(heavy))
         outcome = tuple(found[0].tolist())
         if not script.missed:
@@ -105,10 +124,14 @@ def neighbours(table: Table) -> Iterator[Table]:
 
 
 def worst_of(
-    mechanism: Quantiles, size: int, most: int, patch: pytest.MonkeyPatch
+    mechanism: Quantiles,
+    size: int,
+    most: int,
+    patch: pytest.MonkeyPatch,
+    weights: tuple[int, ...] | None = None,
 ) -> tuple[float, float, float]:
     """Return the greatest loss, range, and divergence over order, of neighbours."""
-    laws = {t: law_of(mechanism, t, patch) for t in tables(size, most)}
+    laws = {t: law_of(mechanism, t, patch, weights) for t in tables(size, most)}
     worst, widest, steepest = 0.0, 0.0, 0.0
     for table, law in laws.items():
         for other in neighbours(table):
@@ -193,6 +216,32 @@ def test_three_quantiles_cost_epsilon(
     worst, _, steepest = worst_of(mechanism, 3, most, monkeypatch)
     assert 0.45 * EPSILON < worst <= EPSILON + 1e-9
     assert steepest <= float(mechanism.map(1).guarantees.rho) + 1e-9
+
+
+def _part_told_by_rows(patch: pytest.MonkeyPatch) -> None:
+    """Take the first part of a bin without rows, however its parts were drawn."""
+    made = Pieces.cut_at
+
+    def cut_at(pieces: Pieces, q: F, chosen: Chosen, parts: Any) -> QuantileCut:
+        return made(pieces, q, chosen, parts * 0)
+
+    patch.setattr(Pieces, "cut_at", cut_at)
+
+
+@for_each("mutant", [None, _part_told_by_rows])
+def test_bins_of_any_weight_cost_epsilon(
+    mutant: Callable[[pytest.MonkeyPatch], None] | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For any small tables on uneven bins: what a cut leaves of one tells no row in it.
+
+    Until a cut was a part of its bin, two quantiles in a bin without rows lost more.
+    """
+    if mutant is not None:
+        mutant(monkeypatch)
+    mechanism = Quantiles(["1/3", "2/3"], F(1, 100), parts=2)
+    worst, _, _ = worst_of(mechanism, 3, 2, monkeypatch, (1, 5, 2))
+    assert (worst <= 1 / 100 + 1e-9) == (mutant is None)
 
 
 def given_median(law: dict[Outcome, float], median: int, side: int) -> Any:

@@ -125,7 +125,12 @@ def test_decisions_at_the_edge_are_the_exact_ones(rate: Exact, gap: int) -> None
                 continue
             one = np.array([run])
             trial = choice._Trial(
-                rate, runs.gaps[one], runs.sizes[one], weights.whole[one], weights.unit
+                rate,
+                runs.gaps[one],
+                runs.sizes[one],
+                np.ones_like(one),
+                weights.whole[one],
+                weights.unit,
             )
             assert bool(trial.accepts(Digits(word, 1))[0]) == (word < edge)
         if 0 < edge < 2**64 or 0 < gap * ball(rate) < 64:

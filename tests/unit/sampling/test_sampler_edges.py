@@ -77,7 +77,8 @@ def test_without_any_noise_a_worse_candidate_is_never_taken() -> None:
     trial = _Trial(
         INFINITE,
         gaps=np.array([3, 0]),
-        numbers=np.array([1, 1]),
+        sizes=np.array([1, 1]),
+        repeats=np.array([1, 1]),
         whole=np.array([1, 1]),
         unit=np.array([1.0, 1.0]),
     )

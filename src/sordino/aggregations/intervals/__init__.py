@@ -23,6 +23,7 @@ shows. Proofs in docs/proofs/intervals.md.
 from sordino.aggregations.intervals.computed import (
     AnswerLaws,
     ComputedAnswer,
+    Linear,
     NumberForm,
     NumberNoises,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "AnswerLaws",
     "Bars",
     "ComputedAnswer",
+    "Linear",
     "Noise",
     "NumberForm",
     "NumberNoises",

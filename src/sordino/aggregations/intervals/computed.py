@@ -34,6 +34,7 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino.aggregations.intervals.linear_forms import (
     Bars,
@@ -43,12 +44,15 @@ from sordino.aggregations.intervals.linear_forms import (
     Sums,
     blank_missing,
     linear,
+    unknown_bars,
 )
 from sordino.aggregations.intervals.quotients import ratio_bars
 from sordino.losses.curves.points import Floats
 
 _NONE: Final = Fraction(0)
 _LARGEST: Final = 1e100
+_MOST_NUMBERS: Final = 20_000
+"""Sums of more numbers have no interval: it would take a while."""
 _CLOSE: Final = 2.0**-30
 """How near the sum that showed a group must be to a form in its answers."""
 
@@ -72,6 +76,8 @@ class NumberNoises:
     noises: Mapping[Any, Noise]
     cuts: tuple[tuple[frozenset[Any], float], ...] = ()
     """Sums of numbers, each with what it had to reach."""
+    shared: frozenset[Any] = frozenset()
+    """Numbers of which all groups have the same draw."""
 
 
 @final
@@ -115,6 +121,15 @@ class AnswerLaws:
     confidence: Fraction
     blocked: tuple[bool, ...]
     """Numbers that showed their group and cannot be told from the answers."""
+    shared: tuple[bool, ...]
+    """Numbers of which all rows have the same draw."""
+    origins: frozenset[tuple[Any, str]] = frozenset()
+    """The charges that drew the noise, each with the name of its request; none where
+    that is not known."""
+    places: NDArray[np.intp] | None = None
+    """Which group each row is among those drawn; None where a row is of several."""
+    there: NDArray[np.bool_] | None = None
+    """Which numbers each row has, if not all of them."""
 
     @classmethod
     def of(
@@ -146,7 +161,9 @@ class AnswerLaws:
         values = (*(np.zeros_like(printed[0]) for _ in names), *printed)
         shown, blocked = _find_shown(names, matrix, numbers)
         sums = Sums(values, tuple(noises), shown)
-        return cls(sums, laws, confidence, blocked)
+        shared = (*(name in numbers.shared for name in names), *((False,) * len(forms)))
+        places = np.arange(len(printed[0]))
+        return cls(sums, laws, confidence, blocked, shared, places=places)
 
     def answer(self, name: str) -> "ComputedAnswer":
         """Return an answer by its name, without its printed interval."""
@@ -165,10 +182,137 @@ class AnswerLaws:
     def take(self, rows: Any) -> "AnswerLaws":
         """Return the laws of some rows."""
         values = tuple(value[rows] for value in self.sums.values)
-        return replace(self, sums=replace(self.sums, values=values))
+        there = None if self.there is None else self.there[rows]
+        places = None if self.places is None else self.places[rows]
+        sums = replace(self.sums, values=values)
+        return replace(self, sums=sums, there=there, places=places)
+
+    def add_up(
+        self,
+        rows: NDArray[np.intp],
+        slots: NDArray[np.intp],
+        weights: Floats,
+        size_of_all: int,
+    ) -> "AnswerLaws | None":
+        """Return the laws of sums of rows, each times the weight of its slot.
+
+        Each row goes to one of the new `rows`, into a slot of its own there. Draws of
+        different rows are different numbers, but for those that all rows share. None
+        where that is not the law of what is added: of groups that had to show.
+        """
+        size, numbers = len(weights), len(self.sums.noises)
+        there = np.zeros((size_of_all, size), np.bool_)
+        there[rows, slots] = True
+        is_plain = self.sums.shown is None and not any(self.blocked)
+        uneven = not there.all()
+        # rows of several groups may have draws in common
+        if not is_plain or self.places is None or size * numbers > _MOST_NUMBERS:
+            return None
+        values = np.zeros((size, numbers, len(there)))
+        for number, value in enumerate(self.sums.values):
+            values[slots, number, rows] = value
+        forms = dict[str, Law]()
+        shared = np.array(self.shared)
+        for name, law in self.forms.items():
+            factors = np.array(law.factors) if isinstance(law, Linear) else None
+            if factors is None or not isinstance(law, Linear):
+                continue
+            # a draw of all rows, or a constant, counts as often as there are rows
+            if uneven and (law.constant or factors[shared].any()):
+                continue
+            table = np.outer(weights, factors)
+            table[0, shared] = weights.sum() * factors[shared]
+            table[1:, shared] = 0.0
+            forms[name] = Linear(
+                tuple(table.ravel().tolist()), law.constant * float(weights.sum())
+            )
+        sums = Sums(tuple(values.reshape(size * numbers, -1)), self.sums.noises * size)
+        alike = (*self.shared, *((False,) * (numbers * (size - 1))))
+        return AnswerLaws(
+            sums,
+            forms,
+            self.confidence,
+            (False,) * (size * numbers),
+            alike,
+            self.origins,
+            there=np.repeat(there, numbers, axis=1) if uneven else None,
+        )
+
+    def join(self, other: "AnswerLaws", names: Mapping[str, str]) -> "AnswerLaws":
+        """Return the laws of these answers and of others in the same rows.
+
+        Draws of one charge are the same of the same group, and others of other groups
+        but for those that all share; draws of different charges are independent. Where
+        nobody knows which of these holds the others have no law.
+        """
+        renamed = other.rename(names).forms
+        places = self._places_of(other)
+        if places is None:
+            return self
+        mine, size = len(self.sums.noises), len(self.sums.noises) + len(places)
+        if (places < mine).all():
+            return replace(self, forms={**self.forms, **renamed})
+        own = np.arange(mine)
+        forms = {name: _move_law(law, own, size) for name, law in self.forms.items()}
+        forms |= {name: _move_law(law, places, size) for name, law in renamed.items()}
+        shown, cut = _join_shown(self.sums, other.sums)
+        blocked = np.array([*self.blocked, *other.blocked]) | cut
+        values = (*self.sums.values, *other.sums.values)
+        noises = (*self.sums.noises, *other.sums.noises)
+        return AnswerLaws(
+            Sums(values, noises, shown),
+            forms,
+            self.confidence,
+            tuple(blocked.tolist()),
+            (*self.shared, *other.shared),
+            self.origins | other.origins,
+            there=_join_there(self, other),
+        )
+
+    def _places_of(self, other: "AnswerLaws") -> NDArray[np.intp] | None:
+        """Return where each number of others stands beside these: its own, or a new.
+
+        None where it is not known which draws both have in common.
+        """
+        mine, theirs = len(self.sums.noises), len(other.sums.noises)
+        apart = np.arange(mine, mine + theirs)
+        if not self.origins or not other.origins or self.confidence != other.confidence:
+            return None
+        charges = ({charge for charge, _ in laws.origins} for laws in (self, other))
+        if not set.intersection(*charges):
+            return apart
+        # requests of one charge may share draws, as counts of a survey do
+        if self.origins != other.origins or len(self.origins) > 1:
+            return None
+        # of one request, so these are the same numbers, each in its group
+        if self.places is None or other.places is None or mine != theirs:
+            return None
+        same = self.places == other.places
+        if same.any():
+            return np.arange(mine) if same.all() else None
+        shared = np.flatnonzero(self.shared)
+        apart[shared] = shared
+        return apart
 
     def bars(self, law: Law) -> Bars | None:
         """Return the intervals of a law, None where noise is in it that is not told."""
+        if self.there is None:
+            return self._even_bars(law)
+        # rows that have the same numbers at a time
+        patterns, which = np.unique(self.there, axis=0, return_inverse=True)
+        bars = unknown_bars(len(self.there))
+        for place, pattern in enumerate(patterns):
+            rows = np.flatnonzero(which.ravel() == place)
+            part = replace(self.take(rows), there=None)._even_bars(  # noqa: SLF001 its own
+                _keep_numbers(law, pattern)
+            )
+            if part is None:
+                return None
+            for whole, some in zip(bars, part, strict=True):
+                whole[rows] = some
+        return bars
+
+    def _even_bars(self, law: Law) -> Bars | None:
         parts = (law,) if isinstance(law, Linear) else (law.top, law.bottom)
         factors = np.array([part.factors for part in parts])
         constants = np.array([part.constant for part in parts])
@@ -288,6 +432,54 @@ def _find_shown(
         *(False for _ in names),
         *nothing,
     )
+
+
+def _move_law(law: Law, places: NDArray[np.intp], size: int) -> Law:
+    """Return a law whose numbers stand at other places among more of them."""
+    if isinstance(law, Quotient):
+        parts = (_move_law(part, places, size) for part in (law.top, law.bottom))
+        return Quotient(*parts)  # type: ignore[arg-type]
+    factors = np.zeros(size)
+    factors[places] = law.factors
+    return Linear(tuple(factors.tolist()), law.constant)
+
+
+def _keep_numbers(law: Law, there: NDArray[np.bool_]) -> Law:
+    """Return a law in the numbers that are there alone."""
+    if isinstance(law, Quotient):
+        parts = (_keep_numbers(part, there) for part in (law.top, law.bottom))
+        return Quotient(*parts)  # type: ignore[arg-type]
+    factors = np.where(there, law.factors, 0.0)
+    return Linear(tuple(factors.tolist()), law.constant)
+
+
+def _join_shown(mine: Sums, theirs: Sums) -> tuple[Shown | None, NDArray[np.bool_]]:
+    """Why rows of both show, and the numbers that are cut beyond what can be told.
+
+    Of two cuts no law is known, so both are numbers that are not told.
+    """
+    empty = [np.zeros(len(sums.noises)) for sums in (mine, theirs)]
+    weights = [
+        blank if sums.shown is None else np.array(sums.shown.weights)
+        for sums, blank in zip((mine, theirs), empty, strict=True)
+    ]
+    joined, nothing = np.concatenate(weights), np.concatenate(empty) != 0
+    cuts = [sums.shown.cut for sums in (mine, theirs) if sums.shown is not None]
+    if len(cuts) == 1:
+        return Shown(tuple(joined.tolist()), cuts[0]), nothing
+    return None, joined != 0
+
+
+def _join_there(mine: AnswerLaws, theirs: AnswerLaws) -> NDArray[np.bool_] | None:
+    if mine.there is None and theirs.there is None:
+        return None
+    parts = [
+        np.ones((len(laws.sums.values[0]), len(laws.sums.noises)), np.bool_)
+        if laws.there is None
+        else laws.there
+        for laws in (mine, theirs)
+    ]
+    return np.hstack(parts)
 
 
 def _number(like: Linear, number: float) -> Linear:

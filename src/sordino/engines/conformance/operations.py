@@ -17,6 +17,7 @@ from sordino.expressions.bins import Bins
 from sordino.expressions.casts import READ, Spelling
 from sordino.expressions.language import Expression, col, lit, when
 from sordino.expressions.literals import lift
+from sordino.numbers.double_grid import DoubleGrid
 
 DAY: Final = dt.date
 TIME: Final = dt.datetime
@@ -244,6 +245,22 @@ PORTIONS: Final = tuple(
     )
 )
 
+
+def _bin_of_double(low: float, high: float) -> Callable[..., Expression]:
+    def build(value: Expression) -> Expression:
+        return Expression(lift(bins.double_bin(value, DoubleGrid.of_bounds(low, high))))
+
+    return build
+
+
+DOUBLE_BINS: Final = tuple(
+    Form(f"double_bin {low} {high}", ("f64",), _bin_of_double(low, high))
+    for low, high in (
+        *((0.0, 1000.0), (-1e12, 1e12), (-5e-324, 1e-300), (2.5, 2.75)),
+        *((-(2.0**200), 2.0**200), (1e9, 1e9 + 10), (-1e6, -1e-6), (0.0, 2.0**-60)),
+    )
+)
+
 CHOICES: Final = (
     *_each("equal", iter(_COMPARED), operator.eq),
     *_each("unequal", iter(_COMPARED), operator.ne),
@@ -447,6 +464,7 @@ TOPICS: Final[Mapping[str, tuple[Form, ...]]] = {
     "arithmetic": ARITHMETIC,
     "numbers": NUMBERS,
     "portions": PORTIONS,
+    "double_bins": DOUBLE_BINS,
     "choices": CHOICES,
     "texts": TEXTS,
     "others": OTHERS,

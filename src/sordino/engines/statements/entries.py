@@ -23,6 +23,7 @@ from sordino.expressions import bins, choices, dates, exponentials, logic
 from sordino.expressions.bins import thresholds
 from sordino.expressions.literals import LEAST, MOST
 from sordino.expressions.tree import Operation
+from sordino.numbers.double_grid import bin_of_double
 
 
 def _comparison(kind: type[exp.Expression]) -> Entry:
@@ -115,6 +116,9 @@ def exponential_entries(let: Let) -> Mapping[Operation, Entry]:
     return {
         exponentials.EXP: lambda to: let((_real(to),), lambda x: _exp(to, x, let)),
         exponentials.LOG: lambda to: let((_real(to),), lambda x: _log(to, x, let)),
+        bins.DOUBLE_BIN: lambda to: let(
+            (_clamp_double(to),), lambda x: _double_bin(to, x, let)
+        ),
     }
 
 
@@ -124,6 +128,79 @@ def _real(to: Written) -> Sql:
 
 def _double(to: Written, number: float) -> Sql:
     return to.bind(number, "f64")
+
+
+def _clamp_double(to: Written) -> Sql:
+    """Return a double moved to the bounds; NaN, which is above all, has none."""
+    low, high = (_double(to, to.options[end]) for end in ("low", "high"))
+    infinity = _double(to, math.inf)
+    return templates.case([
+        (templates.is_less(to[0], low), low.copy()),
+        (templates.is_at_most(to[0], high), to[0]),
+        (templates.is_at_most(to[0], infinity), high.copy()),
+    ])
+
+
+def _double_bin(to: Written, x: Sql, let: Let) -> Sql:
+    """Return the bin of a double within the bounds, from that of the lower one on."""
+    digits, least = to.options["digits"], to.options["least"]
+    first = bin_of_double(to.options["low"], digits, least)
+    size = templates.function("abs", x.copy())
+    tiny, small = (_double(to, 2.0**k) for k in (least - digits - 1, least))
+
+    def at_least(end: Sql) -> Sql:
+        below = templates.is_less(size.copy(), end)
+        return templates.case([(below, end.copy())], size.copy())
+
+    def place(size: Sql, power: Sql) -> Sql:
+        shifted = templates.infix(exp.Div, size.copy(), _two_to(power))
+        scaled = templates.multiplied_by(shifted, _double(to, 2.0**digits))
+        beyond = templates.minus(power.copy(), _double(to, float(least)))
+        return templates.plus(
+            templates.as_type(_floor(scaled), "BIGINT"),
+            templates.multiplied_by(
+                templates.as_type(beyond, "BIGINT"), templates.bigint(1 << digits)
+            ),
+        )
+
+    # what is too small for a bin of its own is moved up: it must not vanish
+    return let(
+        (x.copy(), at_least(tiny), at_least(small)),
+        lambda x, size, large: let(
+            (x.copy(), size.copy(), large.copy(), _guess(to, large)),
+            lambda x, size, large, guess: let(
+                (x.copy(), size.copy(), _exponent(large, guess)),
+                lambda x, size, power: let(
+                    (x.copy(), place(size, power)),
+                    lambda x, place: _count_from_first(to, x, place, first),
+                ),
+            ),
+        ),
+    )
+
+
+def _exponent(number: Sql, guess: Sql) -> Sql:
+    """Return the exponent of the power of two below a number, from a near one."""
+    mantissa = templates.infix(exp.Div, number.copy(), _two_to(guess))
+    below = templates.is_less(mantissa, templates.double(1))
+    beyond = templates.is_at_most(templates.double(2), mantissa.copy())
+    return templates.case(
+        [
+            (below, templates.minus(guess.copy(), templates.double(1))),
+            (beyond, templates.plus(guess.copy(), templates.double(1))),
+        ],
+        guess.copy(),
+    )
+
+
+def _count_from_first(to: Written, x: Sql, place: Sql, first: int) -> Sql:
+    negative = templates.is_less(x.copy(), templates.double(0))
+    mirrored = templates.minus(to.bind(-first, "i64"), place.copy())
+    inside = templates.negation(templates.is_missing(x.copy()))
+    return templates.case([
+        (negative, mirrored),
+        (inside, templates.minus(place.copy(), to.bind(first, "i64"))),
+    ])
 
 
 def _exp(to: Written, x: Sql, let: Let) -> Sql:

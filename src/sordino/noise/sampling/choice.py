@@ -69,9 +69,9 @@ class Runs:
         return cls(gaps, sizes, ends, np.zeros_like(gaps), np.ones_like(gaps))
 
     @property
-    def numbers(self) -> NDArray[np.int64]:
-        """Return how many candidates each run counts."""
-        numbers: NDArray[np.int64] = self.sizes * self.repeats
+    def numbers(self) -> NDArray[np.float64]:
+        """Return how many candidates each run counts, near enough: to 2**-51."""
+        numbers: NDArray[np.float64] = self.sizes.astype(np.float64) * self.repeats
         return numbers
 
     def gaps_at(
@@ -123,7 +123,8 @@ def choose(runs: Runs, rate: Extended, bits: BitSource) -> Chosen:
         trial = _Trial(
             rate,
             runs.gaps_at(run, place),
-            runs.numbers[run],
+            runs.sizes[run],
+            runs.repeats[run],
             weights.whole[run],
             weights.unit[open_],
         )
@@ -180,14 +181,16 @@ def _power(n: int) -> arb:
 @final
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """One candidate for each of some groups: its gap, the number and weight of its run.
+    """One candidate for each of some groups: its gap, the size and weight of its run.
 
-    Its true weight is number * exp(-rate * gap) * unit, and its run had the whole one.
+    Its true weight is size * repeats * exp(-rate * gap) * unit, and its run had the
+    whole one.
     """
 
     rate: Extended
     gaps: NDArray[np.int64]
-    numbers: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    repeats: NDArray[np.int64]
     whole: NDArray[np.int64]
     unit: NDArray[np.float64]
 
@@ -195,7 +198,7 @@ class _Trial:
         """Return whether V times the whole weight is below the true one, V uniform."""
         words = bits.words(self.gaps.size)
         v = np.ldexp(words.astype(np.float64), -_WORD)
-        most = self.numbers * self.unit
+        most = self.sizes.astype(np.float64) * self.repeats * self.unit
         true = _falls(self.gaps, self.rate) * most
         near = true > _FAINTEST * most
         below = (v + _DOUBT) * self.whole <= true * (1 - _MARGIN)
@@ -206,7 +209,9 @@ class _Trial:
         return accepted
 
     def _settle(self, index: int, v: Uniform) -> bool:
-        gap, number = int(self.gaps[index]), int(self.numbers[index])
+        gap = int(self.gaps[index])
+        # exact: a product in doubles is near enough to decide elsewhere alone
+        number = int(self.sizes[index]) * int(self.repeats[index])
         exponent: Exact = Fraction(0)
         if gap:
             if self.rate is INFINITE:  # only the best have a weight

@@ -40,7 +40,7 @@ from sordino.office.label.facts import (
 from sordino.office.label.label import LabelTexts, label_texts
 from sordino.release.released_files import WrittenFile
 from sordino.release.storage import write_text, write_whole
-from sordino.release.text import ReleaseView, side_by_side
+from sordino.release.text import NOISE, ReleaseView, side_by_side
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -161,8 +161,11 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
     for name in release.names:
         sd, low, high = error_names(name)
         yield name, "Noisy answer: the exact one, with noise added."
-        yield sd, f'Standard deviation of the noise of "{name}".'
+        moved = "noise" if release.holds == NOISE else "noise, and of the draw of rows,"
+        yield sd, f'Standard deviation of the {moved} of "{name}".'
         holds = f'that holds the exact answer to "{name}" with a chance of at least'
+        if release.holds != NOISE:
+            holds = f'that holds "{name}" {release.holds} with a chance of about'
         yield low, f"Lower end of an interval {holds} {share}.{limits}"
         yield high, f"Upper end of an interval {holds} {share}.{limits}"
 

@@ -178,7 +178,7 @@ class _AnswerColumn:
     def of(
         cls, release: ReleaseView, name: str, figures: list[Figure]
     ) -> "_AnswerColumn":
-        share = interval_heading(release.confidence)
+        share = interval_heading(release.confidence, release.holds)
         shown, rank = short_text(name), release.ranks.get(name, "")
         if is_silent(figures):
             return cls(shown, (share,) if rank else (), rank, None)

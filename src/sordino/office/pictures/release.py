@@ -50,7 +50,7 @@ from sordino.office.pictures.parts import (
 from sordino.query.request import RANK
 from sordino.release import explanation
 from sordino.release.release import Wishes
-from sordino.release.text import ReleaseView
+from sordino.release.text import NOISE, ReleaseView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -223,7 +223,8 @@ def _say_groups(
 
 def _say_intervals(release: ReleaseView) -> str:
     share = formatting.format_percent(release.confidence)
-    return f"each interval holds with a chance of {share}, and is of the noise alone"
+    of = "and is of the noise alone" if release.holds == NOISE else release.holds
+    return f"each interval holds with a chance of {share}, {of}"
 
 
 def _band_caption(part: GroupTable) -> list[str]:

@@ -1,0 +1,215 @@
+"""Intervals of the population that rows were drawn from, and of two groups of it.
+
+Every group of a table is one draw of rows, with noise of its own. A law that is true is
+called false once in 1e9 runs (`FALSE_ALARM`).
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+
+import sordino as sd
+from sordino.release.independence import compare_tables
+from tests.batches import for_each
+from tests.effort import often
+from tests.statistics import is_at_least, is_at_most
+
+Floats = NDArray[np.float64]
+GROUPS: Final = often(1_500, 15_000)
+_EVEN: Final = (sd.PureDP(1), lambda rng, size: rng.uniform(0, 10, size), 5.0)
+_SKEWED: Final = (
+    sd.GaussianDP("1/2"),
+    lambda rng, size: 10 * rng.beta(1, 4, size),
+    2.0,
+)
+SHAPES: Final[Mapping[str, Any]] = {
+    "even, Laplace, 80 rows": (80, *_EVEN),
+    "even, Laplace, 1,000 rows": (1_000, *_EVEN),
+    "skewed, Gaussian, 200 rows": (200, *_SKEWED),
+    "skewed, Gaussian, 1,000 rows": (1_000, *_SKEWED),
+}
+
+
+@cache
+def released(shape: str) -> sd.Release:
+    size, budget, draw, mean = SHAPES[shape]
+    rng = np.random.default_rng(3)
+    x = draw(rng, (GROUPS, size))
+    yes = rng.random((GROUPS, size)) < 0.1 * mean
+    table = {
+        "g": np.repeat(np.arange(GROUPS), size),
+        "x": x.ravel(),
+        "yes": yes.ravel(),
+    }
+    facts = {
+        "x": sd.Column("f64", nullable=False, nan=False),
+        "yes": sd.Column("bool", nullable=False),
+    }
+    private = sd.PrivateTable(pa.table(table), sd.AddOneRow(), columns=facts)
+    session = sd.Session({"t": private}, budget)
+    keys: Any = sd.KeySet.from_dict({"g": list(range(GROUPS))})
+    asked = sd.table("t").group_by(keys)
+    request = asked.agg(
+        n=sd.count(),
+        m=sd.mean("x", 0, 10),
+        v=sd.variance("x", 0, 10),
+        p=sd.mean("yes"),
+    )
+    return session.release(request, budget, population=True)
+
+
+def held(shape: str, name: str, exact: float) -> NDArray[np.bool_]:
+    release = released(shape)
+    low, high = (
+        release.errors[f"{name} {end}"].to_numpy(zero_copy_only=False)
+        for end in ("low", "high")
+    )
+    # an interval that is not told excludes nothing
+    return np.asarray(~((exact < low) | (high < exact)))
+
+
+@for_each("shape", list(SHAPES))
+@for_each("name", ["m", "p"])
+def test_the_mean_of_the_population_is_held(shape: str, name: str) -> None:
+    """In 93 to 98 of 100 draws, of means and of shares."""
+    mean = SHAPES[shape][-1]
+    inside = held(shape, name, mean if name == "m" else 0.1 * mean)
+    assert is_at_least(inside, 0.94)
+    assert is_at_most(inside, 0.98)
+
+
+def test_noise_alone_is_not_the_population() -> None:
+    """Planted: an interval of the noise alone, of as many rows as drown it."""
+    size, budget, draw, mean = SHAPES["even, Laplace, 1,000 rows"]
+    x = draw(np.random.default_rng(3), (300, size))
+    table = {"g": np.repeat(np.arange(300), size), "x": x.ravel()}
+    facts = {"x": sd.Column("f64", nullable=False, nan=False)}
+    private = sd.PrivateTable(pa.table(table), sd.AddOneRow(), columns=facts)
+    session = sd.Session({"t": private}, budget)
+    keys = sd.KeySet.from_dict({"g": list(range(300))})
+    request = sd.table("t").group_by(keys).agg(n=sd.count(), m=sd.mean("x", 0, 10))
+    errors = session.release(request, budget).errors
+    low, high = errors["m low"].to_numpy(), errors["m high"].to_numpy()
+    assert not is_at_least((low <= mean) & (mean <= high), 0.94)
+
+
+def test_only_means_are_told() -> None:
+    """The number of rows that were drawn says nothing of how many there are."""
+    release = released("skewed, Gaussian, 200 rows")
+    assert release.errors["n low"].null_count == GROUPS
+    assert release.errors["v sd"].null_count == GROUPS
+    assert release.errors["m low"].null_count < GROUPS
+    assert "for the population" in str(release.select("m"))
+    assert "draw of rows" in release.explain()
+    made = release.with_columns(half=sd.col("m") / 2)
+    assert made.holds == release.holds
+    assert made.errors["half low"].null_count in {0, GROUPS}
+
+
+COUNT, MEAN = sd.count(), sd.mean("x", 0, 10, nulls=0)
+REFUSED: Final[dict[str, tuple[Any, Any, str]]] = {
+    "no mean": (sd.AddOneRow(), {"n": COUNT}, "none is asked"),
+    "no count": (sd.AddOneRow(), {"m": MEAN}, "their number"),
+    "two rows": (sd.AddMaxRows(2), {"n": COUNT, "m": MEAN}, "independently"),
+    "missing values": (
+        sd.AddOneRow(),
+        {"n": COUNT, "m": sd.mean("x", 0, 10, nulls="drop")},
+        "without a value",
+    ),
+}
+
+
+@for_each("name", list(REFUSED))
+def test_refused(name: str) -> None:
+    """Before the charge, by public facts."""
+    unit, asked, said = REFUSED[name]
+    table = sd.PrivateTable(pa.table({"x": [1.0, None]}), protects=unit)
+    session = sd.Session({"t": table}, sd.PureDP(1), engine="memory")
+    with pytest.raises(sd.errors.InvalidQuery, match=said):
+        session.release(sd.table("t").agg(**asked), sd.PureDP(1), population=True)
+    assert session.spent.epsilon == 0
+
+
+TABLES: Final = often(400, 5_000)
+DEVIATION: Final = 6.0
+
+
+def draw_noise(tables: int, cells: int, bits: Any) -> Floats:
+    del bits
+    return np.random.default_rng().normal(0, DEVIATION, (tables, cells))
+
+
+def rejected(size: int, dependence: float, draw: Any = draw_noise) -> Any:
+    """Whether noisy tables of 3 x 4 cells are called dependent at 5 percent."""
+    rng, cells = np.random.default_rng(9), (3, 4)
+    found = []
+    for _ in range(TABLES):
+        rows, columns = (rng.dirichlet(np.full(k, 3.0)) for k in cells)
+        chances = np.outer(rows, columns)
+        uneven = 1 + dependence * rng.choice([-1, 1], cells)
+        chances = chances * uneven / (chances * uneven).sum()
+        table = rng.multinomial(size, chances.ravel()).reshape(cells).astype(float)
+        noisy = table + rng.normal(0, DEVIATION, cells)
+        _, p = compare_tables(noisy, DEVIATION, draw, draws=199)
+        found.append(p <= 0.05)
+    return np.array(found)
+
+
+@for_each("size", [300, 2_000, 20_000])
+def test_independent_keys_are_seldom_called_dependent(size: int) -> None:
+    """In 5 of 100 tables, whatever the noise is beside the counts."""
+    assert is_at_most(rejected(size, 0), 0.05)
+
+
+def test_dependent_keys_are_found() -> None:
+    assert is_at_least(rejected(20_000, 0.3), 0.95)
+
+
+def test_noise_that_is_forgotten_is_taken_for_dependence() -> None:
+    """Planted: tables without noise beside the noisy one."""
+    nothing = rejected(2_000, 0, lambda tables, cells, _: np.zeros((tables, cells)))
+    assert not is_at_most(nothing, 0.05)
+
+
+def clinic(unit: Any, keys: Any, **more: Any) -> sd.Release:
+    rng = np.random.default_rng(1)
+    rows = {"ward": rng.choice(["A", "B"], 4_000), "sex": rng.choice(["f", "m"], 4_000)}
+    private = sd.PrivateTable(pa.table(rows), protects=unit)
+    session = sd.Session({"t": private}, sd.ApproxDP(1, "1e-6"), engine="memory")
+    request = sd.table("t").group_by(*keys).agg(n=sd.count(), **more)
+    return session.release(request, sd.ApproxDP(1, "1e-6"))
+
+
+FULL: Final = sd.KeySet.from_dict({"ward": ["A", "B"], "sex": ["f", "m"]})
+
+
+def test_a_release_is_tested() -> None:
+    """Of rows without dependence p is even: below a millionth once in a million."""
+    test = clinic(sd.AddOneRow(), [FULL]).test_independence("sex", "ward")
+    assert test.keys == ("sex", "ward")
+    assert 1 / 1000 <= test.p <= 1
+    assert "the noise of the release taken into account" in str(test)
+
+
+UNTESTED: Final[dict[str, tuple[Any, Any, str]]] = {
+    "two rows": (sd.AddMaxRows(2), [FULL], "independently"),
+    "keys that show": (sd.AddOneRow(), ["ward", "sex"], "not known, or cut"),
+    "a part of the pairs": (
+        sd.AddOneRow(),
+        [sd.KeySet.from_tuples([("A", "f"), ("B", "m")], columns=("ward", "sex"))],
+        "all pairs",
+    ),
+    "one key": (sd.AddOneRow(), ["ward"], "two keys"),
+}
+
+
+@for_each("name", list(UNTESTED))
+def test_untested(name: str) -> None:
+    unit, keys, said = UNTESTED[name]
+    with pytest.raises(sd.errors.SordinoError, match=said):
+        clinic(unit, keys).test_independence("ward", "sex")
