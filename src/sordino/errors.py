@@ -135,7 +135,8 @@ class InvalidQuery(SordinoError, ValueError):
     """What it lacks: "rows" or "groups" with columns, or "delta"; each door says it."""
 
     def __init__(self, problem: str, remedy: str, *, needs: Sequence[str] = ()) -> None:
-        super().__init__(f"{_trim(problem)}. {_trim(remedy, _ADVICE)}")
+        most = _ADVICE if needs else _SENTENCE
+        super().__init__(f"{_trim(problem)}. {_trim(remedy, most)}")
         self.problem, self.needs = problem, tuple(needs)
 
 
