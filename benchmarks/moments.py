@@ -4,6 +4,7 @@ Each group holds a copy of the same number of rows, so one release is many sampl
 PipelineDP is run as a package with the same groups, bounds and epsilon.
 """
 
+import math
 from collections.abc import Mapping
 from functools import cache, partial
 from operator import itemgetter
@@ -188,6 +189,17 @@ def filtered_error(count: int, budget: sd.Budget) -> float:
     return float(batch.prices[names[-1]].errors["n"].sd)
 
 
+def adaptive_error(limit: Any, each: sd.Budget) -> float:
+    """Return the deviation of counts that are asked one by one, of which 100 fit."""
+    private = sd.PrivateTable({"q": [0]}, sd.AddOneRow())
+    price = sd.Session({"t": private}, limit).price(
+        sd.table("t").agg(n=sd.count()), each
+    )
+    if price.headroom is None or (price.headroom.more or 0) < QUESTIONS:
+        return math.inf
+    return float(price.errors["n"].sd)
+
+
 def counts_error() -> float:
     """Return the error of 100 counts of known groups, each person in all of them."""
     table = pa.table({
@@ -360,6 +372,24 @@ ROWS: tuple[Row, ...] = (
         unit="",
         floor=18,
         goal=17.5,
+        tolerance=0.01,
+    ),
+    Accuracy(
+        what="100 adaptive counts in a session of (1, 1e-6), counted as asked: sd",
+        ours=lambda: adaptive_error(BUDGET, sd.ApproxDP("0.01", "1e-8")),
+        unit="",
+        floor=50,
+        goal=42.5,
+        tolerance=0.01,
+    ),
+    Accuracy(
+        what="100 adaptive counts in a session of (1, 1e-6), counted by mu: sd",
+        ours=lambda: adaptive_error(
+            sd.Limit.of(BUDGET, counting="gaussian"), sd.GaussianDP("0.02367")
+        ),
+        unit="",
+        floor=50,
+        goal=42.5,
         tolerance=0.01,
     ),
     Figure(

@@ -179,6 +179,9 @@ AGGREGATIONS: Final[
         [column], {column: ends} if ends else None, nulls="drop"
     ),
     "bounds": lambda column, _ends: sd.bounds(column, up_to=-6, nulls="drop"),
+    "bounds of a size": lambda column, _ends: sd.bounds(
+        column, up_to=-6, nulls="drop", signed=False
+    ),
 }
 """Every aggregation, by the column that it is about and the bounds it clamps to."""
 

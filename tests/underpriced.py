@@ -57,6 +57,12 @@ def _halves(body: Certificate) -> None:
     body["releases"][0]["measurements"][0]["exponent"] = -1
 
 
+def _walks_each_way(body: Certificate) -> None:
+    """Walks towards the least and towards the greatest values are two releases."""
+    body["releases"][0]["measurements"] = []
+    body["releases"][0]["choices"] = [{"kind": "walk", "rate": "1/2"}] * 2
+
+
 def _weights_of_periods(body: Certificate) -> None:
     """A running figure of two periods, one of which counts 128 / 256."""
     (number,) = body["releases"][0]["measurements"]
@@ -208,6 +214,7 @@ _CHANGES: Final = (
     _rows_left_out_below_zero,
     _rows_that_push_out_others,
     _halves,
+    _walks_each_way,
     _weights_of_periods,
     _private_as_public,
     _score_of_no_steps,

@@ -64,8 +64,8 @@ AGGREGATIONS: Final[Mapping[str, Callable[[], Any]]] = {
     "median(x,[0,10])": lambda: sd.median("x", 0, 10),
     "min(y,[0,10])": lambda: sd.min("y", 0, 10),
     "max(y,[0,10])": lambda: sd.max("y", 0, 10),
-    "get_bounds(y)": lambda: sd.bounds("y"),
-    "get_bounds(x)": lambda: sd.bounds("x"),
+    "get_bounds(y)": lambda: sd.bounds("y", signed=False),
+    "get_bounds(x)": lambda: sd.bounds("x", signed=False),
 }
 
 

@@ -294,10 +294,11 @@ AGGREGATIONS: Final[dict[str, dict[str, Any]]] = {
         "nulls": sd.covariance(["days", "cost"], _RANGES, nulls=0),
     },
     "bounds": {
-        "": sd.bounds("days", nulls="drop"),
-        "column": sd.bounds("cost", nulls="drop"),
-        "up_to": sd.bounds("days", up_to=31, nulls="drop"),
-        "nulls": sd.bounds("days", nulls=0),
+        "": sd.bounds("days", nulls="drop", signed=False),
+        "column": sd.bounds("cost", nulls="drop", signed=False),
+        "up_to": sd.bounds("days", up_to=31, nulls="drop", signed=False),
+        "nulls": sd.bounds("days", nulls=0, signed=False),
+        "signed": sd.bounds("days", nulls="drop"),
     },
 }
 """Verbs of questions."""

@@ -57,7 +57,8 @@ MEANINGS: Final[Mapping[str, Callable[[list[float | None]], Any]]] = {
 RANKS: Final[Mapping[str, float]] = {"median": 0.5, "min": 0.0, "max": 1.0}
 """Which share of the values lies below an answer."""
 OTHERS: Final = {
-    *("quantiles", "quantiles, extremes too", "histogram", "bounds", "covariance")
+    *("quantiles", "quantiles, extremes too", "histogram", "covariance"),
+    *("bounds", "bounds of a size"),
 }
 """Aggregations of several columns, which have tests of their own."""
 

@@ -66,6 +66,18 @@ def test_sums_are_of_the_same_rows(engine: Any) -> None:
                 assert told == pytest.approx((rows[:, i] * rows[:, j]).sum(), abs=2)
 
 
+def test_coverage_counts_rows_with_a_value_outside() -> None:
+    """Once each, whichever of their values it is."""
+    table = sd.PrivateTable(pa.table(ROWS), protects=sd.AddOneRow())
+    session = sd.Session({"t": table}, QUIET, engine="memory")
+    asked = sd.covariance(NAMES, BOUNDS, nulls="drop")
+    release = session.release(sd.table("t").agg(c=asked, coverage=True), QUIET)
+    assert release.coverage is not None
+    counted = release.coverage.to_pylist()
+    assert [row["count"] for row in counted if row["kind"] == "clamped"] == [3]
+    assert "x from 18 to 99; y from -0.5 to 2" in release.limits
+
+
 def measured(names: list[str], unit: Any) -> Any:
     """Return the purchase of a covariance for rows without groups."""
     facts = {"x": sd.Column("i64"), "y": sd.Column("f64"), "yes": sd.Column("bool")}
@@ -116,6 +128,8 @@ def test_several_rows_of_a_unit_add_up(unit: Any) -> None:
     (alone,) = measured(["x", "yes"], sd.AddOneRow()).plan.measurements.values()
     rows = 3 if unit.id_column is not None else 2
     assert float(measurement.change.l2) == pytest.approx(rows * float(alone.change.l2))
+    # one group may hold all of it: no single number stands for what moves there
+    assert measurement.change.linf == measurement.change.l2
 
 
 def test_the_kernel_finds_the_price() -> None:
@@ -162,7 +176,7 @@ def drawn(shape: str, rng: np.random.Generator) -> Floats:
     else:
         x = np.c_[np.clip(rng.lognormal(-2, 1, n), 0, 1) * 2 - 1, rng.random(n) < 0.15]
         x[:, 1] = 2 * x[:, 1] - 1
-    y = 0.1 + 0.3 * x[:, 0] - 0.2 * x[:, 1] + rng.normal(0, 0.15, n)
+    y = 0.05 + 0.75 * x[:, 0] - 0.15 * x[:, 1] + rng.normal(0, 0.1, n)
     rows: Floats = np.column_stack([np.ones(n), x, np.clip(y, -1, 1)])
     return rows
 
@@ -296,7 +310,8 @@ def test_without_noise_correlations_and_components_are_exact() -> None:
 
 REFUSED: Final[dict[str, tuple[Any, str]]] = {
     "a text": (lambda r: r.regression("y", ["name"]), "columns of one covariance"),
-    "of itself": (lambda r: r.regression("y", ["y"]), "twice"),
+    "of itself": (lambda r: r.regression("y", ["y"]), "different"),
+    "nothing": (lambda r: r.components([]), "different columns"),
     "no list": (lambda r: r.regression("y", 3), "predictors"),
     "a list in a list": (lambda r: r.correlation([["x"], "y"]), "columns"),
     "computed": (lambda r: r.with_columns(w=sd.col("c")).components(["w"]), "one cov"),

@@ -44,7 +44,7 @@ from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write
 
 GROUPS: Final = 6
 SOME: Final = (0, 2, 5)
-PARTS: Final = often(12, 1)
+PARTS: Final = often(30, 1)
 """Of the slow law each lie is asked a part of the questions; by night, all."""
 MOST: Final = 100
 """More questions than there are."""

@@ -48,7 +48,7 @@ VALUES: Final = {
 _COMPARED: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 PRIVATE: Final = {
     *("resolve", "words", "call", "names", "column", "value", "same"),
-    *("tree", "steps", "asked", "table", "query", "by", "keyset"),
+    *("tree", "steps", "asked", "table", "query", "by", "keyset", "split_filters"),
 }
 
 

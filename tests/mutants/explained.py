@@ -38,6 +38,16 @@ EXPLAINED: Final[dict[tuple[str, str, str], str]] = {
         "in_rounds: bool = True",
     ): "whoever makes a plan says it",
     (
+        "src/sordino/losses/curves/transform.py",
+        "finite = min(grid.infinity / total, 1.0)",
+        "finite = min(grid.infinity / total, 1.01)",
+    ): "a part of a total is no more than the whole, and from 1 on all is the same",
+    (
+        "src/sordino/engines/statements/plans.py",
+        "name = self._add(exp.union(*parts, distinct=False, copy=False))",
+        "name = self._add(exp.union(*parts, distinct=False, copy=True))",
+    ): "a copy of a tree is written as the tree is",
+    (
         "src/sordino/engines/duckdb/entries.py",
         "[(templates.is_less(to[0], templates.double(0)), to[1])], to[2]",
         "[(templates.is_less(to[0], templates.double(1)), to[1])], to[2]",

@@ -2,9 +2,9 @@
 
 A choice may spend a rate for each row: for any change of r_g rows in group g the
 release costs the sum of rate * r_g in epsilon, and the sum of `curvature` * (rate *
-r_g)**2 in rho (docs/proofs/queries.md, lemma 9). Bounds lie on a grid of powers of
-2**(1/4): a walk from small to large stops where few rows are left beyond
-(docs/proofs/selection.md, section 5).
+r_g)**2 in rho (docs/proofs/queries.md, lemma 9). Bounds lie on a grid of four steps to
+a doubling: a walk towards the least values and one towards the greatest stop where few
+rows are left beyond (docs/proofs/selection.md, section 5).
 """
 
 import math
@@ -28,9 +28,18 @@ from sordino.aggregations.aggregation import (
 )
 from sordino.aggregations.count import match_rows
 from sordino.aggregations.intervals import unknown_bars
-from sordino.aggregations.lattice import Nulls, column_values, column_words, nulls_words
+from sordino.aggregations.lattice import (
+    ColumnValues,
+    Nulls,
+    column_values,
+    column_words,
+    nulls_words,
+)
 from sordino.aggregations.measurement import AbstractShare, Integers
+from sordino.errors import InvalidParameter
+from sordino.expressions.bins import double_bin
 from sordino.expressions.language import Expression, lit, when
+from sordino.expressions.literals import lift
 from sordino.expressions.tree import AbstractExpression
 from sordino.noise.above_threshold import AboveThreshold
 from sordino.noise.additive import AbstractMechanism
@@ -40,6 +49,7 @@ from sordino.noise.sampling.bits import Bits
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import arguments, up
 from sordino.numbers.canonical import Words, call
+from sordino.numbers.double_grid import DoubleGrid
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,11 +173,7 @@ class ExtremeChoice(AbstractChoice):
         return AboveThreshold(rate, scales=EXTREME_SCALES)
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
-        joined = bins.join(self.lasts)
-        if self.greatest:
-            return (mechanism.find_groups(joined, Bits()),)
-        stops = mechanism.find_groups(joined.mirror(), Bits())
-        return (joined.size - 1 - stops,)
+        return (_walk(mechanism, bins.join(self.lasts), greatest=self.greatest),)
 
     def range(self, chosen: Integers) -> tuple[Integers, Integers]:
         firsts = np.append(0, self.lasts[:-1] + 1)
@@ -180,12 +186,13 @@ class ExtremeChoice(AbstractChoice):
 @final
 @dataclass(frozen=True)
 class BoundChoice(AbstractChoice):
-    """The first bin that few rows lie beyond."""
+    """The first bin that few rows lie beyond, upwards or downwards."""
 
     key: Hashable
     change: Sensitivity
     position: AbstractExpression = field(compare=False)
     bins: int
+    greatest: bool = True
 
     @property
     def size(self) -> int:
@@ -196,10 +203,17 @@ class BoundChoice(AbstractChoice):
         return AboveThreshold(share.rate(self.change, Fraction(1, 2)))
 
     def bins_of(self, mechanism: Any, bins: BinCounts) -> tuple[Integers, ...]:
-        return (mechanism.find_groups(bins, Bits()),)
+        return (_walk(mechanism, bins, greatest=self.greatest),)
 
     def expected_error(self, mechanism: Any, confidence: Fraction) -> Expected:
         return _rows_beyond(mechanism, self.size, confidence)
+
+
+def _walk(mechanism: AboveThreshold, bins: BinCounts, *, greatest: bool) -> Integers:
+    """Return where walks towards the greatest or the least values stop."""
+    if greatest:
+        return mechanism.find_groups(bins, Bits())
+    return bins.size - 1 - mechanism.find_groups(bins.mirror(), Bits())
 
 
 def _rows_beyond(
@@ -229,14 +243,16 @@ _LARGEST: Final = 60
 @final
 @dataclass(frozen=True)
 class Bounds(AbstractAggregation):
-    """A low and a high bound of equal size; few values of a group lie beyond."""
+    """A low and a high bound; few values of a group lie beyond either."""
 
     column: Any
     up_to: int
     nulls: Nulls
+    signed: bool
 
     def __repr__(self) -> str:
         rule = "" if self.nulls is None else f", nulls={self.nulls!r}"
+        rule += "" if self.signed else ", signed=False"
         return f"bounds({self.column!r}, up_to={self.up_to!r}{rule})"
 
     def columns(self, name: str) -> tuple[str, ...]:
@@ -244,29 +260,69 @@ class Bounds(AbstractAggregation):
 
     @cached_property
     def sizes(self) -> tuple[float, ...]:
-        """Return the sizes that may be found, ascending."""
+        """Return the sizes that may be found on both sides of 0, ascending."""
         last = self.up_to * _STEPS
         return tuple(2.0 ** (k / _STEPS) for k in range(_SMALLEST * _STEPS, last + 1))
 
     @property
     def words(self) -> Words:
+        # an answer of one size that was paid for is found by these words without more
+        more: dict[str, Words] = {"signed": True} if self.signed else {}
         return call(
             "bounds",
             column=column_words(self.column),
             up_to=self.up_to,
             nulls=nulls_words(self.nulls),
+            **more,
         )
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         values = column_values(setting, self.column, self.nulls)
+        whole = values.type == "i64"
+        if self.signed:
+            return (self._make_signed(setting, values),)
         position = size_bins(values.dsl, self.sizes)
-        part = BoundChoice(
-            ("bounds", values.key, self.up_to),
-            setting.rows(),
-            position.tree,
-            len(self.sizes),
-        )
-        return (BoundEstimator((part,), self.sizes, values.type == "i64"),)
+        key = ("bounds", values.key, self.up_to)
+        part = BoundChoice(key, setting.rows(), position.tree, len(self.sizes))
+        return (BoundEstimator((part,), self.sizes, whole),)
+
+    def _make_signed(self, setting: Setting, values: ColumnValues) -> "SignedEstimator":
+        end = 2.0**self.up_to
+        grid = DoubleGrid(-end, end, _STEPS.bit_length() - 1, _SMALLEST)
+        position, ends = signed_bins(values.dsl, grid), _signed_ends(grid)
+        parts = [
+            BoundChoice(
+                ("signed bounds", values.key, self.up_to, greatest),
+                setting.rows(),
+                position.tree,
+                len(ends) - 1,
+                greatest,
+            )
+            for greatest in (False, True)
+        ]
+        return SignedEstimator((parts[0], parts[1]), ends, values.type == "i64")
+
+
+def signed_bins(value: Expression, grid: DoubleGrid) -> Expression:
+    """Return the bin of a number between the ends of a grid, negative ones apart.
+
+    Zero lies with what is above it. Missing, NaN and infinities have no bin.
+    """
+    number = value.cast("f64")
+    place = Expression(lift(double_bin(number.tree, grid)))
+    none = number.is_null() | number.is_nan() | number.is_infinite()
+    apart = when(number < 0).then(place).otherwise(place + 1)
+    return when(none).then(lit(None, "i64")).otherwise(apart)
+
+
+def _signed_ends(grid: DoubleGrid) -> tuple[float, ...]:
+    """Return the ends of the bins of `signed_bins`, ascending.
+
+    The outermost bins are those of all numbers beyond.
+    """
+    starts = grid.starts(np.arange(1, grid.bin(grid.high) + 1)).tolist()
+    above = [*starts, grid.high]
+    return (*(-end for end in reversed(above)), 0.0, *above)
 
 
 def size_bins(value: Expression, sizes: Sequence[float]) -> Expression:
@@ -314,16 +370,8 @@ class BoundEstimator(AbstractEstimator):
         """
         (mechanism,) = mechanisms
         beyond = self.measurements[0].expected_error(mechanism, confidence)
-        wrong, steps = float(1 - confidence), len(self.sizes)
-        passed = bisect_left(
-            range(1, steps), -wrong, key=lambda bins: -mechanism.chance_to_pass(bins)
-        )
-        wide = 2.0 ** (passed / _STEPS)
-        far = max(mechanism.chance_to_pass(_FAR * _STEPS), _RARE)
-        remark = (
-            f"{beyond.remark}, and it is at most {wide:.3g} times too wide, but"
-            f" {2**_FAR} times or more in 1 of {math.floor(1 / far)} answers"
-        )
+        wide = _width_remark(mechanism, confidence, len(self.sizes))
+        remark = f"{beyond.remark}, and it {wide}"
         return replace(beyond, remark=remark)
 
     def finish(
@@ -339,14 +387,80 @@ class BoundEstimator(AbstractEstimator):
         return Finished(pa.array(-high), bars), Finished(pa.array(high), bars)
 
 
-def bounds(column: Any, *, up_to: int = 30, nulls: Nulls = None) -> Bounds:
-    """Return a question for bounds to clamp a column to: (-size, size).
+def _width_remark(mechanism: AboveThreshold, confidence: Fraction, steps: int) -> str:
+    """Say how much too wide a bound is at most, and how often it is by far."""
+    wrong = float(1 - confidence)
+    passed = bisect_left(
+        range(1, steps), -wrong, key=lambda bins: -mechanism.chance_to_pass(bins)
+    )
+    wide = 2.0 ** (passed / _STEPS)
+    far = max(mechanism.chance_to_pass(_FAR * _STEPS), _RARE)
+    return (
+        f"is at most {wide:.3g} times too wide, but"
+        f" {2**_FAR} times or more in 1 of {math.floor(1 / far)} answers"
+    )
 
-    Sizes go up to 2**up_to; about 4 / epsilon values lie beyond the answer. Clamping to
-    it biases sums by what lies beyond, which no error bar shows.
+
+@final
+@dataclass(frozen=True)
+class SignedEstimator(AbstractEstimator):
+    """The ends of the bins where two walks stopped, one downwards and one upwards."""
+
+    chooses: ClassVar[bool] = True
+    measurements: tuple[BoundChoice, BoundChoice]
+    """Of the lower and of the upper bound."""
+    ends: tuple[float, ...]
+    whole: bool
+    """Whether bounds are integers."""
+    shares: tuple[Fraction, ...] = (Fraction(1, 2), Fraction(1, 2))
+
+    def expected_error(
+        self, mechanisms: Sequence[Any], confidence: Fraction
+    ) -> Expected:
+        """Return how many rows may lie beyond either bound, and how far out it may be.
+
+        Both walks are alike, so both bounds hold with half of what may go wrong.
+        """
+        each = 1 - (1 - confidence) / 2
+        beyond = self.measurements[0].expected_error(mechanisms[0], each)
+        remark = _width_remark(mechanisms[0], each, len(self.ends))
+        return replace(
+            beyond, remark=f"{beyond.remark} either bound, and each {remark}"
+        )
+
+    def finish(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> tuple[Finished, ...]:
+        import pyarrow as pa  # noqa: PLC0415 loaded when needed
+
+        del confidence
+        ends, (least, greatest) = np.array(self.ends), noisy
+        pair = np.stack([ends[least.values[0]], ends[greatest.values[0] + 1]])
+        # of few rows both walks stop at once, and nothing is known: all may lie within
+        low, high = np.sort(pair, axis=0)
+        if self.whole:  # outward: nothing falls out
+            low, high = np.floor(low).astype(np.int64), np.ceil(high).astype(np.int64)
+        bars = unknown_bars(high.size)
+        return Finished(pa.array(low), bars), Finished(pa.array(high), bars)
+
+
+def bounds(
+    column: Any, *, up_to: int = 30, nulls: Nulls = None, signed: bool = True
+) -> Bounds:
+    """Return a question for bounds to clamp a column to.
+
+    Each is found by a walk towards the data that costs half of the budget: about 8 /
+    epsilon values lie beyond either. Sizes go up to 2**up_to. Of fewer values than that
+    nothing is known, and the bounds are those of all numbers. Clamping to them biases
+    sums by what lies beyond, which no error bar shows. With signed=False one walk finds
+    one size for both: (-size, size), with 4 / epsilon values beyond.
 
     >>> bounds("cost").columns("cost")
     ('cost_low', 'cost_high')
     """
     power = arguments.integer(up_to=up_to, least=_SMALLEST + 1, most=_LARGEST)
-    return Bounds(column, power, nulls)
+    if not isinstance(signed, bool):
+        raise InvalidParameter(
+            "signed", signed, "must be True or False", "Try signed=False."
+        )
+    return Bounds(column, power, nulls, signed)

@@ -27,6 +27,7 @@ import numpy as np
 
 from sordino.aggregations.aggregation import (
     AbstractAggregation,
+    AbstractClamped,
     AbstractEstimator,
     Expected,
     Finished,
@@ -36,6 +37,7 @@ from sordino.aggregations.aggregation import (
 from sordino.aggregations.estimators import LinearEstimator
 from sordino.aggregations.intervals import NumberForm
 from sordino.aggregations.lattice import (
+    Clamped,
     ColumnValues,
     Nulls,
     call_text,
@@ -56,6 +58,7 @@ from sordino.expressions.bins import FARTHEST, steps
 from sordino.expressions.language import Expression, col, when
 from sordino.expressions.literals import lift, literal
 from sordino.expressions.schema import Column, Schema
+from sordino.expressions.tree import AbstractExpression
 from sordino.losses.budgets.charge import Family
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers import arguments, floor_log2, sqrt
@@ -189,6 +192,27 @@ class CovarianceEstimator(AbstractEstimator):
 
 @final
 @dataclass(frozen=True)
+class ClampedColumns(AbstractClamped):
+    """The bounds of several columns: a row is outside if one of its values is."""
+
+    each: tuple[Clamped, ...]
+    degree: int = 0
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.each))
+
+    def key(self, setting: Setting) -> Hashable:
+        return tuple(clamped.key(setting) for clamped in self.each)
+
+    def outside(self, setting: Setting) -> AbstractExpression:
+        outside = [
+            Expression(lift(clamped.outside(setting))) == 1 for clamped in self.each
+        ]
+        return when(reduce(or_, outside)).then(1).otherwise(0).tree
+
+
+@final
+@dataclass(frozen=True)
 class Covariance(AbstractAggregation):
     """The rows, sums and products of columns about the middles of their ranges."""
 
@@ -223,14 +247,16 @@ class Covariance(AbstractAggregation):
             nulls=nulls_words(self.nulls),
         )
 
+    @property
+    def clamp(self) -> ClampedColumns | None:
+        given = (Clamped(name, *ends, self.nulls) for name, ends in self.bounds)
+        each = tuple(given)
+        return ClampedColumns(each) if each else None
+
     def with_known_bounds(self, schema: Schema) -> "Covariance":
         ends = {name: _known_bounds(schema[name]) for name in self.names}
         known = tuple((name, each) for name, each in ends.items() if each is not None)
         return replace(self, known=known)
-
-    @property
-    def lacks_bounds(self) -> bool:
-        return bool(set(self.names) - {name for name, _ in (*self.bounds, *self.known)})
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         ends = dict((*self.known, *self.bounds))

@@ -7,6 +7,7 @@ Kernel: charge.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,8 +18,8 @@ from sordino.ledger.file_format import Record, hash_bytes
 from sordino.ledger.log import Log
 from sordino.ledger.record_kinds import DATASET, Claim, Entry, Ticket, proof_text
 from sordino.losses.budgets.charge import Charge
-from sordino.losses.budgets.limits import Limit, budget_text
-from sordino.losses.loss import Loss
+from sordino.losses.budgets.limits import Headroom, Limit, budget_text
+from sordino.losses.loss import Budget, Loss
 from sordino.numbers.canonical import FORM
 
 _MOST_WORDS: Final = 2**20
@@ -158,8 +159,23 @@ def rest_of(log: Log, budget: str) -> Loss:
     limit = log.limit_of(budget)
     if log.is_closed(budget):
         return limit.rule.loss_of(limit.rule.zero)
+    return limit.rule.remainder(_add_earmarks(log, budget, limit))
+
+
+def _add_earmarks(log: Log, budget: str, limit: Limit) -> Charge:
+    """Sum of what was charged and of what is set aside."""
     spent = block_charges.spent_at_most(log, budget, limit)
-    return limit.rule.remainder(spent.plus(earmarks.sum_earmarks(log, budget, limit)))
+    return spent.plus(earmarks.sum_earmarks(log, budget, limit))
+
+
+def headroom_of(log: Log, name: str, budget: Budget, loss: Loss) -> Headroom:
+    """How many releases of one price fit beside what is spent and set aside."""
+    limit, promise = log.limit_of(name), log.first_limit(name).rule.promise
+    spent = _add_earmarks(log, name, limit)
+    room = Headroom.of(promise, limit.rule, spent, (budget, loss))
+    if not log.is_closed(name) or room.more is None:
+        return room
+    return replace(room, more=0, rest=rest_of(log, name))
 
 
 def find_entry(log: Log, key: str) -> Entry | None:

@@ -31,6 +31,7 @@ from sordino.ledger import opening as backup
 from sordino.ledger.blocks import AbstractCalendar, division
 from sordino.ledger.charges import (
     find_entry,
+    headroom_of,
     list_entries,
     remaining_after,
     rest_of,
@@ -58,7 +59,7 @@ from sordino.ledger.record_kinds import (
 )
 from sordino.ledger.verification import Verified, verify
 from sordino.losses.budgets.blocks import Blocks
-from sordino.losses.budgets.limits import Limit
+from sordino.losses.budgets.limits import Headroom, Limit
 from sordino.losses.loss import Budget, Loss
 from sordino.numbers.frozen import hides
 from sordino.numbers.views import office
@@ -339,6 +340,10 @@ class Ledger(AbstractCalendar):
     def remaining(self, budget: str = DATASET) -> Loss:
         """Return a loss that still fits, beside what is set aside, in every block."""
         return self._guarded.use(lambda log: rest_of(log, budget))
+
+    def headroom(self, budget: Budget, loss: Loss, name: str = DATASET) -> Headroom:
+        """How many more releases of one price fit, and would under other countings."""
+        return self._guarded.use(lambda log: headroom_of(log, name, budget, loss))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the charged releases, the first one first."""

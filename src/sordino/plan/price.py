@@ -9,6 +9,7 @@ from typing import Any, Final, final
 from sordino.aggregations.aggregation import Expected
 from sordino.losses.budgets.blocks import touched_text
 from sordino.losses.budgets.charge import Family
+from sordino.losses.budgets.limits import Headroom
 from sordino.losses.loss import Budget, Loss, headline
 from sordino.noise.additive import AbstractMechanism
 from sordino.noise.sensitivity import Sensitivity
@@ -34,6 +35,8 @@ class Price:
     blocks: tuple[str, ...] = ()
     """The blocks that it reads, where there are blocks: each is charged the loss."""
     _certificate: Callable[[], str] = str
+    headroom: Headroom | None = None
+    """How many more of it the session answers; None with blocks, and in a batch."""
     _sizes: tuple[int, ...] = SIZES
 
     @cached_property
@@ -149,6 +152,8 @@ class Price:
     def _remarks(self) -> list[str]:
         """Further public facts of a price: coverage, threshold, weight, gain."""
         lines = list(rank_lines(self._purchase))
+        if self.headroom is not None and not self.headroom.more:
+            lines.append(str(self.headroom))
         if self.blocks:
             lines.append(touched_text(self.blocks, headline(self.loss, self.budget)))
         lines += [f"coverage, {name}: {error}" for name, error in self.coverage.items()]

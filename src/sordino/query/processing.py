@@ -650,6 +650,7 @@ _MONOTONE: Final = frozenset({
 
 
 _MOST_ROWS: Final = 2**62
+_MOST_WEIGHT: Final = 10**9
 
 
 def _several(word: str, which: Any, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -680,6 +681,10 @@ def _read_weights(weights: Any) -> tuple[tuple[Any, float], ...]:
             "weights", weights, "must be a dict of numbers", 'Try {"young": 0.4}.'
         )
     numbers = {key: arguments.exact(weights=each) for key, each in weights.items()}
+    if not all(-_MOST_WEIGHT <= w <= _MOST_WEIGHT for w in numbers.values()):
+        raise InvalidParameter(
+            "weights", weights, "must be at most 1e9 each", 'Try {"young": 0.4}.'
+        )
     return tuple((key, float(each)) for key, each in numbers.items())
 
 

@@ -450,13 +450,26 @@ def vouchers_of(words: Iterable[str]) -> list[str]:
 def cuts_of(words: str) -> list[Verb]:
     """Steps that cut off rows beyond limits or values beyond bounds."""
     cuts = []
-    for verb, arguments in verbs_of(words):
+    for verb, arguments in _spell_ranges(verbs_of(words)):
         bounded = "column" in arguments and {"low", "high"} <= set(arguments)
         limited = verb != "flat_map" or arguments.get("max_rows") is not None
         if (verb in _CUTS and limited) or bounded:
             cut = (verb if verb in _CUTS else "clamped", arguments)
             cuts += [] if cut in cuts else [cut]
     return cuts
+
+
+def _spell_ranges(calls: Iterable[Verb]) -> Iterator[Verb]:
+    """Yield calls, those of several columns with bounds as one for each column."""
+    for verb, arguments in calls:
+        yield verb, arguments
+        if verb != "covariance":
+            continue
+        pairs = zip(arguments["columns"], arguments["bounds"], strict=True)
+        for name, ends in pairs:
+            if ends is not None:
+                column = ["col", {"name": name}]
+                yield verb, {"column": column, "low": ends[0], "high": ends[1]}
 
 
 def run_functions(words: Iterable[str]) -> bool | None:
@@ -631,7 +644,7 @@ def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
         if isinstance(column, list) and len(column) > 1 and as_verb(column[1]):
             # the calls hold these very arguments
             names[id(column[1][1])] = _text(column[0])
-    for verb, arguments in calls:
+    for verb, arguments in _spell_ranges(calls):
         low, high = _number(arguments.get("low")), _number(arguments.get("high"))
         if low is not None and high is not None:
             cell = as_verb(arguments.get("column"))

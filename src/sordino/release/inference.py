@@ -119,7 +119,7 @@ class NoisyMoments:
     def _correlate(self, matrix: Floats, pairs: Sequence[Sequence[int]]) -> Told:
         values, sds = np.full((2, len(pairs)), np.nan)
         for at, pair in enumerate(pairs):
-            if self._is_told(matrix[np.ix_([0, *pair], [0, *pair])]):
+            if self._vary(matrix, pair):
                 values[at], slope = _correlation(matrix, *pair)
                 # to first order r moves by slope times the noise of each entry
                 moved = np.einsum("ij,ijn->n", slope, self.forms)
@@ -137,7 +137,7 @@ class NoisyMoments:
         places = self.places(names)
         estimates = list[Floats]()
         for matrix in self.matrices:
-            if not self._is_told(matrix[np.ix_([0, *places], [0, *places])]):
+            if not self._vary(matrix, places):
                 estimates.append(np.full((len(places), 1 + len(places)), np.nan))
                 continue
             pairs = [[_correlation(matrix, i, j)[0] for j in places] for i in places]
@@ -147,6 +147,10 @@ class NoisyMoments:
             rows = np.vstack([sizes / len(places), loadings * np.sign(largest)]).T
             estimates.append(rows[::-1])
         return estimates
+
+    def _vary(self, matrix: Floats, places: Sequence[int]) -> bool:
+        """Tell whether each of some columns varies more than its noise."""
+        return all(self._is_told(matrix[np.ix_([0, k], [0, k])]) for k in places)
 
     def _is_told(self, square: Floats) -> bool:
         return bool(np.linalg.eigvalsh(square)[0] > _LEAST * self.spread)
@@ -238,9 +242,9 @@ def find_moments(
             "of this release only the numbers are known, not what noise is in them",
             "Ask the session for it again, by its key: that costs nothing.",
         )
-    if len({*names}) < len(names):
+    if len(names) < 1 or len({*names}) < len(names):
         raise InvalidParameter(
-            "columns", names, "names a column twice", "Name each once."
+            "columns", list(names), "must be different columns", "Name each once."
         )
     fitting = [each for each in known.values() if {*names} <= {*each.names}]
     if not fitting:

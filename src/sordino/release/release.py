@@ -245,8 +245,12 @@ class Release(AbstractNoisyAnswers):
 
     @property
     def exactness(self) -> Exactness:
-        """Return how far intervals reach, and how many numbers are rough."""
-        return exactness_of(self.table, self.errors, self.names)
+        """Return how far intervals of the noise reach, and how many are rough.
+
+        None of intervals for the population, which are not of the noise alone.
+        """
+        names = self.names if self.holds == NOISE else ()
+        return exactness_of(self.table, self.errors, names)
 
     @property
     def price(self) -> str:

@@ -34,6 +34,7 @@ from sordino.data.tables import PrivateTable
 from sordino.data.units import AbstractUnit
 from sordino.engines.failures import run_charged
 from sordino.errors import (
+    BudgetExceeded,
     EngineUnavailable,
     InvalidParameter,
     InvalidQuery,
@@ -53,7 +54,7 @@ from sordino.ledger.record_kinds import (
     check_unicode,
 )
 from sordino.losses.budgets.charge import Charge
-from sordino.losses.budgets.limits import Limit
+from sordino.losses.budgets.limits import Headroom, Limit
 from sordino.losses.loss import Budget, Loss
 from sordino.numbers.canonical import (
     FORM,
@@ -510,7 +511,7 @@ class Book:
         described = self._describe_job(claim)
         # a RecursionError after the charge would leave it paid and unanswered
         probe_room()
-        ticket = self.ledger.reserve(described)
+        ticket = self._reserve(described, priced)
         # charged by this call, and not found charged
         if ticket.fence == 1 and ticket.answer is None:
             self.charged.add(ticket.number)
@@ -557,6 +558,16 @@ class Book:
             return claim
         return replace(claim, job=self.ledger.describe(self.job, who=self.who))
 
+    def _reserve(self, claim: Claim, priced: Priced) -> Ticket:
+        """Charge a claim; a refusal names the counting that answers more."""
+        try:
+            return self.ledger.reserve(claim)
+        except BudgetExceeded as error:
+            room = self.headroom(priced)
+            if room is None or not room.advice:
+                raise
+            raise BudgetExceeded(f"{error} {room.advice}") from None
+
     def _ready(
         self, claim: Claim, prepare: Callable[[], Callable[[Turn], bytes]]
     ) -> Callable[[Turn], bytes]:
@@ -599,6 +610,20 @@ class Book:
             rule = Limit.of(priced.budget).rule
             charge = rule.charge_for(priced.budget, priced.loss)
         return certificate_text(priced.proof(), charge.texts())
+
+    def headroom(self, priced: Priced) -> Headroom | None:
+        """How many more of one price fit; None with blocks, each of which has its own.
+
+        >>> import sordino as sd
+        >>> table = sd.PrivateTable({"age": [34, 51]}, protects=sd.AddOneRow())
+        >>> session = sd.Session({"t": table}, sd.ApproxDP(1, "1e-6"))
+        >>> query = sd.table("t").agg(n=sd.count())
+        >>> session.price(query, sd.PureDP("0.1")).headroom.more
+        10
+        """
+        if self.blocks is not None:
+            return None
+        return self.ledger.headroom(priced.budget, priced.loss, self.name)
 
     @cached_property
     def _first_limit(self) -> Limit:

@@ -140,7 +140,9 @@ class Outlook:
 
     def __repr__(self) -> str:
         """Show the price and what would be left."""
-        return f"{self.price!r}\nleft after it{self._where}: {self.remaining!r}"
+        shown = f"{self.price!r}\nleft after it{self._where}: {self.remaining!r}"
+        room = self.price.headroom
+        return f"{shown}\n{room}" if room is not None and room.more else shown
 
     @property
     def _where(self) -> str:
@@ -233,7 +235,8 @@ class Desk:
         purchase = self.buy(request, budget)
         priced = self.charge_of(purchase)
         self.book.refuse_unlawful(priced)
-        return Price(purchase, priced.blocks or (), partial(self.book.proof_of, priced))
+        proof = partial(self.book.proof_of, priced)
+        return Price(purchase, priced.blocks or (), proof, self.book.headroom(priced))
 
     def price_all(
         self, requests: dict[str, Request], budget: Budget, weights: Given
@@ -292,7 +295,8 @@ class Desk:
         refuse_large_known([purchase])
         self._prepare(purchase)
         proof = partial(self.book.proof_of, priced)
-        return Outlook(Price(purchase, priced.blocks or (), proof), left)
+        room = self.book.headroom(priced)
+        return Outlook(Price(purchase, priced.blocks or (), proof, room), left)
 
     def release(
         self, request: Request, budget: Budget, details: dict[str, Any]

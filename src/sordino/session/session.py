@@ -338,6 +338,10 @@ class Session:
         together, with about that chance (docs/guides/inference.md).
         """
         warn_of_weak(budget, 3)
+        if not isinstance(population, bool):
+            raise InvalidParameter(
+                "population", population, "must be True or False", "Leave it out."
+            )
         details = {"key": key, "why": why, "earmark": earmark}
         margins = read_marginals(query, confidence)
         if margins is not None:
@@ -348,7 +352,7 @@ class Session:
                 )
             return release_margins(self._desk, margins, budget, details)
         request = read_request(query, confidence)
-        request = replace(request, population=bool(population))
+        request = replace(request, population=population)
         return self._desk.release(request, budget, details)
 
     @guard_call

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.budgets.charge import GRID, LONGEST, Charge
 from sordino.losses.budgets.filters import (
+    MOST_RELEASES,
     AbstractFilter,
     ApproxSum,
     PureOrConcentrated,
@@ -22,6 +23,8 @@ from sordino.losses.budgets.filters import (
 )
 from sordino.losses.budgets.limits import (
     FILTERS,
+    Headroom,
+    Limit,
     concentrated_filter,
     filter_for,
     gaussian_filter,
@@ -352,3 +355,50 @@ def test_what_is_asked_in_the_terms_of_a_limit_is_charged_as_asked(
         assert charged == limit.charge_for(asked, asked)
         assert charged != limit.zero
         assert limit.charge_for(asked, PureDP(0)) == limit.zero
+
+
+ROOMS: Final[dict[str, tuple[Limit, Loss]]] = {
+    "as asked": (Limit.of(ApproxDP(1, "1e-6")), ApproxDP("0.1", "2e-7")),
+    "pure of approximate": (Limit.of(ApproxDP(1, "1e-6")), PureDP("0.3")),
+    "pure": (Limit.of(PureDP("0.7")), PureDP("0.1")),
+    "rho": (Limit.of(ZCDP("0.1")), ZCDP("0.03")),
+    "rho of pure": (Limit.of(ZCDP("0.1")), PureDP("0.1")),
+    "mu": (Limit.of(GaussianDP(1)), GaussianDP("0.3")),
+    "concentrated": (
+        Limit.of(ApproxDP(1, "1e-6"), counting="concentrated"),
+        PureDP("0.1"),
+    ),
+    "nothing": (Limit.of(PureDP(1)), PureDP(2)),
+    "without a delta": (Limit.of(ApproxDP(1, 0)), PureDP("0.3")),
+    "nearly everything": (Limit.of(ApproxDP(10**7, "0.9")), PureDP(10**6)),
+}
+
+
+@for_each("name", ROOMS)
+def test_as_many_fit_as_are_told(name: str) -> None:
+    """Counted one by one, at first and after each release."""
+    limit, asked = ROOMS[name]
+    rule, spent = limit.rule, limit.rule.zero
+    told = rule.count_releases(spent, asked, asked)
+    assert told is not None
+    for done in range(told + 1):
+        room = Headroom.of(rule.promise, rule, spent, (asked, asked))
+        assert room.more == told - done
+        charge = rule.charge_for(asked, asked)
+        if done == told:
+            with pytest.raises(BudgetExceeded):
+                rule.accept(spent, charge)
+        else:
+            _, spent = rule.accept(spent, charge)
+
+
+def test_what_cannot_be_counted_is_told() -> None:
+    """And which counting answers more, of a limit that could have been another."""
+    rule, small, rho = filter_for(ApproxDP(1, "1e-6")), PureDP("0.02"), ZCDP("0.01")
+    none = Headroom.of(rule.promise, rule, rule.zero, (rho, rho))
+    assert none.more is None
+    assert "cannot be counted" in str(none)
+    many = Headroom.of(rule.promise, rule, rule.zero, (small, small))
+    assert many.by_counting == {"asked": 50, "concentrated": 121, "gaussian": 89}
+    assert "counts as 'concentrated' (sd.Limit.of) 121 such fit" in many.advice
+    assert rule.count_releases(rule.zero, PureDP(0), PureDP(0)) == MOST_RELEASES

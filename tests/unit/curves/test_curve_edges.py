@@ -11,7 +11,7 @@ import sordino as sd
 from sordino.losses.curves import transform
 from sordino.losses.curves.combined import BreachCurve
 from sordino.losses.curves.composition import Convolution
-from sordino.losses.curves.curve import GaussianCurve, ResponseCurve
+from sordino.losses.curves.curve import GaussianCurve, ResponseCurve, response_law
 from sordino.losses.curves.laws import (
     Atoms,
     GaussianLaw,
@@ -212,3 +212,13 @@ def test_sentences_on_a_wide_sum() -> None:
         query = sd.table("t").agg(n=sd.sum("x", 0, high))
         said.append(session.release(query, sd.PureDP(1)).loss.explain())
     assert said[0] == said[1]
+
+
+@for_each(("limit", "lost"), [(Fraction(0), 0.25), (Fraction(1), 0.25), (INFINITE, 1)])
+def test_only_what_nobody_can_follow_is_taken_for_revealed(
+    limit: Any, lost: float
+) -> None:
+    """A response that tells nothing fails with its reserve, and tells no more."""
+    law = response_law(limit, Fraction(1, 4))
+    assert isinstance(law, Atoms)
+    assert law.infinity == lost

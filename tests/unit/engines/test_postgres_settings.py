@@ -15,7 +15,7 @@ from sordino.engines.memory import MemoryEngine
 from sordino.engines.postgres import server as server_module
 from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import Source
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 from tests.postgres_server import Cluster, cluster
 
 ODD: Final = {
@@ -97,6 +97,7 @@ def test_settings_of_a_role_change_nothing() -> None:
     assert not differing(role_with(cluster(), "odd", ODD))
 
 
+@sampled(1, 1)
 @for_each("name", PLANS)
 @pytest.mark.slow
 def test_plans_change_nothing(name: str) -> None:

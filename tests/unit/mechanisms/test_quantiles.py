@@ -240,7 +240,7 @@ def test_bins_of_any_weight_cost_epsilon(
     if mutant is not None:
         mutant(monkeypatch)
     mechanism = Quantiles(["1/3", "2/3"], F(1, 100), parts=2)
-    worst, _, _ = worst_of(mechanism, 3, 2, monkeypatch, (1, 5, 2))
+    worst, _, _ = worst_of(mechanism, 3, 1, monkeypatch, (1, 4, 1))
     assert (worst <= 1 / 100 + 1e-9) == (mutant is None)
 
 

@@ -376,6 +376,22 @@ def test_a_float_is_written_as_it_is_read(value: float) -> None:
     assert shortest(float(number_text(read))) == read
 
 
+@for_each(
+    ("value", "text"),
+    [
+        (Fraction(10**24 - 1), str(10**24 - 1)),
+        (Fraction(10**24), "1e+24"),
+        (Fraction(1, 3), "'1/3'"),
+        (Fraction(1, 10**21 + 1), f"'1/{10**21 + 1}'"),
+        (Fraction(1, 10**22 + 1), "'~1.000000000E-22'"),
+        (sqrt(Fraction(2)), "'sqrt(2)'"),
+    ],
+)
+def test_long_numbers_are_cut(value: Exact, text: str) -> None:
+    """What is written has 24 characters at most, and says if it was cut."""
+    assert number_text(value) == text
+
+
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9))
 def test_rounding_up_to_a_decimal(value: Fraction) -> None:
     found = rounded_up(value)

@@ -374,3 +374,50 @@ def test_a_policy_sees_a_filter_and_no_value() -> None:
     for usage in usages_of(bundle_of, known._desk.catalog):
         assert not usage.values
         assert len(usage.filters) == 1
+
+
+COUNTED: Final[dict[str, tuple[Any, sd.Loss]]] = {
+    "as asked": (WHOLE, sd.ApproxDP("0.3", "1e-7")),
+    "by mu": (sd.Limit.of(WHOLE, counting="gaussian"), sd.GaussianDP("0.1")),
+    "other terms": (sd.ZCDP("0.1"), sd.PureDP("0.2")),
+}
+
+
+@for_each("name", COUNTED)
+def test_a_price_tells_how_many_more_fit(name: str) -> None:
+    """So many are answered, beside what is set aside for others, and then none."""
+    limit, asked = COUNTED[name]
+    known, request = session(limit), REQUESTS["count"]
+    known.ledger.earmark("other", asked)
+    told = known.price(request, asked).headroom
+    assert told is not None
+    assert told.more is not None
+    assert told.more > 1
+    assert f"answers {told.more:,} such" in repr(known.what_if(request, asked))
+    for _ in range(told.more):
+        known.release(request, asked)
+    none = known.price(request, asked)
+    assert none.headroom is not None
+    assert none.headroom.more == 0
+    assert "answers 0 such" in repr(none)
+    with pytest.raises(BudgetExceeded):
+        known.release(request, asked)
+
+
+def test_a_price_says_if_it_cannot_be_counted() -> None:
+    known = session()
+    price = known.price(REQUESTS["count"], sd.ZCDP("0.01"))
+    assert price.headroom is not None
+    assert price.headroom.more is None
+    assert "it cannot be counted against ApproxDP" in repr(price)
+    with pytest.raises(InvalidParameter, match="cannot be counted"):
+        known.release(REQUESTS["count"], sd.ZCDP("0.01"))
+
+
+def test_a_refusal_names_the_counting_that_answers_more() -> None:
+    known, fiftieth = session(), sd.PureDP("0.02")
+    known.release(REQUESTS["count"], sd.PureDP("0.99"))
+    with pytest.raises(BudgetExceeded, match=r"'concentrated' .* 121 such fit"):
+        known.release(REQUESTS["count"], fiftieth)
+    with pytest.raises(BudgetExceeded, match=r"nothing was charged\.$"):
+        known.release(REQUESTS["count"], sd.PureDP("0.9"))

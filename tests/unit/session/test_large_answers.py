@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -230,6 +231,7 @@ def test_who_stores_second_goes_on_with_what_was_stored(
     (folder,) = {refusal.folder for refusal in refusals}
     assert len(refusals) == 2
     assert [path.name for path in tmp_path.glob("l-answer-*")] == [Path(folder).name]
+    assert re.fullmatch(r"l-answer-[0-9]+-[0-9a-f]{8}", Path(folder).name)
     files = second.release_files(UNKNOWN, BUDGET, folder, key="k")
     assert len(files) == GROUPS
     assert second.spent == BUDGET

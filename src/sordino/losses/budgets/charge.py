@@ -89,6 +89,13 @@ class Charge:
             self.coordinates, tuple(map(add_amounts, self.amounts, other.amounts))
         )
 
+    def times(self, count: int) -> "Charge":
+        """Return so many of it."""
+        return Charge(
+            self.coordinates,
+            tuple(each if each is INFINITE else each * count for each in self.amounts),
+        )
+
     def shorten(self, spent: "Charge") -> "Charge":
         """Return this charge, rounded up where its sum with `spent` would grow long.
 

@@ -19,7 +19,7 @@ Kernel: mathematics.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Final, Self, final
 
 from sordino.errors import BudgetExceeded, InvalidParameter
 from sordino.losses.budgets.charge import Amount, Charge
@@ -27,6 +27,9 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.guarantees import Guarantees
 from sordino.losses.loss import Budget, Loss, PureDP, compose
 from sordino.numbers import INFINITE, Extended, finite, rational_above, root, sqrt
+
+MOST_RELEASES: Final = 10**9
+"""As many as are counted of one price; of what reveals nothing any number fit."""
 
 
 class AbstractFilter(ABC):
@@ -122,6 +125,32 @@ class AbstractFilter(ABC):
                 "is left. Ask for less, or for a smaller budget; nothing was charged."
             )
         return fitted, after
+
+    def count_releases(self, spent: Charge, budget: Budget, loss: Loss) -> int | None:
+        """How many releases of one price still fit, None if they cannot be counted.
+
+        >>> from sordino.losses.budgets.filters import ApproxSum
+        >>> from sordino.losses.closed import ApproxDP, GaussianDP
+        >>> limit, tenth = ApproxSum(Fraction(1), Fraction("1e-6")), ApproxDP("0.1", 0)
+        >>> limit.count_releases(limit.zero, tenth, tenth)
+        10
+        >>> limit.count_releases(limit.zero, GaussianDP(1), GaussianDP(1)) is None
+        True
+        """
+        charge = self.charge_within(budget, loss.guarantees)
+        if charge is None or charge == self.zero:
+            return None if charge is None else MOST_RELEASES
+
+        def holds(count: int) -> bool:
+            return self.holds(spent.plus(charge.times(count)))
+
+        fits, beyond = 0, 1
+        while beyond <= MOST_RELEASES and holds(beyond):
+            fits, beyond = beyond, 2 * beyond
+        while beyond - fits > 1:
+            middle = (fits + beyond) // 2
+            fits, beyond = (middle, beyond) if holds(middle) else (fits, middle)
+        return fits
 
     def times(self, count: int) -> Self:
         """Return the filter of what so many limits come to, if they add up.

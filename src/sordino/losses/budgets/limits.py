@@ -12,8 +12,10 @@ Kernel: mathematics.
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Final, Literal, Self, final
 
 from sordino.errors import InvalidParameter
@@ -265,8 +267,89 @@ class Limit:
         return cls(fields["stated"], read_filter(fields["rule"], fields["limits"]))
 
 
-_COUNTED: Final[dict[str, Callable[[Any, Any], AbstractFilter]]] = {
+_COUNTED: Final[dict[Counting, Callable[[Any, Any], AbstractFilter]]] = {
     "asked": lambda budget, _: filter_for(budget),
     "concentrated": concentrated_filter,
     "gaussian": gaussian_filter,
 }
+
+
+@final
+@dataclass(frozen=True)
+class Headroom:
+    """How many releases of one price a limit has left, and others would have had.
+
+    Public arithmetic on prices: a sum that is rounded up may hold one fewer.
+    """
+
+    more: int | None
+    """How many what is left answers, None if it cannot count them at all."""
+    limit: Loss
+    """What everything together is within."""
+    rest: Loss
+    by_counting: Mapping[Counting, int]
+    """How many a new ledger of the same budget answers, by how it counts."""
+
+    @classmethod
+    def of(
+        cls,
+        promise: Loss,
+        rule: AbstractFilter,
+        spent: Charge,
+        release: tuple[Budget, Loss],
+    ) -> Self:
+        """Headroom of a limit for releases asked for and lost so, beside what is spent.
+
+        `promise` is that of the first limit, which a lower one may have followed.
+
+        >>> limit, tenth = filter_for(ApproxDP(1, "1e-6")), ApproxDP("0.1", "1e-7")
+        >>> spent = limit.charge_for(tenth, tenth)
+        >>> Headroom.of(limit.promise, limit, spent, (tenth, tenth)).more
+        9
+        """
+        # only a limit that adds up what was asked could have been another one
+        others = _countings(promise) if isinstance(rule, ApproxSum) else {}
+        fits = {
+            counting: other.count_releases(other.zero, *release) or 0
+            for counting, other in others.items()
+        }
+        return cls(
+            rule.count_releases(spent, *release),
+            promise,
+            rule.remainder(spent),
+            {counting: n for counting, n in fits.items() if n},
+        )
+
+    @property
+    def advice(self) -> str:
+        """Which counting answers most such, empty where it is the one that counts."""
+        own = self.by_counting.get("asked", 0)
+        best = max(self.by_counting, key=self.by_counting.__getitem__, default=None)
+        if best is None or self.by_counting[best] <= own:
+            return ""
+        return (
+            f"Of a new ledger that counts as {best!r} (sd.Limit.of) "
+            f"{self.by_counting[best]:,} such fit, of one that counts as asked "
+            f"{own:,}."
+        )
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        if self.more is None:
+            return (
+                f"it cannot be counted against {self.limit!r}, so it is refused: ask "
+                "in the terms of the limit"
+            )
+        many = f"what is left, {self.rest!r}, answers {self.more:,} such"
+        return f"{many}. {self.advice}" if self.advice else many
+
+
+@lru_cache(maxsize=64)
+def _countings(budget: Loss) -> dict[Counting, AbstractFilter]:
+    """Return the filters of a budget, by what they add up: two are searched for."""
+    filters: dict[Counting, AbstractFilter] = {}
+    for counting in _COUNTED:
+        # without a delta, or with very much of one, it can be counted in one way only
+        with suppress(InvalidParameter):
+            filters[counting] = Limit.of(budget, counting).rule
+    return filters
