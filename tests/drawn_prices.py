@@ -157,7 +157,11 @@ def _margins(dice: Dice, catalog: Catalog) -> str:
             [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1)], columns=("g", "h")
         )
         some = ["g", "h"]
-    request = query.marginals(columns, order=dice.between(1, len(some)))
+    asked_for: dict[str, Any] = {"order": dice.between(1, len(some))}
+    if dice.chance(1, 3):
+        asked_for = {"tables": [tuple(some), *some[: dice.below(2)]]}
+        asked_for["weights"] = {tuple(some): dice.between(1, 5)}
+    request = query.marginals(columns, **asked_for)
     budget = dice.one(BUDGETS)
     purchase = buy_margins(request, catalog, budget)
     return _charged(

@@ -14,6 +14,7 @@ REASONS: Final = {
     "of": "the constructor that makes a value of what is given",
     "at": "`Ledger.at(path)` is public, and says where",
     "spent": "`session.spent` is public: what was spent",
+    "about": "`release.about` is public: about how many all rows would be",
     "adjusted": "`release.adjusted` is public: the tables that agree",
     "remaining": "`session.remaining` is public: what is left",
     "subsampled": "`loss.subsampled(q)` is public: the loss of a sample",

@@ -60,11 +60,12 @@ LONE = {
     "office.report.proof": "two pages",
     "query.blocks_read": "a proof of its own: which blocks a condition admits",
     "query.joins": "steps of a topic",
-    "query.limit_grid": "requests that are tried side by side",
     "query.sql.from_clause": "a clause",
     "query.sql.statement": "it imports what is slow to load",
+    "release.limit_sentences": "what limits do, in sentences of their own",
     "release.margins": "answers of a kind",
     "session.inspection": "exact counts: apart from all that is released",
+    "session.limit_errors": "a law of its own: what limits and noise do together",
     "session.usages": "what a policy is held against",
 }
 """Files that one other imports, and why each is not a part of it."""

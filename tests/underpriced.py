@@ -140,6 +140,41 @@ def _rows_left_out_twice(body: Certificate) -> None:
     body["releases"][0]["coverage"][0]["totals"] *= 2
 
 
+def _margins_of(body: Certificate, protects: dict[str, Any], charge: str) -> None:
+    """All tables of two columns of three values, by rows with these columns."""
+    levels = [[a, b] for a in (0, 1) for b in (0, 1)]
+    rows = {"columns": ["g", "h", "id"], "do": "table", "leaves_out": [], "table": "t"}
+    body["releases"] = [
+        {
+            "by": ["g", "h"],
+            "margins": {
+                "precisions": [[level, "1/100"] for level in levels],
+                "trees": [[[3, 3]], [[3, 3]]],
+            },
+            "measurements": [],
+            "rows": rows,
+            "unknown": [],
+        }
+    ]
+    body["tables"] = {"t": protects}
+    body["charge"] = {"mu_squared": charge}
+
+
+def _rows_together_in_margins(body: Certificate) -> None:
+    """Four rows of an id in four cells, for less than they have in common."""
+    protects = {"column": "id", "id_space": "default", "protects": "AddRowsWithID"}
+    _margins_of(body, protects, "1/5")
+    table = body["releases"][0]["rows"] | {"leaves_out": ["without id"]}
+    one = {"do": "keep_rows", "of": table, "per": ["id", "g", "h"], "limit": 1}
+    four = {"do": "keep_rows", "of": one, "per": ["id"], "limit": 4}
+    body["releases"][0]["rows"] = four
+
+
+def _rows_replaced_in_margins(body: Certificate) -> None:
+    """A row that moves to a cell far off, for the price of one that comes."""
+    _margins_of(body, {"protects": "ChangeOneRow", "rows": 9}, "1/36")
+
+
 def _score_of_a_vector(body: Certificate) -> None:
     """A score of both signs, by the name of a number that has no sign asked for."""
     _score_of_no_steps(body)
@@ -202,6 +237,8 @@ def _rows_of_pages_that_come(body: Certificate) -> None:
 
 
 _CHANGES: Final = (
+    _rows_together_in_margins,
+    _rows_replaced_in_margins,
     _score_of_a_vector,
     _one_key_of_a_vector,
     _square_of_another_column,

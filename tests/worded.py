@@ -181,6 +181,7 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
     "enforce": {
         "": VISITS.enforce(sd.MaxGroupsPerID("ward", 2), sd.MaxRowsPerID(4)),
         "constraints": VISITS.enforce(sd.MaxRowsPerID(4)),
+        "promise": VISITS.enforce(sd.MaxRowsPerID(4, at_most=9)),
     },
     "per_id": {
         "": counted(VISITS.per_id("ward", n=sd.count())),
@@ -218,6 +219,8 @@ QUERIES: Final[dict[str, dict[str, Any]]] = {
         "order": BOUNDED.marginals(PAIRS, order=1),
         "totals": BOUNDED.marginals(PAIRS, totals={"ward": {"A": 1, "B": 2}}),
         "other totals": BOUNDED.marginals(PAIRS, totals={(): 3}),
+        "tables": BOUNDED.marginals(PAIRS, tables=["ward", ("ward", "days")]),
+        "weights": BOUNDED.marginals(PAIRS, weights={"ward": 2, (): "1/3"}),
         "hierarchies": BOUNDED.marginals(
             sd.KeySet.from_tuples([("A", 1), ("B", 2)], columns=("ward", "days")),
             order=1,
@@ -347,7 +350,11 @@ BUDGETS: Final[dict[str, dict[str, Any]]] = {
 """Budgets: every public loss and risk."""
 
 BOUNDS: Final[dict[str, dict[str, Any]]] = {
-    "MaxRowsPerID": {"": sd.MaxRowsPerID(2), "limit": sd.MaxRowsPerID(3)},
+    "MaxRowsPerID": {
+        "": sd.MaxRowsPerID(2),
+        "limit": sd.MaxRowsPerID(3),
+        "at_most": sd.MaxRowsPerID(2, at_most=9),
+    },
     "MaxGroupsPerID": {
         "": sd.MaxGroupsPerID("ward", 2),
         "columns": sd.MaxGroupsPerID(("ward", "days"), 2),

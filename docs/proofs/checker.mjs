@@ -1497,7 +1497,7 @@ class Release {
     const sum = told.reduce((all, each) => all.plus(each.loss), new Loss());
     if (how === undefined) return sum;
     const words = this.words.get(how);
-    if (how === "margins") return sum.plus(new Loss({ muSquared: marginsCost(words, this.groups().countMove()) }));
+    if (how === "margins") return sum.plus(new Loss({ muSquared: marginsCost(words, this.groups()) }));
     if (how === "first") return sum.plus(this.firstLoss(words));
     if (how === "rounds") return this.roundsLoss(words, told);
     return this.presenceLoss(words, told, sum);
@@ -1673,19 +1673,60 @@ class Choice extends Pure {
 
 const MOST_CHILDREN = 2n ** 40n;
 
-/** mu^2 = (G - H) l2^2 + H l1^2: margins.md, lemmas 2 and 3. */
-function marginsCost(words, move) {
+/** Ways in which two cells part, times parts, that are tried. */
+const MOST_CASES = 4096;
+
+/** Of each tree the last level that two different cells have in common: all ways. */
+function partings(trees) {
+  const ways = trees.map((tree) => [...tree.keys()].filter((level) => tree[level].most > 1n).concat(tree.length));
+  const all = ways.reduce((known, levels) => known.flatMap((some) => levels.map((level) => [...some, level])), [[]]);
+  return all.filter((levels) => levels.some((level, i) => level < trees[i].length));
+}
+
+/** The most of what a part adds to two rows in cells that part so; below zero where it takes away. */
+function addedTogether(trees, parted, { levels, precision }) {
+  let [low, high, isOdd] = [precision, precision, false];
+  for (const [i, level] of levels.entries()) {
+    if (level === 0) continue;
+    if (level > parted[i] + 1) return ZERO;
+    const { most, fewest } = trees[i][level - 1];
+    if (level === parted[i] + 1) {
+      [low, high, isOdd] = [low.over(whole(most)), high.over(whole(fewest)), !isOdd];
+    } else {
+      high = high.times(ONE.minus(ratio(1n, most)));
+      low = level === 1 ? low.times(ONE.minus(ratio(1n, fewest))) : ZERO; // deeper a node may be an only child
+    }
+  }
+  return isOdd ? ZERO.minus(low) : high;
+}
+
+/** What two rows have in common in cells that part so, where nodes have the most children. */
+function sharedAtMost(trees, parted, { levels, precision }) {
+  return levels.reduce((product, level, i) => {
+    if (level === 0) return product;
+    if (level > parted[i] + 1) return ZERO;
+    const share = ratio(1n, trees[i][level - 1].most);
+    return product.times(level === parted[i] + 1 ? ZERO.minus(share) : ONE.minus(share));
+  }, precision);
+}
+
+/** mu^2 = (G - H) l2^2 + H l1^2, and less where rows come together or take the place of
+ * others: margins.md, lemmas 2 to 4. */
+function marginsCost(words, groups) {
+  const { rows } = groups;
+  const move = rows.part === null ? groups.countMove() : groups.rowMove();
   const trees = readList(field(words, "trees")).map((tree) => readList(tree).map((level) => {
     need(readList(level).length === 2, "not a level of a tree");
     const [most, fewest] = level.map((n) => readWhole(n, 1n, MOST_CHILDREN));
     need(fewest <= most && (fewest >= 2n || most === 1n), "a level with other children");
-    return { own: ONE.minus(ratio(1n, most)), siblings: ratio(1n, fewest) };
+    return { own: ONE.minus(ratio(1n, most)), siblings: ratio(1n, fewest), most, fewest };
   }));
   need(trees.length > 0 && trees.every((tree) => tree.length > 0), "no trees");
   const own = (tree, level) => (level === 0 ? ONE : tree[level - 1].own);
   // another cell parts from this one in this tree
   const parted = (tree, level) => (level === tree.length ? tree[level - 1].siblings : own(tree, level));
   let g = ZERO;
+  const parts = [];
   const h = trees.map(() => ZERO);
   for (const entry of readList(field(words, "precisions"))) {
     need(readList(entry).length === 2, "not a precision");
@@ -1693,6 +1734,7 @@ function marginsCost(words, move) {
     need(levels.length === trees.length && levels.every((l, i) => l <= trees[i].length), "levels of other trees");
     const precision = readRational(entry[1]);
     need(precision.isPositive, "a precision that is not above zero");
+    parts.push({ levels, precision });
     const factors = trees.map((tree, i) => own(tree, levels[i]));
     const multiplied = (numbers) => numbers.reduce((a, b) => a.times(b), precision);
     g = g.plus(multiplied(factors));
@@ -1700,8 +1742,16 @@ function marginsCost(words, move) {
       h[i] = h[i].plus(multiplied(factors.map((factor, j) => (j === i ? parted(tree, levels[i]) : factor))));
     }
   }
+  const cost = (extra) => g.minus(extra).times(move.squares).plus(extra.times(move.l1.squared()));
   const shared = smaller(g, h.reduce(larger));
-  return g.minus(shared).times(move.squares).plus(shared.times(move.l1.squared()));
+  const isFew = trees.reduce((many, tree) => many * (tree.length + 1), parts.length) <= MOST_CASES;
+  if (rows.part !== null || !isFew) return cost(shared);
+  const ways = partings(trees);
+  const over = (rule) => ways.map((parted) => total(parts.map((part) => rule(trees, parted, part))));
+  if (rows.id !== null) return cost(smaller(shared, over(addedTogether).reduce(larger, ZERO)));
+  if (rows.each === null) return cost(shared);
+  const apart = over(sharedAtMost).map((common) => g.minus(common).times(TWO)).reduce(larger, g);
+  return smaller(cost(shared), apart.times(whole(rows.each * rows.each)));
 }
 
 // --- 8. What a charge admits ----------------------------------------------------------

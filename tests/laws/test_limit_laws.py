@@ -38,7 +38,7 @@ def told(rows: list[Row], engine: Any = "memory") -> dict[str, float]:
     query = sd.table("t").group_by(keys).agg(x=sd.sum("x"), n=sd.count())
     with sd.Session({"t": private}, sd.PureDP(10**14), engine=engine) as session:
         desk = session._desk
-        found = suggest(desk, query, (ENDLESS, None, LIMITS, "0.5"), None).release
+        found = suggest(desk, query, (ENDLESS, None, LIMITS, "0.5", None), None).release
         assert found is not None
         return {name: float(found[name][0].as_py()) for name in found.names}
 

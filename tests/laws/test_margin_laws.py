@@ -5,10 +5,11 @@ of what all contrasts move by, in units of their noise, is at most that of the m
 is charged: both are rationals, and compared as such. The broken rules below are caught.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pytest
 
 import sordino as sd
 from sordino.aggregations.margins import crossing, measuring
-from sordino.aggregations.margins.crossing import Halving, Tree
+from sordino.aggregations.margins.crossing import Halving, Levels, Tree
 from sordino.aggregations.margins.measuring import (
     Tally,
     contrasts_of,
@@ -134,38 +135,152 @@ def drawn_crossing(dice: Dice) -> crossing.Crossing:
         else:
             keys = sd.KeySet.from_dict({names[0]: range(leaves)})
             trees.append(Tree.of(keys, names[:1]))
-    return crossing.Crossing(tuple(trees), dice.between(1, len(trees)))
+    every = crossing.Crossing(tuple(trees), dice.between(1, len(trees)))
+    if dice.chance(1, 2):
+        return every
+    some = {*dice.several(every.tables, 1, 3), every.finest}
+    return crossing.Crossing(every.trees, len(trees), tuple(some))
+
+
+def weights_of(dice: Dice, trees: crossing.Crossing) -> dict[Levels, Fraction]:
+    """Draw weights of some tables."""
+    some = dice.several(trees.tables, 0, 2)
+    return {table: Fraction(dice.between(1, 9), dice.between(1, 9)) for table in some}
+
+
+def weighed_variance(
+    bought: measuring.Precisions, weights: dict[Levels, Fraction]
+) -> float:
+    """Return what planning makes least: mean variances by their squared weights."""
+    return sum(
+        float(weights.get(table, 1)) ** 2 * float(bought.variances(table).mean())
+        for table in bought.crossing.tables
+    )
+
+
+def is_least(seed: int) -> bool:
+    """Tell whether no budget moved between two parts makes variances less."""
+    dice = rolled(seed)
+    trees = drawn_crossing(dice)
+    weights = weights_of(dice, trees)
+    bought = measuring.best_precisions(trees, (), weights)
+    least = weighed_variance(bought, weights)
+    one = measuring.CellChange(sd.Sensitivity(l1=1, l2=1))
+    whole = bought.square(one)
+    for part, precision in bought.parts.items():
+        for factor in (Fraction(7, 8), Fraction(9, 8)):
+            moved = {**bought.parts, part: precision * factor}
+            other = measuring.Precisions(trees, moved)
+            other = other.times(whole / other.square(one))
+            if weighed_variance(other, weights) < least * 0.999:
+                return False
+    return True
+
+
+def test_no_other_precisions_err_less() -> None:
+    """For any trees, tables and weights, a budget moved to a part or from it."""
+    assert all(map(is_least, range(60)))
+
+
+def directions(bought: measuring.Precisions) -> dict[tuple[int, ...], list[Fraction]]:
+    """Return for each cell how it moves all contrasts, in squares of their noise."""
+    trees = bought.crossing
+    shape = trees.shape(trees.finest)
+    moved: dict[tuple[int, ...], list[Fraction]] = {}
+    for cell in np.ndindex(*shape):
+        tally = Tally(tuple(np.array([place]) for place in cell), np.array([1]))
+        moved[cell] = [
+            Fraction(each)
+            for part in bought.parts
+            for each in contrasts_of(trees, part, tally.table(trees, part))
+            .ravel()
+            .tolist()
+        ]
+    return moved
+
+
+def scales(bought: measuring.Precisions) -> list[Fraction]:
+    """Return the precision of each contrast over its square."""
+    return [
+        precision / square
+        for part, precision in bought.parts.items()
+        for square in squares_of(bought.crossing, part).ravel().tolist()
+    ]
 
 
 def is_covered(seed: int) -> bool:
-    """Tell whether some change of cells moves contrasts no further than it costs."""
+    """Tell whether no change of cells moves contrasts further than it costs.
+
+    Some rows of any sign, all of one sign, and rows that take the place of others: for
+    each pair of cells, and for some changes of more.
+    """
     dice = rolled(seed)
     trees = drawn_crossing(dice)
-    bought = measuring.best_precisions(trees)
-    cells = {
-        tuple(dice.below(int(tree.sizes[-1])) for tree in trees.trees): dice.between(
-            1, 3
+    bought = measuring.best_precisions(trees, (), weights_of(dice, trees))
+    weights, moved = scales(bought), directions(bought)
+    cells = list(moved)
+
+    def square(change: dict[tuple[int, ...], int]) -> Fraction:
+        whole = [
+            sum((moved[c][k] * d for c, d in change.items()), Fraction(0))
+            for k in range(len(weights))
+        ]
+        return sum(
+            (w * each**2 for w, each in zip(weights, whole, strict=True)), Fraction(0)
         )
-        * (1 if dice.chance(2, 3) else -1)
-        for _ in range(dice.between(1, 4))
-    }
-    leaves = tuple(np.array(places) for places in zip(*cells, strict=True))
-    moves = np.array(list(cells.values()))
-    change = sd.Sensitivity(
-        l1=int(np.abs(moves).sum()), l2=sqrt(Fraction(int((moves**2).sum())))
-    )
-    tally, whole = Tally(leaves, moves), Fraction(0)
-    for part, precision in bought.parts.items():
-        moved = contrasts_of(trees, part, tally.table(trees, part)).ravel().tolist()
-        squares = squares_of(trees, part).ravel().tolist()
-        for each, square in zip(moved, squares, strict=True):
-            whole += precision * Fraction(each**2, square)
-    return whole <= bought.square(change)
+
+    def paid(change: dict[tuple[int, ...], int]) -> Fraction:
+        numbers = [d for d in change.values() if d]
+        size = sd.Sensitivity(
+            l1=sum(map(abs, numbers)), l2=sqrt(Fraction(sum(d * d for d in numbers)))
+        )
+        ways = sum(d for d in numbers if d > 0), -sum(d for d in numbers if d < 0)
+        told = measuring.CellChange(size)
+        if min(ways) == 0:
+            told = measuring.CellChange(size, is_one_way=True)
+        elif dice.chance(1, 2):
+            told = measuring.CellChange(size, each_way=max(ways))
+        return bought.square(told)
+
+    pairs = [dice.several(cells, 2, 2) for _ in range(12)] if len(cells) > 1 else []
+    changes = [{one: a, other: b} for one, other in pairs for a, b in ((1, 1), (1, -1))]
+    for _ in range(4):
+        few = dice.several(cells, 1, min(4, len(cells)))
+        sign = 0 if dice.chance(1, 2) else 1
+        changes.append({
+            cell: dice.between(1, 3) * (1 if sign or dice.chance(1, 2) else -1)
+            for cell in few
+        })
+    return all(square(change) <= paid(change) for change in changes)
 
 
 def test_no_change_of_cells_moves_contrasts_further_than_it_costs() -> None:
     """For any trees, any cells and any changes of them, up or down, exactly."""
     assert all(map(is_covered, range(300)))
+
+
+def far_apart(bought: measuring.Precisions) -> tuple[Fraction, Fraction]:
+    """Return the most that two cells have in common, and how far two are apart."""
+    weights, moved = scales(bought), directions(bought)
+    common, apart = Fraction(0), Fraction(0)
+    for one, other in itertools.combinations(moved.values(), 2):
+        products = zip(weights, one, other, strict=True)
+        common = max(common, sum((w * a * b for w, a, b in products), Fraction(0)))
+        distances = zip(weights, one, other, strict=True)
+        far = sum((w * (a - b) ** 2 for w, a, b in distances), Fraction(0))
+        apart = max(apart, far)
+    return common, apart
+
+
+@for_each("sizes", [(4,), (3, 2), (2, 2, 3), (5, 3)])
+def test_pairs_of_cells_attain_what_they_cost_where_trees_are_even(
+    sizes: tuple[int, ...],
+) -> None:
+    """Lemma 4 is an equality: no two cells have more in common, or are further."""
+    keys = sd.KeySet.from_dict({f"c{n}": range(size) for n, size in enumerate(sizes)})
+    trees = tuple(Tree.of(keys, (name,)) for name in keys.columns)
+    bought = measuring.best_precisions(crossing.Crossing(trees, len(trees)))
+    assert far_apart(bought) == (bought._added_by_two, bought._distance)
 
 
 def test_all_that_is_paid_is_attained() -> None:
@@ -186,6 +301,34 @@ def test_all_that_is_paid_is_attained() -> None:
     assert square_shifts(bought, *answers) == 1 == bought.loss.guarantees.mu
 
 
+def test_a_row_that_moves_elsewhere_is_paid_and_no_more() -> None:
+    """Of all cells that one row can leave for another some two are exactly mu apart."""
+    keys = sd.KeySet.from_dict({"a": ["x", "y", "z"], "b": [1, 2]})
+    request = sd.table("t").marginals(keys, order=2)
+    answers, bought = [], None
+    for a, b in itertools.product(["x", "y"], [1, 2]):
+        private = sd.PrivateTable({"a": [a], "b": [b]}, protects=sd.ChangeOneRow())
+        session = sd.Session({"t": private}, BUDGET, engine="memory")
+        bought = buy_margins(request, session._desk.catalog, BUDGET)
+        answers.append(session._desk.engine.prepare(bought.question)())
+    assert bought is not None
+    pairs = itertools.combinations(answers, 2)
+    assert max(square_shifts(bought, *pair) for pair in pairs) == 1
+
+
+@for_each("unit", [sd.AddMaxRows(2), sd.ChangeOneRow(), sd.AddRowsWithID("id")])
+def test_only_rows_of_an_id_are_sure_to_come_together(unit: Any) -> None:
+    """Rows that are protected one by one can push out others, or replace them."""
+    private = sd.PrivateTable({"a": ["x"], "id": [1]}, protects=unit)
+    session = sd.Session({"t": private}, BUDGET, engine="memory")
+    query = sd.table("t")
+    if isinstance(unit, sd.AddRowsWithID):
+        query = query.enforce(sd.MaxRowsPerID(2))
+    request = query.marginals(sd.KeySet.from_dict({"a": ["x", "y"]}), order=1)
+    bought = buy_margins(request, session._desk.catalog, BUDGET)
+    assert bought.change.is_one_way == isinstance(unit, sd.AddRowsWithID)
+
+
 Patch = pytest.MonkeyPatch
 
 
@@ -197,6 +340,22 @@ def _half_the_noise(patch: Patch) -> None:
 def _rows_add_up_in_squares(patch: Patch) -> None:
     """Several rows of a unit are priced as if no two moved a contrast together."""
     patch.setattr(measuring.Precisions, "_extra", Fraction(0))
+
+
+def _rows_together_as_apart(patch: Patch) -> None:
+    """What parts two cells in two trees is taken off, as what does in one."""
+    whole = measuring._parting_factors
+
+    def odd(*given: Any) -> Any:
+        least, most, _ = whole(*given)
+        return least, most, least < 1
+
+    patch.setattr(measuring, "_parting_factors", odd)
+
+
+def _elsewhere_as_once(patch: Patch) -> None:
+    """A row that takes the place of another costs what a row costs."""
+    patch.setattr(measuring.Precisions, "_distance", Fraction(0))
 
 
 def _least_instead_of_most(patch: Patch) -> None:
@@ -227,6 +386,8 @@ def _totals_for_nothing(patch: Patch) -> None:
 MUTANTS: Final = (
     _half_the_noise,
     _rows_add_up_in_squares,
+    _rows_together_as_apart,
+    _elsewhere_as_once,
     _least_instead_of_most,
     _totals_for_nothing,
 )
@@ -261,6 +422,23 @@ def test_contrasts_say_all_of_every_table(order: int) -> None:
     exact = {
         part: contrasts_of(trees, part, tally.table(trees, part)).astype(float)
         for part in trees.tables
+    }
+    for table in trees.tables:
+        assert np.allclose(restore(trees, table, exact), tally.table(trees, table))
+
+
+def test_chosen_tables_are_made_of_what_is_measured_for_them() -> None:
+    """Those that were chosen and no others, whatever was not measured."""
+    every = crossed(4)
+    chosen = ((1, 1, 0, 0), (2, 0, 1, 1), (0, 0, 0, 0))
+    trees = crossing.Crossing(every.trees, 3, chosen)
+    assert set(trees.tables) == set(chosen)
+    tally = counted(trees, 3)
+    bought = measuring.best_precisions(trees)
+    assert (2, 1, 0, 0) not in bought.parts
+    exact = {
+        part: contrasts_of(trees, part, tally.table(trees, part)).astype(float)
+        for part in bought.parts
     }
     for table in trees.tables:
         assert np.allclose(restore(trees, table, exact), tally.table(trees, table))

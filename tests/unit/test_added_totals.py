@@ -120,7 +120,8 @@ def test_how_far_margins_move(name: str) -> None:
     unit, rows, query, (whole, squares) = MOVED[name]
     known = session(rows, unit, sd.GaussianDP(1))
     request = query.marginals(PAGES, order=1)
-    change: Any = buy_margins(request, known._desk.catalog, sd.GaussianDP(1)).change
+    bought = buy_margins(request, known._desk.catalog, sd.GaussianDP(1))
+    change: Any = bought.change.size
     assert (change.l1, change.l2**2) == (whole, squares)
 
 
@@ -131,7 +132,7 @@ def test_margins_of_a_part_are_priced_by_its_rows() -> None:
     request = T.marginals(PAGES, order=1)
     bought = buy_margins(request, part._desk.catalog, sd.GaussianDP(1))
     assert bought.relation.spread is not None
-    assert bought.change.l1 == 60
+    assert bought.change.size.l1 == 60
 
 
 def test_groups_of_its_own_values_are_refused() -> None:

@@ -17,6 +17,7 @@ from sordino.errors import InvalidQuery
 from sordino.expressions.schema import Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.losses.budgets.charge import Family
+from sordino.losses.curves.points import Floats
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers.canonical import Words
 from sordino.numbers.rounding import without_dust
@@ -204,6 +205,28 @@ class Finished:
 
 @final
 @dataclass(frozen=True)
+class LostRows:
+    """What limits cut off of the rows of a group, at most; infinite where unknown."""
+
+    rows: float
+    ids: float
+    """Ids that lost a row or more."""
+    kept: Floats | None = None
+    """The least number of values that were kept, None where groups are asked about."""
+
+    def add(self, bars: Bars, low: float, high: float) -> Bars:
+        """Return the bars of sums to which each lost row adds from low to high.
+
+        A row may have no value, which adds 0.
+        """
+        # with no end of rows 0 times it would be no number
+        fall = self.rows * low if low < 0 else 0.0
+        rise = self.rows * high if high > 0 else 0.0
+        return Bars(bars.sd, bars.low + fall, bars.high + rise)
+
+
+@final
+@dataclass(frozen=True)
 class Expected:
     """How far an answer will be off, as far as that is known beforehand.
 
@@ -258,6 +281,13 @@ class AbstractEstimator(ABC):
         self, noisy: Sequence[Noisy], confidence: Fraction
     ) -> tuple[Finished, ...]:
         """Return the columns of the answer."""
+
+    def least_sizes(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> Floats | None:
+        """Return the lower ends of the numbers of values, None where none is known."""
+        del noisy, confidence
+        return None
 
     @property
     def number_forms(self) -> tuple[NumberForm, ...]:
@@ -347,6 +377,15 @@ class AbstractAggregation(ABC):
             f"{self!r} cannot be computed from the rows of one id",
             "Ask count, sum, mean, min, max or count_distinct in per_id.",
         )
+
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+        """Return bars of the answer of all rows, from those of the rows that were kept.
+
+        None where that is not known. For any rows: if no more were lost than it says,
+        the ends hold the one wherever they held the other.
+        """
+        del bars, lost
+        return None
 
     @abstractmethod
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:

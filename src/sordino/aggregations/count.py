@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from sordino.aggregations.aggregation import (
     AbstractAggregation,
     AbstractEstimator,
+    LostRows,
     Setting,
 )
 from sordino.aggregations.estimators import KnownCount, LinearEstimator, SingleEstimator
+from sordino.aggregations.intervals import Bars
 from sordino.aggregations.measurement import (
     AbstractMeasurement,
     AbstractTotal,
@@ -102,6 +104,9 @@ class Histogram(AbstractAggregation):
     @property
     def words(self) -> Words:
         return call("histogram", column=self.column, bins=self.bins.words)
+
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+        return lost.add(bars, 0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         col(self.column).bin(self.bins).column(setting.schema)  # refuses other edges
@@ -295,6 +300,9 @@ class Count(AbstractAggregation):
         bounds = None if most is None else (min(1, most - 1), most)
         return Summary((Total(literal(1)),), bounds=bounds)
 
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+        return lost.add(bars, 0, 1)
+
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         return row_estimators(setting)
 
@@ -325,6 +333,10 @@ class CountIds(AbstractAggregation):
     @property
     def words(self) -> Words:
         return call("count_ids")
+
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+        # whoever is missing in a group lost a row there
+        return Bars(bars.sd, bars.low, bars.high + lost.ids)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         return ids_estimators(setting)
@@ -378,6 +390,9 @@ class CountDistinct(AbstractAggregation):
     @property
     def words(self) -> Words:
         return call("count_distinct", columns=list(self.names))
+
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+        return lost.add(bars, 0, 1)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         if self.names == (setting.ids,):

@@ -273,6 +273,12 @@ class MeanEstimator(AbstractFormEstimator):
         values, *bars = self.sums(noisy).in_blocks(means_of)
         return (Finished(as_arrow(values), Bars(*bars)),)
 
+    def least_sizes(
+        self, noisy: Sequence[Noisy], confidence: Fraction
+    ) -> Floats | None:
+        sums, count = self.sums(noisy), _floats(self.moments.count)
+        return linear(sums, count, confidence, 0.0, np.inf, whole=False).low
+
     def _steepness(self, mean: Floats) -> Floats:
         pairs = zip(
             *map(_floats, (self.moments.count, self.moments.first)), strict=True

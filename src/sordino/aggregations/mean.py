@@ -9,9 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal, final
 
-from sordino.aggregations.aggregation import AbstractEstimator, Setting
+import numpy as np
+
+from sordino.aggregations.aggregation import AbstractEstimator, LostRows, Setting
 from sordino.aggregations.estimators import MeanEstimator, VarianceEstimator
+from sordino.aggregations.intervals import Bars
+from sordino.aggregations.intervals.linear_forms import ROUNDING
 from sordino.aggregations.lattice import (
+    SUM_STEPS,
     AbstractAdded,
     AbstractBounded,
     Clamped,
@@ -19,6 +24,7 @@ from sordino.aggregations.lattice import (
     call_text,
     check_bounds,
     range_words,
+    sum_lattice,
 )
 from sordino.aggregations.measurement import Summary
 from sordino.aggregations.moments import (
@@ -29,7 +35,7 @@ from sordino.aggregations.moments import (
 from sordino.aggregations.sum import exact_sum
 from sordino.errors import InvalidQuery
 from sordino.expressions.language import Expression, col, when
-from sordino.numbers import arguments
+from sordino.numbers import arguments, down, up
 from sordino.numbers.canonical import Words
 
 
@@ -71,6 +77,23 @@ class Mean(AbstractAdded):
             bounds=sums.ends,
             nullable=not sums.complete,
         )
+
+    def with_lost(self, bars: Bars, lost: LostRows) -> Bars | None:
+        if lost.kept is None or lost.rows == np.inf:
+            return None
+        with np.errstate(invalid="ignore"):
+            # no row at all: then nothing was lost, or all that there was
+            part = np.where(lost.rows > 0, lost.rows / (lost.rows + lost.kept), 0.0)
+        grid = sum_lattice(self.low, self.high, "f64", SUM_STEPS)
+        least, most = down(grid.bottom), up(grid.top)
+        low, high = (
+            (1 - part) * end + part * far
+            for end, far in ((bars.low, least), (bars.high, most))
+        )
+        # what doubles round goes outward
+        pad = ROUNDING * (abs(least) + abs(most))
+        low, high = np.maximum(low - pad, least), np.minimum(high + pad, most)
+        return Bars(bars.sd, low, high)
 
     def estimators(self, setting: Setting) -> tuple[AbstractEstimator, ...]:
         sized = sized_moments(setting, self.clamp)

@@ -20,7 +20,7 @@ from sordino.numbers.frozen import fill, hides
 Columns: TypeAlias = str | tuple[str, ...] | list[str]
 
 
-@hides("marks", "tighten", "values", "words")
+@hides("marks", "promised_rows", "tighten", "values", "words")
 class AbstractConstraint(ABC):
     """A bound on the rows of one id.
 
@@ -45,6 +45,11 @@ class AbstractConstraint(ABC):
     def words(self) -> Words:
         """Return the bound, in a form that lasts."""
 
+    @property
+    def promised_rows(self) -> int | None:
+        """Return how many rows nobody exceeds, as the curator promises, if so."""
+        return None
+
     @abstractmethod
     def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]
@@ -57,20 +62,36 @@ class AbstractConstraint(ABC):
 class MaxRowsPerID(AbstractConstraint):
     """Keep at most `limit` rows of each id.
 
-    >>> MaxRowsPerID(5)
-    MaxRowsPerID(limit=5)
+    `at_most` is a promise of the curator: nobody has more rows than that before any are
+    left out. Intervals rest on it, with `coverage=True`; no noise ever does.
+
+    >>> MaxRowsPerID(5), MaxRowsPerID(5, at_most=31)
+    (MaxRowsPerID(limit=5), MaxRowsPerID(limit=5, at_most=31))
     """
 
     limit: int
+    at_most: int | None = None
     marks: ClassVar[tuple[str, ...]] = ()
     values: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
-        fill(self, limit=limit(limit=self.limit))
+        most = self.at_most
+        promised = None if most is None else limit(at_most=most)
+        fill(self, limit=limit(limit=self.limit), at_most=promised)
+
+    def __repr__(self) -> str:
+        promise = "" if self.at_most is None else f", at_most={self.at_most}"
+        return f"MaxRowsPerID(limit={self.limit}{promise})"
+
+    @property
+    def promised_rows(self) -> int | None:
+        return self.at_most
 
     @property
     def words(self) -> Words:
-        return call("MaxRowsPerID", limit=self.limit)
+        if self.at_most is None:  # words of paid answers stay as they were
+            return call("MaxRowsPerID", limit=self.limit)
+        return call("MaxRowsPerID", limit=self.limit, at_most=self.at_most)
 
     def tighten(
         self, known: Contribution, versions: Callable[[tuple[str, ...]], Versions]

@@ -14,7 +14,7 @@ sides, and every rounding goes towards more loss.
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import (
@@ -28,7 +28,7 @@ from decimal import (
 )
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise, starmap
+from itertools import chain, islice, pairwise, product, starmap
 from math import (
     ceil,
     comb,
@@ -369,9 +369,9 @@ class Limits:
         """
         best = {NO_COLUMNS: 1}
         for columns, most in self.groups.items():
-            for covered, product in list(best.items()):
+            for covered, values in list(best.items()):
                 joined = covered | (columns & by)
-                best[joined] = min(product * most, best.get(joined, product * most))
+                best[joined] = min(values * most, best.get(joined, values * most))
         return best.get(by)
 
     def most_rows(self) -> int | None:
@@ -1489,41 +1489,103 @@ class ReleaseReader:
         return lost + Lost(breach=round_up(chance))
 
     def _margins(self, margins: Any) -> Fraction:
-        """Return mu squared of all contrasts (margins.md, lemmas 2 and 3)."""
-        # of each level of each tree: most children, fewest of nodes with two or more
+        """Return mu squared of all contrasts (margins.md, lemmas 2 to 4)."""
         trees = [
             [(read_integer(a, 1), read_integer(b, 1)) for a, b in read_list(tree)]
             for tree in read_list(margins["trees"])
         ]
-
-        def cap(tree: list[tuple[int, int]], level: int) -> Fraction:
-            return 1 - Fraction(1, tree[level - 1][0]) if level else Fraction(1)
-
-        shift = dict[tuple[int, ...], Fraction]()
+        for most, fewest in chain.from_iterable(trees):
+            need(2 <= fewest <= most or most == 1, "children that disagree")
+        parts = dict[tuple[int, ...], Fraction]()
         for levels, precision in read_list(margins["precisions"]):
             need(len(levels) == len(trees), "a part of other trees")
             need(rational(precision) >= 0, "a precision below zero")
-            need(tuple(levels) not in shift, "a part twice")
-            placed = [
-                (t, read_integer(n, 0, len(t)))
-                for t, n in zip(trees, levels, strict=True)
-            ]
-            caps = prod(starmap(cap, placed), start=Fraction(1))
-            shift[tuple(levels)] = rational(precision) * caps
-        alone, spared = sum(shift.values(), Fraction(0)), list[Fraction]()
-        for i, tree in enumerate(trees):
-            if all(children == 1 for children, _ in tree):
-                continue
-            most, fewest = tree[-1]
-            need(2 <= fewest <= most or most == 1, "children that disagree")
-            less = 1 - (Fraction(1, fewest) / cap(tree, len(tree)) if most > 1 else 0)
-            last = (s for levels, s in shift.items() if levels[i] == len(tree))
-            spared.append(less * sum(last, Fraction(0)))
-        extra = alone - min(spared, default=Fraction(0))
+            pairs = zip(trees, levels, strict=True)
+            part = tuple(read_integer(level, 0, len(tree)) for tree, level in pairs)
+            need(part not in parts, "a part twice")
+            parts[part] = rational(precision)
         # a part that is charged by the row counts rows (margins.md, section 3)
-        parts = self.asked.rows.part is not None
-        move = self.asked.row_move() if parts else self.asked.one_signed()
-        return (alone - extra) * move.l2 + extra * move.l1
+        rows, in_part = self.asked.rows, self.asked.rows.part is not None
+        move = self.asked.row_move() if in_part else self.asked.one_signed()
+        alone, extra = _rows_together(trees, parts)
+        together, apart = _cells_in_common(trees, parts, alone)
+        if rows.ids is not None and not in_part:
+            # all rows of an id come, or all leave: no two pull against each other
+            extra = min(extra, together)
+        squares = (alone - extra) * move.l2 + extra * move.l1
+        if rows.each_way is None or in_part:
+            return squares
+        return min(squares, rows.each_way**2 * max(alone, apart))
+
+
+Trees = list[list[tuple[int, int]]]
+"""Of each level of each tree: most children, fewest of nodes with two or more."""
+Parts = dict[tuple[int, ...], Fraction]  # their precisions
+
+
+def _add_up(parts: Parts, *trees: Sequence[Fraction]) -> Fraction:
+    """Add up the precisions times the numbers of all trees at the level of each."""
+    sizes = (
+        precision * prod(row[level] for row, level in zip(trees, part, strict=True))
+        for part, precision in parts.items()
+    )
+    return sum(sizes, Fraction(0))
+
+
+def _caps(tree: list[tuple[int, int]]) -> list[Fraction]:
+    """Return the most of 1 - 1 / children of each level, 1 for the top."""
+    return [Fraction(1), *(1 - Fraction(1, most) for most, _ in tree)]
+
+
+def _rows_together(trees: Trees, parts: Parts) -> tuple[Fraction, Fraction]:
+    """Return G, and H of rows that come or leave (margins.md, lemmas 2 and 3)."""
+    caps, apart = list(map(_caps, trees)), []
+    alone = _add_up(parts, *caps)
+    for i, tree in enumerate(trees):
+        most, fewest = tree[-1]
+        if any(children > 1 for children, _ in tree):
+            last = Fraction(1, fewest) if most > 1 else Fraction(0)
+            ends = [*caps[:i], [*caps[i][:-1], last], *caps[i + 1 :]]
+            apart.append(_add_up(parts, *ends))
+    return alone, min(alone, max(apart, default=alone))
+
+
+def _cells_in_common(
+    trees: Trees, parts: Parts, alone: Fraction
+) -> tuple[Fraction, Fraction]:
+    """Return H+ and 2 (G - G_=) of two cells, however they part (lemma 4)."""
+    if prod(len(tree) + 1 for tree in trees) * len(parts) > 2**12:
+        return alone, 4 * alone
+    together = apart = Fraction(0)
+    for way in islice(product(*map(_ways_to_part, trees)), 1, None):
+        rows = zip(*way, strict=True)
+        most, less, least, more, common = (_add_up(parts, *row) for row in rows)
+        # parts that part the cells in an odd number of trees take away
+        together = max(together, (most + less - least + more) / 2)
+        apart = max(apart, 2 * (alone - common))
+    return together, apart
+
+
+def _ways_to_part(tree: list[tuple[int, int]]) -> Iterator[list[list[Fraction]]]:
+    """Yield what a tree adds, for each last level in common: that of the leaves first.
+
+    Five rows: at most and at least, each with the level at which two cells part once
+    added and once taken away, and the last where nodes have the most children.
+    """
+    caps, none = _caps(tree), Fraction(0)
+    # below the first level a node may be its parent's only child
+    lows = [caps[0], 1 - Fraction(1, tree[0][1]), *[none] * (len(tree) - 1)]
+    rows = [caps, caps, lows, lows, caps]
+    yield rows
+    for level, (most, fewest) in enumerate(tree):
+        if most > 1:
+            some, few = Fraction(1, fewest), Fraction(1, most)
+            ends, beyond = (
+                [some, -some, few, -few, -few],
+                [none] * len(tree[level + 1 :]),
+            )
+            pairs = zip(rows, ends, strict=True)
+            yield [[*row[: level + 1], end, *beyond] for row, end in pairs]
 
 
 def _splits(keys: int) -> Iterator[tuple[int, int]]:

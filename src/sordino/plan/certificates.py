@@ -10,6 +10,7 @@ Kernel: charge.
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from sordino.aggregations.margins.measuring import children_at
 from sordino.plan.margins import MarginsPurchase
 from sordino.plan.purchase import Purchase
 from sordino.query.certified import PlanWriter, Step
@@ -95,10 +96,7 @@ def certify_margins(purchase: MarginsPurchase, writer: PlanWriter) -> Step:
     """Return margins: the children of each level of each tree, and the precisions."""
     crossing = purchase.request.crossing
     trees: list[Words] = [
-        [
-            [int(sizes.max()), int(sizes[sizes > 1].min(initial=sizes.max()))]
-            for sizes in tree.children
-        ]
+        [[*children_at(tree, level)] for level in range(1, tree.depth + 1)]
         for tree in crossing.trees
     ]
     parts = purchase.precisions.parts.items()

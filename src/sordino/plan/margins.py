@@ -12,7 +12,11 @@ from typing import Final, final
 from sordino.aggregations.aggregation import Expected, Setting
 from sordino.aggregations.intervals import Noise
 from sordino.aggregations.margins.crossing import Levels, Name
-from sordino.aggregations.margins.measuring import Precisions, best_precisions
+from sordino.aggregations.margins.measuring import (
+    CellChange,
+    Precisions,
+    best_precisions,
+)
 from sordino.aggregations.measurement import Total
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.literals import literal
@@ -42,8 +46,7 @@ class MarginsPurchase:
     relation: Relation
     budget: Budget
     precisions: Precisions
-    change: Sensitivity
-    """How far one unit moves the counts of all combinations of keys."""
+    change: CellChange
 
     @cached_property
     def loss(self) -> GaussianDP:
@@ -80,7 +83,8 @@ class MarginsPurchase:
         )
         trees = ", ".join(" > ".join(tree.columns) for tree in crossing.trees)
         lines = [
-            f"{len(crossing.tables):,} tables of up to {crossing.order} of {trees}",
+            f"{len(crossing.tables):,} tables of up to {crossing.order} of {trees}"
+            + (", some weighed" if self.request.weights else ""),
             f"{measured:,} contrasts with Gaussian noise around exact integers",
         ]
         return "\n".join([*lines, *node_lines(self.relation.node, "")])
@@ -111,7 +115,7 @@ def buy_margins(
     if relation.spread is not None:
         # charged once for each row that a unit has in the part
         part = budget.times(Fraction(1, relation.spread.rows))
-    unscaled = best_precisions(request.crossing, request.totals)
+    unscaled = best_precisions(request.crossing, request.totals, request.weights)
     if not unscaled.parts:
         raise InvalidQuery(
             "the totals say all that these tables say", "Leave some of them out."
@@ -122,7 +126,7 @@ def buy_margins(
     return MarginsPurchase(request, relation, budget, precisions, change)
 
 
-def _change_of_cells(request: Marginals, relation: Relation) -> Sensitivity:
+def _change_of_cells(request: Marginals, relation: Relation) -> CellChange:
     """Return how far one unit moves the counts of all combinations of keys.
 
     In a part of a table that is charged by the row these are its rows, whole.
@@ -135,7 +139,11 @@ def _change_of_cells(request: Marginals, relation: Relation) -> Sensitivity:
         relation.ids,
         weighed=relation.weighed,
     )
-    return setting.counts() if relation.spread is None else setting.rows()
+    if relation.spread is not None:
+        return CellChange(setting.rows())
+    # all rows of an id come or leave, and those of others stay as they are
+    each_way = relation.contribution.each_way
+    return CellChange(setting.counts(), each_way, relation.ids is not None)
 
 
 def _square_of(budget: Budget) -> Fraction:
@@ -209,7 +217,7 @@ class MarginsPrice:
     @property
     def sensitivity(self) -> Sensitivity:
         """Return how far one unit moves the counts of all combinations of keys."""
-        return self._purchase.change
+        return self._purchase.change.size
 
     @property
     def errors(self) -> dict[Name, Expected]:
@@ -251,6 +259,8 @@ class MarginsPrice:
             several = [
                 error for name, error in self.errors.items() if len(name) == order
             ]
+            if not several:
+                continue
             worst = max(several, key=lambda error: error.sd)
             noun = "table" if len(several) == 1 else "tables"
             yield f"{len(several):,} {noun} of {order}", str(worst)

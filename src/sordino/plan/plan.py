@@ -14,7 +14,8 @@ Kernel: sensitivity.
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
 from sordino.aggregations.aggregation import AbstractEstimator, Setting
@@ -26,6 +27,7 @@ from sordino.aggregations.measurement import (
     Total,
     scale_change,
 )
+from sordino.expressions.language import Expression, col
 from sordino.expressions.literals import literal
 from sordino.expressions.schema import Schema
 from sordino.expressions.tree import AbstractExpression, Col
@@ -34,7 +36,14 @@ from sordino.losses.loss import Budget
 from sordino.noise.key_rounds import TopScores
 from sordino.noise.sensitivity import Sensitivity
 from sordino.plan.keys_first import AbstractKeyStage, public_groups
-from sordino.query.dropped_rows import Counted, tally_measurement
+from sordino.query.dropped_rows import (
+    AbstractPassage,
+    Clipped,
+    Counted,
+    Cut,
+    CutRows,
+    tally_measurement,
+)
 from sordino.query.node_rules import columns_of_tables
 from sordino.query.nodes import AbstractNode, Project, Question
 from sordino.query.request import Request
@@ -57,13 +66,53 @@ def coverage_counts(
     if request.coverage is None:
         return ()
     read = _read(request, relation, answers)
+    whole = lost_rows(request, relation)
+    places: list[AbstractPassage] = [*relation.passed]
+    if whole is not None:  # of the rows that are asked about, not of all
+        places = [
+            whole if isinstance(place, CutRows) else place for place in relation.passed
+        ]
     counts = [
-        _by_row(count, setting)
-        for place in relation.passed
-        for count in place.counts(read)
+        _by_row(count, setting) for place in places for count in place.counts(read)
     ]
     counts += _clamp_counts(request, relation, setting)
     return tuple({count.measurement.key: count for count in counts}.values())
+
+
+def lost_rows(request: Request, relation: Relation) -> CutRows | None:
+    """Return the rows of the answers that limits leave out, if they alone do.
+
+    None where a row may have become several since, or been left out in another place:
+    then nothing counted bounds what the answers lack.
+    """
+    cuts, ids = _cuts(relation), relation.ids
+    if len(cuts) != 1 or ids is None or relation.spread or request.few is not None:
+        return None
+    (whole,) = cuts
+    places = [each for each in relation.passed if isinstance(each, (Cut, Clipped))]
+    if not whole.is_whole or len(places) > len(whole.cuts):
+        return None
+    return whole.restrict(relation.node, ids, _in_keys(request))
+
+
+def _cuts(relation: Relation) -> list[CutRows]:
+    return [place for place in relation.passed if isinstance(place, CutRows)]
+
+
+_MOST_KEYS: Final = 1000
+
+
+def _in_keys(request: Request) -> AbstractExpression | None:
+    """Condition for rows of public groups, None where too many words say it."""
+    keyset, parts = request.keyset, list[Expression]()
+    if keyset is None or keyset.at_most > _MOST_KEYS:
+        return None
+    keys = keyset.table()
+    for name in request.known_columns:
+        values = keys[name].unique().to_pylist()
+        if None not in values:  # a missing key is no member of any list
+            parts.append(col(name).is_in(values))
+    return reduce(and_, parts).tree if parts else None
 
 
 def _by_row(count: Counted, setting: Setting) -> Counted:
@@ -306,6 +355,13 @@ class Plan:
     def coverage_questions(self) -> tuple[Question, ...]:
         """Return the questions that tell the exact counts of what is left out."""
         return coverage_questions(tuple(self.coverage.values()))
+
+    @cached_property
+    def rows_cut_off(self) -> CutRows | None:
+        """Rows of the answers that limits leave out, where they are counted."""
+        if self.request.coverage is None:
+            return None
+        return lost_rows(self.request, self.relation)
 
 
 def is_by_row(request: Request, relation: Relation) -> bool:

@@ -334,17 +334,30 @@ class Query:
     def marginals(
         self,
         keyset: KeySet,
-        order: int = 2,
+        order: int | None = None,
         totals: Mapping[Any, Any] | None = None,
         hierarchies: Iterable[Names] = (),
+        *,
+        tables: Iterable[Names] | None = None,
+        weights: Mapping[Any, Any] | None = None,
     ) -> Marginals:
         """Ask for the number of rows in all tables of up to `order` columns of keys.
 
         They are measured together, and add up (docs/guides/margins.md). `totals` are
         tables that everybody knows: {(): 1200, "year": {2025: 700, 2026: 500}}. Columns
         of `hierarchies`, [("region", "city")], count as one, at any of its levels.
+        `tables` are asked for in place of all up to an order, 2 unless it is said:
+        [("county", "month"), "county", ()]. A table with a weight, {("county",
+        "month"): 4}, errs less than others, which weigh 1.
         """
-        return make_marginals(self, keyset, order, totals, hierarchies)
+        return make_marginals(
+            self,
+            keyset,
+            (order, tables),
+            totals=totals,
+            hierarchies=hierarchies,
+            weights=weights,
+        )
 
     def _then(
         self,

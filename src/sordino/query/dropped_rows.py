@@ -6,8 +6,8 @@ Each place can be counted, so that a release can say how much was left out
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, final
 
@@ -18,8 +18,8 @@ from sordino.aggregations.measurement import (
     Total,
 )
 from sordino.expressions.bins import steps
-from sordino.expressions.language import col
-from sordino.expressions.literals import literal
+from sordino.expressions.language import Expression, col, when
+from sordino.expressions.literals import lift, literal
 from sordino.expressions.schema import Column, Schema
 from sordino.expressions.tree import AbstractExpression
 from sordino.noise.sensitivity import Sensitivity
@@ -30,7 +30,10 @@ from sordino.query.nodes import (
     Filter,
     Gathered,
     Join,
+    MapRows,
     Project,
+    PublicRows,
+    Source,
     Unreadable,
 )
 
@@ -40,6 +43,8 @@ ROWS: Final = "rows"
 TOGETHER: Final = "limits together, "
 MOST_KEPT: Final = 10**9
 """Where limits keep more rows of an id, those that they leave out are not counted."""
+_ROW_BY_ROW: Final = (Source, Filter, Project, MapRows, Join, PublicRows)
+"""Nodes that leave out rows by what they say alone, never by how many there are."""
 _SEEN: Final = 3
 """Rows beyond the limits are counted up to so many times what they keep."""
 
@@ -170,21 +175,69 @@ class CutRows(AbstractPassage):
     kept: int
     """The most rows of an id that the limits keep."""
     ids: str
+    cuts: tuple[AbstractPassage, ...]
+    """The limits, each a place of its own."""
+    most_lost: int | None = None
+    """More of nobody are left out, as the curator promises; no noise rests on it."""
+    each: AbstractTotal = _EACH
+    """Total of the rows that count."""
+
+    @property
+    def most(self) -> int:
+        """Return up to how many rows of an id are counted."""
+        seen = _SEEN * self.kept
+        return seen if self.most_lost is None else max(1, min(seen, self.most_lost))
 
     def counts(self, _read: Mapping[str, frozenset[str]]) -> Iterator[Counted]:
-        most = _SEEN * self.kept
         each = self._each_id()
         lost = col(self._names[0]) - col(self._names[1])
         key = ("rows cut off", id(self.after))
-        up_to = Total(steps(lost.tree, 0, most, 0))
-        count = tally_measurement(key, up_to, Sensitivity(l0=1, linf=most))
-        what = f"{TOGETHER}up to {most:,} of one {self.ids}"
+        up_to = Total(steps(lost.tree, 0, self.most, 0))
+        count = tally_measurement(key, up_to, Sensitivity(l0=1, linf=self.most))
+        what = f"{TOGETHER}up to {self.most:,} of one {self.ids}"
         yield Counted(CUT_OFF, what, ROWS, each, count)
-        beyond = Filter(each, (lost > most).tree, each.schema)
+        beyond = Filter(each, (lost > self.most).tree, each.schema)
         change = Sensitivity(l0=1, linf=1)
         count = tally_measurement((*key, "beyond"), Distinct((self.ids,)), change)
-        what = f"{TOGETHER}more than {most:,} of one {self.ids}"
+        what = f"{TOGETHER}more than {self.most:,} of one {self.ids}"
         yield Counted(CUT_OFF, what, "ids", beyond, count)
+
+    def restrict(
+        self, rows: AbstractNode, ids: str, keys: AbstractExpression | None
+    ) -> "CutRows | None":
+        """Return the same of rows that an answer is made of, with some keys alone.
+
+        None where a row may have become several since, or none that could be named.
+        """
+        above, node = list[Filter | Project](), rows
+        while node is not self.after:
+            if not isinstance(node, (Filter, Project)):
+                return None
+            above.append(node)
+            node = node.child
+        if keys is not None:
+            above.insert(0, Filter(rows, keys, rows.schema))
+        if not above:
+            return replace(self, after=rows, ids=ids)
+        mark, steps_up = "asked about", above[::-1]
+        while any(mark in step.schema.names for step in (self.before, *steps_up)):
+            mark += "_"
+        before, after = (
+            _mark_rows(node, steps_up, mark) for node in (self.before, self.after)
+        )
+        each = Total(col(mark).tree)
+        return replace(self, before=before, after=after, ids=ids, each=each)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was left out before, so that these limits alone cut off."""
+        waiting = [self.before]
+        while waiting:
+            node = waiting.pop()
+            if not isinstance(node, _ROW_BY_ROW):
+                return False
+            waiting += node.inputs
+        return True
 
     @property
     def _names(self) -> tuple[str, str]:
@@ -204,7 +257,34 @@ class CutRows(AbstractPassage):
     def _count_rows(self, rows: AbstractNode, name: str) -> Gathered:
         number = (name, Column("i64", nullable=False))
         schema = Schema.of([(self.ids, rows.schema[self.ids]), number])
-        return Gathered(rows, (self.ids,), ((name, _EACH),), (), schema)
+        return Gathered(rows, (self.ids,), ((name, self.each),), (), schema)
+
+
+def _mark_rows(
+    rows: AbstractNode, above: Iterable[Filter | Project], mark: str
+) -> AbstractNode:
+    """Return rows with 1 for each that passes all steps above them, else 0.
+
+    None is left out: limits keep a row of each id, but of those that pass maybe none,
+    and rows of an id before and after them are found by that.
+    """
+    passes = (mark, Column("i64", nullable=False))
+    schema = Schema((*rows.schema.columns, passes))
+    rows = Project(rows, (*_as_they_are(rows), (mark, literal(1))), schema)
+    for step in above:
+        if isinstance(step, Project):
+            columns, passed = step.columns, col(mark)
+        else:
+            stays = Expression(lift(step.condition))
+            columns = _as_they_are(step)
+            passed = when(stays).then(col(mark)).otherwise(0)
+        schema = Schema((*step.schema.columns, passes))
+        rows = Project(rows, (*columns, (mark, passed.tree)), schema)
+    return rows
+
+
+def _as_they_are(rows: AbstractNode) -> tuple[tuple[str, AbstractExpression], ...]:
+    return tuple((name, col(name).tree) for name in rows.schema.names)
 
 
 @final

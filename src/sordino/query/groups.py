@@ -11,7 +11,11 @@ from typing import Any, Final, Literal, TypeVar, final
 from sordino.aggregations.aggregation import AbstractAggregation, Setting
 from sordino.aggregations.intervals import error_names
 from sordino.aggregations.margins.crossing import Crossing, Levels, Numbers, Tree
-from sordino.aggregations.margins.tables import read_totals
+from sordino.aggregations.margins.tables import (
+    choose_tables,
+    read_totals,
+    read_weights,
+)
 from sordino.aggregations.measurement import AbstractTotal, Extreme, Summary
 from sordino.aggregations.running import Periods, Running
 from sordino.data import KeySet
@@ -190,6 +194,8 @@ class Marginals:
     crossing: Crossing
     totals: Mapping[Levels, Numbers]
     """Tables that everybody knows."""
+    weights: Mapping[Levels, Fraction]
+    """What tables weigh that do not weigh 1."""
     confidence: Fraction = CONFIDENCE
 
     def __repr__(self) -> str:
@@ -200,12 +206,24 @@ class Marginals:
                 self.crossing.name(at): n.tolist() for at, n in self.totals.items()
             }
             more += f", totals={known!r}"
-        keys = self.keyset.as_asked
-        return f"{self.rows!r}.marginals({keys}, order={self.crossing.order}{more})"
+        more += ", weights=..." if self.weights else ""
+        which = f"order={self.crossing.order}"
+        if self.crossing.chosen:
+            which = f"tables={[*self.crossing.names]!r}"
+        return f"{self.rows!r}.marginals({self.keyset.as_asked}, {which}{more})"
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Canonical words of the question and of its rows."""
         beside: dict[str, Words] = {}
+        if self.crossing.chosen:
+            beside["tables"] = [list(name) for name in self.crossing.names]
+        else:
+            beside["order"] = self.crossing.order
+        if self.weights:
+            beside["weights"] = [
+                [list(self.crossing.name(table)), str(weight)]
+                for table, weight in sorted(self.weights.items())
+            ]
         if self.totals:
             beside["totals"] = [
                 [list(self.crossing.name(table)), counts.ravel().tolist()]
@@ -216,14 +234,22 @@ class Marginals:
             **beside,
             rows=self.rows.words(catalog),
             trees=[self.keyset[tree.columns].words for tree in self.crossing.trees],
-            order=self.crossing.order,
         )
 
 
 def make_marginals(
-    rows: Rows, keyset: Any, order: Any, totals: Any, hierarchies: Any
+    rows: Rows,
+    keyset: Any,
+    which: tuple[Any, Any],
+    *,
+    totals: Any,
+    hierarchies: Any,
+    weights: Any,
 ) -> Marginals:
-    """Checked request for margins, from public facts alone."""
+    """Checked request for margins, from public facts alone.
+
+    `which` is the order or the tables that were named.
+    """
     if not isinstance(keyset, KeySet):
         raise InvalidParameter(
             "keyset",
@@ -240,12 +266,27 @@ def make_marginals(
                 f'Rename the column: query.rename({{"{name}": "rows"}}).',
             )
     trees = tuple(Tree.of(keyset, columns) for columns in _groups(keyset, hierarchies))
-    most = arguments.integer(order=order, least=1, most=len(trees))
-    crossing = Crossing(trees, most)
+    crossing = _cross(trees, *which)
     crossing.refuse_large()
     _refuse_gaps(keyset, crossing)
     known = {} if totals is None else read_totals(crossing, totals)
-    return Marginals(rows, keyset, crossing, known)
+    weighed = {} if weights is None else read_weights(crossing, weights)
+    return Marginals(rows, keyset, crossing, known, weighed)
+
+
+def _cross(trees: tuple[Tree, ...], order: Any, tables: Any) -> Crossing:
+    if tables is None:
+        few = 2 if order is None else order
+        return Crossing(trees, arguments.integer(order=few, least=1, most=len(trees)))
+    if order is not None:
+        raise InvalidParameter(
+            "order",
+            order,
+            "says which tables there are, and so does tables",
+            "Give one.",
+        )
+    chosen = choose_tables(trees, tables)
+    return Crossing(trees, max(sum(map(bool, table)) for table in chosen), chosen)
 
 
 def _groups(keyset: KeySet, hierarchies: Any) -> list[tuple[str, ...]]:

@@ -65,6 +65,22 @@ class LimitChoice:
         assert self.groups is not None  # noqa: S101 of rows in groups both are limited
         return (MaxGroupsPerID(by, self.groups), MaxRowsPerGroupPerID(by, self.rows))
 
+    def edges(self, grid: "LimitGrid", request: Request) -> list[str]:
+        """Limits and bounds of the choice than which no wider ones were tried."""
+        known = request.keyset is not None and not request.unknown
+        groups = request.keyset.size if known and request.keyset else math.inf
+        names = list[str]()
+        if self.groups is not None and groups > self.groups == grid.groups[-1]:
+            names.append("groups")
+        if self.rows is not None and self.rows == grid.rows[-1]:
+            names.append("rows")
+        widest = dict(grid.bounds[-1]) if grid.bounds else {}
+        for name, ends in self.bounds:
+            tried = [dict(pairs)[name] for pairs in grid.bounds]
+            lies_within = min(low for low, _ in tried), max(high for _, high in tried)
+            names += [name] if name in widest and ends == lies_within else []
+        return names
+
     def apply(self, request: Request) -> Request:
         """Put the limits above those of a request, and the bounds into it."""
         limits, rows = self.constraints(request.by), rows_of(request)

@@ -353,8 +353,21 @@ class Enforce(AbstractStep):
         most = limited.contribution.most_rows()
         if limited.node is relation.node or most is None or most > MOST_KEPT:
             return limited
-        cut = CutRows(relation.node, limited.node, most, relation.ids)
+        cuts = limited.passed[len(relation.passed) :]
+        rows, lost = (relation.node, limited.node), self._most_lost()
+        cut = CutRows(*rows, most, relation.ids, cuts, lost)
         return replace(limited, passed=(*limited.passed, cut))
+
+    def _most_lost(self) -> int | None:
+        """Return how many rows of an id are left out at most, if that is promised.
+
+        An id keeps all of its rows, or as many as the least of the limits: where a
+        limit cuts off it keeps so many, and each later one no fewer than its own.
+        """
+        promises = [each.promised_rows for each in self.constraints]
+        most = min((each for each in promises if each is not None), default=None)
+        least = min(constraint.limit for constraint in self.constraints)
+        return None if most is None else max(0, most - least)
 
 
 def _enforce(relation: Relation, ids: str, constraint: AbstractConstraint) -> Relation:

@@ -35,6 +35,7 @@ from sordino.plan.purchase import Purchase
 from sordino.query.processing import NoisyRows
 from sordino.query.request import RANK
 from sordino.release.population import check_population
+from sordino.release.table_figures import CutOff, adds_up, write_facts
 from sordino.release.text import check_tables, coverage_table
 
 if TYPE_CHECKING:
@@ -119,10 +120,13 @@ def noisy_answer(
         shown = show_keys(purchase, exact, ask)
         second = purchase.plan.second_question(shown)
         exact = shown if second is None else ask(second)
-    table, errors = noisy_tables(purchase, exact, bins, Bits())
+    coverage = coverage_table(purchase, counts)
+    noisy_counts = [] if coverage is None else coverage["count"].to_pylist()
+    cut_off = CutOff.of(purchase, noisy_counts)
+    table, errors = noisy_tables(purchase, exact, bins, Bits(), cut_off)
     if purchase.first is not None:
         table, errors = rank_tables(table, errors, shown)
-    return Answer(table, errors, coverage_table(purchase, counts))
+    return Answer(table, errors, coverage)
 
 
 def answers_by_name(bundle: Bundle, measured: dict[str, Answer]) -> list[Answer]:
@@ -151,10 +155,12 @@ def noisy_tables(
     exact: "pa.Table",
     bins: "dict[Hashable, pa.Table]",
     bits: BitSource,
+    cut_off: CutOff | None = None,
 ) -> "tuple[pa.Table, pa.Table]":
     """Keys with noisy numbers, and the errors of these.
 
-    Noise of numbers is drawn from the bits; choices have bits of their own.
+    Where it was counted what limits cut off, intervals hold the table's figures. Noise
+    of numbers is drawn from the bits; choices have bits of their own.
     """
     plan = purchase.plan
     by = len(plan.request.by)
@@ -182,7 +188,7 @@ def noisy_tables(
         noisy[key] = Noisy(places, choice)
     if plan.request.minimum is not None:
         keys, noisy = _large_groups(plan, keys, noisy)
-    return _columns(plan, keys, noisy)
+    return _columns(plan, keys, noisy, cut_off)
 
 
 def _large_groups(
@@ -229,10 +235,14 @@ def _totals(
 
 
 def _columns(
-    plan: Plan, keys: "pa.Table", noisy: dict[Hashable, Noisy]
+    plan: Plan,
+    keys: "pa.Table",
+    noisy: dict[Hashable, Noisy],
+    cut_off: CutOff | None,
 ) -> "tuple[pa.Table, pa.Table]":
     import pyarrow as pa  # noqa: PLC0415 loaded when needed
 
+    holds: dict[str, str] = {}
     schema = plan.relation.schema
     table: dict[str, Any] = {
         name: keys[name].combine_chunks().cast(arrow_type(schema[name].type))
@@ -243,11 +253,20 @@ def _columns(
         plan.request.columns, plan.estimators, strict=True
     ):
         numbers = [noisy[measurement.key] for measurement in estimator.measurements]
-        finished = estimator.finish(numbers, plan.request.confidence)
-        for column, answer in zip(aggregation.columns(name), finished, strict=True):
+        columns = aggregation.columns(name)
+        if cut_off is None:
+            finished = [*estimator.finish(numbers, plan.request.confidence)]
+        else:
+            finished, words = cut_off.finish(aggregation, estimator, numbers)
+            holds |= zip(columns, words, strict=True)
+        for column, answer in zip(columns, finished, strict=True):
             table[column] = answer.values
             errors |= answer.bars.columns(column)
-    return pa.table(table), pa.table(errors)
+    answers, ends = pa.table(table), pa.table(errors)
+    if cut_off is None:
+        return answers, ends
+    sums = (name for name, question in plan.request.columns if adds_up(question))
+    return answers, write_facts(ends, holds, cut_off.about_factor(answers), sums)
 
 
 def answer_laws(
@@ -319,12 +338,13 @@ def rehearse(purchase: Purchase) -> None:
     plan = purchase.plan
     if plan.request.population:
         check_population(plan)
-    if not plan.request.processing:
+    cut_off = CutOff.of(purchase, [0] * len(plan.coverage))
+    if not plan.request.processing and cut_off is None:
         return
     bins = {key: no_totals(purchase, 2).slice(0, 0) for key in plan.choices}
     bins |= {key: _nobody() for key in plan.of_everything}
     exact = no_totals(purchase, plan.width)
-    table, errors = noisy_tables(purchase, exact, bins, Bits())
+    table, errors = noisy_tables(purchase, exact, bins, Bits(), cut_off)
     if purchase.first is not None:
         table, errors = rank_tables(table, errors, table.select(plan.request.by))
     # with their laws: what fails here would else fail after the charge

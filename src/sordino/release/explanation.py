@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, starmap
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, final
 
 import numpy as np
@@ -26,11 +26,10 @@ from sordino.aggregations.intervals import error_names
 from sordino.errors import InvalidParameter
 from sordino.losses.loss import Loss
 from sordino.numbers import exact
-from sordino.numbers.formatting import format_key, format_number, format_percent
+from sordino.numbers.formatting import format_key, format_percent
 from sordino.plan.purchase import Purchase, rank_lines
-from sordino.query.dropped_rows import CUT_OFF, ROWS, TOGETHER
 from sordino.query.steps import Relation
-from sordino.release.text import NOISE, ReleaseView, coverage_lines
+from sordino.release.text import NOISE, ReleaseView, coverage_lines, whole_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,9 +87,22 @@ def _bars(release: ReleaseView) -> str:
     return (
         "Error bars: sd is the standard deviation of the noise. The exact answer lies "
         f"from low to high with a chance of at least {share}, for each number by "
-        "itself. Exact means after clamping and truncation, whose effect no error bar "
-        "shows."
+        f"itself. {_exact_means(release)}"
     )
+
+
+def _exact_means(release: ReleaseView) -> str:
+    """Say of what rows the exact answers are that intervals hold."""
+    tables = whole_names(release.figures)
+    if not tables:
+        return (
+            "Exact means after clamping and truncation, whose effect no error bar "
+            "shows."
+        )
+    of_all = f"Of {_list_names(tables)} exact means of all rows of the table"
+    if len(tables) == len(release.names):
+        return f"{of_all}, clamped."
+    return f"{of_all}, clamped; of the others after truncation, too."
 
 
 def _unknown(release: ReleaseView) -> str:
@@ -519,10 +531,8 @@ Groups: TypeAlias = Literal["none", "public", "hidden", "mixed", "first", ""]
 """Which groups have a row; "" where it is not told."""
 Arguments: TypeAlias = Mapping[str, Any]
 
-LIMITS: Final = (
-    *("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID"),
-    *("DropExcess", "flat_map"),
-)
+LIMITS_OF_IDS: Final = ("MaxRowsPerID", "MaxGroupsPerID", "MaxRowsPerGroupPerID")
+LIMITS: Final = (*LIMITS_OF_IDS, "DropExcess", "flat_map")
 """What says how many rows count."""
 _LONGEST_NUMBER: Final = 400
 _TRUTHS: Final = ("0/1", "1/1")
@@ -573,6 +583,8 @@ class RequestFacts:
     groups: Groups = ""
     minimum: int | None = None
     """The noisy count that a group must reach to be shown, if one was asked for."""
+    promised: int | None = None
+    """How many rows of one id the curator promised that there are at most."""
 
 
 NOTHING: Final = RequestFacts()
@@ -599,6 +611,7 @@ def request_facts(words: Any, name: str = "") -> RequestFacts:
         bounds=tuple(dict.fromkeys(_bounds(request[1].get("columns"), calls))),
         groups=_group_facts(*request),
         minimum=_minimum(request[1]),
+        promised=_promise(calls),
     )
 
 
@@ -636,6 +649,13 @@ def _limits(calls: list[Verb]) -> Iterator[RowLimit]:
         most = arguments.get("max_rows" if verb == "flat_map" else "limit")
         if type(most) is int and verb in LIMITS:  # isinstance takes a bool for an int
             yield RowLimit(verb, most, _texts(arguments.get("columns")))
+
+
+def _promise(calls: list[Verb]) -> int | None:
+    promises = [
+        arguments.get("at_most") for verb, arguments in calls if verb == "MaxRowsPerID"
+    ]
+    return min((each for each in promises if type(each) is int), default=None)
 
 
 def _bounds(columns: Any, calls: list[Verb]) -> Iterator[ValueBounds]:
@@ -706,61 +726,3 @@ def _text(value: Any) -> str:
 
 def _texts(values: Any) -> tuple[str, ...]:
     return tuple(map(_text, values)) if isinstance(values, list) else ()
-
-
-def limits_text(facts: RequestFacts, coverage: "pa.Table | None" = None) -> str:
-    """Name the limits of a request, and say what was measured of what they cut off.
-
-    >>> days = ValueBounds("days", Fraction(0), Fraction(30))
-    >>> limits = (RowLimit("MaxRowsPerID", 3),)
-    >>> unit = Protected("visits", "AddRowsWithID", "patient")
-    >>> limits_text(RequestFacts((unit,), limits, (days,)))
-    'Limits: 3 rows of one patient; days from 0 to 30. What they cut off was not ...'
-    """
-    person = next((unit.column for unit in facts.units if unit.column), "id")
-    listed = [*dict.fromkeys(_limit_text(limit, person) for limit in facts.limits)]
-    for each in facts.bounds:
-        ends = " to ".join(format_number(float(end)) for end in (each.low, each.high))
-        listed.append(f"{each.name} from {ends}")
-    if not listed:
-        return ""
-    lost = "What they cut off was not measured (coverage=True)"
-    if coverage is not None:
-        rows = rows_cut_off(coverage)
-        lost = _cut_text(*rows[0]) if len(rows) == 1 else "What they cut off is counted"
-    return f"Limits: {'; '.join(listed)}. {lost}. Intervals do not include it."
-
-
-def rows_cut_off(coverage: "pa.Table") -> list[tuple[Arguments, Arguments]]:
-    """Return how many rows limits cut off, each with the ids that lost more."""
-    cut = [row for row in coverage.to_pylist() if row["kind"] == CUT_OFF]
-    return [(a, b) for a, b in pairwise(cut) if a["counted"] == ROWS]
-
-
-def _cut_text(rows: Arguments, beyond: Arguments) -> str:
-    """Say how many rows limits cut off, as far as they were counted."""
-    least, most = (format_number(rows[end]) for end in ("low", "high"))
-    about = format_number(max(rows["count"], 0))
-    few, many = (format_number(beyond[end]) for end in ("low", "high"))
-    up_to = rows["what"].removeprefix(TOGETHER)
-    return (
-        f"They cut off about {about} rows ({least} to {most}), {up_to}; "
-        f"{few} to {many} lose more"
-    )
-
-
-def _limit_text(limit: RowLimit, person: str) -> str:
-    columns, row = ", ".join(limit.columns), "row" if limit.most == 1 else "rows"
-    most = f"{limit.most:,}"
-    match limit.verb:
-        case "MaxRowsPerID":
-            return f"{most} {row} of one {person}"
-        case "MaxGroupsPerID":
-            value = "value" if limit.most == 1 else "values"
-            return f"{most} {value} of {columns} of one {person}"
-        case "MaxRowsPerGroupPerID":
-            return f"{most} {row} of one {person} for each {columns}"
-        case "DropExcess":
-            return f"{most} {row} of one key in a join"
-        case _:
-            return f"{most} {row} made of one row"

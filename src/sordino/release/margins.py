@@ -165,10 +165,12 @@ class Margins:
         """Cells of the finest table, fitted to all tables."""
         request = self.purchase.request
         noisy = self.tables.columns[COUNT]
-        contrasts = {
-            part: contrasts_of(request.crossing, part, noisy[part])
-            for part in request.crossing.tables
-        }
+        contrasts = {}
+        for table, cells in noisy.items():
+            for part in parts_of(table):
+                if part not in contrasts:  # any table that has the part says the same
+                    sums = add_up(request.crossing, table, cells, part)
+                    contrasts[part] = contrasts_of(request.crossing, part, sums)
         precisions = {
             part: float(precision)
             for part, precision in self.purchase.precisions.parts.items()

@@ -32,7 +32,6 @@ from sordino.release.explanation import (
     Exactness,
     Provenance,
     exactness_of,
-    limits_text,
     rank_errors,
     release_notes,
     words_facts,
@@ -53,8 +52,10 @@ from sordino.release.inference import (
     find_moments,
     noisy_moments,
 )
+from sordino.release.limit_sentences import limits_text
 from sordino.release.population import TOO_FEW, population_errors
 from sordino.release.storage import write_text
+from sordino.release.table_figures import read_about, read_holds, scale_answers
 from sordino.release.text import NOISE, POPULATION, release_text
 
 if TYPE_CHECKING:
@@ -154,6 +155,7 @@ class Release(AbstractNoisyAnswers):
     | `notes` | sentences about the columns |
     | `budget` | what was asked for, in whose terms the price is shown |
     | `coverage` | if asked for: noisy counts of what was left out |
+    | `figures` | of which figures the intervals are, by the name of an answer |
 
     >>> import pyarrow as pa
     >>> from sordino.losses.loss import PureDP
@@ -264,7 +266,35 @@ class Release(AbstractNoisyAnswers):
         No interval holds it: low to high is of what the limits let through.
         """
         facts = words_facts(self.provenance.words, self.provenance.name)
-        return limits_text(facts, self.coverage)
+        return limits_text(facts, self.coverage, self.figures, [*self.about])
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """What the interval of each answer holds, by its name.
+
+        | word | the interval holds, with the chance of `confidence` |
+        |---|---|
+        | "of the noise" | the exact answer of rows that limits let through |
+        | "of the table" | that of all rows, by `MaxRowsPerID(..., at_most=)` |
+        | "of the table, clamped" | the same, each value within its bounds |
+        """
+        if self.holds != NOISE:
+            return dict.fromkeys(self.names, self.holds)
+        return {name: read_holds(self.errors, name) for name in self.names}
+
+    @property
+    def about(self) -> "dict[str, pa.Array]":
+        """Counts and sums of all rows, had each group lost alike; no promise.
+
+        Of those answers for which what limits cut off was counted, and is surely more
+        than nothing.
+        """
+        factors = {name: read_about(self.errors, name) for name in self.names}
+        return {
+            name: scale_answers(self[name], factor)
+            for name, factor in factors.items()
+            if factor is not None
+        }
 
     @property
     def unshown(self) -> str:
@@ -577,4 +607,4 @@ class Release(AbstractNoisyAnswers):
     def _columns(self, errors: bool) -> "pa.Table":  # noqa: FBT001 passed on
         if not errors:
             return self.table
-        return text.side_by_side(self.table, self.errors, len(self.keys))
+        return text.file_table(self)

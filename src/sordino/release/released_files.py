@@ -30,7 +30,7 @@ from sordino.numbers.views import office
 from sordino.plan.purchase import Purchase
 from sordino.release.answer import no_totals, noisy_tables
 from sordino.release.explanation import Exactness, Provenance, release_notes
-from sordino.release.text import side_by_side
+from sordino.release.text import NOISE, side_by_side
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -241,6 +241,11 @@ class ReleasedFiles:
     @property
     def coverage(self) -> None:
         """None: rows that were dropped are not counted with files."""
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """What the interval of each answer holds: the noise alone."""
+        return dict.fromkeys(self.names, NOISE)
 
     def __len__(self) -> int:
         return self.exactness.groups

@@ -25,6 +25,7 @@ from sordino.release.explanation import UNKNOWN, Provenance
 from sordino.release.release import Release
 from sordino.release.released_files import FilesAnswer, holds_files
 from sordino.release.storage import read_table, split_answers
+from sordino.release.table_figures import without_facts
 from sordino.release.text import grouping_name
 
 if TYPE_CHECKING:
@@ -190,7 +191,9 @@ def _join(
 
     tables = []
     for name, release in releases.items():
-        table: pa.Table = release.errors if part == "errors" else release.table
+        table: pa.Table = release.table
+        if part == "errors":  # one word would be told of the rows of all
+            table = without_facts(release.errors)
         names = pa.array([name] * table.num_rows, pa.string())
         tables.append(table.add_column(0, mark, names))
     # keys that a set lacks are missing

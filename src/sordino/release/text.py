@@ -43,6 +43,10 @@ __all__ = [
     "side_by_side",
 ]
 _MARK = "grouping"
+NOISE: Final = "of the noise"
+"""What intervals hold: the error of the noise, and of nothing else."""
+POPULATION: Final = "for the population"
+"""What they hold where the rows are taken for drawn ones: the noise and the draw."""
 
 
 def names_with_errors(keys: tuple[str, ...], names: tuple[str, ...]) -> list[str]:
@@ -179,11 +183,47 @@ class ReleaseView(Protocol):
     def limits(self) -> str:
         """Limits in force, and whether what they cut off was measured, or ""."""
 
+    @property
+    def figures(self) -> Mapping[str, str]:
+        """Of which figures the interval of each answer is."""
+
+    @property
+    def about(self) -> "Mapping[str, pa.Array]":
+        """The answers for all rows of the table, had each group lost alike."""
+
     def __len__(self) -> int:
         """Return the number of rows."""
 
     def __getitem__(self, name: str) -> "pa.Array":
         """Return a column as an Arrow array."""
+
+
+def file_table(release: ReleaseView) -> "pa.Table":
+    """Keys, each answer with its errors, and what the table is thought to have."""
+    table = side_by_side(release.table, release.errors, len(release.keys))
+    for name, numbers in release.about.items():
+        if about_name(name) not in table.column_names:
+            place = table.column_names.index(error_names(name)[-1]) + 1
+            table = table.add_column(place, about_name(name), numbers)
+    return table
+
+
+def whole_names(holds: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the answers whose intervals hold the figures of the whole table.
+
+    >>> whole_names({"n": "of the table", "days": "of the table, clamped"})
+    ('n', 'days')
+    """
+    return tuple(name for name in holds if holds[name] not in {NOISE, POPULATION})
+
+
+def about_name(name: str) -> str:
+    """Return the name of the column of what the table is thought to have.
+
+    >>> about_name("n")
+    'n about'
+    """
+    return f"{name} about"
 
 
 def coverage_table(
@@ -340,14 +380,8 @@ def release_text(release: ReleaseView) -> str:
     return "\n".join(cut_text(part, WIDEST) for part in parts)
 
 
-NOISE: Final = "of the noise"
-"""What intervals hold: the error of the noise, and of nothing else."""
-POPULATION: Final = "for the population"
-"""What they hold where the rows are taken for drawn ones: the noise and the draw."""
-
-
 def interval_heading(confidence: Fraction, holds: str = NOISE) -> str:
-    """Name what intervals hold.
+    """Name what intervals hold: the error of the noise alone, or more.
 
     >>> interval_heading(Fraction(95, 100))
     '95% of the noise'
@@ -367,21 +401,24 @@ def _fit(
         _aggregate(release, shown, index, name)
         for index, name in enumerate(release.names)
     ]
-    for parts in (3, 2, 1):
-        columns = [*keys, *(column for group in figures for column in group[:parts])]
+    for parts in (0, 1, 2):
+        columns = [
+            *keys,
+            *(column for group in figures for column in group[: len(group) - parts]),
+        ]
         if _total(columns) <= WIDEST:
-            return columns, [_OMITTED[parts]] if parts < 3 and figures else []
+            return columns, [_OMITTED[parts]] if parts and figures else []
     columns = [*keys, *(group[0] for group in figures)]
     ends = accumulate(column.width + len(_GAP) for column in columns)
     fitting = sum(end - len(_GAP) <= WIDEST for end in ends)
     columns = columns[: max(1, fitting)]
     hidden = len(keys) + len(figures) - len(columns)
-    return columns, [f"... and {hidden} more columns: see release.table", _OMITTED[1]]
+    return columns, [f"... and {hidden} more columns: see release.table", _OMITTED[2]]
 
 
 _OMITTED: Final = {
-    2: "intervals: see release.errors",
-    1: "standard deviations and intervals: see release.errors",
+    1: "intervals: see release.errors",
+    2: "standard deviations and intervals: see release.errors",
 }
 
 
@@ -406,17 +443,28 @@ def _aggregate(
 ) -> list[TextColumn]:
     figures = [row.figures[index] for row in shown]
     name = cut_text(formatting.format_key(known_as), _LONGEST)
-    share = interval_heading(release.confidence, release.holds)
+    share = interval_heading(release.confidence, release.figures[known_as])
     values = TextColumn(name, tuple(each.value for each in figures), is_number=True)
     if is_silent(figures):
         rank = release.ranks.get(known_as)
         off = (rank,) * len(figures) if rank else ()
         return [values, *[TextColumn(share, off, is_number=True)][: len(off)]]
-    return [
+    columns = [
         values,
         TextColumn("± sd", tuple(figure.sd for figure in figures), is_number=True),
         TextColumn(share, tuple(figure.interval for figure in figures), is_number=True),
     ]
+    if known_as in release.about:
+        about = about_texts(release, known_as, len(shown))
+        columns.insert(1, TextColumn("about", tuple(about), is_number=True))
+    return columns
+
+
+def about_texts(release: ReleaseView, name: str, most: int) -> list[str]:
+    """Texts of what the table is thought to have, in as many digits as answers."""
+    sds = release.errors[error_names(name)[0]].slice(0, most).to_pylist()
+    numbers = release.about[name].slice(0, most).to_pylist()
+    return list(map(formatting.format_number, numbers, sds))
 
 
 def is_silent(figures: Sequence[Figure]) -> bool:

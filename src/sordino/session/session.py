@@ -294,7 +294,7 @@ class Session:
         return self._desk.outlook(request, budget, earmark)
 
     @guard_call
-    def suggest(
+    def suggest(  # noqa: PLR0913 what to try, and where it is seen
         self,
         query: Request,
         budget: Budget,
@@ -303,15 +303,17 @@ class Session:
         *,
         share: Any = "0.05",
         key: str | None = None,
+        people: int | None = None,
     ) -> Suggestion:
-        """Table of limits and bounds: what each costs in noise, and what it loses.
+        """Table of limits and bounds: noise, what is lost, and both as an error.
 
         What is lost is seen in a `sample`, public or invented, at no cost: a table, or
-        a dict of tables by name. Without one it is asked of the data, which charges a
+        a dict of tables by name; `people` says of how many the table is, if not of as
+        many as the sample. Without a sample it is asked of the data, which *charges* a
         `share` of the budget, as a release does; the noise is told for the rest.
         """
-        request = read_request(query, CONFIDENCE)
-        return suggest(self._desk, request, (budget, sample, limits, share), key)
+        terms = budget, sample, limits, share, people
+        return suggest(self._desk, read_request(query, CONFIDENCE), terms, key)
 
     @guard_call
     def release(  # noqa: PLR0913 by keyword, and most are left out

@@ -24,6 +24,8 @@ from sordino.numbers.views import office
 from sordino.plan.purchase import best_purchase
 from sordino.query.limit_grid import (
     ABOVE,
+    GROUPS,
+    ROWS,
     UNITS,
     LimitChoice,
     LimitGrid,
@@ -37,6 +39,7 @@ from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
 from sordino.session.executor import Desk
+from sordino.session.limit_errors import AverageGroup, SampleCells
 from sordino.session.tables import Catalog, open_catalog
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_TINY: Final = 1e-300
 CUT: Final = "rows cut off"
 """The name of the share of rows that limits cut off."""
 
@@ -63,6 +67,14 @@ class Tried:
     """The mean logarithm of the errors; less is better."""
     lost: dict[str, tuple[float, float]]
     """The shares that are cut off and clamped, each with its deviation."""
+    errors: dict[str, float]
+    """The expected error of each answer, relative to its size, where one is known."""
+
+    @property
+    def error_score(self) -> float:
+        """Return the mean logarithm of errors, of noise where none is known."""
+        known = {**self.noise, **self.errors}
+        return math.fsum(math.log(max(each, _TINY)) for each in known.values())
 
     @property
     def most_lost(self) -> float:
@@ -80,6 +92,8 @@ MOST_LOST: Final = 0.05
 """What the best choice may cut off, and clamp, if any is that gentle."""
 _SHOWN: Final = 40
 _SPREAD: Final = " ±"
+_CLAMPED: Final = " clamped"
+_EXPECTED: Final = " expected error"
 
 
 @hides("source", "tried")
@@ -90,8 +104,8 @@ class Suggestion:
 
     | field | what |
     |---|---|
-    | `table` | a row for each choice: limits, bounds, noise, what is lost |
-    | `best` | the row with the least noise among those that lose little |
+    | `table` | a row for each choice: limits, bounds, noise, loss, expected error |
+    | `best` | the row with the least expected error |
     | `budget` | what the noise is told for: what is left to spend |
     | `release` | what was released of the data, None with a sample |
     """
@@ -100,6 +114,7 @@ class Suggestion:
     budget: Budget
     source: str
     """Of what the shares are."""
+    grid: LimitGrid
     release: Release | None = None
 
     @cached_property
@@ -112,16 +127,23 @@ class Suggestion:
 
     @cached_property
     def best(self) -> int:
-        """Return the row of the choice with the least noise, of those that lose little.
+        """Return the row of the choice with the least expected error.
 
-        Little is at most one in twenty; where none is that gentle, it is the one that
-        loses least.
+        Where no error of an answer is known it is the one with the least noise, of
+        those that lose at most one in twenty, or else the one that loses least.
         """
         places = range(len(self.tried))
+        if self.is_by_error:
+            return min(places, key=lambda place: self.tried[place].error_score)
         gentle = [place for place in places if self.tried[place].most_lost <= MOST_LOST]
         if gentle:
             return min(gentle, key=lambda place: self.tried[place].score)
         return min(places, key=lambda place: self.tried[place].losses)
+
+    @property
+    def is_by_error(self) -> bool:
+        """Whether some error is expected, so that choices are told apart by it."""
+        return all(tried.errors for tried in self.tried)
 
     def query(self, row: int | None = None) -> Request:
         """Return the request with the limits and bounds of a row, or of the best."""
@@ -170,12 +192,25 @@ class Suggestion:
         """Return of what the shares are, and what the star means."""
         rest = len(self.tried) - _SHOWN
         more = [f"... and {rest} more"] if rest > 0 else []
-        gentle = self.tried[self.best].most_lost <= MOST_LOST
-        star = (
-            "the least noise of those that lose at most one in twenty"
-            if gentle
-            else "all lose more than one in twenty; this one loses least"
-        )
+        best = self.tried[self.best]
+        star = "all lose more than one in twenty; this one loses least"
+        if best.most_lost <= MOST_LOST:
+            star = "the least noise of those that lose at most one in twenty"
+        if self.is_by_error:
+            star = "the least expected error, of noise and of what is lost together"
+            lost = {
+                name.removesuffix(_CLAMPED)
+                for name, each in best.lost.items()
+                if each[0]
+            }
+            edges = [
+                name
+                for name in best.choice.edges(self.grid, best.request)
+                # what loses nothing need not be wider
+                if (name if name not in {GROUPS, ROWS} else CUT) in lost
+            ]
+            if edges:
+                star += f"; wider {', '.join(edges)} were not tried: give limits="
         shares = f"noise for {self.budget!r}; shares {self.source}"
         return [*more, shares, f"*: {star}"]
 
@@ -192,6 +227,7 @@ def _cells(tried: Tried) -> "list[tuple[str, Any]]":
     cells += [(f"{name} noise", sd) for name, sd in tried.noise.items()]
     for name, (share, sd) in tried.lost.items():
         cells += [(name, share), (name + _SPREAD, sd)]
+    cells += [(name + _EXPECTED, error) for name, error in tried.errors.items()]
     return cells
 
 
@@ -202,6 +238,8 @@ def _shown(tried: Tried) -> Iterator[str]:
         if name in tried.lost:
             sd = cells[name + _SPREAD]
             yield f"{cell:.1%} ± {sd:.1%}" if sd else f"{cell:.1%}"
+        elif name.endswith(_EXPECTED):
+            yield f"{cell:.1%}"
         elif name.endswith(" noise"):
             yield f"{cell:.4g}"
         elif not name.endswith(_SPREAD):
@@ -223,17 +261,24 @@ class _Effects:
     rows: Number | None
     """How many rows there are, None where only those that are kept are known."""
     source: str
+    cells: SampleCells | AverageGroup | None = None
+    """What errors are expected by, None where groups are not known."""
 
 
 def suggest(
-    desk: Desk, request: Request, terms: tuple[Budget, Any, Any, Any], key: str | None
+    desk: Desk,
+    request: Request,
+    terms: tuple[Budget, Any, Any, Any, Any],
+    key: str | None,
 ) -> Suggestion:
     """Noise and lost data of limits and bounds, tried side by side.
 
-    `terms` are the budget, a sample, the limits to try, and the share of the budget
-    that the data may cost.
+    `terms` are the budget, a sample, the limits to try, the share of the budget that
+    the data may cost, and how many people the table has.
     """
-    budget, sample, limits, share = terms
+    budget, sample, limits, share, people = terms
+    if people is not None:
+        people = arguments.integer(people=people, least=1, most=2**53)
     desk.refuse_strangers()
     if not isinstance(budget, Budget):
         raise InvalidParameter(
@@ -249,15 +294,21 @@ def suggest(
         details = {"key": key, "why": "to suggest limits", "earmark": None}
         prices = _tried(desk.catalog, request, grid, budget.times(1 - part))
         release = desk.release(effects, budget.times(part), details)
-        seen, budget = _of_release(release), budget.times(1 - part)
+        seen, budget = _of_release(release, request, grid), budget.times(1 - part)
     else:
         prices = _tried(desk.catalog, request, grid, budget)
-        seen = _of_sample(sample_catalog(desk.catalog, sample), request, effects)
+        opened = sample_catalog(desk.catalog, sample)
+        seen = _of_sample(opened, request, effects, (grid, people))
     tried = tuple(
-        Tried(choice, *price, _lost(choice, grid, seen))
+        Tried(
+            choice,
+            *price,
+            _lost(choice, grid, seen),
+            _errors(choice, price[1], grid, seen),
+        )
         for choice, price in zip(grid.choices, prices, strict=True)
     )
-    return Suggestion(tried, budget, seen.source, release)
+    return Suggestion(tried, budget, seen.source, grid, release)
 
 
 def _part(share: Any) -> Fraction:
@@ -298,8 +349,24 @@ def _lost(
     for name, ends in choice.bounds:
         number = seen.numbers[clamped_name(name, ends)]
         share, sd = _share(number, seen.numbers[UNITS])
-        lost[f"{name} clamped"] = (share, sd)
+        lost[name + _CLAMPED] = (share, sd)
     return lost
+
+
+def _errors(
+    choice: LimitChoice, noise: dict[str, float], grid: LimitGrid, seen: _Effects
+) -> dict[str, float]:
+    match seen.cells:
+        case SampleCells():
+            return seen.cells.errors(choice, noise)
+        case AverageGroup():
+            lost = {
+                name: share for name, (share, _) in _lost(choice, grid, seen).items()
+            }
+            named = {name: lost[f"{name} clamped"] for name, _ in choice.bounds}
+            return seen.cells.errors({"": lost.get(CUT, 0.0)} | named, noise)
+        case None:
+            return {}
 
 
 def _share(part: Number, whole: Number) -> Number:
@@ -309,7 +376,7 @@ def _share(part: Number, whole: Number) -> Number:
     return share, (part[1] ** 2 + (share * whole[1]) ** 2) ** 0.5 / size
 
 
-def _of_release(release: Release) -> _Effects:
+def _of_release(release: Release, request: Request, grid: LimitGrid) -> _Effects:
     numbers = {
         name: (
             float(release[name][0].as_py()),
@@ -324,10 +391,19 @@ def _of_release(release: Release) -> _Effects:
             ", of the rows that the widest limits keep; "
             f"above these are about {max(0, round(above)):,} ids (± {sd:.3g})"
         )
-    return _Effects(numbers, None, source)
+    keyset, cells = request.keyset, None
+    if not request.unknown:
+        widest = numbers[kept_name(*grid.pairs[-1]) if grid.rows else UNITS][0]
+        cells = AverageGroup(request, 1 if keyset is None else keyset.size, widest)
+    return _Effects(numbers, None, source, cells)
 
 
-def _of_sample(catalog: Catalog, request: Request, effects: Request) -> _Effects:
+def _of_sample(
+    catalog: Catalog,
+    request: Request,
+    effects: Request,
+    tried: tuple[LimitGrid, int | None],
+) -> _Effects:
     engine = catalog.engine
     try:
         relation = request.rows.resolve(catalog)
@@ -335,6 +411,8 @@ def _of_sample(catalog: Catalog, request: Request, effects: Request) -> _Effects
         rows = engine.prepare(question)().column(0)[0].as_py()
         bought = best_purchase(effects, catalog, _ENDLESS)
         answer = noisy_answer(bought, engine.prepare(bought.plan.question)(), {})
+        grid, people = tried
+        cells = engine.prepare(SampleCells.question(request, relation, grid))()
     finally:
         engine.close()
     numbers = {
@@ -342,7 +420,8 @@ def _of_sample(catalog: Catalog, request: Request, effects: Request) -> _Effects
         for name in answer.table.column_names
     }
     source = f"from a sample of {rows:,} rows; nothing was charged"
-    return _Effects(numbers, (float(rows), 0.0), source)
+    shown = SampleCells.of(request, relation, grid, cells, people)
+    return _Effects(numbers, (float(rows), 0.0), source, shown)
 
 
 def sample_catalog(catalog: Catalog, sample: Any) -> Catalog:

@@ -12,7 +12,6 @@ import pytest
 import sordino as sd
 from sordino.errors import InvalidParameter, MissingDependency
 from sordino.office.html.page import language_codes, read_language
-from sordino.office.label.facts import FORM
 from sordino.office.label.label import MOST_ROWS
 from sordino.release.explanation import LedgerRecord, Provenance
 from sordino.release.release import Release
@@ -234,7 +233,7 @@ def test_a_promise_of_the_ledger_is_told_beside_the_file() -> None:
     label = release.label()
     assert rows_of(label)["… from all that is ever published"] == "at most 37 of 100"
     assert "Made on 22 November 2026" in str(label)
-    assert label.facts.form == FORM
+    assert label.facts.form == 1
 
 
 def test_in_a_ledger_with_blocks_nothing_bounds_everything(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.batches import calls_of, for_each
 
 
 def marginals(**more: Any) -> object:
-    usual: dict[str, Any] = {"keyset": KEYS, "order": 2, "hierarchies": NESTED}
+    usual: dict[str, Any] = {"keyset": KEYS, "hierarchies": NESTED}
     return opened().price(VISITS.marginals(**usual | more), BUDGET)
 
 

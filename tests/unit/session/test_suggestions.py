@@ -1,8 +1,10 @@
 """Suggestions: limits and bounds to choose from, and what each costs and loses."""
 
 import io
+import math
 from typing import Any, Final
 
+import numpy as np
 import pytest
 
 import sordino as sd
@@ -13,6 +15,8 @@ from sordino.errors import (
     SordinoError,
     UnknownName,
 )
+from sordino.session.suggestion import Suggestion
+from tests.batches import for_each
 
 BUDGET: Final = sd.ApproxDP(1, "1e-6")
 VISITS: Final[dict[str, list[Any]]] = {
@@ -43,9 +47,8 @@ def test_a_sample_costs_nothing() -> None:
     assert table["rows cut off"] == pytest.approx([one for one in cut for _ in "xx"])
     assert table["days clamped"] == pytest.approx([121 / 300, 1 / 300] * 4)
     assert set(table["days clamped ±"]) == {0.0}
-    assert found.best == 3
     price = session.price(found.query(), BUDGET)
-    assert table["n noise"][3] == price.errors["n"].sd
+    assert table["n noise"][found.best] == price.errors["n"].sd
     assert "nothing was charged" in repr(found)
     assert not session.history()
     assert found.release is None
@@ -125,12 +128,135 @@ def test_people_of_one_row_need_no_limit() -> None:
 
 
 def test_an_id_that_holds_everything() -> None:
-    """Nothing gentle is found, and the least loss is said to be one."""
+    """Nothing gentle is found: by error it is said that limits end too early.
+
+    Where no error is known it is the one that loses least, and that is said.
+    """
     rows = {**VISITS, "patient": [1] * 900}
-    found = opened(rows).suggest(QUERY, BUDGET, sample=rows)
+    limits = {"groups": [3], "rows": [1, 2], "days": [(0, 5), (0, 40)]}
+    found = opened(rows).suggest(QUERY, sd.ApproxDP(90, "1e-6"), rows, limits)
+    assert "wider groups, rows were not tried" in repr(found)
+    asked = sd.table("visits").group_by("ward").agg(days=sd.median("days", 0, 30))
+    found = opened(rows).suggest(asked, BUDGET, sample=rows)
     assert "all lose more than one in twenty" in repr(found)
     shares = found.table["rows cut off"].to_pylist()
     assert shares[found.best] == min(shares)
+
+
+def figures(
+    rows: dict[str, list[Any]],
+    kept: tuple[float, int] = (math.inf, 10**9),
+    most: int = 99,
+) -> dict[str, tuple[float, float]]:
+    """Rows and days of each ward that limits keep, on average over their choice."""
+    cells: dict[int, dict[str, list[int]]] = {}
+    for patient, ward, days in zip(*rows.values(), strict=True):
+        cells.setdefault(patient, {}).setdefault(ward, []).append(min(days, most))
+    sums: dict[str, tuple[float, float]] = {}
+    for held in cells.values():
+        for ward, days in held.items():
+            stays = min(1, kept[0] / len(held)) * min(1, kept[1] / len(days))
+            n, total = sums.get(ward, (0.0, 0.0))
+            sums[ward] = n + stays * len(days), total + stays * sum(days)
+    return sums
+
+
+@for_each("people", [None, 3_000])
+def test_expected_errors_are_of_noise_and_loss_together(people: int | None) -> None:
+    """By definition, from the rows of the sample; for ten times as many people, too."""
+    limits = {"groups": [1, 2], "rows": [1, 2], "days": [(0, 5), (0, 30)]}
+    session = opened()
+    found = session.suggest(QUERY, BUDGET, VISITS, limits, people=people)
+    exact, more = figures(VISITS), (people or 300) / 300
+    scores = []
+    for row in found.table.to_pylist():
+        both = row["groups per id"], row["rows per id and group"]
+        told = figures(VISITS, both, row["days to"])
+        errors = []
+        for place, name in enumerate(("n", "days")):
+            sizes = np.array([each[place] for each in exact.values()])
+            bias = np.array([each[place] for each in told.values()]) - sizes
+            sizes = np.maximum(sizes, sizes.mean() / 10)
+            squares = (row[f"{name} noise"] / more) ** 2 + bias**2
+            errors.append(math.sqrt((squares / sizes**2).mean()))
+            assert row[f"{name} expected error"] == pytest.approx(errors[-1], rel=1e-3)
+        scores.append(math.prod(errors))
+    assert found.best == scores.index(min(scores))
+
+
+def test_of_the_data_groups_are_of_average_size() -> None:
+    """A count errs by its noise and by the rows that the widest limits keep alone."""
+    keys: Any = sd.KeySet.from_dict({"ward": ["A", "B", "C"]})
+    query = (
+        sd.table("visits").group_by(keys).agg(n=sd.count(), days=sd.sum("days", 0, 9))
+    )
+    paid = opened().suggest(query, BUDGET, limits={"groups": [1, 2], "rows": [1, 3]})
+    widest = paid.release and paid.release["kept 2 3"][0].as_py()
+    for row in paid.table.to_pylist():
+        error = math.hypot(3 * row["n noise"] / widest, row["rows cut off"])
+        assert row["n expected error"] == pytest.approx(error)
+    # groups that nobody named have no size that was paid for
+    hidden = opened().suggest(QUERY, BUDGET)
+    assert not [name for name in hidden.table.column_names if "expected" in name]
+
+
+SHAPES: Final[dict[str, Any]] = {
+    "few": lambda rng: rng.integers(1, 4, PEOPLE),
+    "lognormal": lambda rng: np.maximum(1, rng.lognormal(1, 1, PEOPLE).astype(int)),
+    "zipf": lambda rng: np.minimum(rng.zipf(1.7, PEOPLE), 300),
+}
+PEOPLE: Final = 4_000
+
+
+def drawn(shape: str, seed: int) -> dict[str, list[Any]]:
+    rng = np.random.default_rng(seed)
+    patients = np.repeat(np.arange(PEOPLE), SHAPES[shape](rng))
+    chances = np.arange(1.0, 21) ** -0.8
+    wards = rng.choice(20, patients.size, p=chances / chances.sum())
+    days = np.minimum(rng.lognormal(2.5, 1.2, patients.size), 1000).astype(int)
+    return {"patient": patients.tolist(), "ward": wards.tolist(), "days": days.tolist()}
+
+
+def regret(found: Any, rows: dict[str, list[Any]]) -> float:
+    """How many times as far off the best row is as the best for rows, if more."""
+    exact = figures(rows, most=10**6)
+    errors = []
+    for row in found.table.to_pylist():
+        both = row["groups per id"], row["rows per id and group"]
+        told = figures(rows, both, row["days to"])
+        error = [
+            np.sqrt(
+                np.mean([
+                    (row[f"{name} noise"] ** 2 + (told[ward][at] - each[at]) ** 2)
+                    / each[at] ** 2
+                    for ward, each in exact.items()
+                ])
+            )
+            for at, name in enumerate(("n", "days"))
+        ]
+        errors.append(np.sqrt(math.prod(error)))
+    return float(errors[found.best] / min(errors))
+
+
+@pytest.mark.slow
+@for_each("shape", list(SHAPES))
+def test_the_best_row_is_as_good_as_any(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the table, of which the sample is another draw; planted: noise alone."""
+    keys: Any = sd.KeySet.from_dict({"ward": list(range(20))})
+    days = sd.sum("days", 0, 200)
+    query = sd.table("visits").group_by(keys).agg(n=sd.count(), days=days)
+    limits = {"groups": [1, 2, 5], "rows": [1, 3], "days": [(0, 50), (0, 200)]}
+    rows, sample = drawn(shape, 1), drawn(shape, 2)
+    regrets = {}
+    for epsilon in ("0.1", "1"):
+        found = opened(rows).suggest(query, sd.PureDP(epsilon), sample, limits)
+        regrets[epsilon] = regret(found, rows)
+        assert regrets[epsilon] <= 1.3
+    monkeypatch.setattr(Suggestion, "is_by_error", False)
+    worst = regret(opened(rows).suggest(query, sd.PureDP("0.1"), sample, limits), rows)
+    assert worst > 1.3 or shape == "few"
 
 
 @pytest.mark.slow

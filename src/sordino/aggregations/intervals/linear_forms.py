@@ -74,6 +74,15 @@ class Bars(NamedTuple):
         return Bars(sd, np.clip(low, start, most), np.clip(high, start, most))
 
     @property
+    def outward(self) -> "Bars":
+        """Return the bars, ends that are no integers moved by one step of doubles."""
+        low, high = (
+            np.where(end == np.rint(end), end, np.nextafter(end, far))
+            for end, far in ((self.low, -np.inf), (self.high, np.inf))
+        )
+        return Bars(self.sd, low, high)
+
+    @property
     def root(self) -> "Bars":
         """Return the bars of the roots of answers that are not negative.
 

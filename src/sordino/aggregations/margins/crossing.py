@@ -276,14 +276,20 @@ _MOST_PARTS: Final = 2**18
 @final
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """All tables of up to `ways` columns, each column at any level of its tree."""
+    """All tables of up to `order` columns, each column at any level of its tree.
+
+    Or those that are chosen alone.
+    """
 
     trees: tuple[Tree, ...]
     order: int
+    chosen: tuple[Levels, ...] = ()
 
     @cached_property
     def tables(self) -> tuple[Levels, ...]:
-        """Return the tables, those of fewer trees first: any coarser one is of them."""
+        """Return the tables that are told, those of fewer trees first."""
+        if self.chosen:
+            return tuple(sorted(self.chosen, key=_rank))
         tables = []
         for several in range(self.order + 1):
             for chosen in itertools.combinations(range(len(self.trees)), several):
@@ -294,6 +300,14 @@ class Crossing:
                         tuple(placed.get(place, 0) for place in range(len(self.trees)))
                     )
         return tuple(tables)
+
+    @cached_property
+    def parts(self) -> tuple[Levels, ...]:
+        """Return the tables and all that are coarser, those of fewer trees first."""
+        if not self.chosen:
+            return self.tables
+        parts = {part for table in self.chosen for part in parts_of(table)}
+        return tuple(sorted(parts, key=_rank))
 
     @cached_property
     def names(self) -> dict[Name, Levels]:
@@ -344,27 +358,41 @@ class Crossing:
 
     def refuse_large(self) -> None:
         """Refuse more tables, or larger ones, than can be made; nothing is listed."""
-        tables, parts = [1], [1]  # counted: a list of them could fill the memory
-        for tree in self.trees:
-            tables = _count_choices(tables, tree.depth, self.order)
-            parts = _count_choices(parts, sum(range(2, tree.depth + 2)), self.order)
-        largest = sorted((int(tree.sizes[-1]) for tree in self.trees), reverse=True)
+        tables, parts, cells = self._count_chosen() if self.chosen else self._count()
         for what, many, most in (
-            ("tables", sum(tables), MOST_TABLES),
-            ("tables within tables", sum(parts), _MOST_PARTS),
+            ("tables", tables, MOST_TABLES),
+            ("tables within tables", parts, _MOST_PARTS),
         ):
             if many > most:
                 raise InvalidQuery(
                     f"these margins are {many:,} {what}, and the limit is {most:,}",
                     "Lower the order, or name fewer columns.",
                 )
-        if math.prod(largest[: self.order]) > MOST_CELLS:
+        if cells > MOST_CELLS:
             raise InvalidQuery(
-                "the largest of these tables would have "
-                f"{math.prod(largest[: self.order]):.3g} cells, and the limit is "
-                f"{MOST_CELLS:,}",
+                f"the largest of these tables would have {cells:.3g} cells, and the "
+                f"limit is {MOST_CELLS:,}",
                 "Lower the order, or name fewer keys.",
             )
+
+    def _count(self) -> tuple[int, int, int]:
+        """Return how many tables, tables within tables and cells of a table."""
+        tables, parts = [1], [1]  # counted: a list of them could fill the memory
+        for tree in self.trees:
+            tables = _count_choices(tables, tree.depth, self.order)
+            parts = _count_choices(parts, sum(range(2, tree.depth + 2)), self.order)
+        largest = sorted((int(tree.sizes[-1]) for tree in self.trees), reverse=True)
+        return sum(tables), sum(parts), math.prod(largest[: self.order])
+
+    def _count_chosen(self) -> tuple[int, int, int]:
+        within = (math.prod(level + 1 for level in table) for table in self.chosen)
+        return len(self.chosen), sum(within), max(map(self.cells, self.chosen))
+
+
+def _rank(table: Levels) -> tuple[int, list[int], Levels]:
+    """Return a key by which tables stand as `Crossing.tables` lists them."""
+    places = [place for place, level in enumerate(table) if level]
+    return len(places), places, table
 
 
 def parts_of(table: Levels) -> Iterator[Levels]:

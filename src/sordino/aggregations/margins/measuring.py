@@ -8,11 +8,13 @@ t p, where p is the product of 1 - 1 / children over the trees of the part
 Kernel: sensitivity.
 """
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, final
 
 import numpy as np
@@ -40,6 +42,22 @@ _DIGITS: Final = 10
 """Binary digits of a precision: few different ones make few samplers."""
 
 
+_MOST_CASES: Final = 2**12
+"""Ways in which two cells part, times parts, that are tried: beyond, lemma 3 alone."""
+
+
+@final
+@dataclass(frozen=True)
+class CellChange:
+    """How far one unit moves the counts of all combinations of keys, and which way."""
+
+    size: Sensitivity
+    each_way: int | None = None
+    """Rows that come, and rows that leave, at most; unknown without such a limit."""
+    is_one_way: bool = False
+    """Whether all rows of a unit come, or all leave."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Precisions:
@@ -48,17 +66,25 @@ class Precisions:
     crossing: Crossing
     parts: Mapping[Levels, Fraction]
 
-    def square(self, change: Sensitivity) -> Fraction:
+    def square(self, change: CellChange) -> Fraction:
         """Return mu**2 of all contrasts: for any rows whose counts move by a change.
 
         Of cells c that move by d_c: the sum of d_c d_e G_ce is at most that of the
-        squares times G - H, and the square of the whole times H (lemma 3).
+        squares times G - H, and the square of the whole times H (lemma 3), where H is
+        less if no d_c d_e is negative. Rows that take the place of others move
+        contrasts by the distance of two cells, for each of them (lemma 4).
         """
-        length = rational_above(finite(change.l2) ** 2)
-        whole = rational_above(finite(change.l1) ** 2)
+        length = rational_above(finite(change.size.l2) ** 2)
+        whole = rational_above(finite(change.size.l1) ** 2)
         if whole == length:
             return self._alone * length
-        return (self._alone - self._extra) * length + self._extra * whole
+        extra = self._extra
+        if change.is_one_way:
+            extra = min(extra, self._added_by_two)
+        square = (self._alone - extra) * length + extra * whole
+        if change.each_way is not None:
+            square = min(square, change.each_way**2 * max(self._alone, self._distance))
+        return square
 
     def times(self, factor: Fraction) -> "Precisions":
         """All precisions multiplied by a factor, and so the square of mu."""
@@ -100,6 +126,69 @@ class Precisions:
         ]
         return self._alone - min(apart, default=Fraction(0))
 
+    @cached_property
+    def _added_by_two(self) -> Fraction:
+        """H+, the most that two rows in different cells add, if both come.
+
+        Contrasts that part the cells in an odd number of trees take away from it.
+        """
+        if self._count_cases > _MOST_CASES:
+            return self._alone
+        most = Fraction(0)
+        for parted in self._partings():
+            added = Fraction(0)
+            for part, precision in self.parts.items():
+                trees = zip(self.crossing.trees, parted, part, strict=True)
+                least, most_of, odd = zip(
+                    *starmap(_parting_factors, trees), strict=True
+                )
+                size = -math.prod(least) if sum(odd) % 2 else math.prod(most_of)
+                added += precision * size
+            most = max(most, added)
+        return most
+
+    @cached_property
+    def _distance(self) -> Fraction:
+        """The most that one row adds, which leaves a cell and comes to another.
+
+        It is the most where nodes have the most children, whatever parts the cells.
+        """
+        if self._count_cases > _MOST_CASES:
+            return 4 * self._alone
+        caps = [_most_moved(tree) for tree in self.crossing.trees]
+        shared = [self._sum_in_common(parted, caps) for parted in self._partings()]
+        return 2 * (self._alone - min(shared, default=self._alone))
+
+    def _sum_in_common(self, parted: Levels, caps: list[list[Fraction]]) -> Fraction:
+        whole = Fraction(0)
+        for part, precision in self.parts.items():
+            product = precision
+            for cap, here, level in zip(caps, parted, part, strict=True):
+                if level > here + 1:
+                    product *= 0
+                else:
+                    product *= cap[level] - (level == here + 1)
+            whole += product
+        return whole
+
+    def _partings(self) -> Iterator[Levels]:
+        """Yield the last level of each tree that two different cells have in common."""
+        ways = [
+            [
+                level
+                for level in range(tree.depth + 1)
+                if level == tree.depth or int(tree.children[level].max()) > 1
+            ]
+            for tree in self.crossing.trees
+        ]
+        finest = self.crossing.finest
+        return (parted for parted in itertools.product(*ways) if parted != finest)
+
+    @property
+    def _count_cases(self) -> int:
+        partings = math.prod(tree.depth + 1 for tree in self.crossing.trees)
+        return partings * len(self.parts)
+
     def variances(self, table: Levels) -> Floats:
         """Return the variance of each cell of a table."""
         whole = np.zeros(self.crossing.shape(table))
@@ -116,25 +205,32 @@ class Precisions:
         return whole
 
 
-def best_precisions(crossing: Crossing, known: Iterable[Levels] = ()) -> Precisions:
+def best_precisions(
+    crossing: Crossing,
+    known: Iterable[Levels] = (),
+    weights: Mapping[Levels, Fraction] | None = None,
+) -> Precisions:
     """Return precisions with which the mean variances of all tables are least together.
 
     They are for mu = 1 of one row, nearly: what they cost is asked of them. Tables that
-    are `known` publicly need no measurement, nor what they are made of.
+    are `known` publicly need no measurement, nor what they are made of. Each variance
+    counts by the square of the table's weight, so a table that nothing is shared with
+    has a part of the budget by its weight.
     """
     means = [_mean_shares(tree) for tree in crossing.trees]
     free = {part for table in known for part in parts_of(table)}
-    caused = dict.fromkeys(crossing.tables, 0.0)
+    caused = dict.fromkeys(crossing.parts, 0.0)
     for table in crossing.tables:
+        weight = float((weights or {}).get(table, 1)) ** 2
+        places = _tree_levels(table)
         for part in parts_of(table):
-            places = _tree_levels(table)
-            caused[part] += math.prod(
+            caused[part] += weight * math.prod(
                 means[place][part[place], level] for place, level in places
             )
     moved = [[float(cap) for cap in _most_moved(tree)] for tree in crossing.trees]
     prices = {
         part: math.prod(moved[place][level] for place, level in _tree_levels(part))
-        for part in crossing.tables
+        for part in crossing.parts
     }
     wanted = {
         part: math.sqrt(caused[part] / price)
@@ -163,6 +259,31 @@ def _most_moved(tree: Tree) -> list[Fraction]:
     """
     most = [1 - Fraction(1, int(sizes.max())) for sizes in tree.children]
     return [Fraction(1), *most]
+
+
+def _parting_factors(
+    tree: Tree, parted: int, level: int
+) -> tuple[Fraction, Fraction, bool]:
+    """Return the least and the most size of what a tree adds, and if it takes away.
+
+    Two leaves have the node of the level `parted` in common, and none below.
+    """
+    if level == 0:
+        return Fraction(1), Fraction(1), False
+    if level > parted + 1:
+        return Fraction(0), Fraction(0), False
+    most, fewest = children_at(tree, level)
+    if level == parted + 1:
+        return Fraction(1, most), Fraction(1, fewest), True
+    # below the first level a node may be its parent's only child
+    least = 1 - Fraction(1, fewest) if level == 1 else Fraction(0)
+    return least, 1 - Fraction(1, most), False
+
+
+def children_at(tree: Tree, level: int) -> tuple[int, int]:
+    """Return the most children of a node above a level, and the fewest of several."""
+    sizes = tree.children[level - 1]
+    return int(sizes.max()), int(sizes[sizes > 1].min(initial=sizes.max()))
 
 
 def _discount(tree: Tree) -> Fraction:

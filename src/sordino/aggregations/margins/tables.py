@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
@@ -266,6 +267,9 @@ def _is_hashable(name: object) -> bool:
 
 
 _MOST: Final = 2**40
+_HEAVIEST: Final = Fraction(2**20)
+_NAMED: Final = 'Try tables=[("county", "month"), "county", ()].'
+_WEIGHED: Final = 'Try weights={("county", "month"): 4}.'
 _EXAMPLE: Final = 'Try totals={(): 1200, "year": {2025: 700, 2026: 500}}.'
 
 
@@ -287,13 +291,93 @@ def read_totals(
 
 
 def find_table(crossing: Crossing, columns: Any) -> Levels:
-    """Return the table of some columns, in any order."""
+    """Return the table of some columns, in any order, or of which one is made."""
+    names = {crossing.name(part): part for part in crossing.parts}
     if isinstance(columns, tuple):
-        for name, table in crossing.names.items():
+        for name, table in names.items():
             if len(name) == len(columns) and set(name) == set(columns):
                 return table
-    listed = [", ".join(name) for name in crossing.names if name]
-    raise unknown("table", columns, listed)
+    raise unknown("table", columns, [", ".join(name) for name in names if name])
+
+
+def choose_tables(trees: tuple[Tree, ...], tables: Any) -> tuple[Levels, ...]:
+    """Return the tables that are named by their columns, each once, in any order."""
+    if not isinstance(tables, (list, tuple)) or not tables:
+        raise InvalidParameter(
+            "tables", tables, "must be a list of columns of tables", _NAMED
+        )
+    chosen: set[Levels] = set()
+    for columns in tables:
+        table = _choose_table(trees, columns)
+        if table in chosen:
+            raise InvalidParameter(
+                "tables", columns, "is named twice", "Name each table once."
+            )
+        chosen.add(table)
+    for place, tree in enumerate(trees):
+        if max(table[place] for table in chosen) < tree.depth:
+            raise InvalidParameter(
+                "tables",
+                tables,
+                f"have none by {tree.columns[-1]!r}, which is a column of the keys",
+                "Leave it out of the keys.",
+            )
+    return tuple(chosen)
+
+
+def _choose_table(trees: tuple[Tree, ...], columns: Any) -> Levels:
+    named = (columns,) if isinstance(columns, str) else columns
+    if not isinstance(named, tuple) or not all(isinstance(n, str) for n in named):
+        raise InvalidParameter(
+            "tables", columns, "must be a column or a tuple of columns", _NAMED
+        )
+    levels = {
+        column: (place, level)
+        for place, tree in enumerate(trees)
+        for level, column in enumerate(tree.columns, start=1)
+    }
+    table = [0] * len(trees)
+    for column in named:
+        if column not in levels:
+            raise unknown("column of the keys", column, levels)
+        place, level = levels[column]
+        if table[place]:
+            raise InvalidParameter(
+                "tables",
+                columns,
+                f"names two columns of {_list_keys(trees[place].columns)}",
+                "Each lies in the one above it: name the lowest alone.",
+            )
+        table[place] = level
+    return tuple(table)
+
+
+def read_weights(crossing: Crossing, weights: Any) -> dict[Levels, Fraction]:
+    """Return the weights of tables by their columns; others weigh 1."""
+    if not isinstance(weights, Mapping):
+        raise InvalidParameter(
+            "weights", weights, "must be a dict from columns to weights", _WEIGHED
+        )
+    weighed: dict[Levels, Fraction] = {}
+    for columns, weight in weights.items():
+        table = find_table(
+            crossing, (columns,) if isinstance(columns, str) else columns
+        )
+        value = arguments.positive(weights=weight)
+        if table not in crossing.tables or table in weighed:
+            problem = "is named twice" if table in weighed else "is not asked for"
+            raise InvalidParameter(
+                "weights",
+                columns,
+                problem,
+                "Weigh each table once, of those asked for.",
+            )
+        if not isinstance(value, Fraction) or not 1 / _HEAVIEST <= value <= _HEAVIEST:
+            raise InvalidParameter(
+                "weights", weight, "must be rational, from 2**-20 to 2**20", _WEIGHED
+            )
+        weighed[table] = value
+    return weighed
 
 
 def _counts(

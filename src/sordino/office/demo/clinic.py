@@ -102,8 +102,8 @@ def _wards(
     return ward
 
 
-_VISITS: Final = 20_000
-_PATIENTS: Final = 12_000
+_VISITS: Final = 40_000
+_PATIENTS: Final = 24_000
 _JOB: Final = '''\
 # What the harbour clinic publishes every month, and at what price.
 schema = 1
@@ -122,11 +122,12 @@ SELECT ward, COUNT(*) AS n, COUNT(DISTINCT patient) AS people, SUM(days) AS days
 FROM visits
 GROUP BY ward
 """
-# a patient counts in at most three wards, with at most three visits in each
-limits = { max_groups_per_id = { ward = 3 }, max_rows_per_group_per_id = { ward = 3 } }
+# no patient comes more than 15 times a year, so nothing is cut off: with this promise,
+# at_most, intervals are of the table, not only of the visits that count
+limits = { max_rows_per_id = { limit = 15, at_most = 15 } }
 bounds = { days = [0, 30] }
 keys = { ward = ["Cardiology", "Emergency", "Oncology", "Radiology", "Surgery"] }
-coverage = true                          # count what limits and bounds cut off
+coverage = true                          # count what is cut off: is the promise kept?
 budget = { epsilon = "1" }
 '''
 

@@ -232,12 +232,21 @@ def read_limits(release: Section) -> list[AbstractConstraint]:
     with release.place_refusals("limits"):
         for name in section:
             if name == _ROWS:
-                limits.append(MaxRowsPerID(section.value(name)))
+                limits.append(_read_rows(section))
                 continue
             columns = section.section(name)
             constraint = _BY_COLUMN[name]
             limits += [constraint(column, columns.value(column)) for column in columns]
     return limits
+
+
+def _read_rows(limits: Section) -> MaxRowsPerID:
+    """Read a limit of all rows, a number or one with what nobody exceeds."""
+    if not isinstance(limits.values[_ROWS], Mapping):
+        return MaxRowsPerID(limits.value(_ROWS))
+    rows = limits.section(_ROWS)
+    rows.refuse_others("limit", "at_most")
+    return MaxRowsPerID(rows.value("limit"), at_most=rows.values.get("at_most"))
 
 
 _NAMES: Final = (

@@ -7,7 +7,7 @@ returns what a value of JSON stands for, or raises `ValueError`.
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from fractions import Fraction
@@ -28,13 +28,14 @@ from sordino.release.explanation import (
     RowLimit,
     words_facts,
 )
-from sordino.release.text import ReleaseView
+from sordino.release.text import ReleaseView, whole_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-FORM: Final = 1
+_FIRST: Final = 1
+FORM: Final = 2
 """The number of the form: facts of a later one are refused by this version."""
 
 
@@ -104,12 +105,17 @@ class LabelFacts:
     noise: tuple[str, ...]
     paid_by: PaidBy | None
     made_by: str
-    form: int = FORM
+    form: int = _FIRST
+    whole: tuple[str, ...] = ()
+    """Answers whose intervals hold the figures of the whole table."""
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Return the facts as JSON has them."""
-        return asdict(self)
+        """Return the facts as JSON has them, in the first form where it says all."""
+        fields = asdict(self)
+        if not self.whole:
+            del fields["whole"]
+        return fields
 
 
 class Labelled(Protocol):
@@ -136,6 +142,10 @@ class Labelled(Protocol):
         """Return the noisy counts of what was left out, if asked for."""
 
     @property
+    def figures(self) -> Mapping[str, str]:
+        """What the interval of each answer holds."""
+
+    @property
     def exactness(self) -> Exactness:
         """Return how far intervals reach, and how many numbers are rough."""
 
@@ -153,7 +163,7 @@ def label_facts(release: Labelled) -> LabelFacts:
     provenance = release.provenance
     record, level = provenance.record, provenance.least_shown
     request = words_facts(provenance.words, provenance.name)
-    exactness = release.exactness
+    exactness, whole = release.exactness, whole_names(release.figures)
     return LabelFacts(
         units=request.units,
         found=Odds(release.loss).finds(FALSE_ALARMS),
@@ -180,6 +190,8 @@ def label_facts(release: Labelled) -> LabelFacts:
         paid_by=record
         and PaidBy(record.ledger, record.number, record.hash, record.when),
         made_by=_maker(provenance),
+        form=FORM if whole else _FIRST,
+        whole=whole,
     )
 
 
@@ -229,6 +241,8 @@ def read_facts(name: str, text: str) -> LabelFacts:
     try:
         stated = json.loads(text)
         is_later = _whole(stated["form"]) > FORM
+        if stated["form"] == _FIRST:
+            stated = {"whole": [], **stated}
         facts = None if is_later else _FACTS(stated)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
         raise InvalidLabel(name, "has a label that is not one of Sordino's") from None
@@ -363,4 +377,5 @@ _FACTS: Final = _object(
     ),
     made_by=_text,
     form=_natural,
+    whole=_NAMES,
 )

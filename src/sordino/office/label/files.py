@@ -40,7 +40,13 @@ from sordino.office.label.facts import (
 from sordino.office.label.label import LabelTexts, label_texts
 from sordino.release.released_files import WrittenFile
 from sordino.release.storage import write_text, write_whole
-from sordino.release.text import NOISE, ReleaseView, side_by_side
+from sordino.release.text import (
+    NOISE,
+    ReleaseView,
+    about_name,
+    file_table,
+    whole_names,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -163,11 +169,15 @@ def _meanings(release: ReleaseView) -> Iterator[tuple[str, str]]:
         yield name, "Noisy answer: the exact one, with noise added."
         moved = "noise" if release.holds == NOISE else "noise, and of the draw of rows,"
         yield sd, f'Standard deviation of the {moved} of "{name}".'
-        holds = f'that holds the exact answer to "{name}" with a chance of at least'
+        word = release.figures[name]
+        of = f" {word}," if name in whole_names(release.figures) else ""
+        holds = f'that holds the exact answer to "{name}"{of} with a chance of at least'
         if release.holds != NOISE:
             holds = f'that holds "{name}" {release.holds} with a chance of about'
         yield low, f"Lower end of an interval {holds} {share}.{limits}"
         yield high, f"Upper end of an interval {holds} {share}.{limits}"
+        about = "the table would have had each group lost alike to limits: no promise."
+        yield about_name(name), f'What "{name}" of {about}'
 
 
 def _column(field: "pa.Field", title: str, meaning: str) -> dict[str, Any]:
@@ -235,7 +245,7 @@ def to_csv(release: LabelledRelease, path: Any, *, spreadsheet: bool = False) ->
     """
     from pyarrow import csv  # noqa: PLC0415 loaded when needed
 
-    table = side_by_side(release.table, release.errors, len(release.keys))
+    table = file_table(release)
     shown = without_formulas(table) if spreadsheet else table
     facts = label_facts(release)
 
@@ -268,7 +278,7 @@ def write_parquet(table: "pa.Table", where: Any) -> None:
 
 def labelled_table(release: LabelledRelease) -> "pa.Table":
     """Return values and errors side by side, with loss, plan and label as metadata."""
-    table = side_by_side(release.table, release.errors, len(release.keys))
+    table = file_table(release)
     metadata = {
         **(table.schema.metadata or {}),
         METADATA: json.dumps(_facts(release)),

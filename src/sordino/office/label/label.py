@@ -151,6 +151,11 @@ def _exactness(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     for reach in facts.reaches[:MOST_ROWS]:
         yield LabelRow(_name(language, reach.name), _reach(reach, language))
     yield from _more(len(facts.reaches), language)
+    limited = [each.name for each in facts.reaches if each.name not in facts.whole]
+    for key, names in (("whole", [*facts.whole]), ("kept", limited)):
+        if facts.whole and names:
+            listed = ", ".join(_name(language, name) for name in names[:MOST_ROWS])
+            yield LabelRow(say(f"label.exact.{key}"), listed)
     yield LabelRow(
         say("label.exact.rough"),
         say(
@@ -278,7 +283,8 @@ def _feet(facts: LabelFacts, language: Language, file: str) -> Iterator[str]:
         )
         if file:
             yield say("label.foot.check", file=language.bare_name(file))
-    yield say("label.foot.made", by=language.bare_name(facts.made_by))
+    foot = "made_whole" if facts.whole else "made"
+    yield say(f"label.foot.{foot}", by=language.bare_name(facts.made_by))
 
 
 _WIDTH: Final = 60

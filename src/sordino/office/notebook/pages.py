@@ -1,6 +1,7 @@
 """Every value as a page for notebooks."""
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,6 +54,7 @@ from sordino.query.nodes import AbstractNode
 from sordino.release.text import (
     Figure,
     ReleaseView,
+    about_texts,
     coverage_lines,
     interval_heading,
     is_silent,
@@ -125,6 +127,8 @@ def loss_page(name: str, loss: AbstractAnswers) -> str:
     )
 
 
+_PROSE = 160
+"""Letters of a line of prose: longer ones are cut."""
 _FEW = 4
 """Columns with more answers than this have no bars: they would not fit."""
 
@@ -145,11 +149,11 @@ def release_page(release: ReleaseView) -> str:
             (
                 map(short_text, row.keys),
                 [
-                    column.figure(figure)
+                    column.figure(figure, place)
                     for column, figure in zip(columns, row.figures, strict=True)
                 ],
             )
-            for row in shown
+            for place, row in enumerate(shown)
         ],
     )
     return html_page(
@@ -157,7 +161,7 @@ def release_page(release: ReleaseView) -> str:
         html_aside(f"... and {rest:,} more rows") if rest else NOTHING,
         NOTHING if shown else html_aside(release.unshown),
         *map(html_aside, coverage_lines(release.coverage)),
-        html_aside(release.limits) if release.limits else NOTHING,
+        *map(html_aside, textwrap.wrap(release.limits, _PROSE)),
         html_line(f"price: {release.price}"),
     )
 
@@ -173,30 +177,38 @@ class _AnswerColumn:
     rank: str
     """How far off all of them are, where that is no number of their own."""
     scale: tuple[float, float] | None
+    about: tuple[str, ...] = ()
+    """What the table is thought to have, number by number, where that is told."""
 
     @classmethod
     def of(
         cls, release: ReleaseView, name: str, figures: list[Figure]
     ) -> "_AnswerColumn":
-        share = interval_heading(release.confidence, release.holds)
+        share = interval_heading(release.confidence, release.figures[name])
         shown, rank = short_text(name), release.ranks.get(name, "")
         if is_silent(figures):
             return cls(shown, (share,) if rank else (), rank, None)
         ends = [end for figure in figures for end in figure.ends]
         scale = scale_of(ends) if len(release.names) <= _FEW else None
-        return cls(shown, ("± sd", share), "", scale)
+        about = name in release.about
+        texts = about_texts(release, name, len(figures)) if about else []
+        heads = (*(("about",) if about else ()), "± sd", share)
+        return cls(shown, heads, "", scale, tuple(texts))
 
     @property
     def width(self) -> int:
         """Cells of a number, its picture included."""
         return 1 + len(self.heads) + (self.scale is not None)
 
-    def figure(self, figure: Figure) -> tuple[str, list[str], IntervalBar | None]:
+    def figure(
+        self, figure: Figure, place: int
+    ) -> tuple[str, list[str], IntervalBar | None]:
         value, low, high = figure.ends
         label = f"{figure.value}, interval {figure.interval}"
         beside = [figure.sd and f"± {figure.sd}", figure.interval]
         if len(self.heads) < len(beside):
             beside = [self.rank][: len(self.heads)]
+        beside = [*self.about[place : place + 1], *beside]
         bar = self.scale and interval_bar(value, (low, high), self.scale, label)
         return short_text(figure.value), list(map(short_text, beside)), bar or None
 

@@ -50,7 +50,7 @@ from sordino.office.pictures.parts import (
 from sordino.query.request import RANK
 from sordino.release import explanation
 from sordino.release.release import Wishes
-from sordino.release.text import NOISE, ReleaseView
+from sordino.release.text import NOISE, ReleaseView, whole_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -223,7 +223,12 @@ def _say_groups(
 
 def _say_intervals(release: ReleaseView) -> str:
     share = formatting.format_percent(release.confidence)
+    whole = whole_names(release.figures)
     of = "and is of the noise alone" if release.holds == NOISE else release.holds
+    if whole:
+        rest = "" if len(whole) == len(release.names) else ", others are of the noise"
+        named = ", ".join(map(formatting.format_key, whole))
+        of = f"and that of {named} is of the whole table{rest}"
     return f"each interval holds with a chance of {share}, {of}"
 
 

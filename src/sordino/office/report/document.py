@@ -33,7 +33,7 @@ from sordino.office.report.story import (
     ShownTable,
     Story,
 )
-from sordino.release.text import row_texts
+from sordino.release.text import row_texts, whole_names
 
 _PAGES = (promise_page, published_page, limits_page, proof_page, beside_page)
 
@@ -115,6 +115,7 @@ def answer_of(name: str, release: LabelledRelease) -> ShownTable:
         confidence=release.confidence,
         unshown=max(len(release.names) - MOST_COLUMNS, 0),
         left_out=() if coverage is None else tuple(coverage.to_pylist()),
+        whole=whole_names(release.figures),
     )
 
 

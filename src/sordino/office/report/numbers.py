@@ -159,7 +159,7 @@ def _facts(language: Language, publication: ShownRelease) -> Iterator[tuple[str,
         yield "groups", _groups(language, publication)
     banded = sum(answer.banded for answer in publication.answers)
     if banded:
-        yield "bands", _published_bands(language, publication.answers[0], banded)
+        yield "bands", join(*_published_bands(language, publication, banded))
     yield "cut", join(*cut_sentences(language, publication))
 
 
@@ -203,14 +203,21 @@ def _groups(language: Language, publication: ShownRelease) -> Html:
     return language.html("published.groups.threshold", count=count)
 
 
-def _published_bands(language: Language, answer: ShownTable, banded: int) -> Html:
+def _published_bands(
+    language: Language, publication: ShownRelease, banded: int
+) -> Iterator[Html]:
+    answer = publication.answers[0]
     share = 100 * answer.confidence
     # at least one: no reader shall take bands for certain
     outside = max(1, round((1 - answer.confidence) * banded))
     key = language.form("published.banded", banded)
-    return language.html(
+    yield language.html(
         key,
         share=language.number(f"{float(share):.10g}"),
         count=language.whole(banded),
         outside=language.whole(outside),
     )
+    whole = dict.fromkeys(name for each in publication.answers for name in each.whole)
+    if whole:
+        names = [part for name in whole for part in (", ", language.name(name))]
+        yield join(" ", language.html("published.banded.whole", names=join(*names[1:])))

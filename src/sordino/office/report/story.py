@@ -141,6 +141,8 @@ class ShownTable:
     """How many more aggregates it has."""
     left_out: tuple[Mapping[str, object], ...] = ()
     """What was measured of what limits cut off."""
+    whole: tuple[str, ...] = ()
+    """Answers whose bands hold the figures of the whole table."""
 
 
 @final
