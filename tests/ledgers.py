@@ -11,14 +11,21 @@ import multiprocessing
 import os
 import random
 import signal
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
-from sordino.errors import AnswerLost, BudgetExceeded
+from sordino.errors import (
+    AnswerLost,
+    BudgetExceeded,
+    LedgerUnavailable,
+    SessionMoved,
+)
 from sordino.ledger.file_format import Disk, World
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import Claim
@@ -80,9 +87,7 @@ def answer(ledger: Ledger, told: Path, dying: Dying, key: str | None) -> None:
     dying.reached("told")
 
 
-def release(
-    path: Path, told: Path, point: str, key: str | None, witness: Path | None
-) -> None:
+def release(path: Any, told: Path, point: str, key: str | None, witness: Any) -> None:
     """Open a ledger and answer one question, dying at a point."""
     dying = Dying(point)
     with (
@@ -126,10 +131,10 @@ def charge_blocks(path: Path, key: str, count: int, point: str, day: Day) -> Non
                 ledger.store(ledger.reserve(wanted), b"1")
 
 
-def race(path: Path, told: Path, name: str, count: int) -> None:
+def race(path: Any, told: Path, name: str, count: int, witness: Any = None) -> None:
     """Ask for hundredths until nothing is left."""
     hundredth = PureDP("0.01")
-    with Ledger.at(path) as ledger:
+    with Ledger.at(path, witness=witness) as ledger:
         for turn in range(count):
             wanted = Claim(
                 request="n", asked=hundredth, loss=hundredth, key=f"{name}{turn}"
@@ -175,6 +180,64 @@ def lines(told: Path) -> list[tuple[int, str]]:
     if not told.exists():
         return []
     return [(n, a) for n, a in map(json.loads, told.read_text("ascii").splitlines())]
+
+
+def faults(
+    path: Any, told: Path, price: str = "0.1", witness: Any = None
+) -> Counter[str]:
+    """Return what is wrong with a ledger, beside the answers that were told."""
+    with Ledger.at(path, witness=witness) as ledger:
+        ledger.verify()
+        charged = {entry.number for entry in ledger.entries()}
+        spent = ledger.spent()
+    answers = lines(told)
+    assert isinstance(spent, PureDP)
+    return Counter({
+        "answers without a charge": sum(n not in charged for n, _ in answers),
+        "second answers": len(set(answers)) - len({n for n, _ in answers}),
+        "overspends": int(spent.epsilon > 1)
+        + int(spent.epsilon != len(charged) * Fraction(price)),
+    })
+
+
+def report(what: str, tried: int, wrong: Counter[str]) -> None:
+    shown = ", ".join(f"{name} {count}" for name, count in wrong.items())
+    print(f"\n{what}: {tried} tried; {shown}")  # noqa: T201 the counts are the result
+    assert tried > 0
+    assert not +wrong
+
+
+@final
+@dataclass
+class Forking:
+    """A world in which a process forks at one point; the child goes on, and is told."""
+
+    point: str
+    child: int = -1
+
+    def reached(self, point: str) -> None:
+        """Fork there."""
+        if point == self.point and self.child < 0:
+            self.child = os.fork()
+
+
+def forked(path: Any, witness: Any, point: str) -> None:
+    """Charge, forking on the way; the child must be refused, and the parent go on."""
+    forking = Forking(point)
+    ledger = Ledger.at(path, witness=witness, world=World(reached=forking.reached))
+    try:
+        ticket = ledger.reserve(claim())
+    except (SessionMoved, LedgerUnavailable):
+        os._exit(0 if forking.child == 0 else 4)
+    if forking.child == 0:
+        with suppress(SessionMoved):
+            ledger.store(ticket, b"child")
+            os._exit(3)
+        os._exit(0)
+    _, status = os.waitpid(forking.child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    ledger.store(ticket, b"parent")
+    ledger.store(ledger.reserve(claim("j")), b"again")
 
 
 @final

@@ -12,15 +12,17 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, final
 
 import psycopg
 import pyarrow as pa
@@ -45,6 +47,7 @@ _SETTINGS: Final = {
     "log_line_prefix": "%m [%p] %a ",
 }
 _PATIENCE: Final = 60
+SOCKET: Final = ".s.PGSQL.5432"
 _KEEPER: Final = """
 folder=$1; shift
 "$@" &
@@ -87,6 +90,7 @@ class Cluster:
     folder: Path
     keeper: "subprocess.Popen[bytes]"
     """The shell that ends the server."""
+    settings: Mapping[str, str]
 
     def address(self, role: str = SUPERUSER, base: str = "postgres") -> str:
         return f"postgresql:///{base}?host={self.folder}&user={role}"
@@ -125,6 +129,41 @@ class Cluster:
         """End the server at once, and remove what it wrote."""
         self.keeper.communicate(timeout=_PATIENCE)
 
+    def killed(self) -> None:
+        """Kill the server with all that works for it, and wait until none is there."""
+        numbers = [self.number, *children_of(self.number)]
+        for number in numbers:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        end = time.monotonic() + _PATIENCE
+        while any(map(_runs, numbers)) and time.monotonic() < end:
+            time.sleep(0.01)
+        # its number is still that of a process which its keeper has not asked about
+        for held in ("data/postmaster.pid", f"{SOCKET}.lock"):
+            (self.folder / held).unlink()
+
+    def again(self) -> "Cluster":
+        """Start the server again after it was killed, with the data that it left."""
+        return serve(self.folder, self.settings)
+
+    def promote(self) -> None:
+        """Make a primary server of a standby."""
+        with self.asking() as connection:
+            connection.execute("SELECT pg_promote(true, 60)")
+
+
+def children_of(number: int) -> list[int]:
+    found = Path(f"/proc/{number}/task/{number}/children").read_text("ascii")
+    return [int(one) for one in found.split()]
+
+
+def _runs(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text("utf-8").rpartition(")")[2]
+    except OSError:
+        return False
+    return state.split()[0] not in {"Z", "X"}
+
 
 def lose_connection(server: Cluster, session: sd.Session) -> None:
     """End the connection that a session has, and nobody else's."""
@@ -135,33 +174,58 @@ def lose_connection(server: Cluster, session: sd.Session) -> None:
         assert ended.fetchone() == (True,)
 
 
-def start_cluster(**settings: str) -> Cluster:
+def start_cluster(home: Path | None = None, **settings: str) -> Cluster:
     """Start a server, or skip the test where there are no programs for one."""
+    folder = _new_folder(home)
+    asked = [str(_program("initdb")), "-D", str(folder / "data"), "-U", SUPERUSER]
+    how = ["-A", "trust", "--locale=C", "-E", "UTF8", "--no-sync"]
+    subprocess.run([*asked, *how], check=True, capture_output=True, **_runner())
+    return serve(folder, {**_SETTINGS, **settings})
+
+
+def start_standby(of: Cluster, name: str, **settings: str) -> Cluster:
+    """Start a server that follows another one, by a copy of what that has."""
+    folder = _new_folder(of.folder.parent)
+    source = f"host={of.folder} user={SUPERUSER} application_name={name}"
+    asked = [str(_program("pg_basebackup")), "-D", str(folder / "data"), "-R"]
+    how = ["-X", "stream", "-c", "fast", "-d", source]
+    subprocess.run([*asked, *how], check=True, capture_output=True, **_runner())
+    return serve(folder, {**_SETTINGS, **of.settings, **settings})
+
+
+def _new_folder(home: Path | None) -> Path:
+    runner = _runner()
+    folder = Path(tempfile.mkdtemp(prefix="sordino-pg-", dir=home))
+    if runner:
+        os.chown(folder, runner["user"], runner["group"])
+    return folder
+
+
+def _program(name: str) -> Path:
     bin_ = programs()
     if bin_ is None:
         pytest.skip("NO POSTGRESQL: its programs are not found, nothing was tried")
-    runner = _runner()
-    folder = Path(tempfile.mkdtemp(prefix="sordino-pg-"))
-    if runner:
-        os.chown(folder, runner["user"], runner["group"])
-    asked = [str(bin_ / "initdb"), "-D", str(folder / "data"), "-U", SUPERUSER]
-    how = ["-A", "trust", "--locale=C", "-E", "UTF8", "--no-sync"]
-    subprocess.run([*asked, *how], check=True, capture_output=True, **runner)
-    options = {**_SETTINGS, "unix_socket_directories": str(folder), **settings}
+    # a link to one program need not have the others beside it
+    return (bin_ / "initdb").resolve().parent / name
+
+
+def serve(folder: Path, settings: Mapping[str, str]) -> Cluster:
+    """Start the server whose data lie in a folder."""
+    options = {**settings, "unix_socket_directories": str(folder)}
     given = [
         part for key, value in options.items() for part in ("-c", f"{key}={value}")
     ]
-    with (folder / "log").open("wb") as log:
-        server = [str(bin_ / "postgres"), "-D", str(folder / "data"), *given]
+    with (folder / "log").open("ab") as log:
+        server = [str(_program("postgres")), "-D", str(folder / "data"), *given]
         keeper = subprocess.Popen(
             ["/bin/sh", "-c", _KEEPER, "sh", str(folder), *server],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,
             start_new_session=True,  # Ctrl-C is for who started it
-            **runner,
+            **_runner(),
         )
-    made = Cluster(folder, keeper)
+    made = Cluster(folder, keeper, settings)
     atexit.register(made.stop)
     _wait(made)
     return made
@@ -184,6 +248,124 @@ def _wait(made: Cluster) -> None:
 def cluster() -> Cluster:
     """Return the server of this process, started when it is first asked for."""
     return start_cluster()
+
+
+MEMORY: Final = Path("/dev/shm")  # noqa: S108 a disk in memory, where there is one
+
+
+@cache
+def ledger_server(place: int = 0) -> Cluster:
+    """Return a server that may keep a ledger: it waits for its disk, in memory."""
+    del place
+    return start_cluster(MEMORY if MEMORY.is_dir() else None, fsync="on")
+
+
+def fresh_base(server: Cluster) -> str:
+    """Return the address of a database of its own."""
+    name = f"ledger_{next(_NAMES)}"
+    server.run(f"CREATE DATABASE {name}")
+    return server.address(base=name)
+
+
+@final
+class Line:
+    """A way to a server that is cut once: at the k-th thing that a client says.
+
+    Cut "before", the server does not hear it; "after", it answers, and nobody hears.
+    """
+
+    def __init__(self, server: Cluster, at: int = 0, how: str = "before") -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="sordino-line-"))
+        self.count = 0
+        self.cut = False
+        self._at, self._how = at, how
+        self._server = str(server.folder / SOCKET)
+        self._door = socket.socket(socket.AF_UNIX)
+        self._door.bind(str(self.folder / SOCKET))
+        self._door.listen()
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def address(self, address: str) -> str:
+        """Return the address of a database by this way."""
+        known = Path(self._server).parent
+        return address.replace(str(known), str(self.folder))
+
+    def close(self) -> None:
+        """Let nobody in any more."""
+        self._door.close()
+        shutil.rmtree(self.folder)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._door.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self._server)
+            for way in ((client, server, True), (server, client, False)):
+                threading.Thread(target=self._carry, args=way, daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket, said: bool) -> None:  # noqa: FBT001 of a thread
+        with suppress(OSError):
+            while self._hand_on(source.recv(1 << 16), source, target, said=said):
+                pass
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def _hand_on(
+        self, data: bytes, source: socket.socket, target: socket.socket, *, said: bool
+    ) -> bool:
+        """Hand on what was said, and say whether the line still stands."""
+        self.count += said
+        self.cut = self.cut or (said and self.count == self._at)
+        now = said and self.count == self._at
+        if not data or (now and self._how == "before"):
+            return False
+        if now:
+            source.shutdown(socket.SHUT_RDWR)
+            target.sendall(data)
+            time.sleep(0.05)  # it does what it was told
+            return False
+        target.sendall(data)
+        return True
+
+
+@contextmanager
+def pooled(server: Cluster) -> Generator[Path]:
+    """Run a pool before a server, which gives each transaction any connection."""
+    program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
+    if not Path(program).exists():
+        pytest.skip("NO PGBOUNCER: it is not found, nothing was tried")
+    folder = _new_folder(None)
+    told = {
+        "listen_addr": "",
+        "unix_socket_dir": str(folder),
+        "listen_port": "5432",
+        "auth_type": "any",
+        "pool_mode": "transaction",
+        "max_client_conn": "50",
+        "default_pool_size": "3",
+        "ignore_startup_parameters": "extra_float_digits",
+    }
+    lines = [f"{name} = {value}" for name, value in told.items()]
+    way = f"* = host={server.folder} port=5432 user={SUPERUSER}"
+    text = "\n".join(["[databases]", way, "[pgbouncer]", *lines, ""])
+    (folder / "pool.ini").write_text(text, "utf-8")
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [program, str(folder / "pool.ini")], stdout=log, stderr=log, **_runner()
+        )
+    try:
+        end = time.monotonic() + _PATIENCE
+        while not (folder / SOCKET).exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        yield folder
+    finally:
+        process.terminate()
+        process.wait()
+        shutil.rmtree(folder)
 
 
 def log_end() -> str:

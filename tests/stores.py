@@ -8,6 +8,8 @@ from sordino.ledger.file_format import NOTHING, Disk, Head, Record, World, hash_
 from sordino.ledger.file_store import FileStore
 from sordino.ledger.log import AbstractStore
 from sordino.ledger.other_stores import MemoryStore, WitnessedStore
+from sordino.ledger.server_store import ServerPlace
+from tests.postgres_server import fresh_base, ledger_server
 
 QUICK = World(disk=Disk(sync=lambda _: None))
 """A world that does not wait for the disk, where no power fails."""
@@ -71,8 +73,24 @@ def witnessed(folder: Path) -> AbstractStore:
     return WitnessedStore(in_a_file(folder), seen)
 
 
+def on_a_server(folder: Path) -> AbstractStore:
+    """Return a store on a server that has its first record."""
+    del folder
+    place = ServerPlace(fresh_base(ledger_server()), "ledger", World())
+    place.create("ledger", [(FIRST, b"")])
+    return place.open("ledger")
+
+
+def witnessed_on_a_server(folder: Path) -> AbstractStore:
+    place = ServerPlace(fresh_base(ledger_server(1)), "witness", World())
+    place.create("witness", [(FIRST, b"")])
+    return WitnessedStore(on_a_server(folder), place.open("witness"))
+
+
 STORES: dict[str, Callable[[Path], AbstractStore]] = {
     "memory": in_memory,
     "file": in_a_file,
     "witnessed": witnessed,
+    "server": on_a_server,
+    "server witnessed": witnessed_on_a_server,
 }

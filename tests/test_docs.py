@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "sordino"
 ELSEWHERE = {
     "from-laptop-to-cluster.md": "tests/stories/test_spark_guide.py has a Spark",
+    "team.md": "tests/stories/test_team_guide.py has a server and its roles",
     "postgresql.md": "tests/stories/test_postgres_guide.py has a server",
 }
 """Pages that run elsewhere, and why."""

@@ -17,6 +17,7 @@ WAITING: Final = {
     ("office.demo.start", "office.demo.scenes"): "it says first what it needs",
     ("office.cli.publishing", "office.label.views"): "brings Arrow",
     ("office.cli.publishing", "office.label.files"): "brings Arrow",
+    ("ledger.places", "ledger.server_store"): "brings psycopg",
     (
         "data.tables",
         "data.workbooks",

@@ -131,7 +131,7 @@ def test_a_function_is_named_by_a_verb_or_a_noun() -> None:
 PRIVATE: Final = {
     "aggregations": "_bound",
     "engines": (
-        "_between _cased _checked _chosen _closed _compared _connected _elapsed "
+        "_between _cased _checked _chosen _closed _compared _elapsed "
         "_fixed _known _leaving _like _quoted _rounded _scaled _shortened "
         "_signed _told _translated _zoned"
     ),

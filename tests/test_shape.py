@@ -40,6 +40,8 @@ LONE = {
     "engines.spark.workers": "noise where the rows are",
     "ledger.charges": "the transaction that an auditor reads first",
     "ledger.file_store": "a store",
+    "ledger.server_store": "it imports what may not be installed",
+    "ledger.server_schema": "the tables, as the owner of a database reads them",
     "ledger.format_1": "a format that is read for ever",
     "ledger.other_stores": "stores",
     "losses.curves.composition": "a mathematics of its own: sums of losses",

@@ -24,6 +24,7 @@ Kernel: charge.
 
 import base64
 import ctypes
+import errno
 import hashlib
 import json
 import math
@@ -354,6 +355,8 @@ class LockedFile:
 
     def _take_lock(self) -> bool:
         """Take the lock if it is free."""
+        if self.handle < 0:  # closed, as after a fork in the middle
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         try:
             self._lock(self.handle)
         except BlockingIOError:
@@ -389,7 +392,26 @@ LARGEST: Final = 1 << 30
 """Bytes that an answer may have."""
 LONGEST: Final = 1 << 26
 """Bytes that a line may have."""
-Role: TypeAlias = Literal["ledger", "witness", "backup"]
+Role: TypeAlias = Literal["ledger", "witness", "backup", "moved"]
+COPIES: Final[tuple[Role, ...]] = ("backup", "moved")
+"""What can be read, and is never charged."""
+REMEDIES: Final = {
+    "backup": "It is never charged. Read it with sd.Ledger.read(path); with the "
+    "witness of its ledger, sd.Ledger.restore makes a ledger of it.",
+    "moved": "The ledger was moved: open it at its new place. This one can be read.",
+}
+"""What to do with a store of another role."""
+
+
+def role_text(role: str) -> str:
+    """Return a role with its article.
+
+    >>> role_text("witness"), role_text("moved")
+    ('a witness', 'a ledger that was moved')
+    """
+    return "a ledger that was moved" if role == "moved" else f"a {role}"
+
+
 _PIECE_START: Final = b'{"piece":'
 _SQLITE: Final = b"SQLite format 3\0"
 

@@ -25,6 +25,7 @@ from sordino.ledger.file_format import (
     Record,
     Role,
     World,
+    replace,
 )
 from sordino.ledger.format_1 import migrate
 from sordino.ledger.log import AbstractStore, Index, Result
@@ -116,13 +117,6 @@ if sys.platform != "win32":
     import fcntl
 
 
-_REMEDIES: Final = {
-    "backup": "It is never charged. Read it with sd.Ledger.read(path); with the "
-    "witness of its ledger, sd.Ledger.restore makes a ledger of it."
-}
-"""What to do with a file of another role."""
-
-
 @final
 class FileStore(AbstractStore):
     """The file of a ledger, or of a witness, which keeps no bytes of answers."""
@@ -159,9 +153,8 @@ class FileStore(AbstractStore):
         return True
 
     @property
-    def is_backup(self) -> bool:
-        """Say whether the file is a copy of a ledger, made by `backup`."""
-        return self._found_header().role == "backup"
+    def is_copy(self) -> bool:
+        return self._found_header().role in file_format.COPIES
 
     @property
     def head(self) -> Head:
@@ -244,6 +237,13 @@ class FileStore(AbstractStore):
         fresh.read_on(self._file.read, lines.end)
         if (fresh.end, fresh.index.head) != (lines.end, lines.index.head):
             raise lines.damage("it was changed after it was read")
+
+    def retire(self) -> None:
+        """Write another role into the header: one sector, written wholly or not."""
+        header = replace(self._found_header(), role="moved")
+        self._file.write([header.sector], 0)
+        self._file.disk.sync(self._file.handle)
+        self._header = header
 
     def reopen(self) -> "FileStore":
         """Return the same file, to be read anew; a moved or replaced one is refused."""
@@ -392,9 +392,9 @@ class FileStore(AbstractStore):
                 self._refuse_reading()
                 migrate(self._file, self._world)
                 block = self._file.read(BLOCK, 0)
-            backup: tuple[Role, ...] = ("backup",) if self._reading else ()
+            copies = file_format.COPIES if self._reading else ()
             self._header = _refuse_stranger(
-                self._file.path, Header.read(block), (self._role, *backup)
+                self._file.path, Header.read(block), (self._role, *copies)
             )
         return self._header
 
@@ -424,8 +424,8 @@ def _refuse_stranger(
         wrong = f"has format {header.format}, and this version reads up to {newest}"
         remedy = "Update Sordino."
     elif header.role not in roles:
-        wrong = f"must be a {role}, and this is a {header.role}"
-        remedy = _REMEDIES.get(str(header.role), "Name the other file.")
+        wrong = f"must be a {role}, and this is {file_format.role_text(header.role)}"
+        remedy = file_format.REMEDIES.get(str(header.role), "Name the other file.")
     if header is None or wrong:
         raise InvalidParameter(role, str(path), wrong, remedy)
     return header

@@ -46,7 +46,7 @@ from sordino.ledger.opening import (
     make_file,
     make_in_memory,
     open_file,
-    refuse_doubtful_locks,
+    refuse_unfit_places,
 )
 from sordino.ledger.record_kinds import (
     DATASET,
@@ -128,8 +128,7 @@ class Ledger(AbstractCalendar):
         """
         terms = LedgerTerms.of(limit, about, witness, signer, world, blocks)
         word = SaidDay(on, catch_up, terms.world.is_unsynchronised)
-        if not only_writer:
-            refuse_doubtful_locks(path, terms)
+        refuse_unfit_places(path, terms, only_writer=only_writer)
         if create:
             make_file(path, terms)
         return cls(open_file(path, terms), terms.world.clock, word)
@@ -173,15 +172,38 @@ class Ledger(AbstractCalendar):
         that were stored after it are lost, and their keys are refused.
         """
         terms = LedgerTerms.of(None, "", witness, signer, world)
-        if not only_writer:
-            refuse_doubtful_locks(path, terms)
+        refuse_unfit_places(path, terms, only_writer=only_writer)
         backup.restore_copy(copy, path, terms)
         return cls(open_file(path, terms), terms.world.clock)
 
+    @classmethod
+    def move(
+        cls,
+        source: Any,
+        target: Any,
+        *,
+        witness: Any = None,
+        signer: Any = None,
+        world: World | None = None,
+    ) -> Self:
+        """Have a ledger go on in another file or on a server, whole; open it there.
+
+        It is verified before and compared after. At its old place it can be read, and
+        is never charged again. What was cut short is finished by the same once more.
+        """
+        terms = LedgerTerms.of(None, "", witness, signer, world)
+        backup.move_ledger(source, target, terms)
+        return cls(open_file(target, terms), terms.world.clock)
+
     def backup(self, path: Any) -> None:
         """Write a whole copy to a new file: it is read and restored, never charged."""
-        place = backup.free_path(path)
+        place = backup.free_place(path, World())
         self._guarded.look(lambda log: backup.write_copy(log, place))
+
+    @property
+    def place(self) -> str:
+        """Where it is: a path, or the address of a server without its password."""
+        return self._guarded.title
 
     @property
     def durable(self) -> bool:

@@ -28,7 +28,15 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.ledger import record_kinds
-from sordino.ledger.file_format import DEEPEST, NOTHING, Head, Record, hash_bytes
+from sordino.ledger.file_format import (
+    DEEPEST,
+    NOTHING,
+    Contents,
+    Head,
+    Record,
+    Role,
+    hash_bytes,
+)
 from sordino.ledger.policy_file import Seals
 from sordino.ledger.record_kinds import is_sound
 from sordino.losses.budgets.charge import Charge
@@ -45,8 +53,9 @@ class AbstractStore(ABC):
     - While `transact` runs an act, nobody else appends, and everything that was
       appended before can be read. (A store may run an act anew instead, if somebody
       did append; acts have no other effect.)
-    - When `append` returns, the record and its answer are durable, or else `lasting`
-      was not asked for. What a transaction tells is durable, but for that.
+    - When `transact` returns, what was appended is durable, the record with its
+      answer, or else `lasting` was not asked for. What a transaction tells is durable,
+      but for that.
     - A record is read as it was appended, or the store is refused (`LedgerDamaged`).
       Errors of the disk come as `OSError`; the store is then of no more use.
     - Everything but `append` may be called outside of `transact`, and sees what the
@@ -62,6 +71,11 @@ class AbstractStore(ABC):
     @abstractmethod
     def durable(self) -> bool:
         """Say whether it outlives the process."""
+
+    @property
+    def is_copy(self) -> bool:
+        """Say whether it is a backup, or was moved: it is read, and never charged."""
+        return False
 
     @property
     @abstractmethod
@@ -95,6 +109,13 @@ class AbstractStore(ABC):
         """Return the bytes that were appended with a record; b"" if there were none."""
 
     @abstractmethod
+    def retire(self) -> None:
+        """Let nothing more be charged here, for ever, from this transaction on.
+
+        It was moved: what it was is read, and goes on elsewhere.
+        """
+
+    @abstractmethod
     def verify(self) -> None:
         """Refuse the store unless all of it is what was appended."""
 
@@ -111,15 +132,59 @@ class AbstractStore(ABC):
 
 
 @final
+class Unreached(OSError):
+    """A store that cannot be reached or did not answer, told in our words."""
+
+
+class AbstractPlace(ABC):
+    """Where a store is, or shall be: a file, or a database of a server."""
+
+    shown: str
+    """Its name for messages: without a password."""
+    is_open_word = True
+    """Whether what was written of it has no password."""
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Say whether there is anything."""
+
+    @abstractmethod
+    def open(self, role: Role, *, reading: bool = False) -> AbstractStore:
+        """Return the store of a role that is there."""
+
+    @abstractmethod
+    def create(self, role: Role, contents: Contents) -> bool:
+        """Make a store with records, whole or not at all; False: it is taken."""
+
+    @abstractmethod
+    def is_same(self, other: "AbstractPlace") -> bool:
+        """Say whether another fails together with this one."""
+
+    @abstractmethod
+    def refuse_unfit(self, *, witnessed: bool, reading: bool) -> None:
+        """Refuse a place where charges may be forgotten."""
+
+
+def refuse_later_kind(shown: str, kind: str) -> None:
+    """Refuse records of a kind that is not known: it may lower a limit."""
+    if kind not in record_kinds.KINDS:
+        raise LedgerUnavailable(
+            shown,
+            f"has records of the kind {kind!r}, which a later version wrote",
+            "Update Sordino.",
+        )
+
+
+@final
 class Index:
     """What records can be looked up by, brought up to date one record at a time.
 
     An index that was interrupted while it grew is to be thrown away.
     """
 
-    def __init__(self, shown: str) -> None:
-        """Begin without records."""
-        self.head = NOTHING
+    def __init__(self, shown: str, head: Head = NOTHING) -> None:
+        """Begin behind a head."""
+        self.head = head
         self._shown = shown
         self._newest: dict[str, int] = {}
         self._numbers: dict[str, array[int]] = {}
@@ -131,12 +196,7 @@ class Index:
             wrong = "does not follow the one before it"
         if wrong:
             raise LedgerDamaged(self._shown, f"record {record.number} {wrong}")
-        if record.kind not in record_kinds.KINDS:
-            raise LedgerUnavailable(
-                self._shown,
-                f"has records of the kind {record.kind!r}, which a later version wrote",
-                "Update Sordino.",
-            )
+        refuse_later_kind(self._shown, record.kind)
         if not record_kinds.is_sound(record):
             raise LedgerDamaged(
                 self._shown,
@@ -150,6 +210,10 @@ class Index:
     def newest(self, subject: str) -> int:
         """Return the number of the newest record about a subject, or 0."""
         return self._newest.get(subject, 0)
+
+    def newest_of_all(self) -> Mapping[str, int]:
+        """Return the number of the newest record of each subject."""
+        return self._newest
 
     def numbers(self, kind: str) -> Sequence[int]:
         """Return the numbers of all records of a kind, in order."""
@@ -430,11 +494,11 @@ class Handle:
                 self._end = "was found damaged before, and this handle has ended"
                 self._store.close()
                 raise
-            except OSError:
+            except OSError as error:
                 self.refuse_strangers()  # a fork in the middle has closed the file
                 self._stale = True
                 self._store.close()
-                raise self._unavailable("could not be read or written") from None
+                raise self._unavailable(_problem_of(error)) from None
             finally:
                 self._busy = False
             return result
@@ -490,6 +554,12 @@ class Handle:
         return LedgerUnavailable(
             self.title,
             problem,
-            "Check the disk and the permissions, then ask again with the same key; a "
-            "charge may have been made.",
+            "Check the disk or the server, and the permissions, then ask again with "
+            "the same key; a charge may have been made.",
         )
+
+
+def _problem_of(error: OSError) -> str:
+    return (
+        str(error) if isinstance(error, Unreached) else "could not be read or written"
+    )

@@ -4,28 +4,31 @@ Kernel: charge.
 """
 
 import logging
-import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
-from sordino.ledger import file_format
 from sordino.ledger.blocks import division
 from sordino.ledger.clocks import time_after
-from sordino.ledger.file_format import FORMAT, NOTHING, Contents, Record, Role, World
-from sordino.ledger.file_store import FileStore
-from sordino.ledger.file_system import is_local
-from sordino.ledger.log import AbstractStore, Handle, Log, Result
+from sordino.ledger.file_format import FORMAT, NOTHING, Contents, Record, World
+from sordino.ledger.log import (
+    AbstractPlace,
+    AbstractStore,
+    Handle,
+    Log,
+    Result,
+    Unreached,
+)
 from sordino.ledger.other_stores import MemoryStore, WitnessedStore
+from sordino.ledger.places import FilePlace, locate
 from sordino.ledger.policy_file import Seals, public_of, signer_of
 from sordino.ledger.record_kinds import DATASET, check_unicode
-from sordino.ledger.verification import refuse_overspent
+from sordino.ledger.verification import refuse_overspent, verify
 from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.limits import Limit
 from sordino.noise.sampling.bits import Bits
@@ -44,7 +47,7 @@ class LedgerTerms:
 
     limit: Limit | None
     about: str
-    witness: Path | None
+    witness: AbstractPlace | None
     seals: Seals
     world: World
     blocks: Blocks | None = None
@@ -67,9 +70,7 @@ class LedgerTerms:
         return cls(
             limit=stated,
             about=check_unicode("about", about),
-            witness=None
-            if witness is None
-            else file_format.locate_file(witness, "witness"),
+            witness=_witness_at(witness, world),
             seals=Seals("" if key is None else public_of(key), key),
             world=world or World(),
             blocks=read_blocks(blocks, stated),
@@ -78,15 +79,22 @@ class LedgerTerms:
     @classmethod
     def of_reader(cls, witness: Any, world: World | None) -> Self:
         """Return the terms of who only looks."""
-        place = file_format.locate_file
         return cls(
             limit=None,
             about="",
-            witness=None if witness is None else place(witness, "witness", os.R_OK),
+            witness=_witness_at(witness, world, reading=True),
             seals=Seals(),
             world=world or World(),
             reading=True,
         )
+
+
+def _witness_at(
+    witness: Any, world: World | None, *, reading: bool = False
+) -> AbstractPlace | None:
+    if witness is None:
+        return None
+    return locate(witness, "witness", world or World(), reading=reading)
 
 
 def read_blocks(blocks: Any, limit: Limit | None) -> Blocks | None:
@@ -121,19 +129,21 @@ def look_twice(look: Callable[[], Result]) -> Result:
 
 def make_file(path: Any, terms: LedgerTerms) -> None:
     """Make a ledger, unless there is one; its witness is made before it."""
-    look_twice(lambda: _make_file(file_format.locate_file(path), terms))
+    place = locate(path, "ledger", terms.world)
+    with _refuse_failures(place):
+        look_twice(lambda: _make_at(place, terms))
 
 
-def _make_file(place: Path, terms: LedgerTerms) -> None:
+def _make_at(place: AbstractPlace, terms: LedgerTerms) -> None:
     """Make a ledger of its first records, or of those that a witness has already.
 
     A witness without a charge is left where a crash came between it and its ledger:
     nothing was spent, and nothing else is lost, because it has every record.
     """
-    witness, world = terms.witness, terms.world
+    witness = terms.witness
     if place.exists():
         if witness is not None and not witness.exists():
-            _add_witness(place, witness, world)
+            _add_witness(place, witness)
         return
     contents: Contents
     if witness is None:
@@ -141,45 +151,33 @@ def _make_file(place: Path, terms: LedgerTerms) -> None:
     else:
         if not witness.exists():
             first = [(record, b"") for record in _first_records(terms)]
-            file_format.create_file(witness, world, "witness", first)
-        contents = _contents_without_charges(place, witness, world)
-    file_format.create_file(place, world, "ledger", contents)
+            witness.create("witness", first)
+        contents = _contents_without_charges(place, witness)
+    place.create("ledger", contents)
 
 
-def _contents_without_charges(place: Path, witness: Path, world: World) -> Contents:
-    with (
-        _refuse_failures(witness),
-        closing(FileStore(witness, world, "witness")) as seen,
-    ):
+def _contents_without_charges(place: AbstractPlace, witness: AbstractPlace) -> Contents:
+    with _refuse_failures(witness), closing(witness.open("witness")) as seen:
         seen.transact(lambda: None)
         # a witness that saw charges proves that a ledger was lost: an unspent one would
         # sell them again
         if seen.numbers("charged"):
             raise LedgerDamaged(
-                place, f"it is gone, and its witness {witness} is there"
+                place.shown, f"it is gone, and its witness {witness.shown} is there"
             )
         return [(record, b"") for record in seen.read(1)]
 
 
-def refuse_doubtful_locks(path: Any, terms: LedgerTerms) -> None:
-    """Refuse a file system on which a lock may not keep every other writer out."""
-    for name, place in (
-        ("ledger", file_format.locate_file(path)),
-        ("witness", terms.witness),
-    ):
-        if place is None:
-            continue
-        kind = terms.world.disk.kind(place if place.exists() else place.parent)
-        if not is_local(kind):
-            raise InvalidParameter(
-                name,
-                str(place),
-                f"must lie on a disk of this machine, and it lies on {kind}, where "
-                "locks may not keep other writers out",
-                "Choose another folder: sordino doctor FOLDER tries one. Or promise "
-                "that no other process opens it meanwhile: sd.Ledger.at(path, "
-                "only_writer=True), [ledger] only_writer = true, or --only-writer.",
-            )
+def refuse_unfit_places(path: Any, terms: LedgerTerms, *, only_writer: bool) -> None:
+    """Refuse a place where a charge may be forgotten, or made twice."""
+    place = locate(path, "ledger", terms.world)
+    for home in filter(None, (place, terms.witness)):
+        # a promise about files says nothing of what a server forgets
+        if not (only_writer and isinstance(home, FilePlace)):
+            with _refuse_failures(home):
+                home.refuse_unfit(
+                    witnessed=terms.witness is not None, reading=terms.reading
+                )
 
 
 def make_in_memory(terms: LedgerTerms) -> Handle:
@@ -198,20 +196,23 @@ def open_file(path: Any, terms: LedgerTerms) -> Handle:
 
 def _open_file(path: Any, terms: LedgerTerms) -> Handle:
     """Open a ledger and check it, once."""
-    wanted = os.R_OK if terms.reading else os.R_OK | os.W_OK
-    place = file_format.locate_file(path, wanted=wanted)
-    file_format.refuse_missing(
-        place,
-        "ledger",
-        "To begin with an unspent budget, say create=True; if there was a ledger, look "
-        "for it.",
-    )
+    return _open_at(locate(path, "ledger", terms.world, reading=terms.reading), terms)
+
+
+def _open_at(place: AbstractPlace, terms: LedgerTerms) -> Handle:
     with _refuse_failures(place):
+        if not place.exists():
+            raise _missing_place(
+                "ledger",
+                place,
+                "To begin with an unspent budget, say create=True; if there was a "
+                "ledger, look for it.",
+            )
         store = _open_store(place, terms)
     try:
         with _refuse_failures(place):
             seals = store.transact(lambda: seals_of(store, terms))
-        alone = terms.witness is None and not _is_backup(store)
+        alone = terms.witness is None and not store.is_copy
         opened = Handle(store, seals, witnessed=not alone)
         opened.use(lambda log: _check(log, terms))
     except BaseException:
@@ -220,50 +221,58 @@ def _open_file(path: Any, terms: LedgerTerms) -> Handle:
     return opened
 
 
-def _open_store(place: Path, terms: LedgerTerms) -> AbstractStore:
+def _missing_place(name: str, place: AbstractPlace, remedy: str) -> InvalidParameter:
+    return InvalidParameter(name, place.shown, "must exist", remedy)
+
+
+def _open_store(place: AbstractPlace, terms: LedgerTerms) -> AbstractStore:
     """Return the store of a ledger, with its witness if one was named."""
     reading = terms.reading
-    store = FileStore(place, terms.world, reading=reading)
+    store = place.open("ledger", reading=reading)
     if terms.witness is None:
         return store
     try:
-        file_format.refuse_missing(terms.witness, "witness", "Look for it.")
-        file_format.refuse_same(place, terms.witness)
-        _refuse_backup(store, terms.witness)
-        witness = FileStore(terms.witness, terms.world, "witness", reading=reading)
+        _refuse_bad_witness(place, terms.witness)
+        if reading:
+            _refuse_copy(store, terms.witness)
+        witness = terms.witness.open("witness", reading=reading)
     except BaseException:
         store.close()
         raise
     return WitnessedStore(store, witness, reading=reading)
 
 
-def _is_backup(store: AbstractStore) -> bool:
-    """Say whether this is a copy, which is behind its witness and is only read."""
-    return isinstance(store, FileStore) and store.is_backup
-
-
-def _refuse_backup(store: FileStore, witness: Path) -> None:
-    if store.is_backup:
+def _refuse_copy(store: AbstractStore, witness: AbstractPlace) -> None:
+    if store.is_copy:
         raise InvalidParameter(
             "witness",
-            str(witness),
+            witness.shown,
             "cannot be held against a backup, which is older than what it saw",
             "Leave it out to read the backup, or restore it: sd.Ledger.restore.",
         )
 
 
-def _add_witness(place: Path, witness: Path, world: World) -> None:
+def _refuse_bad_witness(place: AbstractPlace, witness: AbstractPlace) -> None:
+    """Refuse a witness that is not there, or that fails together with the ledger."""
+    if not witness.exists():
+        raise _missing_place("witness", witness, "Look for it.")
+    if place.is_same(witness):
+        raise InvalidParameter(
+            "witness",
+            witness.shown,
+            "must be another file than the ledger, or on another server",
+            "Keep it on another disk.",
+        )
+
+
+def _add_witness(place: AbstractPlace, witness: AbstractPlace) -> None:
     """Make the witness of a ledger that has none so far."""
-    with _refuse_failures(place):
-        store = FileStore(place, world)
-        try:
-            store.transact(lambda: None)
-            if store.newest("witness"):
-                file_format.refuse_missing(witness, "witness", "Look for it.")
-            contents = [(record, b"") for record in store.read(1)]
-        finally:
-            store.close()
-    file_format.create_file(witness, world, "witness", contents)
+    with _refuse_failures(place), closing(place.open("ledger")) as store:
+        store.transact(lambda: None)
+        if store.newest("witness") and not witness.exists():
+            raise _missing_place("witness", witness, "Look for it.")
+        contents = [(record, b"") for record in store.read(1)]
+    witness.create("witness", contents)
 
 
 def seals_of(store: AbstractStore, terms: LedgerTerms) -> Seals:
@@ -359,13 +368,16 @@ def refuse_other_blocks(blocks: Blocks | None, recorded: Blocks | None) -> None:
 
 
 @contextmanager
-def _refuse_failures(path: Path) -> Generator[None]:
+def _refuse_failures(place: AbstractPlace) -> Generator[None]:
+    problem, remedy = "", "Check the disk and the permissions."
     try:
         yield
+    except Unreached as error:
+        problem, remedy = str(error), "Nothing was charged: try again later."
     except OSError:
-        raise LedgerUnavailable(
-            path, "could not be opened", "Check the disk and the permissions."
-        ) from None
+        problem = "could not be opened"
+    if problem:
+        raise LedgerUnavailable(place.shown, problem, remedy)
 
 
 @cache
@@ -376,26 +388,31 @@ def _say_once() -> None:
     )
 
 
-def free_path(path: Any) -> Path:
-    """Return where a file shall be made, refusing a name that is taken."""
-    place = file_format.locate_file(path)
-    if place.exists():
-        raise InvalidParameter(
-            "path", str(path), "must not exist yet", "Choose another name."
-        )
+def free_place(path: Any, world: World) -> AbstractPlace:
+    """Return where a ledger or a copy shall be made, refusing a name that is taken."""
+    place = locate(path, "ledger", world)
+    with _refuse_failures(place):
+        is_used = place.exists()
+    if is_used:
+        raise _used_place(place)
     return place
 
 
-def write_copy(log: Log, place: Path) -> None:
-    """Write all that a ledger holds to a new file, which is never charged."""
-    _create(place, World(), "backup", _contents(log.store))
+def write_copy(log: Log, place: AbstractPlace) -> None:
+    """Write all that a ledger holds to a new place, which is never charged."""
+    if not place.create("backup", _contents(log.store)):
+        raise _used_place(place)
 
 
 def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
     """Make a ledger of a copy and of what its witness saw after it."""
-    source = file_format.locate_file(copy, "copy", os.R_OK)
-    place = free_path(path)
-    file_format.refuse_missing(source, "copy", "Look for it.")
+    world = terms.world
+    source = locate(copy, "copy", world, reading=True)
+    place = free_place(path, world)
+    with _refuse_failures(source):
+        is_there = source.exists()
+    if not is_there:
+        raise _missing_place("copy", source, "Look for it.")
     if terms.witness is None:
         raise InvalidParameter(
             "witness",
@@ -404,21 +421,91 @@ def restore_copy(copy: Any, path: Any, terms: LedgerTerms) -> None:
             "Without one, count the whole budget as spent; sd.Ledger.read reads the "
             "answers of the copy.",
         )
-    file_format.refuse_missing(terms.witness, "witness", "Look for it.")
-    file_format.refuse_same(source, terms.witness)
+    _refuse_bad_witness(source, terms.witness)
     try:
         with (
-            closing(FileStore(source, terms.world, reading=True)) as store,
-            closing(FileStore(terms.witness, terms.world, "witness")) as witness,
+            closing(source.open("ledger", reading=True)) as store,
+            closing(terms.witness.open("witness")) as witness,
         ):
             contents = store.transact(
                 lambda: witness.transact(lambda: _restore(store, witness, terms))
             )
-            _create(place, terms.world, "ledger", contents)
+            is_new = place.create("ledger", contents)
     except OSError:
         raise LedgerUnavailable(
-            source, "could not be read", "Check the disk and the permissions."
+            source.shown, "could not be read", "Check the disk and the permissions."
         ) from None
+    if not is_new:
+        raise _used_place(place)
+
+
+def move_ledger(source: Any, target: Any, terms: LedgerTerms) -> None:
+    """Have a ledger go on at another place, and at no other ever after.
+
+    ledger of both ── record `moved`, role "moved" ── copied whole ── compared
+
+    The old place is closed before the new one is made, so never are there two. A move
+    that was cut short is done again: its record says where it goes.
+    """
+    old = locate(source, "ledger", terms.world)
+    new = locate(target, "path", terms.world)
+    with _refuse_failures(old):
+        sent = _is_copy(old)
+    if not sent:
+        free_place(target, terms.world)
+        new.refuse_unfit(witnessed=terms.witness is not None, reading=False)
+        opened = _open_at(old, terms)
+        try:
+            opened.look(verify)
+            opened.use(lambda log: _send_away(log, new, terms.world))
+        finally:
+            opened.close()
+    with (
+        _refuse_failures(old),
+        closing(old.open("ledger", reading=True)) as store,
+    ):
+        store.transact(lambda: None)
+        _arrive(store, new)
+
+
+def _is_copy(place: AbstractPlace) -> bool:
+    """Say whether there is a ledger that is only read from now on."""
+    if not place.exists():
+        raise _missing_place("ledger", place, "Look for it.")
+    with closing(place.open("ledger", reading=True)) as store:
+        store.transact(lambda: None)
+        return store.is_copy
+
+
+def _send_away(log: Log, new: AbstractPlace, world: World) -> None:
+    when = time_after(log, world.clock())
+    log.add("moved", {"to": new.shown, "when": when.isoformat()})
+    log.store.retire()
+
+
+def _arrive(store: AbstractStore, new: AbstractPlace) -> None:
+    """Make the ledger at its new place unless it is there, and hold it against this."""
+    last = next(store.read(store.head.number))
+    # a backup was never sent away, and a ledger that was goes to one place
+    if last.kind != "moved" or last.fields["to"] != new.shown:
+        raise InvalidParameter(
+            "path",
+            new.shown,
+            f"is not where this ledger went: {last.fields.get('to', 'it is a backup')}",
+            "Finish the move that was begun, or open the ledger where it is.",
+        )
+    with _refuse_failures(new):
+        new.create("ledger", _contents(store))
+        with closing(new.open("ledger", reading=True)) as there:
+            there.transact(there.verify)
+            same = next(there.read(last.number), None) == last and all(
+                answer == there.answer(record.number)
+                for record, answer in _contents(store)
+            )
+    if not same:
+        raise InvalidParameter(
+            "path", new.shown, "has another ledger", "Choose another place."
+        )
 
 
 def _contents(store: AbstractStore) -> Iterator[tuple[Record, bytes]]:
@@ -449,9 +536,7 @@ def _restore(
     return [*_contents(store), *missing, (last, b"")]
 
 
-def _create(place: Path, world: World, role: Role, contents: Contents) -> None:
-    """Make a file under a name that must still be free."""
-    if not file_format.create_file(place, world, role, contents):
-        raise InvalidParameter(
-            "path", str(place), "must not exist yet", "Choose another name."
-        )
+def _used_place(place: AbstractPlace) -> InvalidParameter:
+    return InvalidParameter(
+        "path", place.shown, "must not exist yet", "Choose another name."
+    )

@@ -9,7 +9,7 @@ Kernel: charge.
 from collections.abc import Callable, Iterator, Sequence
 from typing import final
 
-from sordino.errors import LedgerDamaged
+from sordino.errors import InvalidParameter, LedgerDamaged
 from sordino.ledger.file_format import Head, Record
 from sordino.ledger.log import AbstractStore, Index, Result
 
@@ -35,25 +35,35 @@ class WitnessedStore(AbstractStore):
         return self._store.durable
 
     @property
+    def is_copy(self) -> bool:
+        return self._store.is_copy
+
+    @property
     def head(self) -> Head:
         return self._store.head
 
     def transact(self, act: Callable[[], Result]) -> Result:
-        """Run an act under both locks, the store's first, where both agree."""
+        """Run an act where both agree, and tell the witness before anything is told.
+
+        The witness comes second: what it has, the store has durably. A witness that was
+        told first would show a store that crashed before its end as one put back.
+        """
 
         def agreed() -> Result:
-            self._compare()
+            self._witness.transact(self._compare)
             return act()
 
-        return self._store.transact(lambda: self._witness.transact(agreed))
+        result = self._store.transact(agreed)
+        if not self._reading and self._witness.head != self._store.head:
+            self._witness.transact(self._tell)
+        return result
 
     def append(
         self, record: Record, answer: bytes = b"", *, lasting: bool = True
     ) -> None:
-        """Add a record to both, durably: what the witness has, the store has too."""
+        """Add a record, durably: the witness hears of it when the act has ended."""
         del lasting
         self._store.append(record, answer)
-        self._witness.append(record)
 
     def read(self, first: int) -> Iterator[Record]:
         """Yield the records from a number on, in order."""
@@ -69,6 +79,10 @@ class WitnessedStore(AbstractStore):
 
     def answer(self, number: int) -> bytes:
         return self._store.answer(number)
+
+    def retire(self) -> None:
+        """Retire the store; its witness stays that of the ledger at its new place."""
+        self._store.retire()
 
     def verify(self) -> None:
         self._store.verify()
@@ -89,11 +103,7 @@ class WitnessedStore(AbstractStore):
         self._witness.close()
 
     def _compare(self) -> None:
-        """Refuse a store that is behind its witness, or beside it.
-
-        One that is ahead was kept from telling it, by a crash: nothing of that was
-        given back, and the witness is told now.
-        """
+        """Refuse a store that is behind its witness, or beside it."""
         seen = self._witness.head
         if seen.number > self.head.number:
             raise LedgerDamaged(
@@ -101,12 +111,29 @@ class WitnessedStore(AbstractStore):
             )
         known = next(self._store.read(seen.number), None)
         if known is None or known.head != seen:
-            raise LedgerDamaged(
-                self.title,
-                f"its history was forked: its witness saw another record {seen.number}",
-            )
-        for record in () if self._reading else self._store.read(seen.number + 1):
+            raise self._fork(seen.number)
+
+    def _tell(self) -> None:
+        """Append what the witness lacks; others may have told it, and more than this.
+
+        A store that is ahead was kept from telling it, by a crash or by who came in
+        between: nothing of that was given back, and the witness is told now.
+        """
+        head = self._store.head
+        if self._witness.head.number >= head.number:
+            known = next(self._witness.read(head.number), None)
+            if known is None or known.head != head:
+                raise self._fork(head.number)
+            return
+        self._compare()
+        for record in self._store.read(self._witness.head.number + 1):
             self._witness.append(record)
+
+    def _fork(self, number: int) -> LedgerDamaged:
+        return LedgerDamaged(
+            self.title,
+            f"its history was forked: its witness saw another record {number}",
+        )
 
 
 _SHOWN = "in memory"
@@ -169,6 +196,12 @@ class MemoryStore(AbstractStore):
 
     def answer(self, number: int) -> bytes:
         return self._answers.get(number, b"")
+
+    def retire(self) -> None:
+        """Refuse: what ends with the process goes nowhere."""
+        raise InvalidParameter(
+            "ledger", _SHOWN, "cannot be moved", "Make a ledger in a file."
+        )
 
     def verify(self) -> None:
         """Hold every record against the one before it."""

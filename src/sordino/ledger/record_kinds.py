@@ -331,6 +331,16 @@ def subjects(record: Record) -> tuple[str, ...]:
     return KINDS[record.kind].subjects(record.fields)
 
 
+def earliest(subject: str) -> int:
+    """Least number of a record about a subject: none is older than what it is about.
+
+    >>> earliest("answer 7"), earliest("key 7")
+    (7, 0)
+    """
+    what, _, number = subject.partition(" ")
+    return int(number) if what in ("answer", "lease") and number.isdecimal() else 0
+
+
 def is_text(value: Any) -> bool:
     """Say whether this is text."""
     return isinstance(value, str)
@@ -674,6 +684,7 @@ KINDS: Final[Mapping[str, Kind]] = {
         lambda fields: hash_bytes(fields["text"].encode()) == fields["sha256"],
     ),
     "witnessed": Kind({"when": is_time}, lambda _: ("witness",)),
+    "moved": Kind({"to": is_text, "when": is_time}, lambda _: ("moved",)),
     "restored": Kind({"after": is_count, "when": is_time}),
 }
 """Every kind, by name."""

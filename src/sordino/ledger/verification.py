@@ -258,6 +258,11 @@ class _Walk:
         self.policy = PolicyWalk(log)
         self.blocks = BlockWalk(log)
 
+    def move(self, record: Record, fields: dict[str, Any]) -> bool:
+        """Say that a move changes nothing of what holds."""
+        del record, fields
+        return True
+
     def check(self, record: Record) -> None:
         """Check one record by its kind."""
         if not _CHECKS[record.kind](self, record, record.fields):
@@ -478,5 +483,6 @@ _CHECKS: Final[dict[str, Callable[[_Walk, Record, dict[str, Any]], bool]]] = {
     "published": _Walk.publication,
     "adopted": _Walk.adoption,
     "witnessed": _Walk.witness,
+    "moved": _Walk.move,
     "restored": _Walk.restoration,
 }

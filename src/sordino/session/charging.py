@@ -43,6 +43,7 @@ from sordino.errors import (
 from sordino.ledger.blocks import Block
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import read_blocks, refuse_other_blocks
+from sordino.ledger.places import is_there
 from sordino.ledger.policy_file import Policy
 from sordino.ledger.policy_rules import Usage
 from sordino.ledger.record_kinds import (
@@ -393,7 +394,7 @@ class Terms:
         if self.ledger is None:
             return True
         paths = isinstance(self.ledger, (str, os.PathLike))
-        return paths and not _there(self.ledger)
+        return paths and not is_there(self.ledger)
 
 
 @final
@@ -710,14 +711,14 @@ def _open_ledger(terms: Terms, about: str) -> Ledger:
         raise InvalidParameter(
             "ledger",
             ledger,
-            "must be a path or an open ledger",
+            "must be a path, the address of a server, or an open ledger",
             'Try ledger="clinic.ledger".',
         )
     if limit is None or not terms.begins:
         opened = Ledger.at(ledger, limit, blocks=blocks)
         return _check(opened, limit, about, blocks)
     opened = Ledger.at(ledger, limit, create=True, about=about, blocks=blocks)
-    _LOG.warning("a new ledger, with nothing spent, was made at %s", ledger)
+    _LOG.warning("a new ledger, with nothing spent, was made at %s", opened.place)
     return opened
 
 
@@ -745,14 +746,6 @@ def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledg
             "A ledger belongs to one set of tables: create another ledger.",
         )
     return ledger
-
-
-def _there(path: Any) -> bool:
-    """Say whether something is at a path; what is wrong with it, the ledger says."""
-    try:
-        return Path(path).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _limit(budget: Any) -> Limit:

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("psycopg")
 
+from sordino.data.postgres_connection import ServerRefusal, told_of_connecting
 from sordino.engines.failures import run_uncharged
-from sordino.engines.postgres.server import ServerRefusal, told_of_connecting
 from sordino.errors import EngineUnavailable
 from sordino.office.cli.main import exit_code
 

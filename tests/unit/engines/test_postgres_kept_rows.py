@@ -7,9 +7,10 @@ from typing import Any, Final
 import pytest
 
 import sordino as sd
+from sordino.data.postgres_connection import ServerRefusal
 from sordino.engines.conformance.plans import bound_rows, whole_question
 from sordino.engines.postgres.dialect import PostgresDialect
-from sordino.engines.postgres.server import Server, ServerRefusal
+from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.session import postgres_engine
 from sordino.query.nodes import Source
 from tests.postgres_server import Cluster, cluster, lose_connection

@@ -33,39 +33,16 @@ from tests.ledgers import (
     Failing,
     claim,
     create,
+    faults,
     lines,
     race,
     release,
+    report,
     run,
     sharing,
 )
 
 KILLED = -signal.SIGKILL
-
-
-def faults(
-    path: Path, told: Path, price: str = "0.1", witness: Path | None = None
-) -> Counter[str]:
-    """Return what is wrong with a ledger, beside the answers that were told."""
-    with Ledger.at(path, witness=witness) as ledger:
-        ledger.verify()
-        charged = {entry.number for entry in ledger.entries()}
-        spent = ledger.spent()
-    answers = lines(told)
-    assert isinstance(spent, PureDP)
-    return Counter({
-        "answers without a charge": sum(n not in charged for n, _ in answers),
-        "second answers": len(set(answers)) - len({n for n, _ in answers}),
-        "overspends": int(spent.epsilon > 1)
-        + int(spent.epsilon != len(charged) * Fraction(price)),
-    })
-
-
-def report(what: str, tried: int, wrong: Counter[str]) -> None:
-    shown = ", ".join(f"{name} {count}" for name, count in wrong.items())
-    print(f"\n{what}: {tried} tried; {shown}")  # noqa: T201 the counts are the result
-    assert tried > 0
-    assert not +wrong
 
 
 def test_the_counts_can_fail(folder: Path) -> None:

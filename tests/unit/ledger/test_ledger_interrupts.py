@@ -4,14 +4,11 @@ Python looks for signals after calls, when a function begins and when a loop goe
 The tests raise there, one place after another.
 """
 
-import dis
 import os
 import signal
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -21,51 +18,11 @@ from sordino.ledger.file_format import Disk, World
 from sordino.ledger.ledger import Ledger
 from sordino.losses.loss import PureDP
 from tests.effort import often
+from tests.interruptions import Interruption
 from tests.ledgers import claim
 
-LOOKS = {
-    "CALL",
-    "CALL_FUNCTION_EX",
-    "CALL_KW",
-    "JUMP_BACKWARD",
-    "RESUME",
-}
-"""Instructions after which Python looks for signals."""
 IMPATIENT = World(patience=0.2, disk=Disk(sync=lambda _: None))
 MANY = PureDP(10**6)
-
-
-class Interruption:
-    """A KeyboardInterrupt at the k-th place where Python looks for signals."""
-
-    def __init__(self, at: int) -> None:
-        self.at = at
-        self.count = 0
-        self._last: dict[FrameType, str] = {}
-
-    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
-        """Raise where the instruction before this one was such a place."""
-        frame.f_trace_opcodes = True
-        if event == "opcode":
-            name = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-            if self._last.get(frame) in LOOKS:
-                self.count += 1
-                if self.count == self.at:
-                    sys.settrace(None)
-                    raise KeyboardInterrupt
-            self._last[frame] = name
-        if event == "return":
-            self._last.pop(frame, None)
-        return self.trace
-
-    @contextmanager
-    def armed(self) -> Generator[None]:
-        before = sys.gettrace()
-        sys.settrace(self.trace)
-        try:
-            yield
-        finally:
-            sys.settrace(before)
 
 
 def everything(ledger: Ledger, key: str | None) -> None:

@@ -144,7 +144,7 @@ def test_stores_of_all_kinds_say_the_same(
         ))
         store.verify()
         store.close()
-    assert told[0] == told[1] == told[2]
+    assert all(one == told[0] for one in told)
 
 
 def test_threads_append_one_after_another(store: AbstractStore) -> None:

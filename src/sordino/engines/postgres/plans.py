@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sordino.engines.postgres.server import PINS, Server, ServerRefusal
+from sordino.data.postgres_connection import ServerRefusal
+from sordino.engines.postgres.server import PINS, Server
 
 _EXPLAIN: Final = "EXPLAIN (FORMAT JSON, COSTS OFF, SETTINGS) "
 _SCANS: Final = frozenset({"Seq Scan", "Sample Scan"})

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from sordino.data.postgres_connection import ServerRefusal
 from sordino.data.source import AbstractSource, is_list, kind_of
 from sordino.engines.doors import Settings
 from sordino.engines.postgres.dialect import NUL, POSTGRES
@@ -17,7 +18,6 @@ from sordino.engines.postgres.plans import other_plan, reads_whole, scanned_tabl
 from sordino.engines.postgres.server import (
     NO_PLACE,
     Server,
-    ServerRefusal,
     bound_array,
     unnested_arrays,
 )

@@ -31,6 +31,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from sordino.data.arrow import handed_columns
+from sordino.data.postgres_connection import ServerRefusal
 from sordino.data.source import NOTHING, AbstractSource, internal
 from sordino.engines.failures import run_uncharged
 from sordino.engines.postgres.doubles import (
@@ -42,7 +43,7 @@ from sordino.engines.postgres.doubles import (
 )
 from sordino.engines.postgres.entries import by_code_point, each_entry, within_years
 from sordino.engines.postgres.plans import other_plan, reads_whole, scanned_tables
-from sordino.engines.postgres.server import Server, ServerRefusal
+from sordino.engines.postgres.server import Server
 from sordino.engines.postgres.views import view_doubt
 from sordino.engines.statements import templates
 from sordino.engines.statements.database import MomentPassed

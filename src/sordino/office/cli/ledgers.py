@@ -40,6 +40,7 @@ from sordino.office.cli.main import (
     JSON,
     Command,
     flag,
+    ledger_place,
     option,
     say,
     text_table,
@@ -94,7 +95,7 @@ def _show_ledger(arguments: Namespace) -> None:
         _write_facts(arguments)
         return
     with read_ledger(arguments) as ledger:
-        facts = [("ledger", str(arguments.path)), ("for", ledger.about)]
+        facts = [("ledger", shown_place(arguments, ledger)), ("for", ledger.about)]
         policy = ledger.policy()
         if policy is not None:
             facts.append(("obeys", f"serial {policy.rules.serial}, {policy.sha256}"))
@@ -185,7 +186,7 @@ def _facts_of(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 def verify_ledger(arguments: Namespace) -> None:
     """Print that a ledger is what was written, and how many charges are proved."""
     with read_ledger(arguments) as ledger:
-        verdict = ledger.verify()
+        verdict, place = ledger.verify(), shown_place(arguments, ledger)
     if arguments.json:
         write_object("verified", asdict(verdict))
         return
@@ -194,7 +195,7 @@ def verify_ledger(arguments: Namespace) -> None:
         _count_text(verdict.releases, "release"),
         _count_text(verdict.answers, "answer"),
     ])
-    say(f"{arguments.path} is what was written: {counts}.")
+    say(f"{place} is what was written: {counts}.")
     write(_proof_text(verdict.proved, verdict.unproved))
     write(_CHECKED)
     write("Newest record, to be written down elsewhere:")
@@ -274,8 +275,14 @@ def read_ledger(arguments: Namespace) -> Ledger:
     return Ledger.read(arguments.path, witness=arguments.witness)
 
 
-def _refuse_missing(path: Path) -> None:
-    if not path.is_file():
+def shown_place(arguments: Namespace, ledger: Ledger) -> str:
+    """Name of a ledger as it was given; of an address without its password."""
+    path = arguments.path
+    return str(path) if isinstance(path, Path) else ledger.place
+
+
+def _refuse_missing(path: Path | str) -> None:
+    if isinstance(path, Path) and not path.is_file():
         raise InvalidParameter(
             "PATH", str(path), "must be a file", "Name the file of a ledger."
         )
@@ -394,7 +401,8 @@ def _show_answer(arguments: Namespace) -> None:
 def _back_up_ledger(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         ledger.backup(arguments.copy)
-    say(f"{arguments.copy} holds all of {arguments.path}, answers included.")
+        place = shown_place(arguments, ledger)
+    say(f"{arguments.copy} holds all of {place}, answers included.")
     say("It can be read and restored; nothing is charged to it.")
     say("What is charged after this stands in the ledger and its witness only.")
 
@@ -407,9 +415,21 @@ def _restore_ledger(arguments: Namespace) -> None:
         signer=read_signer(arguments.signer),
         only_writer=arguments.only_writer,
     ) as ledger:
-        left = ledger.remaining()
-    say(f"{arguments.path} is restored, and every charge counts.")
+        left, place = ledger.remaining(), shown_place(arguments, ledger)
+    say(f"{place} is restored, and every charge counts.")
     say(f"left: {left!r}")
+
+
+def _move_ledger(arguments: Namespace) -> None:
+    with Ledger.move(
+        arguments.path,
+        arguments.target,
+        witness=arguments.witness,
+        signer=read_signer(arguments.signer),
+    ) as ledger:
+        verdict, place = ledger.verify(), ledger.place
+    say(f"The ledger goes on at {place}: {_count_text(verdict.records, 'record')}.")
+    say("At its old place it can be read, and is never charged again.")
 
 
 def _close_budget(arguments: Namespace) -> None:
@@ -425,12 +445,12 @@ def _count(text: str) -> int:
 
 
 _PLACE: Final = (
-    option("path", "PATH", "the ledger's file", Path),
+    option("path", "PATH", "the ledger's file, or its address", ledger_place),
     option(
         "--witness",
         "PATH",
-        "a file kept elsewhere, by which a ledger put back is found out",
-        Path,
+        "kept elsewhere, by it a ledger put back is found out",
+        ledger_place,
     ),
 )
 SIGNER: Final = (
@@ -535,6 +555,17 @@ LEDGER_COMMANDS: Final = (
             *_PLACE,
             option("--copy", "COPY", "what `backup` wrote", Path, required=True),
             *SIGNER,
+        ),
+    ),
+    Command(
+        "move",
+        "Have a ledger go on in another file or on a server, whole and verified.",
+        "sordino ledger move clinic.ledger postgresql://keeper@db/clinic",
+        _move_ledger,
+        (
+            *_PLACE,
+            option("target", "TARGET", "a file or an address", ledger_place),
+            SIGNER[0],
         ),
     ),
     Command(

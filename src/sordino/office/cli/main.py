@@ -28,6 +28,7 @@ from typing import Any, Final, TextIO, final
 
 from sordino import errors
 from sordino.errors import SordinoError
+from sordino.ledger.places import is_address
 
 _GAP: Final = 2
 _LEAST: Final = 8
@@ -102,6 +103,15 @@ def _reply(question: str) -> str:
     sys.stderr.write(question)  # standard output is for data, which may go to a file
     sys.stderr.flush()
     return sys.stdin.readline().strip()
+
+
+def ledger_place(text: str) -> Path | str:
+    """Return a path, or the address of a server, which no path may hold.
+
+    >>> ledger_place("postgresql://db/clinic")
+    'postgresql://db/clinic'
+    """
+    return text if is_address(text) else Path(text)
 
 
 def path_text(path: Path | str) -> str:
@@ -183,7 +193,7 @@ def list_option(
 
 JSON: Final = flag("--json", "print JSON")
 YES: Final = flag("--yes", "do not ask, also on a terminal")
-WITNESS: Final = option("--witness", "PATH", "the witness of that ledger", Path)
+WITNESS: Final = option("--witness", "PATH", "the witness of that ledger", ledger_place)
 
 
 @final

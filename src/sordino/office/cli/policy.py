@@ -22,7 +22,13 @@ from sordino.ledger.policy_file import (
     public_of,
     read_rules,
 )
-from sordino.office.cli.ledgers import SIGNER, open_ledger, read_ledger, read_signer
+from sordino.office.cli.ledgers import (
+    SIGNER,
+    open_ledger,
+    read_ledger,
+    read_signer,
+    shown_place,
+)
 from sordino.office.cli.main import (
     REFUSED,
     YES,
@@ -30,6 +36,7 @@ from sordino.office.cli.main import (
     confirm,
     flag,
     is_terminal,
+    ledger_place,
     note,
     option,
     say,
@@ -82,7 +89,7 @@ def _check_file(arguments: Namespace) -> None:
 def _adopt_file(arguments: Namespace) -> None:
     with open_ledger(arguments) as ledger:
         policy = ledger.adopt(arguments.policy, who=arguments.who)
-    say(f"{arguments.path} obeys {arguments.policy} from now on:")
+    say(f"{shown_place(arguments, ledger)} obeys {arguments.policy} from now on:")
     _show_rules(policy)
 
 
@@ -90,7 +97,7 @@ def _show_policy(arguments: Namespace) -> None:
     with read_ledger(arguments) as ledger:
         policy = ledger.policy()
     if policy is None:
-        say(f"{arguments.path} obeys no policy.")
+        say(f"{shown_place(arguments, ledger)} obeys no policy.")
     elif arguments.text:
         write(policy.text.removesuffix("\n"))
     else:
@@ -116,8 +123,8 @@ def _write_digests(policy: Policy) -> None:
 
 _FILE: Final = option("path", "FILE", "the file", Path)
 _LEDGER: Final = (
-    option("path", "PATH", "the ledger's file", Path),
-    option("--witness", "PATH", "its witness, if it has one", Path),
+    option("path", "PATH", "the ledger's file, or its address", ledger_place),
+    option("--witness", "PATH", "its witness, if it has one", ledger_place),
 )
 POLICY: Final = Command(
     "policy",

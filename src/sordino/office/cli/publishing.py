@@ -20,6 +20,7 @@ from sordino.office.cli.main import (
     Command,
     CommandOption,
     is_terminal,
+    ledger_place,
     note,
     option,
     path_text,
@@ -97,13 +98,13 @@ def _is_ledger(path: Path) -> bool:
 
 
 def _place(
-    name: str, path: Path | None, witness: Path | None
-) -> tuple[Path, Path | None]:
+    name: str, path: Path | str | None, witness: Path | str | None
+) -> tuple[Path | str, Path | str | None]:
     """Ledger that an argument names, or that of the job file here; its witness."""
     if path is None:
         book = read_job(find_job(Path.cwd())).ledger
         return book.path, witness or book.witness
-    if not path.is_file():
+    if isinstance(path, Path) and not path.is_file():
         raise InvalidJob(name, "must be a file", "Name that of a ledger.")
     return path, witness
 
@@ -123,7 +124,7 @@ VERIFY: Final = Command(
             "--ledger",
             "PATH",
             "the ledger that paid for it (that of the job file here)",
-            Path,
+            ledger_place,
         ),
         WITNESS,
         JSON,
@@ -134,7 +135,7 @@ VERIFY: Final = Command(
 def _write_report(arguments: Namespace) -> None:
     path, witness = _place("LEDGER", arguments.path, arguments.witness)
     with Ledger.read(path, witness=witness) as ledger:
-        title = arguments.title or path.name
+        title = arguments.title or Path(ledger.place).name
         write_text(arguments.out, ledger_report(ledger, title, arguments.language))
         releases = len(ledger.entries())
     if arguments.json:
@@ -149,7 +150,7 @@ def _write_report(arguments: Namespace) -> None:
 
 
 _OF_LEDGER: Final = option(
-    "path", "LEDGER", "the ledger's file (that of the job file here)", Path, nargs="?"
+    "path", "LEDGER", "the ledger (that of the job file here)", ledger_place, nargs="?"
 )
 REPORT: Final = Command(
     "report",
@@ -178,7 +179,7 @@ REPORT: Final = Command(
 def _write_annex(arguments: Namespace) -> None:
     path, witness = _place("LEDGER", arguments.path, arguments.witness)
     with Ledger.read(path, witness=witness) as ledger:
-        title = arguments.title or path.name
+        title = arguments.title or Path(ledger.place).name
         write_text(arguments.out, ledger_annex(ledger, title, arguments.language))
     note(f"wrote {path_text(arguments.out)}")
 

@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from fractions import Fraction
-from pathlib import Path
 from typing import Final
 
 from sordino.errors import InvalidJob, SordinoError
@@ -12,6 +11,7 @@ from sordino.office.cli.main import (
     JSON,
     WITNESS,
     Command,
+    ledger_place,
     list_option,
     option,
     say,
@@ -147,7 +147,7 @@ RISK: Final = Command(
     "sordino risk --epsilon 1 --delta 1e-6",
     _show_risk,
     (
-        option("path", "LEDGER", "a ledger, for its limit", Path, nargs="?"),
+        option("path", "LEDGER", "a ledger, for its limit", ledger_place, nargs="?"),
         WITNESS,
         *BUDGET,
         list_option(

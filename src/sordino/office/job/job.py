@@ -31,6 +31,7 @@ from sordino.data.units import (
 )
 from sordino.errors import InvalidJob
 from sordino.expressions.schema import unknown
+from sordino.ledger.places import is_address, refuse_password
 from sordino.losses.budgets.blocks import Blocks
 from sordino.losses.budgets.limits import Limit
 from sordino.office.job.questions import (
@@ -185,11 +186,12 @@ _VERSION: Final = 1
 class BookPlan:
     """The ledger that a job charges."""
 
-    path: Path
+    path: Path | str
+    """A file, or the address of a server."""
     limit: Limit
     blocks: Blocks | None
     """The blocks that have the limit each, None where it is one for all."""
-    witness: Path | None
+    witness: Path | str | None
     create: bool
     """Whether one that is missing is made, with nothing spent."""
     only_writer: bool
@@ -261,16 +263,25 @@ def _book(root: Section, folder: Path) -> BookPlan:
     analyst = section.text("analyst", "")
     policy = section.text("policy", "")
     return BookPlan(
-        folder / section.text("path"),
+        _place_of(section, "path", folder),
         read_limit(section),
         read_division(section),
-        folder / witness if witness else None,
+        _place_of(section, "witness", folder) if witness else None,
         create=section.truth("create", default=True),  # a first run has none (ADR 190)
         only_writer=section.truth("only_writer", default=False),
         analyst=analyst or None,
         who=section.text("who", ""),
         policy=folder / policy if policy else None,
     )
+
+
+def _place_of(section: Section, name: str, folder: Path) -> Path | str:
+    """Place of a ledger: the text of a job is recorded, so it holds no password."""
+    text = section.text(name)
+    if not is_address(text):
+        return folder / text
+    refuse_password(text, f"ledger.{name}")
+    return text
 
 
 def _refuse_half_of_blocks(root: Section, blocks: Blocks | None) -> None:

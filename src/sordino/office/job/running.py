@@ -25,6 +25,7 @@ from sordino.errors import InvalidJob, InvalidParameter, LedgerUnavailable, Sord
 from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.file_format import World
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.places import is_there
 from sordino.ledger.policy_file import Policy
 from sordino.losses.budgets.blocks import WHOLE
 from sordino.losses.loss import Budget
@@ -205,11 +206,13 @@ _PAUSE: Final = 0.1
 
 
 @contextmanager
-def turn_of(ledger: Path, key: str, patience: float = _PATIENCE) -> Generator[None]:
+def turn_of(
+    ledger: Path | str, key: str, patience: float = _PATIENCE
+) -> Generator[None]:
     """Wait until no other process works on a key of a ledger, and keep others off it.
 
-    Each key is one byte of an empty file beside the ledger. Where there can be none,
-    nobody waits: the ledger still charges a key once.
+    Each key is one byte of an empty file beside that of the ledger. Where there can be
+    none, nobody waits: the ledger still charges a key once.
     """
     file = _open_beside(ledger)
     if file is None:
@@ -222,8 +225,8 @@ def turn_of(ledger: Path, key: str, patience: float = _PATIENCE) -> Generator[No
         os.close(file)
 
 
-def _open_beside(ledger: Path) -> int | None:
-    if sys.platform == "win32":
+def _open_beside(ledger: Path | str) -> int | None:
+    if sys.platform == "win32" or isinstance(ledger, str):
         return None
     try:
         real = Path(os.path.realpath(ledger))  # one file, whatever link leads there
@@ -234,7 +237,7 @@ def _open_beside(ledger: Path) -> int | None:
         return None  # the lock carries no promise: a key is charged once without it
 
 
-def _wait(file: int, ledger: Path, key: str, until: float) -> None:
+def _wait(file: int, ledger: Path | str, key: str, until: float) -> None:
     place = int.from_bytes(sha256(key.encode()).digest()[:7])  # offsets have 63 bits
     waited = False
     while not _is_locked(file, place):
@@ -461,7 +464,7 @@ def open_to_look(job: Job, word: SaidDay = UNSAID) -> JobDesk:
     A ledger in a file obeys the policy that it has: looking changes nothing.
     """
     book = job.ledger
-    if not book.path.exists():
+    if not is_there(book.path):
         return JobDesk(job, _session(job, _forgotten_ledger(job)))
     if book.policy is not None:
         Policy.read(book.policy)  # read, not adopted: to look changes nothing
@@ -500,7 +503,7 @@ def open_to_release(
     What is `due` is found by the clock, which must then be beyond doubt.
     """
     book = job.ledger
-    is_new = not book.path.exists()
+    is_new = not is_there(book.path)
     # a ledger that was lost would begin anew, with nothing spent
     if is_new and not book.create:
         raise InvalidJob(
