@@ -21,6 +21,33 @@ ROWS: Final[dict[str, list[Any]]] = {
     "age": [30, 40, 50] * 80,
     "codes": [["x", "y"], ["z"], []] * 80,
 }
+ALL_RULES: Final = """
+serial = 7
+title = "Ä"
+[release]
+epsilon = 0.5
+delta = "1e-7"
+[year]
+epsilon = 1
+delta = "1e-6"
+[person]
+epsilon = 5
+delta = "1e-5"
+[groups]
+least = 20
+[tables."a b"]
+keys = ["x", "<b>"]
+filters = []
+[tables.c]
+values = ["days"]
+[functions]
+aggregations = ["count", "sum"]
+python = false
+[people]
+who = ["Ana"]
+analysts = []
+"""
+"""A policy that says everything that one can say."""
 LENGTHS: Final = {"days": [1, 2], "z": [1, 2]}
 REGIONS: Final = {"age": [30, 40, 50], "decade": ["thirties", "forties", "fifties"]}
 

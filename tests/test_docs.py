@@ -4,6 +4,7 @@ import ast
 import doctest
 import inspect
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -62,11 +63,27 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     They do so in a folder of their own, where files that they write are left.
     """
     monkeypatch.chdir(tmp_path)
+    # examples are typed at a prompt: what describes itself is shown, not printed
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     text = page.read_text(encoding="utf-8")
     session = "\n".join(BLOCK.findall(text))
     test = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
     assert test.examples, "write the blocks as sessions, with >>>"
     assert doctest.DocTestRunner(optionflags=OPTIONS).run(test).failed == 0
+
+
+def test_the_first_contact_with_spark_has_what_its_blocks_need() -> None:
+    """Tried where there is no Spark, too: packages and settings, before it starts."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = extras["project"]["optional-dependencies"]
+    assert set(listed["pandas"]) < set(listed["spark"])
+    page = ROOT / "docs/guides/from-laptop-to-cluster.md"
+    first = BLOCK.findall(page.read_text(encoding="utf-8"))[0]
+    begins = first.index("getOrCreate")
+    for setting in ("PYSPARK_PYTHON", "spark.sql.warehouse.dir"):
+        assert 0 < first.find(setting) < begins
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    assert {"spark-warehouse/", "metastore_db/", "derby.log"} <= set(ignored)
 
 
 @for_each("name", dir(sordino))

@@ -14,6 +14,7 @@ LONG = {
 }
 """Files of more than 800 lines: what they list."""
 LONE = {
+    "office.report.annex": "a document of its own",
     "aggregations.covariance": "an aggregation",
     "release.independence": "a test, with its own noise",
     "release.inference": "mathematics of its own: what noisy moments say",

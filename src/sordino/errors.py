@@ -31,20 +31,40 @@ nothing. Catch `SordinoError` to catch them all.
 Kernel: mathematics.
 """
 
+import linecache
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from functools import partial
+from types import FrameType
 from typing import final
 
 _SHOWN = 60
 _NAMED = 3
 _SENTENCE = 240
+_ADVICE = 400
 _BEFORE = 60
 _WIDEST = 100
 
 
+_WHOLE = "SORDINO_TRACEBACK"
+
+
 class SordinoError(Exception):
-    """Anything Sordino refuses to do."""
+    """Anything Sordino refuses to do.
+
+    IPython shows the line that called and the sentence; with SORDINO_TRACEBACK=1 it
+    shows all frames, as Python does everywhere else.
+    """
+
+    def _render_traceback_(self) -> list[str]:  # noqa: PLW3201 what IPython asks for
+        import traceback  # noqa: PLC0415 only where one is shown
+
+        if os.environ.get(_WHOLE, "0") not in {"", "0"}:
+            return "".join(traceback.format_exception(self)).splitlines()
+        frames = traceback.walk_tb(self.__traceback__)
+        sentence = [f"{type(self).__name__}: {self}", *getattr(self, "__notes__", ())]
+        return [*_calling_lines(list(frames)), *sentence]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, with the texts and numbers that it names."""
@@ -110,8 +130,14 @@ class UnknownName(SordinoError, ValueError):
 class InvalidQuery(SordinoError, ValueError):
     """A question that has no sound answer as it stands, and what to do about it."""
 
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{_trim(problem)}. {_trim(remedy)}")
+    problem = ""
+    needs: tuple[str, ...] = ()
+    """What it lacks: "rows" or "groups" with columns, or "delta"; each door says it."""
+
+    def __init__(self, problem: str, remedy: str, *, needs: Sequence[str] = ()) -> None:
+        most = _ADVICE if needs else _SENTENCE
+        super().__init__(f"{_trim(problem)}. {_trim(remedy, most)}")
+        self.problem, self.needs = problem, tuple(needs)
 
 
 @final
@@ -358,9 +384,33 @@ class MissingDependency(SordinoError, ImportError):
         super().__init__(f"{what} needs {package}. {remedy}")
 
 
-def _trim(sentence: str) -> str:
-    if len(sentence) > _SENTENCE:
-        half = _SENTENCE // 2
+def _calling_lines(frames: Sequence[tuple[FrameType, int]]) -> Iterator[str]:
+    """Yield the lines of the caller's own code: none of ours, none of IPython's."""
+    for frame, number in frames:
+        module = str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] == __name__.partition(".")[0]:
+            return
+        line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals)
+        # a magic is its whole cell, which stands right above
+        is_magic = module.startswith("IPython.") or line.startswith("get_ipython().")
+        if line.strip() and not is_magic:
+            yield f"{_place(frame)}, line {number}"
+            yield f"    {line.strip()}"
+            yield ""
+
+
+def _place(frame: FrameType) -> str:
+    name = frame.f_code.co_filename
+    try:  # the number of a cell is IPython's to know
+        compiled = frame.f_globals["get_ipython"]().compile
+        return " ".join(compiled.format_code_name(name) or (name,))
+    except Exception:  # noqa: BLE001 nothing may hide the refusal
+        return name
+
+
+def _trim(sentence: str, most: int = _SENTENCE) -> str:
+    if len(sentence) > most:
+        half = most // 2
         sentence = f"{sentence[:half]}...{sentence[-half:]}"
     if sentence.isprintable():
         return sentence

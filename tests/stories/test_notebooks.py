@@ -2,6 +2,7 @@
 
 import doctest
 import importlib.util
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -128,6 +129,53 @@ def test_the_example_runs() -> None:
     errors = [one for cell in outputs for one in cell if one.output_type == "error"]
     assert not errors
     assert "text/html" in kinds(outputs[0])
+
+
+SIXTEEN: Final = tuple(range(1, 17))
+
+
+@pytest.mark.slow
+def test_sixteen_questions_are_answered_at_the_first_try() -> None:
+    """Each shows its answer as a table or a picture, and nothing is said beside it."""
+    book = nbformat.read(ROOT / "examples/first-hour.ipynb", as_version=4)  # type: ignore[no-untyped-call]
+    assert not any(cell.get("outputs") for cell in book.cells), "commit no outputs"
+    outputs = ran([cell.source for cell in book.cells if cell.cell_type == "code"])
+    kinds_of = [cell.cell_type for cell in book.cells]
+    shown: dict[int, set[str]] = {}
+    question, place = 0, -1
+    for cell, kind in zip(book.cells, kinds_of, strict=True):
+        if kind == "markdown":
+            number = re.match(r"\*\*(\d+)\.", cell.source)
+            question = int(number[1]) if number else 0
+            continue
+        place += 1
+        one = outputs[place]
+        assert not [each for each in one if each.output_type == "error"], cell.source
+        assert not told(one, "stderr"), cell.source
+        shown.setdefault(question, set()).update(kinds(one))
+    assert tuple(sorted(set(shown) - {0})) == SIXTEEN
+    answered = [shown[number] & {"text/html", "image/png"} for number in SIXTEEN]
+    assert all(answered), answered
+    # the way to the first release: five lines, the table aside
+    assert kinds(outputs[-2]) == {"text/html", "text/plain"}  # the history
+
+
+REFUSED: Final = (
+    "session.price(sd.table('visits').agg(d=sd.mean('dayz', 0, 9)), sd.PureDP(1))"
+)
+
+
+@pytest.mark.slow
+def test_a_refusal_is_a_line_and_a_sentence() -> None:
+    """Under a cell stands what it says, and none of our frames."""
+    cells = [FIRST, REFUSED, "%load_ext sordino", "%%dp\nSELECT nothing FROM visits"]
+    outputs = ran(cells)
+    (called,), (typed,) = outputs[1], outputs[3]
+    assert called.traceback[:2] == ["Cell In[2], line 1", f"    {REFUSED}"]
+    assert called.traceback[-1].startswith("UnknownName: there is no column 'dayz'")
+    assert len(called.traceback) == 4
+    assert typed.traceback[0].startswith("InvalidSQL: ")
+    assert len(typed.traceback) == 1
 
 
 @by_night

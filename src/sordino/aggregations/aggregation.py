@@ -20,13 +20,17 @@ from sordino.losses.budgets.charge import Family
 from sordino.losses.curves.points import Floats
 from sordino.noise.sensitivity import Sensitivity
 from sordino.numbers.canonical import Words
+from sordino.numbers.rounding import without_dust
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
+PER_ROW: Final = "/ rows"
+"""The unit of an error that is to be divided by the rows of a group."""
 CHOOSE: Final = (
-    "session.suggest(query, budget, sample) tells what each limit would cut off."
+    "session.suggest(query, budget, sample=rows) tells what each limit would cut off; "
+    "without a sample it charges a twentieth of the budget."
 )
 """How a limit is chosen."""
 SINGLE, DIVIDED, SEPARATE, CENTRED = range(4)
@@ -93,7 +97,9 @@ class Setting:
         change = self._change_of_split_rows(*more) if more else self._rows
         if change is None:
             raise InvalidQuery(
-                "nothing bounds how many rows one id contributes", self._remedy()
+                "nothing bounds how many rows one id contributes",
+                self._remedy(),
+                needs=("rows", *self.by),
             )
         if change.l1 > LARGEST:
             raise InvalidQuery(
@@ -135,6 +141,7 @@ class Setting:
                 "nothing bounds how many groups one id is in",
                 f"Add .enforce(sd.MaxGroupsPerID({columns}, 2)) before group_by. "
                 f"{CHOOSE}",
+                needs=("groups", *self.by),
             )
         return change
 
@@ -235,9 +242,21 @@ class Expected:
     remark: str = ""
 
     def __str__(self) -> str:
+        return self.text(())
+
+    def text(self, sizes: Sequence[int]) -> str:
+        """Tell it in a line; what hangs on the rows of a group, for some sizes, too.
+
+        >>> Expected(210.0, 441.0, PER_ROW).text((100, 10_000))
+        'sd 210 / rows, within ±441 / rows: ±4.41 for 100 rows, ±0.0441 for 10,000 rows'
+        """
         unit = f" {self.unit}" if self.unit else ""
         remark = f"; {self.remark}" if self.remark else ""
-        return f"sd {self.sd:.4g}{unit}, within ±{self.half_width:.4g}{unit}{remark}"
+        sd, reach = without_dust(self.sd), without_dust(self.half_width)
+        known = sizes if self.unit == PER_ROW else ()
+        each = ", ".join(f"±{reach / rows:.3g} for {rows:,} rows" for rows in known)
+        by_size = f": {each}" if each else ""
+        return f"sd {sd:.4g}{unit}, within ±{reach:.4g}{unit}{by_size}{remark}"
 
 
 class AbstractEstimator(ABC):

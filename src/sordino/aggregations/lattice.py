@@ -22,10 +22,11 @@ from sordino.aggregations.measurement import Total
 from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions.bins import portion as portion_of
 from sordino.expressions.bins import steps as steps_of
+from sordino.expressions.dates import meet_times
 from sordino.expressions.language import Expression, check_expression, col, when
 from sordino.expressions.literals import lift
 from sordino.expressions.schema import NUMBERS, Schema
-from sordino.expressions.tree import AbstractExpression, AbstractTree
+from sordino.expressions.tree import AbstractExpression, AbstractTree, Col
 from sordino.numbers import down, exact, floor_log2, up
 from sordino.numbers.canonical import Words, call, number
 
@@ -199,17 +200,31 @@ def ends_words(low: Any, high: Any) -> dict[str, Words]:
     return dict(zip(("low", "high"), map(number, exact_bounds(low, high)), strict=True))
 
 
+def _to_numbers(cell: Expression, kind: str) -> str:
+    """Say how values become numbers, of the very column that was asked of."""
+    written = f"sd.{cell}" if isinstance(cell.tree, Col) else f"({cell})"
+    match kind:
+        case "bool":
+            return f'Ask sd.share({written}), or cast it: {written}.cast("i64").'
+        case "text":
+            return f'If it holds numbers, cast it: {written}.cast("f64").'
+        case "date" | "time":
+            return f"Ask for a number of it, such as {written}.year()."
+        case _:
+            return f'Cast it first: {written}.cast("i64").'
+
+
 def column_values(
     setting: Setting, column: Any, nulls: Nulls, types: tuple[str, ...] = NUMBERS
 ) -> ColumnValues:
     """Return the values that are aggregated, by the rule for missing ones."""
-    cell = aggregated_cell(column)
+    cell = cell_among(column, setting.schema)
     facts = cell.column(setting.schema)
     if facts.type not in types:
         last = "only numbers" if types == NUMBERS else f"only {', '.join(types)}"
         raise InvalidQuery(
             f"{cell} has type {facts.type}, and {last} can be aggregated",
-            'Cast it first: with_columns(age=sd.col("age").cast("i64")).',
+            _to_numbers(cell, facts.type),
         )
     # to leave such rows out in silence would answer another question
     if nulls is None and facts.unsettled is not None:
@@ -291,6 +306,11 @@ def aggregated_cell(column: Any) -> Expression:
     if isinstance(column, str):
         return col(column)
     return Expression(check_expression(column=column))
+
+
+def cell_among(column: Any, schema: Schema) -> Expression:
+    """Values that are aggregated, where times that are compared are of one type."""
+    return Expression(lift(meet_times(aggregated_cell(column).tree, schema)))
 
 
 def _replacement(nulls: Any, kind: str) -> int | float:
@@ -395,7 +415,7 @@ class AbstractBounded(AbstractAggregation):
     high: Any
 
     def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
-        facts = aggregated_cell(self.column).column(schema)
+        facts = cell_among(self.column, schema).column(schema)
         if not self.lacks_bounds or facts.bounds is None:
             return self
         question: Any = self
@@ -412,7 +432,7 @@ class AbstractAdded(AbstractBounded):
     """A question about a sum of values: of truths, how many are true."""
 
     def with_known_bounds(self, schema: Schema) -> AbstractAggregation:
-        cell = aggregated_cell(self.column)
+        cell = cell_among(self.column, schema)
         if not self.lacks_bounds or cell.column(schema).type != "bool":
             return super().with_known_bounds(schema)
         question: Any = self

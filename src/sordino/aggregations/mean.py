@@ -34,7 +34,7 @@ from sordino.aggregations.moments import (
 )
 from sordino.aggregations.sum import exact_sum
 from sordino.errors import InvalidQuery
-from sordino.expressions.language import Expression, when
+from sordino.expressions.language import Expression, col, when
 from sordino.numbers import arguments, down, up
 from sordino.numbers.canonical import Words
 
@@ -119,8 +119,10 @@ def mean(
     return Mean(column, low, high, nulls)
 
 
-def share(condition: Expression) -> Mean:
+def share(condition: str | Expression) -> Mean:
     """Return a question for the share of the rows for which a condition is true.
+
+    A condition, or the name of a column of truths.
 
     Where the condition is missing, it is not fulfilled. The mean of a column of truths
     leaves those rows out instead: `sd.mean("smokes")`.
@@ -129,7 +131,8 @@ def share(condition: Expression) -> Mean:
     >>> share(col("age") >= 18)
     mean(when(col('age') >= 18).then(1).otherwise(0), 0, 1)
     """
-    return Mean(when(condition).then(1).otherwise(0), 0, 1, None)
+    truth = col(condition) if isinstance(condition, str) else condition
+    return Mean(when(truth).then(1).otherwise(0), 0, 1, None)
 
 
 Divisor = Literal[0, 1]

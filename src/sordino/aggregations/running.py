@@ -190,7 +190,9 @@ class Running(AbstractAggregation):
 
     def __repr__(self) -> str:
         last = f", last={self.last}" if self.last else ""
-        return f"cumulative({self.each!r}{last})"
+        order = self.periods.words  # of keys in another order than their own
+        listed = "" if order is None else f", order={order}"
+        return f"cumulative({self.each!r}{last}{listed})"
 
     def columns(self, name: str) -> tuple[str, ...]:
         return (name, f"{name}_to_date", *(f"{name}_last_{few}" for few in self.last))

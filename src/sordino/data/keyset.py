@@ -31,7 +31,13 @@ from sordino.data.key_columns import (
     refused_type,
     sort_canonically,
 )
-from sordino.data.key_tree import Difference, ListedKeys, Product, Union
+from sordino.data.key_tree import (
+    AbstractKeys,
+    Difference,
+    ListedKeys,
+    Product,
+    Union,
+)
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions.schema import Schema, arrow_type, unknown
 from sordino.expressions.tree import AbstractExpression
@@ -42,6 +48,9 @@ from sordino.numbers.views import office
 
 Types: TypeAlias = Mapping[str, str] | None
 
+_MOST_TOLD: Final = 10_000_000
+_FEW: Final = 8
+_LONGEST: Final = 80
 _TICKS: Final = ("s", "ms", "us", "ns")
 _TABLES: Final = "an Arrow table, a pandas or Polars frame, or a dict of lists"
 
@@ -268,7 +277,17 @@ def _sequence(name: str, cells: Any) -> Sequence[Any]:
     return list(cells)
 
 
-@hides("is_equivalent", "words")  # noqa: PLR0904 operators count as public methods
+def _keys_text(keys: AbstractKeys) -> str:
+    """Some keys as they are written; where that is not all of them, with a digest."""
+    table = keys.table
+    rows = [tuple(row.values()) for row in table.slice(0, _FEW).to_pylist()]
+    listed = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows)
+    if len(rows) == table.num_rows and len(listed) <= _LONGEST:
+        return listed
+    return f"{listed[:_LONGEST]}..., sha256 {fingerprint(table)[:16]}"
+
+
+@hides("as_asked", "is_equivalent", "words")  # noqa: PLR0904 operators count as public methods
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class KeySet:
@@ -399,6 +418,22 @@ class KeySet:
     def __repr__(self) -> str:
         """Show the number of keys and the columns, never the keys."""
         return f"KeySet({self.tree.extent})"
+
+    @cached_property
+    def as_asked(self) -> str:
+        """How a request shows the set: a few keys, of more the first and a digest.
+
+        Different sets have different texts. A product is told by its factors, which are
+        listed anyway.
+
+        >>> KeySet.from_dict({"ward": ["B", "A"], "year": [2026]}).as_asked
+        "KeySet(2 keys of ward, year: 'A', 'B' x 2026)"
+        """
+        if any(factor.at_most > _MOST_TOLD for factor in self.tree.factors):
+            return repr(self)  # nobody may list them: such a request is refused
+        listed = " x ".join(map(_keys_text, self.tree.factors))
+        empty = ", none" if self.tree.guards and not self.tree.count else ""
+        return f"KeySet({self.tree.extent}: {listed}{empty})"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show in a notebook the columns and, of sets that are not large, some keys."""

@@ -16,12 +16,24 @@ from functools import cache
 from typing import Any, Final, final
 from zoneinfo import ZoneInfo
 
-from sordino.errors import InvalidParameter
+from sordino.errors import InvalidParameter, InvalidQuery, show
 from sordino.expressions import tree
 from sordino.expressions.arithmetic import MULTIPLY
-from sordino.expressions.literals import Fluent
-from sordino.expressions.schema import Column
-from sordino.expressions.tree import AbstractTree, Argument, Operation, Value, receiver
+from sordino.expressions.casts import CAST
+from sordino.expressions.choices import IS_IN
+from sordino.expressions.literals import Fluent, lift
+from sordino.expressions.logic import COMPARISONS
+from sordino.expressions.schema import Column, Schema
+from sordino.expressions.tree import (
+    AbstractExpression,
+    AbstractTree,
+    Argument,
+    Call,
+    Literal,
+    Operation,
+    Value,
+    receiver,
+)
 from sordino.numbers import arguments as _validate
 from sordino.numbers.canonical import Words, call
 
@@ -386,6 +398,68 @@ def add_hours(self: Fluent, hours: Any) -> Fluent:
     """
     seconds = self.call(MULTIPLY, hours, 3600)
     return self.call(ADD_SECONDS, self, seconds)
+
+
+_COMPARING: Final = frozenset({*COMPARISONS, IS_IN})
+_WRITTEN: Final = "Write it as '2026-01-31', or a time as '2026-01-31 23:59:59'."
+
+
+def meet_times(cell: AbstractExpression, schema: Schema) -> AbstractExpression:
+    """Let dates, times and written texts that are compared meet in one type, as in SQL.
+
+    A date beside a time is its midnight, and a text is read once, as what it is
+    compared with: the same for every row.
+
+    >>> from sordino.expressions.language import col
+    >>> known = Schema.of([("at", Column("time")), ("day", Column("date"))])
+    >>> meet_times((col("at") >= "2026-03-01").tree, known)
+    col('at') >= datetime.datetime(2026, 3, 1, 0, 0)
+    >>> meet_times((col("day") == "2026-03-01").tree, known)
+    col('day') == datetime.date(2026, 3, 1)
+    """
+    met = _meet(lift(cell), schema)
+    return cell if met is lift(cell) else met
+
+
+def _meet(cell: AbstractTree, schema: Schema) -> AbstractTree:
+    if not isinstance(cell, Call):
+        return cell
+    parts = tuple(_meet(part, schema) for part in cell.arguments)
+    if cell.operation in _COMPARING:
+        parts = _in_one_type(parts, schema)
+    if all(a is b for a, b in zip(parts, cell.arguments, strict=True)):
+        return cell
+    return Call(cell.operation, parts, cell.options)
+
+
+def _in_one_type(
+    parts: tuple[AbstractTree, ...], schema: Schema
+) -> tuple[AbstractTree, ...]:
+    kinds = [part.column(schema).type for part in parts]
+    if not {*kinds} & {"date", "time"}:
+        return parts
+    kind = "time" if "time" in kinds else "date"
+    pairs = zip(parts, kinds, strict=True)
+    return tuple(
+        part if own == kind else _cast_to(part, own, kind) for part, own in pairs
+    )
+
+
+def _cast_to(part: AbstractTree, own: str, kind: str) -> AbstractTree:
+    is_written = isinstance(part, Literal) and part.constant is not None
+    if own not in {"date", "text"} or (own == "text" and not is_written):
+        return part  # a text of a row may read as no time: that is said by a cast
+    cast = Call(CAST, (part,), {"to": kind})
+    if not is_written:
+        return cast
+    read = cast.value({})
+    if read is None:
+        raise InvalidQuery(
+            f"{show(part.constant)} is compared with a {kind}, and does not read as "
+            "one",
+            _WRITTEN,
+        )
+    return Literal(kind, read)
 
 
 OPERATIONS: Final = (

@@ -381,10 +381,12 @@ class Ledger(AbstractCalendar):
         An analyst sees the own ones in full, and of others what cannot be hidden from
         who sees how much is left for all: that, when, and what was charged.
         """
-        if analyst is None:
-            return self.entries()
-        self.limit(analyst)  # refuses a name that is not there
-        return tuple(entry_for_analyst(analyst, entry) for entry in self.entries())
+        entries = self.entries()
+        if analyst is not None:
+            self.limit(analyst)  # refuses a name that is not there
+            entries = tuple(entry_for_analyst(analyst, entry) for entry in entries)
+        shown: tuple[Entry, ...] = office.History(entries)
+        return shown
 
     def records(self) -> tuple[Record, ...]:
         """Return everything that was recorded, in order."""

@@ -139,8 +139,6 @@ class Rules:
     tables: TableRules | None
     functions: Functions
     people: People
-    sentences: tuple[str, ...]
-    """Each rule as it stands in the file, in order."""
 
     def refuse(
         self, usages: Sequence[Usage], loss: Loss, asker: tuple[str, str]
@@ -185,7 +183,6 @@ def read_rules(text: str) -> Rules:
         tables=_read_tables(root),
         functions=_read_functions(root),
         people=_read_people(root),
-        sentences=tuple(_sentences(root)),
     )
 
 
@@ -259,18 +256,6 @@ def _whole(section: Section, name: str) -> int:
     return value
 
 
-def _sentences(section: Section) -> list[str]:
-    """Return each rule of a table and of those below it, in order."""
-    sentences = []
-    for name, value in section.values.items():
-        if isinstance(value, dict):
-            inner = _sentences(section.section(name))
-            sentences += inner or [f"[{section.at(name)}]"]
-        else:
-            sentences.append(_rule(section, name))
-    return sentences
-
-
 def _rule(section: Section, name: str) -> str:
     """Return a rule as it stands in the file: its place and its value."""
     return f"{section.at(name)} = {_toml(section.values.get(name))}"
@@ -299,6 +284,7 @@ def _toml(value: Any) -> str:
 ENDING: Final = ".sig"
 """What the name of the file with the signature adds to that of the policy."""
 _DIGITS: Final = re.compile(r"[0-9a-f]+")
+_AGAIN: Final = "Read it again, and sign that."
 _REMEDY: Final = "Ask its officer for the file and the signature beside it."
 
 
@@ -329,10 +315,17 @@ class Policy:
         return policy
 
     @classmethod
-    def sign(cls, path: Any, signer: "Ed25519PrivateKey") -> Self:
-        """Sign the policy in a file; the signature is written to `<file>.sig`."""
+    def sign(
+        cls, path: Any, signer: "Ed25519PrivateKey", *, shown: str | None = None
+    ) -> Self:
+        """Sign the policy in a file; the signature is written to `<file>.sig`.
+
+        A file that is not the text that was `shown` to who signs is refused.
+        """
         place = locate_policy(path)
         text, key = _file_text(place), signer_of(signer)
+        if shown not in {None, text}:
+            raise InvalidPolicy(str(place), "has changed since it was shown", _AGAIN)
         read_rules(text)
         if key is None:
             raise InvalidPolicy(str(place), "has no signer", "Give the private key.")
@@ -375,6 +368,11 @@ def locate_policy(path: Any) -> Path:
         raise InvalidPolicy(
             "policy", "is not a path", 'Try policy="policy.toml".'
         ) from None
+
+
+def policy_text(path: Any) -> str:
+    """Text of a policy that may not be signed yet."""
+    return _file_text(locate_policy(path))
 
 
 def _signature_path(place: Path) -> Path:

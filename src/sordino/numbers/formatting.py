@@ -17,14 +17,16 @@ part in 1e17.
 ('1,234,567', '1,234.6')
 """
 
+import datetime as dt
 import math
 import unicodedata
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
 from itertools import accumulate, takewhile
 from typing import Any, Final, TypeGuard
 
-from sordino.numbers.rounding import decimals
+from sordino.numbers.rounding import decimals, without_dust
 
 MISSING: Final = "missing"
 _LARGE = 15
@@ -52,7 +54,9 @@ def format_spread(sd: float | None) -> str:
     >>> format_spread(1234.5), format_spread(0.01234), format_spread(None)
     ('1,200', '0.012', '')
     """
-    return "" if sd is None or math.isnan(sd) else format_number(sd, sd)
+    if sd is None or math.isnan(sd):
+        return ""
+    return format_number(without_dust(sd), sd)
 
 
 ENDLESS: Final = ("-inf", "inf")
@@ -116,6 +120,37 @@ def format_key(value: Any) -> str:
     return "".join(
         letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value)
     )
+
+
+def format_keys(values: Iterable[Any]) -> list[str]:
+    """Return the values of a key; days that all begin months are months.
+
+    >>> format_keys([dt.date(2026, 1, 1), None, dt.date(2026, 2, 1)])
+    ['2026-01', 'missing', '2026-02']
+    >>> format_keys([dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 9)])
+    ['2026-01-01', '2026-01-09']
+    """
+    listed = list(values)
+    known = {value for value in listed if value is not None}
+    if not known or not all(isinstance(value, dt.date) for value in known):
+        return list(map(format_key, listed))
+    places = _places_told(known)
+    return [MISSING if day is None else str(day)[:places] for day in listed]
+
+
+_DAY_PLACES, _MONTH_PLACES = 10, 7
+
+
+def _places_told(days: set[Any]) -> int | None:
+    """How many letters of the text of dates or times tell them apart; None for all."""
+    if any(
+        isinstance(day, dt.datetime) and (day.time() != dt.time() or day.tzinfo)
+        for day in days
+    ):
+        return None
+    # one day alone may well be the first of a month
+    begins = len(days) > 1 and all(day.day == 1 for day in days)
+    return _MONTH_PLACES if begins else _DAY_PLACES
 
 
 def cut_text(text: str, most: int) -> str:

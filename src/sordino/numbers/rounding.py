@@ -311,3 +311,16 @@ def _long(value: Exact) -> str:
         with decimals(10):
             return f"'~{Decimal(value.numerator) / Decimal(value.denominator)}'"
     return f"'~{up(value):.10g}'"
+
+
+_NONE: Final = 1e-300
+"""Noise below this is none, in any number; it stands for 0 that was rounded up."""
+
+
+def without_dust(sd: float) -> float:
+    """Return a deviation, 0 where it is a 0 that was rounded up.
+
+    >>> without_dust(5e-324), without_dust(2.5)
+    (0.0, 2.5)
+    """
+    return 0.0 if abs(sd) < _NONE else sd

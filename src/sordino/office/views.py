@@ -20,6 +20,7 @@ VIEWS: Final[Mapping[str, str]] = {
     "write_parquet": "label.files",
     "written_file": "label.files",
     "Label": "label.views",
+    "History": "notebook.pages",
     "NEWEST": "notebook.pages",
     "block_tables": "notebook.pages",
     "budget_line": "notebook.pages",

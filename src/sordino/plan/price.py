@@ -1,10 +1,10 @@
 """Price and Batch, as the user sees them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, final
+from typing import Any, Final, final
 
 from sordino.aggregations.aggregation import Expected
 from sordino.losses.budgets.blocks import touched_text
@@ -13,13 +13,19 @@ from sordino.losses.budgets.limits import Headroom
 from sordino.losses.loss import Budget, Loss, headline
 from sordino.noise.additive import AbstractMechanism
 from sordino.noise.sensitivity import Sensitivity
+from sordino.numbers import arguments
+from sordino.numbers.frozen import hides
 from sordino.numbers.views import office
 from sordino.plan.bundle import Bundle
 from sordino.plan.purchase import Purchase, best_purchase, plan_text, rank_lines
-from sordino.query.request import Request
+from sordino.query.request import MOST_ROWS, Request
 from sordino.query.steps import AbstractCatalog
 
+SIZES: Final = (100, 10_000)
+"""Rows of groups for which the error of a mean is told, unless others are asked."""
 
+
+@hides("with_sizes")
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Price:
@@ -31,6 +37,7 @@ class Price:
     _certificate: Callable[[], str] = str
     headroom: Headroom | None = None
     """How many more of it the session answers; None with blocks, and in a batch."""
+    _sizes: tuple[int, ...] = SIZES
 
     @cached_property
     def proof(self) -> str:
@@ -124,13 +131,23 @@ class Price:
     def __repr__(self) -> str:
         """Show the price, the expected errors and the threshold."""
         lines = [f"price: {headline(self.loss, self.budget)}"]
-        lines += [f"{name}: {error}" for name, error in self.errors.items()]
+        lines += [
+            f"{name}: {error.text(self._sizes)}" for name, error in self.errors.items()
+        ]
         return "\n".join([*lines, *self._remarks()])
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
         """Show the same in a notebook, and the plan as a diagram."""
-        shown: str = office.price_page(self._purchase, self._remarks())
+        shown: str = office.price_page(self._purchase, self._remarks(), self._sizes)
         return shown
+
+    def with_sizes(self, sizes: Any) -> "Price":
+        """The same price, which tells the errors of means for groups of these sizes."""
+        listed = sizes if isinstance(sizes, (tuple, list)) else (sizes,)
+        read = tuple(
+            arguments.integer(sizes=size, least=1, most=MOST_ROWS) for size in listed
+        )
+        return replace(self, _sizes=read)
 
     def _remarks(self) -> list[str]:
         """Further public facts of a price: coverage, threshold, weight, gain."""

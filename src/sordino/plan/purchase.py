@@ -444,6 +444,7 @@ def _unaffordable(plan: Plan, budget: Budget) -> InvalidQuery:
         return InvalidQuery(
             f"groups with unknown keys need a delta, and {budget!r} has none",
             'Use sd.ApproxDP(1, "1e-6"), or group by a sd.KeySet.',
+            needs=("delta",),
         )
     other = "" if plan.request.noise is None else 'noise="laplace", or '
     return InvalidQuery(

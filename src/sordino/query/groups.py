@@ -35,6 +35,7 @@ from sordino.query.request import (
     Rows,
     check_aggregation,
     first_few,
+    group_names,
     make_request,
 )
 from sordino.query.steps import AbstractCatalog, AbstractStep, Relation, group_column
@@ -200,12 +201,16 @@ class Marginals:
     def __repr__(self) -> str:
         levels = [tree.columns for tree in self.crossing.trees if tree.depth > 1]
         more = f", hierarchies={levels!r}" if levels else ""
-        more += ", totals=..." if self.totals else ""
+        if self.totals:
+            known = {
+                self.crossing.name(at): n.tolist() for at, n in self.totals.items()
+            }
+            more += f", totals={known!r}"
         more += ", weights=..." if self.weights else ""
         which = f"order={self.crossing.order}"
         if self.crossing.chosen:
             which = f"tables={[*self.crossing.names]!r}"
-        return f"{self.rows!r}.marginals(keys, {which}{more})"
+        return f"{self.rows!r}.marginals({self.keyset.as_asked}, {which}{more})"
 
     def words(self, catalog: AbstractCatalog) -> Words:
         """Canonical words of the question and of its rows."""
@@ -424,10 +429,7 @@ class Grouped:
     keyset: KeySet | None
 
     def __repr__(self) -> str:
-        columns = () if self.keyset is None else self.keyset.columns
-        shown = [repr(name) for name in self.by if name not in columns]
-        shown += ["keys"] if columns else []
-        return f"{self.query!r}.group_by({', '.join(shown)})"
+        return f"{self.query!r}.group_by({group_names(self.by, self.keyset)})"
 
     def agg(
         self,

@@ -6,7 +6,7 @@ For any two neighbours, a function of a private answer is as private as the answ
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, final
 
@@ -23,6 +23,7 @@ from sordino.aggregations.intervals import (
 from sordino.data.key_columns import canonical_order
 from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.expressions import arithmetic, casts, exponentials
+from sordino.expressions.dates import meet_times
 from sordino.expressions.language import check_expression
 from sordino.expressions.literals import lift, literal
 from sordino.expressions.logic import order
@@ -66,6 +67,8 @@ class NoisyRows:
     notes: tuple[str, ...] = ()
     laws: AnswerLaws | None = None
     """Of which noises the answers are made; None where a file does not say."""
+    ranks: Mapping[str, str] = field(default_factory=dict)
+    """How far off answers are that are chosen among candidates, by name."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -163,7 +166,10 @@ class ComputeAnswers(AbstractProcess):
 
         schema, rows = answer.schema, answer.rows
         table, errors, laws = answer.table, answer.errors, answer.laws
-        for name, expression in self.columns:
+        new = dict(self.columns)
+        ranks = {name: text for name, text in answer.ranks.items() if name not in new}
+        for name, tree in self.columns:
+            expression = meet_times(tree, schema)
             if name in answer.keys:  # a group would stand under another's name
                 raise InvalidQuery(
                     f"the key {name!r} cannot be overwritten", "Choose another name."
@@ -183,7 +189,8 @@ class ComputeAnswers(AbstractProcess):
             for at, bar in bars.columns(name).items():
                 errors = _put_column(errors, at, bar)
             laws = laws and laws.with_form(name, noise and noise.law)
-        return _order_errors(replace(answer, table=table, errors=errors, laws=laws))
+        computed = replace(answer, table=table, errors=errors, laws=laws, ranks=ranks)
+        return _order_errors(computed)
 
 
 @final
@@ -198,7 +205,8 @@ class FilterGroups(AbstractProcess):
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
         answer.refuse_ungrouped("filter")
-        column = self.condition.column(answer.schema)
+        condition = meet_times(self.condition, answer.schema)
+        column = condition.column(answer.schema)
         if column.type != "bool":
             raise InvalidQuery(
                 f"a filter takes a condition, and {self.condition} has type "
@@ -206,7 +214,7 @@ class FilterGroups(AbstractProcess):
                 'Compare it with something: sd.col("n") > 10.',
             )
         rows = answer.rows
-        places = [at for at, row in enumerate(rows) if self.condition.value(row)]
+        places = [at for at, row in enumerate(rows) if condition.value(row)]
         # a choice by keys, or by errors that are alike, looks at no noisy number
         chosen = self.condition.names() - {*answer.keys, *answer.even_errors}
         return (answer.add_note(SELECTED) if chosen else answer).take(places)
@@ -321,6 +329,9 @@ class RenameAnswers(AbstractProcess):
             errors=answer.errors.rename_columns(errors),
             keys=keys,
             laws=answer.laws and answer.laws.rename(renamed),
+            ranks={
+                renamed.get(name, name): text for name, text in answer.ranks.items()
+            },
         )
 
 

@@ -3,7 +3,7 @@
 Kernel: sensitivity.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -72,7 +72,7 @@ CONFIDENCE: Final = Fraction(95, 100)
 _SUREST: Final = 1 - Fraction(1, 10**9)
 """Beyond, intervals say no more than the public range."""
 FAMILIES: Final[tuple[Family, ...]] = ("laplace", "gaussian")
-_MOST_ROWS: Final = 2**53
+MOST_ROWS: Final = 2**53
 _HEAVIEST: Final = Fraction(2) ** 300
 """Shares are searched for in doubles, which hold the products of such weights."""
 MOST_NUMBERS: Final = 2**27
@@ -127,6 +127,7 @@ class Request(AbstractNoisyAnswers):
         arguments = [f"{name}={aggregation!r}" for name, aggregation in self.columns]
         arguments += [] if self.noise is None else [f"noise={self.noise!r}"]
         arguments += [] if self.coverage is None else ["coverage=True"]
+        arguments += self._weights_text()
         verb = f"agg({', '.join(arguments)})" if self.columns else "keys()"
         if self.few is not None:
             first = [repr(self.few.most), f"by={self.few.by!r}"]
@@ -171,7 +172,7 @@ class Request(AbstractNoisyAnswers):
         """
         least = positive(minimum=minimum)
         whole = isinstance(least, Fraction) and least.denominator == 1
-        if not isinstance(least, Fraction) or not whole or least > _MOST_ROWS:
+        if not isinstance(least, Fraction) or not whole or least > MOST_ROWS:
             raise InvalidParameter(
                 "minimum",
                 minimum,
@@ -221,8 +222,22 @@ class Request(AbstractNoisyAnswers):
         """The rows and their groups as they were written."""
         if not self.by:
             return repr(self.rows)
-        keys = [*map(repr, self.unknown), *(["keys"] if self.known_columns else [])]
-        return f"{self.rows!r}.group_by({', '.join(keys)})"
+        return f"{self.rows!r}.group_by({group_names(self.by, self.keyset)})"
+
+    def _weights_text(self) -> list[str]:
+        """Weights that are not all at their defaults, as `agg` takes them."""
+        named = {
+            name: weight
+            for (name, _), weight in zip(self.columns, self.weights, strict=True)
+        }
+        if self.coverage not in {None, _USUAL}:
+            named[COVERAGE] = self.coverage
+        if self.showing is not None:
+            named[KEYS if self.few is None else RANK] = self.showing
+        if all(weight == 1 for weight in named.values()):
+            return []
+        listed = (f"{name!r}: {_weight_text(each)}" for name, each in named.items())
+        return [f"weights={{{', '.join(listed)}}}"]
 
     @property
     def numbers(self) -> int:
@@ -258,6 +273,27 @@ class Request(AbstractNoisyAnswers):
         """Whether a count of each group decides if it is shown."""
         by_count = self.selects_keys and not self.known_columns and self.few is None
         return by_count or self.minimum is not None
+
+
+def group_names(by: Sequence[str], keyset: KeySet | None) -> str:
+    """Groups as `group_by` takes them: names, and the keys where the first one stands.
+
+    >>> wards = KeySet.from_dict({"ward": ["A", "B"]})
+    >>> group_names(("sex", "ward"), wards)
+    "'sex', KeySet(2 keys of ward: 'A', 'B')"
+    """
+    known = () if keyset is None else keyset.columns
+    shown: list[str] = []
+    for before, name in zip((None, *by), by, strict=False):
+        if keyset is not None and name in known and keyset.as_asked not in shown:
+            shown.append(keyset.as_asked)
+        elif name not in known or before not in known:
+            shown.append(repr(name))
+    return ", ".join(shown)
+
+
+def _weight_text(weight: Fraction) -> str:
+    return str(weight) if weight.denominator == 1 else repr(str(weight))
 
 
 def make_request(  # noqa: PLR0913 what the two doors of agg take
@@ -370,10 +406,15 @@ def _bounds_refusal(name: str, aggregation: AbstractAggregation) -> InvalidQuery
     return InvalidQuery(
         f"nothing bounds the values of {aggregation!r}: one unit could "
         "move it without limit",
-        'Give bounds: sum("days", 0, 30). session.suggest(query, budget, '
-        f'limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
-        "would clamp.",
+        f"Give bounds: {_with_ends(aggregation)}. session.suggest(query, budget, "
+        f'sample=rows, limits={{"{name}": [(0, 10), (0, 100)]}}) tells what each pair '
+        "would clamp; without a sample it charges a twentieth of the budget.",
     )
+
+
+def _with_ends(aggregation: AbstractAggregation) -> str:
+    # as it was asked: a remedy names no column that is not there
+    return f"{repr(aggregation).removesuffix(')')}, 0, 100)"
 
 
 def _refuse_twice(names: list[str]) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 from sordino.data.contribution import Contribution, Rule, Spread, Versions, Weighed
 from sordino.data.limits import AbstractConstraint
 from sordino.errors import InvalidParameter, InvalidQuery
+from sordino.expressions.dates import meet_times
 from sordino.expressions.language import Expression, col
 from sordino.expressions.literals import lift
 from sordino.expressions.schema import Column, Schema
@@ -220,15 +221,16 @@ class Where(AbstractStep):
         return call("filter", condition=self.condition.words)
 
     def apply(self, relation: Relation, _catalog: AbstractCatalog) -> Relation:
-        column = self.condition.column(relation.schema)
+        condition = meet_times(self.condition, relation.schema)
+        column = condition.column(relation.schema)
         if column.type != "bool":
             raise InvalidQuery(
                 f"a filter needs a condition, and {self.condition} has type "
                 f"{column.type}",
                 'Compare it with something: sd.col("age") >= 18.',
             )
-        rows = Filter(relation.node, self.condition, relation.schema)
-        return relation.with_some_rows(rows, self.condition)
+        rows = Filter(relation.node, condition, relation.schema)
+        return relation.with_some_rows(rows, condition)
 
 
 @final
@@ -402,7 +404,9 @@ def project(
     relation: Relation, columns: Iterable[tuple[str, AbstractExpression]]
 ) -> Relation:
     """Relation with exactly these columns."""
-    listed = tuple(columns)
+    listed = tuple(
+        (name, meet_times(expression, relation.schema)) for name, expression in columns
+    )
     facts = [(name, expression.column(relation.schema)) for name, expression in listed]
     rows = Project(relation.node, listed, Schema.of(facts))
     return relation.with_each_row(rows, (expression for _, expression in listed))

@@ -285,6 +285,21 @@ def _note_choices(purchase: Purchase) -> Iterator[str]:
         )
 
 
+def rank_errors(purchase: Purchase) -> dict[str, str]:
+    """How far off answers are that are chosen, by the name of their column."""
+    plan = purchase.plan
+    errors: dict[str, str] = {}
+    for (name, aggregation), estimator in zip(
+        plan.request.columns, plan.estimators, strict=True
+    ):
+        if estimator.chooses:
+            error = purchase.errors[name]
+            reach = f"{error.half_width:,.{0 if error.half_width >= 10 else 1}f}"
+            off = f"±{reach} {error.unit}".rstrip()
+            errors |= dict.fromkeys(aggregation.columns(name), off)
+    return errors
+
+
 def _note_savings(purchase: Purchase) -> Iterator[str]:
     if purchase.survey:
         yield f"It is one of {purchase.survey}: they err together, so add none up."
@@ -347,6 +362,8 @@ class Provenance:
     """None where no ledger outlives the process."""
     least_shown: Fraction | None = None
     """What a group must reach to be shown, where groups are not known."""
+    least_text: str = ""
+    """The same in words: about 310 ids."""
     is_processed: bool = False
     """Whether something was done to the noisy answers, such as leaving groups out."""
     noise: tuple[str, ...] = ()
@@ -373,6 +390,9 @@ class Provenance:
             self.name,
             self.record,
             least_shown=None if shown is None else shown[0],
+            least_text=""
+            if shown is None
+            else f"about {float(shown[0]):.4g} {shown[1]}",
             is_processed=bool(purchase.plan.request.processing),
             noise=tuple(names),
             proof=self.proof,

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from sordino.release.explanation import (
     Exactness,
     Provenance,
     exactness_of,
+    rank_errors,
     release_notes,
     words_facts,
 )
@@ -134,7 +135,7 @@ class RelatedTables(Protocol):
 
 @hides(  # noqa: PLR0904 one release, asked many things
     *("exactness", "holds", "most_rows", "of", "provenance", "read_laws"),
-    *("read_moments", "related"),
+    *("ranks", "read_moments", "related", "unshown"),
 )
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,6 +185,8 @@ class Release(AbstractNoisyAnswers):
     """What was asked, and which record of a ledger paid for it."""
     read_laws: Callable[[], AnswerLaws | None] = _NO_LAWS
     """Of which noises the answers are made, asked when one is computed of them."""
+    ranks: Mapping[str, str] = field(default_factory=dict)
+    """How far off the answers are that are chosen among candidates, by name."""
     read_moments: Callable[[], Mapping[str, NoisyMoments] | None] = _give_no_moments
     """The covariances that were asked, as they were released."""
     most_rows: int | None = None
@@ -205,7 +208,8 @@ class Release(AbstractNoisyAnswers):
             answer_laws, purchase, answer.table, provenance.origin
         )
         notes = release_notes(purchase)
-        rows = NoisyRows(answer.table, answer.errors, request.by, notes)
+        ranks = rank_errors(purchase)
+        rows = NoisyRows(answer.table, answer.errors, request.by, notes, ranks=ranks)
         if request.population:  # of which the noise is but a part
             errors = population_errors(purchase, answer.table, answer.errors)
             rows = replace(rows, errors=errors).add_note(TOO_FEW)
@@ -227,6 +231,7 @@ class Release(AbstractNoisyAnswers):
             answer.coverage,
             provenance=provenance.with_noise(purchase),
             read_laws=read_laws,
+            ranks=rows.ranks,
             read_moments=partial(noisy_moments, purchase, answer.table),
             most_rows=purchase.plan.relation.contribution.most_rows(),
             holds=POPULATION if request.population else NOISE,
@@ -292,6 +297,13 @@ class Release(AbstractNoisyAnswers):
         }
 
     @property
+    def unshown(self) -> str:
+        """Why there is no row, where there is none."""
+        if self.provenance.is_processed or self.provenance.least_shown is None:
+            return "no rows"
+        return f"no group reached {self.provenance.least_text}"
+
+    @property
     def proof(self) -> str:
         """Return the certificate of what was charged, which the kernel checks alone.
 
@@ -354,7 +366,8 @@ class Release(AbstractNoisyAnswers):
     @property
     def _rows(self) -> NoisyRows:
         laws = self.read_laws()
-        return NoisyRows(self.table, self.errors, self.keys, self.notes, laws)
+        read = (self.table, self.errors, self.keys, self.notes, laws)
+        return NoisyRows(*read, self.ranks)
 
     def _with_rows(self, rows: NoisyRows) -> "Release":
         return replace(
@@ -364,6 +377,7 @@ class Release(AbstractNoisyAnswers):
             keys=rows.keys,
             notes=rows.notes,
             read_laws=partial(_give_laws, rows.laws),
+            ranks=rows.ranks,
             provenance=replace(self.provenance, is_processed=True),
         )
 

@@ -133,7 +133,16 @@ def stack(releases: Mapping[str, Release], budget: Budget | None = None) -> Rele
         tuple(dict.fromkeys(note for release in listed for note in release.notes)),
         budget,
         next((each.coverage for each in listed if each.coverage is not None), None),
+        ranks=_same_ranks(listed),
     )
+
+
+def _same_ranks(listed: list[Release]) -> dict[str, str]:
+    return {
+        name: text
+        for name, text in listed[0].ranks.items()
+        if all(each.ranks.get(name) == text for each in listed)
+    }
 
 
 def _check(releases: Mapping[str, Release]) -> list[Release]:

@@ -172,6 +172,14 @@ class ReleaseView(Protocol):
         """Notes that a reader needs."""
 
     @property
+    def ranks(self) -> Mapping[str, str]:
+        """How far off the answers are that are chosen among candidates, by name."""
+
+    @property
+    def unshown(self) -> str:
+        """Why there is no row, where there is none."""
+
+    @property
     def limits(self) -> str:
         """Limits in force, and whether what they cut off was measured, or ""."""
 
@@ -290,9 +298,8 @@ class RowTexts(NamedTuple):
 def row_texts(release: ReleaseView, most: int = MOST) -> list[RowTexts]:
     """Return the first rows."""
     table, errors = release.table.slice(0, most), release.errors.slice(0, most)
-    keys = [
-        list(map(formatting.format_key, table[k].to_pylist())) for k in release.keys
-    ]
+    # of all rows: what is shown of one is not to depend on which others are shown
+    keys = [formatting.format_keys(release.table[k].to_pylist()) for k in release.keys]
     figures = [figure_texts(table, errors, name) for name in release.names]
     return [
         RowTexts(tuple(key[i] for key in keys), tuple(figure[i] for figure in figures))
@@ -359,7 +366,9 @@ def release_text(release: ReleaseView) -> str:
     shown = row_texts(release)
     columns, left_out = _fit(release, shown)
     lines = ["".join(_GAP + cell for cell in line) for line in _side_by_side(columns)]
-    below = f"... and {len(release) - len(shown):,} more rows" if shown else "no rows"
+    below = (
+        f"... and {len(release) - len(shown):,} more rows" if shown else release.unshown
+    )
     parts = [
         *(line[len(_GAP) :].rstrip() for line in lines),
         *[below][: not shown or len(release) > len(shown)],
@@ -435,8 +444,13 @@ def _aggregate(
     figures = [row.figures[index] for row in shown]
     name = cut_text(formatting.format_key(known_as), _LONGEST)
     share = interval_heading(release.confidence, release.figures[known_as])
+    values = TextColumn(name, tuple(each.value for each in figures), is_number=True)
+    if is_silent(figures):
+        rank = release.ranks.get(known_as)
+        off = (rank,) * len(figures) if rank else ()
+        return [values, *[TextColumn(share, off, is_number=True)][: len(off)]]
     columns = [
-        TextColumn(name, tuple(figure.value for figure in figures), is_number=True),
+        values,
         TextColumn("± sd", tuple(figure.sd for figure in figures), is_number=True),
         TextColumn(share, tuple(figure.interval for figure in figures), is_number=True),
     ]
@@ -451,3 +465,8 @@ def about_texts(release: ReleaseView, name: str, most: int) -> list[str]:
     sds = release.errors[error_names(name)[0]].slice(0, most).to_pylist()
     numbers = release.about[name].slice(0, most).to_pylist()
     return list(map(formatting.format_number, numbers, sds))
+
+
+def is_silent(figures: Sequence[Figure]) -> bool:
+    """Say whether no number of an answer has an error of its own."""
+    return bool(figures) and not any(each.sd or each.interval for each in figures)

@@ -11,7 +11,8 @@ Kernel: charge.
 """
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NoReturn, Self, Unpack, final, overload
@@ -30,7 +31,7 @@ from sordino.losses.loss import Budget, Loss
 from sordino.numbers.canonical import Words, call
 from sordino.plan.bundle import Given
 from sordino.plan.margins import MarginsPrice
-from sordino.plan.price import Batch, Price
+from sordino.plan.price import SIZES, Batch, Price
 from sordino.query.builder import Query
 from sordino.query.groups import Marginals
 from sordino.query.request import CONFIDENCE, Request
@@ -237,7 +238,12 @@ class Session:
     ) -> MarginsPrice: ...
     @overload
     def price(
-        self, query: Request, budget: Budget, *, confidence: Any = CONFIDENCE
+        self,
+        query: Request,
+        budget: Budget,
+        *,
+        confidence: Any = CONFIDENCE,
+        sizes: int | Sequence[int] = SIZES,
     ) -> Price: ...
 
     @guard_call
@@ -247,15 +253,18 @@ class Session:
         budget: Budget,
         *,
         confidence: Any = CONFIDENCE,
+        sizes: int | Sequence[int] = SIZES,
     ) -> Price | MarginsPrice:
         """Price of an answer, and how far it would be off.
 
-        Nothing private is read or charged; what the policy forbids is refused.
+        Nothing private is read or charged; what the policy forbids is refused. The
+        error of a mean hangs on how many rows a group has: it is told for `sizes`.
         """
         margins = read_marginals(query, confidence)
         if margins is not None:
             return price_margins(self._desk, margins, budget)
-        return self._desk.price(read_request(query, confidence), budget)
+        price = self._desk.price(read_request(query, confidence), budget)
+        return price.with_sizes(sizes)
 
     @guard_call
     def price_all(
@@ -506,9 +515,13 @@ class Session:
         """Public facts of the session, which print and show themselves.
 
         Tables and views, whom they protect, columns and what cannot be used and why,
-        key sets that were released by, and what is left.
+        key sets that were released by, and what is left. In a script, where nothing
+        shows itself, this prints them.
         """
-        return describe_desk(self._desk, self.history())
+        described = describe_desk(self._desk, self.history())
+        if not hasattr(sys, "ps1"):  # Python and IPython set it where somebody types
+            print(described)  # noqa: T201 what describing is for
+        return described
 
     def history(self) -> tuple[Entry, ...]:
         """Return the releases so far, the first one first, of all who charge it.
@@ -537,7 +550,7 @@ class Session:
         return f"Session({tables}; {self.remaining!r} of {self.budget!r} left)"
 
     def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
-        return self.describe()._repr_html_()
+        return describe_desk(self._desk, self.history())._repr_html_()
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied."""

@@ -1,13 +1,23 @@
 """A text of SQL, and requests as callers give them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, final
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    final,
+)
 
 from sordino.data import KeySet
 from sordino.data.limits import AbstractConstraint
-from sordino.errors import InvalidParameter
+from sordino.errors import InvalidParameter, InvalidQuery
 from sordino.losses.loss import Budget
 from sordino.numbers import arguments
 from sordino.query.groups import Marginals
@@ -57,6 +67,68 @@ class SqlGiven:
     """Whether what limits and bounds cut off is counted."""
 
 
+@final
+class RemedyWords(NamedTuple):
+    """How questions are put somewhere, and so how what one lacks is said there."""
+
+    limit: Callable[[str, Sequence[str], int], str]
+    """A limit by its name, its columns and its number; "" where it cannot be said."""
+    together: str
+    """What stands between two limits."""
+    remedy: str
+    """A sentence around limits."""
+    delta: str
+
+    def words(self, needs: Sequence[str]) -> str:
+        """What would make a question sound."""
+        what, *columns = needs
+        if what == "delta":
+            return self.delta
+        groups = self.limit("MaxGroupsPerID", columns, 2) if columns else ""
+        if groups and what == "groups":
+            return self.remedy.format(groups)
+        rows = self.remedy.format(self.limit("MaxRowsPerID", (), 5))
+        if not groups:
+            return rows
+        within = self.limit("MaxRowsPerGroupPerID", columns, 3)
+        return f"{self.remedy.format(self.together.join((groups, within)))} Or: {rows}"
+
+
+def python_limit(name: str, columns: Sequence[str], most: int) -> str:
+    """Limit as Python writes it.
+
+    >>> python_limit("MaxGroupsPerID", ["ward"], 2)
+    "sd.MaxGroupsPerID('ward', 2)"
+    """
+    by = [repr(columns[0] if len(columns) == 1 else list(columns))] if columns else []
+    return f"sd.{name}({', '.join([*by, str(most)])})"
+
+
+IN_PYTHON: Final = RemedyWords(
+    python_limit,
+    ", ",
+    "Give limits=[{}] beside the text.",
+    'Give a budget with one, sd.ApproxDP(1, "1e-6"), or name the groups: '
+    'keys={"ward": ["A", "B"]}.',
+)
+"""A text of SQL in a call of Python."""
+
+
+@contextmanager
+def word_needs(door: RemedyWords) -> Generator[None]:
+    """Say what a question lacks in the words of a door."""
+    try:
+        yield
+    except InvalidQuery as error:
+        if not error.needs:
+            raise
+        words = door.words(error.needs)
+        refusal = InvalidQuery(error.problem, words, needs=error.needs)
+    else:
+        return
+    raise refusal
+
+
 def sql_request(
     catalog: Catalog, text: Any, budget: Budget | None, options: SqlGiven
 ) -> "AskedSql":
@@ -88,10 +160,11 @@ def sql_answer(
     request, budget = question.request, question.budget
     if budget is None:
         return request
-    if isinstance(request, Request):
-        release: Release = session.release(request, budget, confidence=confidence)
-        return release
-    releases = session.release_all(request, budget, confidence=confidence)
+    with word_needs(IN_PYTHON):
+        if isinstance(request, Request):
+            release: Release = session.release(request, budget, confidence=confidence)
+            return release
+        releases = session.release_all(request, budget, confidence=confidence)
     return stacked_release(question, releases)
 
 

@@ -61,6 +61,8 @@ class Tried:
     request: Request
     noise: dict[str, float]
     """The deviation of each answer that the budget buys."""
+    units: dict[str, str]
+    """Of these deviations: "/ rows" where it hangs on the rows of a group."""
     score: float
     """The mean logarithm of the errors; less is better."""
     lost: dict[str, tuple[float, float]]
@@ -180,8 +182,11 @@ class Suggestion:
             ]
             for place, tried in enumerate(self.tried[:_SHOWN])
         ]
-        names = [name for name, _ in _cells(self.tried[0])]
-        return ["row", *(name for name in names if not name.endswith(_SPREAD))], [*rows]
+        first = self.tried[0]
+        units = {f"{name} noise": unit for name, unit in first.units.items()}
+        names = [name for name, _ in _cells(first) if not name.endswith(_SPREAD)]
+        heads = (f"{name} {units.get(name, '')}".rstrip() for name in names)
+        return ["row", *heads], [*rows]
 
     def _remarks(self) -> list[str]:
         """Return of what the shares are, and what the star means."""
@@ -318,14 +323,15 @@ def _part(share: Any) -> Fraction:
 
 def _tried(
     catalog: Catalog, request: Request, grid: LimitGrid, budget: Budget
-) -> list[tuple[Request, dict[str, float], float]]:
+) -> list[tuple[Request, dict[str, float], dict[str, str], float]]:
     """Return the request of each choice, its noise and its score: no data is read."""
     tried = []
     for choice in grid.choices:
         limited = choice.apply(request)
         bought = best_purchase(limited, catalog, budget)
         noise = {name: error.sd for name, error in bought.errors.items()}
-        tried.append((limited, noise, bought.score))
+        units = {name: error.unit for name, error in bought.errors.items()}
+        tried.append((limited, noise, units, bought.score))
     return tried
 
 
@@ -378,7 +384,7 @@ def _of_release(release: Release, request: Request, grid: LimitGrid) -> _Effects
         )
         for name in release.names
     }
-    source = f"from the data, for {release.price}"
+    source = f"from the data, charged {release.price}"
     if ABOVE in numbers:
         above, sd = numbers[ABOVE]
         source += (

@@ -12,9 +12,12 @@ import sordino as sd
 from sordino.errors import InvalidPolicy, PolicyRefusal
 from sordino.ledger.file_format import hash_bytes
 from sordino.ledger.ledger import Ledger
-from sordino.ledger.policy_file import Policy, read_rules
+from sordino.ledger.policy_file import Policy, policy_text, read_rules
+from sordino.office.html.page import language_codes, read_language
+from sordino.office.report.policy import policy_sentences
 from tests.batches import for_each
 from tests.policies import (
+    ALL_RULES,
     HALF,
     OFFICER,
     STRANGER,
@@ -71,14 +74,28 @@ def test_what_cannot_be_meant_is_refused_at_its_place(text: str) -> None:
     assert len(str(no.value)) < 500
 
 
-def test_a_rule_is_cited_as_it_stands() -> None:
-    text = 'serial = 7\ntitle = "Ä"\n[tables."a b"]\nkeys = ["x"]\n[tables.c]\n'
-    assert read_rules(text).sentences == (
-        "serial = 7",
-        'title = "Ä"',
-        'tables.a b.keys = ["x"]',
-        "[tables.c]",
-    )
+@for_each("code", language_codes())
+def test_every_rule_is_a_sentence(code: str) -> None:
+    """In each language, with every name that a rule lists; nothing of others."""
+    language = read_language(code)
+    told = list(policy_sentences(language, read_rules(ALL_RULES)))
+    assert len(told) == len(set(told)) == 12
+    whole = " ".join(told)
+    for listed in ("a b", "x", "<b>", "days", "count", "sum", "Ana", "20"):
+        assert listed in whole, listed
+    assert whole.count(language.plain("rules.nothing")) == 2
+    assert not list(policy_sentences(language, read_rules("serial = 1")))
+
+
+def test_a_file_that_changed_since_it_was_shown_is_not_signed(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(STRICT, encoding="utf-8")
+    shown = policy_text(path)
+    path.write_text(LENIENT, encoding="utf-8")
+    with pytest.raises(InvalidPolicy, match="has changed since it was shown"):
+        Policy.sign(path, OFFICER, shown=shown)
+    assert not path.with_name("policy.toml.sig").exists()
+    assert Policy.sign(path, OFFICER, shown=policy_text(path)).rules.serial == 3
 
 
 def edit(path: Path) -> None:

@@ -298,6 +298,9 @@ def test_what_was_done_to_noisy_answers_is_said() -> None:
     opened = session()
     plain = opened.release(asked, BUDGET)
     assert rows_of(plain.label())["Small groups hidden"] == "no: a public list"
+    few = rows_of(session().release(asked.suppress_below(20), BUDGET).label())
+    assert few["Small groups hidden"] == "yes, with a noisy count below 20"
+    assert "Groups left out" not in few
     condition = sd.col("n") > 5
     for release in (
         plain.filter(condition),

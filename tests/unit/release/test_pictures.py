@@ -1,7 +1,9 @@
 """Pictures of a release: no text over another, and every wish is met or refused."""
 
+import datetime as dt
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -15,10 +17,12 @@ from matplotlib.figure import Figure
 from sordino.errors import InvalidParameter, UnknownName
 from sordino.office.pictures import parts
 from sordino.office.pictures.curves import DARK, LIGHT, THEMES
+from sordino.office.report.document import single_report
 from sordino.release.release import Release
 from tests.batches import for_each, sampled
 from tests.pictured import PICTURED, crossed, drawn, seen_texts, structure, weeks
 from tests.releases import RELEASES, few, made, many
+from tests.reports import read_page
 
 VECTORS: Final = Path(__file__).parents[2] / "vectors" / "pictures.json"
 each_shape = for_each("shape", PICTURED.values(), ids=PICTURED)
@@ -260,6 +264,48 @@ def test_rows_come_by_value_or_by_key() -> None:
     figures = structure(drawn(RELEASES["hostile"].plot("$n_{$")))["texts"]
     rows = [text for text in figures if text in {"missing", "(empty text)"}]
     assert rows[-1] == "missing" or rows[-2:] == ["(empty text)", "missing"]
+
+
+RANGES: Final = {
+    "numbers": ["[-5, 0)", "[0, 5)", "[5, 18)", "[18, 40)", "[40, 1e+03]"],
+    "days": ["[2026-01-09, 2026-02-01)", "[2026-02-01, 2026-12-01]"],
+    "months": [dt.date(2026, month, 1) for month in (1, 2, 3, 12)],
+}
+
+
+@for_each("names", RANGES.values(), ids=RANGES)
+def test_ranges_and_periods_stay_in_their_order(names: list[Any]) -> None:
+    """However they come and however large they are, in every form and in a report."""
+    sizes = [7.0, 900.0, 3.0, 40.0, 8.0][: len(names)]
+    mixed = sorted(zip(map(str, names), names, sizes, strict=True), reverse=True)
+    keys = [name for _, name, _ in mixed]
+    release = made({"k": keys}, {"n": ([size for *_, size in mixed], 1.0)})
+    shown = [str(name)[: 7 if isinstance(name, dt.date) else None] for name in names]
+    by_height = sorted(seen_texts(drawn(release.plot(form="bands"))), key=_from_above)
+    assert [text for text, _ in by_height if text in shown] == shown
+    if isinstance(names[0], str):
+        page = read_page(single_report(release, "k", "en")).words
+        assert sorted(shown, key=page.index) == shown
+
+
+def _from_above(text: tuple[str, Any]) -> float:
+    return -float(text[1].y0)
+
+
+def test_a_length_is_drawn_from_zero_or_not_at_all() -> None:
+    """Far from zero there are marks alone; a number that is chosen is a ring always."""
+    far = made({"ward": ["A", "B"]}, {"m": ([4650.0, 4685.0], 1.0)})
+    guides = [c for c in far.plot().axes[0].collections if c.get_zorder() == 1]
+    assert not guides
+    near = made({"ward": ["A", "B"]}, {"m": ([4650.0, 85.0], 1.0)})
+    (lines,) = [c for c in near.plot().axes[0].collections if c.get_zorder() == 1]
+    assert {path.vertices[0][0] for path in lines.get_paths()} == {0.0}  # type: ignore[index]
+    chosen = replace(
+        made({"ward": ["A", "B"]}, {"m": ([5.0, 9.0], None)}), ranks={"m": "±8 ranks"}
+    )
+    texts = structure(drawn(chosen.plot()))["texts"]
+    assert texts.count("±8 ranks") == 2
+    assert any("in ranks" in text or "ranks" in text for text in texts)
 
 
 def test_the_first_few_stay_in_their_order() -> None:

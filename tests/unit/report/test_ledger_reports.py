@@ -2,7 +2,8 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from tempfile import mkdtemp
+from typing import Any, Final
 
 import duckdb
 import pytest
@@ -11,11 +12,15 @@ import sordino as sd
 from sordino.errors import InvalidParameter, LedgerDamaged
 from sordino.ledger.ledger import Ledger
 from sordino.office.cli.main import main
+from sordino.office.html.odds import Odds, hundred_text
+from sordino.office.html.page import language_codes, read_language
+from sordino.office.report.annex import ledger_annex
 from sordino.office.report.document import ledger_report, ledger_story
 from sordino.office.report.promise import list_omissions
 from sordino.office.report.request_words import hidden_below, step_kind, steps_of
 from tests.batches import for_each, sampled
 from tests.jobs import fill_folder
+from tests.policies import signed
 from tests.reports import (
     LIMIT,
     TENTH,
@@ -55,6 +60,64 @@ def test_page_one_says_what_is_spent_left_and_who_may_ask() -> None:
     assert "0.1429 of 0.3334 is spent by 1 release; 0.1904 is left" in words_of_report(
         thirds
     )
+
+
+RULES: Final = """
+serial = 3
+title = "Clinic & <b>Co</b>"
+[release]
+epsilon = 0.5
+delta = "1e-6"
+[groups]
+least = 20
+[tables.visits]
+keys = ["ward"]
+"""
+
+
+def test_a_policy_is_told_in_sentences_with_how_often_it_was_kept() -> None:
+    """Charges before it are counted apart; without one that is said."""
+    assert "No officer signed rules" in words_of_report(plain_ledger())
+    ledger = Ledger.in_memory(LIMIT)
+    session = open_session(ledger, rows())
+    session.release(COUNT, TENTH)
+    folder = Path(mkdtemp())
+    ledger.adopt(signed(folder / "policy.toml", RULES))
+    for _ in range(2):
+        session.release(COUNT, TENTH)
+    words = words_of_report(ledger)
+    assert "Clinic & <b>Co</b>" in words
+    assert "1 release was charged before" in words
+    kept = r"delta 1 in a million\. by all 2 releases"
+    assert re.search(rf"One release costs at most epsilon 0\.5 and {kept}", words)
+    assert "What may form groups of “visits”: “ward”. by all 2 releases" in words
+    # the digest alone told her nothing
+    assert ledger_report(ledger, "Clinic", "en").count("by all 2 releases") == 4
+
+
+def test_epsilon_is_said_where_it_is_the_unit() -> None:
+    assert "What epsilon is" in words_of_report(plain_ledger())
+    assert "What epsilon is" not in words_of_report(
+        asked(COUNT, sd.GaussianDP(2), sd.GaussianDP("0.1"))
+    )
+
+
+@for_each("code", language_codes())
+def test_an_annex_has_the_facts_of_the_ledger(code: str) -> None:
+    """In each language the amounts and odds of the report, and lines to fill in."""
+    ledger, language = plain_ledger(), read_language(code)
+    page = ledger_annex(ledger, "Clinic", code)
+    words = read_page(page).words
+    story = ledger_story(ledger, "Clinic")
+    assert language.plain("annex.part.risks") in words
+    for name in ("purpose", "access", "basis", "less", "officer", "review"):
+        assert language.plain(f"annex.open.{name}") in words
+    found = Odds(story.bound).finds(5)
+    asked_of = language.plain("annex.risk.named")
+    assert f"{asked_of} {hundred_text(language, found)}" in words
+    for amount in ("3.5", "0.5", "4"):
+        assert language.number(amount) in words
+    assert page == ledger_annex(ledger, "Clinic", code)
 
 
 def test_nobody_may_ask_for_more_than_all_are_left() -> None:

@@ -304,7 +304,7 @@ def _check_job(arguments: Namespace) -> None:
         write_object("check", {"releases": each, "waiting": waiting} | facts)
         return
     write(f"{job.path.name}: {', '.join(job.releases) or 'no release yet'}")
-    for holding in desk.session.describe().holdings:
+    for holding in desk.session._desk.catalog.holdings():  # noqa: SLF001 unprinted
         say(f"{holding.name}: {holding.sentence}")
     for name, priced in prices.items():
         write()

@@ -238,6 +238,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "ledger": ("ledgers", "look at a ledger, and keep it"),
     "policy": ("policy", "sign rules that a ledger obeys, and look at them"),
     "report": ("publishing", "write what a reader should know of a ledger"),
+    "annex": ("publishing", "write the annex of an impact assessment"),
     "verify": ("publishing", "say whether a file is what was released"),
     "label": ("publishing", "show the privacy facts that a file carries"),
     "inspect": ("sql", "look at a private table, for its curator"),

@@ -1,6 +1,7 @@
 """The commands of `sordino policy`: rules that an officer signs and a ledger obeys."""
 
 import os
+import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from sordino.errors import InvalidParameter
-from sordino.ledger.policy_file import ENDING, Policy, public_of
+from sordino.ledger.policy_file import (
+    ENDING,
+    Policy,
+    Rules,
+    policy_text,
+    public_of,
+    read_rules,
+)
 from sordino.office.cli.ledgers import (
     SIGNER,
     open_ledger,
@@ -22,13 +30,20 @@ from sordino.office.cli.ledgers import (
     shown_place,
 )
 from sordino.office.cli.main import (
+    REFUSED,
+    YES,
     Command,
+    confirm,
     flag,
+    is_terminal,
     ledger_place,
+    note,
     option,
     say,
     write,
 )
+from sordino.office.html.page import read_language
+from sordino.office.report.policy import policy_sentences
 
 _OWN_EYES: Final = 0o600
 
@@ -50,15 +65,24 @@ def _make_key(arguments: Namespace) -> None:
     write(public_of(key))
 
 
-def _sign_file(arguments: Namespace) -> None:
-    policy = Policy.sign(arguments.path, read_signer(arguments.signer))
-    say(f"{arguments.path}{ENDING} is the signature. Rules:")
-    _show_rules(policy)
+def _sign_file(arguments: Namespace) -> int:
+    """Show what the rules say, and then sign them: nobody signs what was not read."""
+    signer = read_signer(arguments.signer)
+    text = policy_text(arguments.path)
+    _say_rules(read_rules(text))
+    asks = not arguments.yes and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    if asks and not confirm("Is this what you sign?"):
+        note("nothing was signed")
+        return REFUSED
+    policy = Policy.sign(arguments.path, signer, shown=text)
+    say(f"{arguments.path}{ENDING} is the signature.")
+    _write_digests(policy)
+    return 0
 
 
 def _check_file(arguments: Namespace) -> None:
     policy = Policy.read(arguments.path)
-    say(f"{arguments.path} is signed, word for word. Rules:")
+    say(f"{arguments.path} is signed, word for word.")
     _show_rules(policy)
 
 
@@ -81,8 +105,18 @@ def _show_policy(arguments: Namespace) -> None:
 
 
 def _show_rules(policy: Policy) -> None:
-    for sentence in policy.rules.sentences:
+    _say_rules(policy.rules)
+    _write_digests(policy)
+
+
+def _say_rules(rules: Rules) -> None:
+    name = f"{rules.title}, number {rules.serial}" if rules.title else ""
+    say(f"{name or f'Number {rules.serial}'} says:")
+    for sentence in policy_sentences(read_language("en"), rules):
         say(f"  {sentence}")
+
+
+def _write_digests(policy: Policy) -> None:
     write(f"sha256   {policy.sha256}")
     write(f"officer  {policy.officer}")
 
@@ -107,7 +141,8 @@ POLICY: Final = Command(
         ),
         Command(
             "sign",
-            f"Sign a policy: the signature is written beside it, as FILE{ENDING}.",
+            "Show what a policy says, and sign it: the signature is written beside it, "
+            f"as FILE{ENDING}.",
             "sordino policy sign policy.toml --signer officer.pem",
             _sign_file,
             (
@@ -115,6 +150,7 @@ POLICY: Final = Command(
                 option(
                     "--signer", "PEM", "the officer's private key", Path, required=True
                 ),
+                YES,
             ),
         ),
         Command(

@@ -32,6 +32,7 @@ from sordino.office.cli.main import (
 from sordino.office.html.odds import FALSE_ALARMS, Odds
 from sordino.office.html.page import language_codes, read_language
 from sordino.office.job.job import find_job, read_job
+from sordino.office.report.annex import ledger_annex
 from sordino.office.report.document import ledger_report
 from sordino.release.storage import write_text
 
@@ -148,6 +149,9 @@ def _write_report(arguments: Namespace) -> None:
         note(f"wrote {path_text(arguments.out)}")
 
 
+_OF_LEDGER: Final = option(
+    "path", "LEDGER", "the ledger (that of the job file here)", ledger_place, nargs="?"
+)
 REPORT: Final = Command(
     "report",
     "Write a report that a reader who is no statistician can follow: whom the releases "
@@ -156,13 +160,7 @@ REPORT: Final = Command(
     "sordino report clinic.ledger -o report.html --language de",
     _write_report,
     (
-        option(
-            "path",
-            "LEDGER",
-            "the ledger's file (that of the job file here)",
-            Path,
-            nargs="?",
-        ),
+        _OF_LEDGER,
         WITNESS,
         option(
             "-o --out",
@@ -174,6 +172,37 @@ REPORT: Final = Command(
         _language("of the report (en)"),
         option("--title", "TEXT", "its title (the ledger's name)", default=""),
         JSON,
+    ),
+)
+
+
+def _write_annex(arguments: Namespace) -> None:
+    path, witness = _place("LEDGER", arguments.path, arguments.witness)
+    with Ledger.read(path, witness=witness) as ledger:
+        title = arguments.title or Path(ledger.place).name
+        write_text(arguments.out, ledger_annex(ledger, title, arguments.language))
+    note(f"wrote {path_text(arguments.out)}")
+
+
+ANNEX: Final = Command(
+    "annex",
+    "Write an annex for a data protection impact assessment, along Article 35(7) of "
+    "the GDPR: the processing, need, risks and measures, as far as a ledger knows "
+    "them. One HTML file; no private row is read.",
+    "sordino annex clinic.ledger -o annex.html --language de",
+    _write_annex,
+    (
+        _OF_LEDGER,
+        WITNESS,
+        option(
+            "-o --out",
+            "FILE",
+            "where the annex goes (annex.html)",
+            Path,
+            default=Path("annex.html"),
+        ),
+        _language("of the annex (en)"),
+        option("--title", "TEXT", "its title (the ledger's name)", default=""),
     ),
 )
 

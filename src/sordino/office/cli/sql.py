@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from itertools import starmap
@@ -18,7 +18,7 @@ from sordino.data.limits import (
     MaxRowsPerID,
 )
 from sordino.data.units import AddRowsWithID
-from sordino.errors import InvalidJob, SordinoError
+from sordino.errors import InvalidJob
 from sordino.losses.loss import headline
 from sordino.numbers import down
 from sordino.office.cli.jobs import (
@@ -56,6 +56,7 @@ from sordino.office.job.running import (
     turn_of,
 )
 from sordino.session.inspection import inspect
+from sordino.session.sql import RemedyWords, word_needs
 
 
 def limit_options(what: str) -> tuple[CommandOption, ...]:
@@ -91,20 +92,35 @@ def _limit(text: str) -> tuple[str, int]:
     return name, _number(value)
 
 
-_HINT: Final = (
-    "Here limits are said by --max-rows-per-id, --max-groups-per-id and "
-    "--max-rows-per-group-per-id, or taken by --like NAME; bounds by CLAMP in the text."
+_OPTIONS: Final = {
+    "MaxRowsPerID": "--max-rows-per-id",
+    "MaxGroupsPerID": "--max-groups-per-id",
+    "MaxRowsPerGroupPerID": "--max-rows-per-group-per-id",
+}
+
+
+def _limit_option(name: str, columns: Sequence[str], most: int) -> str:
+    """Write a limit as an option, which takes one column.
+
+    >>> _limit_option("MaxGroupsPerID", ["ward"], 2)
+    '--max-groups-per-id ward=2'
+    """
+    if len(columns) > 1:
+        return ""
+    return f"{_OPTIONS[name]} {'='.join([*columns, str(most)])}"
+
+
+_BY_OPTIONS: Final = RemedyWords(
+    _limit_option,
+    " ",
+    "Add {}.",
+    "Add --delta 1e-6, or --like NAME of a release that lists its groups.",
 )
 
 
 def _ask_in_sql(arguments: Namespace) -> int:
-    """Ask a question; a refusal that speaks of Python is followed by options."""
-    try:
+    with word_needs(_BY_OPTIONS):
         return _ask(arguments)
-    except SordinoError as error:
-        if ".enforce(" in str(error):
-            note(_HINT)
-        raise
 
 
 def _ask(arguments: Namespace) -> int:

@@ -71,7 +71,7 @@ def read_schema(
     try:
         private = PrivateTable(place, AddOneRow(), vouched_by="its curator")
         with Session({"table": private}, PureDP(1)) as session:
-            (holding,) = session.describe().holdings
+            (holding,) = session._desk.catalog.holdings()  # noqa: SLF001 unprinted
             return {name: kind for name, kind, _ in holding.columns}, {}
     except SordinoError as error:
         raise InvalidJob(table or source, f"cannot be opened: {error}", "") from None

@@ -17,7 +17,7 @@ Which blocks the release of a period reads, and which periods can be released:
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -201,11 +201,27 @@ def _last(release: Section) -> int:
     return int(reads)
 
 
-_BY_COLUMN: Final[dict[str, Callable[[str, Any], AbstractConstraint]]] = {
+_BY_COLUMN: Final[dict[str, type[MaxGroupsPerID | MaxRowsPerGroupPerID]]] = {
     "max_groups_per_id": MaxGroupsPerID,
     "max_rows_per_group_per_id": MaxRowsPerGroupPerID,
 }
 _ROWS: Final = "max_rows_per_id"
+
+
+def limit_in_file(name: str, columns: Sequence[str], most: int) -> str:
+    """Limit as a job file writes it, of one column.
+
+    >>> limit_in_file("MaxGroupsPerID", ["ward"], 2)
+    'limits.max_groups_per_id = { ward = 2 }'
+    """
+    kinds = {kind.__name__: word for word, kind in _BY_COLUMN.items()}
+    match columns:
+        case []:
+            return f"limits = {{ {_ROWS} = {most} }}"
+        case [column]:
+            return f"limits.{kinds[name]} = {{ {column} = {most} }}"
+        case _:
+            return ""
 
 
 def read_limits(release: Section) -> list[AbstractConstraint]:

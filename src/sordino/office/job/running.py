@@ -12,7 +12,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from datetime import time as time_of_day
@@ -38,7 +38,11 @@ from sordino.office.job.outputs import (
     try_folder,
     write_outputs,
 )
-from sordino.office.job.questions import PlannedRelease, check_file_name
+from sordino.office.job.questions import (
+    PlannedRelease,
+    check_file_name,
+    limit_in_file,
+)
 from sordino.plan.price import Batch, Price
 from sordino.query.request import Request
 from sordino.release.release import Release
@@ -46,7 +50,13 @@ from sordino.release.released_files import ReleasedFiles, refuse_whole
 from sordino.session.charging import protection_text
 from sordino.session.files import files_behind
 from sordino.session.session import Session
-from sordino.session.sql import SqlGiven, sql_request, stacked_release
+from sordino.session.sql import (
+    RemedyWords,
+    SqlGiven,
+    sql_request,
+    stacked_release,
+    word_needs,
+)
 
 Requests = Request | dict[str, Request]
 
@@ -72,6 +82,19 @@ class Wording:
     budget: Budget | None
     names: tuple[str, ...] = ("",)
     finish: Callable[[dict[str, Release]], dict[str, Release]] = dict
+
+
+_IN_A_FILE: Final = RemedyWords(
+    limit_in_file,
+    " and ",
+    "Say {} of the release.",
+    'Say budget.delta = "1e-6", or keys = { ward = ["A", "B"] }.',
+)
+
+
+def _word_needs(plan: PlannedRelease) -> AbstractContextManager[None]:
+    # a question that Python asks is mended in Python
+    return nullcontext() if plan.function is not None else word_needs(_IN_A_FILE)
 
 
 def read_wording(session: Session, plan: PlannedRelease, job: Job) -> Wording:
@@ -300,17 +323,18 @@ class JobDesk:
     def price(self, plan: PlannedRelease) -> Price | Batch:
         """Price of a release; no private row is read."""
         question, confidence = self.question(plan), plan.confidence
-        if isinstance(question.requests, Request):
-            price = self.session.price(
+        with _word_needs(plan):
+            if isinstance(question.requests, Request):
+                price = self.session.price(
+                    question.requests, question.budget, confidence=confidence
+                )
+                if plan.files:
+                    refuse_whole(price._purchase)  # noqa: SLF001 as release_files would
+                return price
+            _refuse_several(plan)
+            return self.session.price_all(
                 question.requests, question.budget, confidence=confidence
             )
-            if plan.files:
-                refuse_whole(price._purchase)  # noqa: SLF001 as release_files would
-            return price
-        _refuse_several(plan)
-        return self.session.price_all(
-            question.requests, question.budget, confidence=confidence
-        )
 
     def is_made(self, plan: PlannedRelease, period: str) -> bool:
         """Whether the answer of a period is there."""
@@ -418,9 +442,10 @@ class JobDesk:
         options: dict[str, Any] = {"key": key, "why": plan.why}
         options["confidence"] = plan.confidence
         requests, budget = question.requests, question.budget
-        if isinstance(requests, Request):
-            return {"": self.session.release(requests, budget, **options)}
-        releases = self.session.release_all(requests, budget, **options)
+        with _word_needs(plan):
+            if isinstance(requests, Request):
+                return {"": self.session.release(requests, budget, **options)}
+            releases = self.session.release_all(requests, budget, **options)
         return question.finish(releases)
 
 

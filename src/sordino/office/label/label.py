@@ -205,16 +205,14 @@ def _left_out(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
     for bounds in facts.bounds[:MOST_ROWS]:
         yield _bounds(bounds, language)
     yield from _more(len(facts.bounds), language)
-    if facts.left_out is None:
+    may_cut = facts.limits or facts.bounds or not facts.groups
+    if facts.left_out is None and may_cut:
         yield LabelRow(say("label.rest.cut"), say("label.rest.unmeasured"))
     for counted in (facts.left_out or ())[:MOST_ROWS]:
         yield _count_row(counted, language)
     yield LabelRow(say("label.rest.groups"), _groups(facts, language))
     if facts.is_processed:
         yield LabelRow(say("label.rest.processed"), say("label.rest.processed_so"))
-    if facts.minimum is not None:
-        least = language.whole(facts.minimum)
-        yield LabelRow(say("label.rest.minimum"), say("label.rest.below", count=least))
 
 
 def _limit(limit: RowLimit, language: Language) -> LabelRow:
@@ -251,9 +249,12 @@ def _count_row(counted: LeftOut, language: Language) -> LabelRow:
 
 def _groups(facts: LabelFacts, language: Language) -> str:
     key = f"label.groups.{facts.groups}" if facts.groups else "label.unknown"
+    least = facts.minimum
     if facts.shown_from is not None and facts.groups in {"hidden", "mixed"}:
-        level = language.number(f"{facts.shown_from:,.3g}")
+        level = language.number(f"{max(facts.shown_from, least or 0):,.3g}")
         return language.plain("label.groups.below", count=level)
+    if least is not None:  # a public list says which groups there are, not which show
+        return language.plain("label.groups.minimum", count=language.whole(least))
     return language.plain(key)
 
 

@@ -12,7 +12,15 @@ from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Budget, PureDP
 from sordino.query.request import Request
 from sordino.session.session import Session
-from sordino.session.sql import NOTHING, SqlGiven, sql_request, stacked_release
+from sordino.session.sql import (
+    NOTHING,
+    RemedyWords,
+    SqlGiven,
+    python_limit,
+    sql_request,
+    stacked_release,
+    word_needs,
+)
 
 _AMOUNTS: Final = ("epsilon", "rho", "mu")
 _HELP: Final = "Try %%dp session --epsilon 0.5 --delta 5e-7."
@@ -121,6 +129,12 @@ def _budget(options: argparse.Namespace) -> Budget | None:
 
 
 _NAME: Final = "dp"
+_IN_A_CELL: Final = RemedyWords(
+    python_limit,
+    ", ",
+    "Set limits = [{}] in a cell above, and add --limits limits.",
+    'Add --delta 1e-6, or set keys = {"ward": ["A", "B"]} and add --keys keys.',
+)
 _NOTHING_SAID: Final[dict[str, Any]] = {
     "limits": (),
     "bounds": NOTHING,
@@ -168,15 +182,15 @@ class DPMagic:
         request, budget = question.request, question.budget
         if budget is None:
             return request
-        if isinstance(request, Request):
+        details: dict[str, Any] = {"key": options.key, "why": options.why}
+        with word_needs(_IN_A_CELL):
+            if isinstance(request, Request):
+                if options.price:
+                    return session.price(request, budget)
+                return session.release(request, budget, **details)
             if options.price:
-                return session.price(request, budget)
-            return session.release(request, budget, key=options.key, why=options.why)
-        if options.price:
-            return session.price_all(request, budget)
-        releases = session.release_all(
-            request, budget, key=options.key, why=options.why
-        )
+                return session.price_all(request, budget)
+            releases = session.release_all(request, budget, **details)
         return stacked_release(question, releases)
 
 

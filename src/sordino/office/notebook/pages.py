@@ -1,9 +1,11 @@
 """Every value as a page for notebooks."""
 
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol
+from typing import Final, Protocol, final
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from sordino.losses.budgets.limits import Limit
 from sordino.losses.guarantees import OUT_OF, AbstractAnswers, explain, finds
 from sordino.losses.loss import Loss, headline
 from sordino.numbers import INFINITE
+from sordino.numbers.formatting import cut_text, format_key, text_width
 from sordino.office.html.elements import (
     NOTHING,
     Html,
@@ -54,6 +57,7 @@ from sordino.release.text import (
     about_texts,
     coverage_lines,
     interval_heading,
+    is_silent,
     row_texts,
 )
 from sordino.session.description import Holding
@@ -64,11 +68,11 @@ _WIDE: Final = 120
 """Characters of a cell."""
 
 
-def price_page(purchase: Purchase, remarks: Iterable[str]) -> str:
+def price_page(purchase: Purchase, remarks: Iterable[str], sizes: Sequence[int]) -> str:
     """Page of a price: how far each column is off, and how it would be made."""
     return html_page(
         html_line(f"price: {headline(purchase.loss, purchase.budget)}"),
-        html_table(_HEADING, _columns(purchase), _WIDE),
+        html_table(_HEADING, _columns(purchase, sizes), _WIDE),
         *map(html_line, remarks),
         html_details("how it is made", diagram(_plan_step(purchase))),
     )
@@ -81,10 +85,12 @@ def prices_page(pages: Mapping[str, str], remark: str) -> str:
     return html_page(*titled, html_line(remark))
 
 
-def _columns(purchase: Purchase) -> Iterator[tuple[str, str, str]]:
+def _columns(
+    purchase: Purchase, sizes: Sequence[int]
+) -> Iterator[tuple[str, str, str]]:
     for place, (name, error) in enumerate(purchase.errors.items()):
         noise = ", ".join(map(repr, purchase.mechanisms[place]))
-        yield name, str(error), noise
+        yield name, error.text(sizes), noise
 
 
 def _plan_step(purchase: Purchase) -> Step:
@@ -131,34 +137,20 @@ def release_page(release: ReleaseView) -> str:
     """Return the table, what it leaves out, and its price."""
     shown = row_texts(release)
     rest = len(release) - len(shown)
-    scales = [
-        scale_of([end for row in shown for end in row.figures[place].ends])
-        if len(release.names) <= _FEW
-        else None
-        for place in range(len(release.names))
-    ]
-    headings = [
-        interval_heading(release.confidence, release.figures[name])
-        for name in release.names
-    ]
-    about = [
-        about_texts(release, name, len(shown)) if name in release.about else None
-        for name in release.names
+    columns = [
+        _AnswerColumn.of(release, name, [row.figures[place] for row in shown])
+        for place, name in enumerate(release.names)
     ]
     table = fill_template(
         "notebook/release.html",
         keys=[short_text(name) for name in release.keys],
-        columns=list(
-            zip(map(short_text, release.names), scales, headings, about, strict=True)
-        ),
+        columns=columns,
         rows=[
             (
                 map(short_text, row.keys),
                 [
-                    (*_figure(figure, scale), texts and short_text(texts[place]))
-                    for figure, scale, texts in zip(
-                        row.figures, scales, about, strict=True
-                    )
+                    column.figure(figure, place)
+                    for column, figure in zip(columns, row.figures, strict=True)
                 ],
             )
             for place, row in enumerate(shown)
@@ -167,24 +159,58 @@ def release_page(release: ReleaseView) -> str:
     return html_page(
         table,
         html_aside(f"... and {rest:,} more rows") if rest else NOTHING,
-        NOTHING if shown else html_aside("no rows"),
+        NOTHING if shown else html_aside(release.unshown),
         *map(html_aside, coverage_lines(release.coverage)),
         *map(html_aside, textwrap.wrap(release.limits, _PROSE)),
         html_line(f"price: {release.price}"),
     )
 
 
-def _figure(
-    figure: Figure, scale: tuple[float, float] | None
-) -> tuple[str, str, str, IntervalBar | None]:
-    value, low, high = figure.ends
-    label = f"{figure.value}, interval {figure.interval}"
-    return (
-        short_text(figure.value),
-        short_text(figure.sd and f"± {figure.sd}"),
-        short_text(figure.interval),
-        None if scale is None else interval_bar(value, (low, high), scale, label),
-    )
+@final
+@dataclass(frozen=True)
+class _AnswerColumn:
+    """The numbers of an answer, and what stands beside them of their errors."""
+
+    name: str
+    heads: tuple[str, ...]
+    """Of the cells beside a number."""
+    rank: str
+    """How far off all of them are, where that is no number of their own."""
+    scale: tuple[float, float] | None
+    about: tuple[str, ...] = ()
+    """What the table is thought to have, number by number, where that is told."""
+
+    @classmethod
+    def of(
+        cls, release: ReleaseView, name: str, figures: list[Figure]
+    ) -> "_AnswerColumn":
+        share = interval_heading(release.confidence, release.figures[name])
+        shown, rank = short_text(name), release.ranks.get(name, "")
+        if is_silent(figures):
+            return cls(shown, (share,) if rank else (), rank, None)
+        ends = [end for figure in figures for end in figure.ends]
+        scale = scale_of(ends) if len(release.names) <= _FEW else None
+        about = name in release.about
+        texts = about_texts(release, name, len(figures)) if about else []
+        heads = (*(("about",) if about else ()), "± sd", share)
+        return cls(shown, heads, "", scale, tuple(texts))
+
+    @property
+    def width(self) -> int:
+        """Cells of a number, its picture included."""
+        return 1 + len(self.heads) + (self.scale is not None)
+
+    def figure(
+        self, figure: Figure, place: int
+    ) -> tuple[str, list[str], IntervalBar | None]:
+        value, low, high = figure.ends
+        label = f"{figure.value}, interval {figure.interval}"
+        beside = [figure.sd and f"± {figure.sd}", figure.interval]
+        if len(self.heads) < len(beside):
+            beside = [self.rank][: len(self.heads)]
+        beside = [*self.about[place : place + 1], *beside]
+        bar = self.scale and interval_bar(value, (low, high), self.scale, label)
+        return short_text(figure.value), list(map(short_text, beside)), bar or None
 
 
 LAST: Final = 5
@@ -274,21 +300,124 @@ def spent_share(left: Loss, whole: Loss) -> float | None:
     return max(parts, default=None)
 
 
-def entry_table(entries: Iterable[Entry]) -> Html:
+def entry_table(entries: Iterable[Entry], most: int = LAST) -> Html:
     """Return the last releases, the newest first."""
-    shown = list(entries)[-LAST:][::-1]
-    rows = (
-        (
+    shown = list(entries)[-most:][::-1] if most else []
+    if not shown:
+        return NOTHING
+    heading, *rows = history_table(shown)
+    return html_table(heading, rows, _WIDE)
+
+
+_HISTORY_HEADING: Final = ("release", "when", "who", "key", "why", "asked", "for")
+MOST: Final = 60
+"""Releases that are shown, the newest."""
+_HIDDEN: Final = "of another budget"
+_ANSWER: Final = re.compile(r"(.+? = .+) with ")
+_GROUP: Final = re.compile(r"'(.*?)'(?=,| \()")
+_AMOUNT: Final = re.compile(r"(\w+)=([^,()]+)")
+_BRANCH: Final = "└─ "
+_ROW_STEPS: Final = ("filter ", "inner join ", "left join ", "map ", "flat map ")
+_TERMINAL: Final = 60
+"""Columns of a terminal for one of a table."""
+_GAP: Final = "  "
+
+
+@final
+class History(tuple[Entry, ...]):
+    """Charged releases, the first one first, which show themselves as a table."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Show what was asked, when, by whom and for how much."""
+        rows = history_table(self[-MOST:])
+        cells = [
+            [cut_text(format_key(cell), _TERMINAL) for cell in row] for row in rows
+        ]
+        widths = [max(map(text_width, column)) for column in zip(*cells, strict=True)]
+        lines = (
+            _GAP.join(
+                cell + " " * (width - text_width(cell))
+                for cell, width in zip(row, widths, strict=True)
+            ).rstrip()
+            for row in cells
+        )
+        before = len(self) - MOST
+        hidden = [f"{before:,} releases before them"] if before > 0 else []
+        return "\n".join([*lines, *hidden]) or "no release was charged yet"
+
+    def _repr_html_(self) -> str:  # noqa: PLW3201 the name notebooks look for
+        return html_page(entry_table(self, MOST))
+
+
+def history_table(entries: Sequence[Entry]) -> list[tuple[str, ...]]:
+    """Heading and releases; what nobody has said of any of them is no column."""
+    rows = list(_rows(entries))
+    columns = zip(_HISTORY_HEADING, *rows, strict=True)
+    return list(zip(*(each for each in columns if any(each[1:])), strict=True))
+
+
+def _rows(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
+    for entry in entries:
+        yield (
             str(entry.number),
             f"{entry.when:%Y-%m-%d %H:%M %Z}",
             entry.who,
             entry.key or "",
             entry.why,
-            entry.asked or "of another budget",
+            (words_of_plan(entry.plan) or _HIDDEN)
+            + ("" if entry.answered else " (not answered)"),
+            _amounts(entry.asked),
         )
-        for entry in shown
-    )
-    return html_table(("release", "when", "who", "key", "why", "asked"), rows)
+
+
+def words_of_plan(plan: str) -> str:
+    r"""Tell a recorded plan in a line: answers, groups, tables, conditions.
+
+    >>> words_of_plan(
+    ...     "n = count() with Geometric(scale=3)\ngroup by 'ward' (known keys)\n"
+    ...     "└─ filter col('age') > 65\n   └─ table visits"
+    ... )
+    "n = count() by ward of visits, filter col('age') > 65"
+    """
+    return "; ".join(map(_words_of_one, plan.split("\n\n"))) if plan else ""
+
+
+def _words_of_one(plan: str) -> str:
+    lines = [line.strip() for line in plan.splitlines()]
+    rows = [line.removeprefix(_BRANCH) for line in lines if line.startswith(_BRANCH)]
+    others = [line for line in lines if not line.startswith(_BRANCH)]
+    answers = [match[1] for line in others if (match := _ANSWER.match(line))]
+    ranks = [line for line in others if line.startswith("rank by ")]
+    answers += [line.partition(": ")[0] for line in ranks]
+    groups = [line for line in others if line.startswith("group by ")]
+    by = [group for line in groups for group in _GROUP.findall(line)]
+    tables = [row.partition("table ")[2] for row in rows if row.startswith("table ")]
+    # that rows without an id are left out is true of any question
+    steps = [
+        row for row in rows if row.startswith(_ROW_STEPS) and ".is_null()" not in row
+    ]
+    what = ", ".join(answers) or (others[0] if others and not by else "keys")
+    of = f" of {', '.join(dict.fromkeys(tables))}" if tables else ""
+    return ", ".join([what + (f" by {', '.join(by)}" if by else "") + of, *steps])
+
+
+def _amounts(budget: str) -> str:
+    """Amounts of a budget as they are read, not as they are kept.
+
+    >>> _amounts("ApproxDP(epsilon=1/2, delta=1/1000000)")
+    'epsilon = 0.5, delta = 1e-06'
+    """
+    amounts = []
+    for name, text in _AMOUNT.findall(budget):
+        try:
+            number = f"{float(Fraction(text)):.4g}"
+        except (OverflowError, ValueError, ZeroDivisionError):
+            number = text
+        if number != "0":
+            amounts.append(f"{name} = {number}")
+    return ", ".join(amounts) or budget
 
 
 def suggestion_page(

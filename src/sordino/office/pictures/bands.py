@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 import numpy as np
 
-from sordino.losses.curves.points import Floats
 from sordino.numbers import formatting
 from sordino.office.html.small_pictures import Scale
 from sordino.office.pictures.curves import Inks
@@ -69,7 +68,7 @@ def band_column(part: GroupTable, name: str) -> BandColumn:
     """Return an aggregate with its digits."""
     figures = part.figures(name)
     numbers = [figure.value for figure in figures]
-    ends = [figure.interval for figure in figures]
+    ends = [figure.interval or part.ranks.get(name, "") for figure in figures]
     if text_inches(ends) > _WIDEST:
         ends = [figure.sd and f"± {figure.sd}" for figure in figures]
     return BandColumn(
@@ -133,7 +132,10 @@ def fill_bands(axes: "Axes", series: Series, inks: Inks) -> None:
     known = series.intervals
     lone = ~known & ~np.isnan(series.value)
     scale = number_scale(series.numbers)
-    axes.hlines(rows, *_guides(scale, series), color=inks.line, lw=0.8, zorder=1)
+    if scale.least <= 0 <= scale.most:
+        # a length is read from zero: without it there are marks, and no lengths
+        guides = np.zeros(len(rows)), np.where(lone, np.nan, series.value)
+        axes.hlines(rows, *guides, color=inks.line, lw=0.8, zorder=1)
     if scale.least < 0 < scale.most:
         axes.axvline(0, color=inks.bare, lw=0.8, zorder=1)
     axes.barh(
@@ -181,11 +183,6 @@ def set_scale(axes: "Axes", scale: Scale, width: float) -> None:
     places = [width * scale.place(tick) / 100 for tick in ticks]
     texts = [f"{tick:,.10g}" for tick in ticks]
     set_labels(axes.xaxis, ticks, choose_labels(places, texts, width))
-
-
-def _guides(scale: Scale, series: Series) -> tuple[Floats, Floats]:
-    start = min(max(0.0, scale.least), scale.most)
-    return np.full(len(series.value), start), series.value
 
 
 _HEAD: Final = 0.22

@@ -3,13 +3,13 @@
 import datetime as dt
 import math
 import re
-from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 import numpy as np
 
 from sordino.losses.curves.points import Floats
 from sordino.numbers import formatting
+from sordino.office.html.key_order import bin_places
 from sordino.office.html.small_pictures import Scale
 from sordino.office.pictures.bands import GAP, number_scale, set_upward
 from sordino.office.pictures.curves import Inks
@@ -21,7 +21,7 @@ from sordino.office.pictures.parts import (
     Series,
     choose_labels,
     cut_to,
-    key_text,
+    key_texts,
     set_labels,
     text_inches,
     wrap,
@@ -91,8 +91,8 @@ def cell_axes(part: GroupTable) -> tuple[list[str], list[str]]:
     """Return the names down and across, in the order in which they come."""
     down, across = (
         [
-            formatting.cut_text(key_text(value), _LONGEST)
-            for value in _distinct(part, key)
+            formatting.cut_text(text, _LONGEST)
+            for text in key_texts(_distinct(part, key))
         ]
         for key in part.keys
     )
@@ -194,6 +194,9 @@ def _draw_legend(place: Place, texts: list[str], down: float) -> None:
 def _distinct(part: GroupTable, key: str) -> list[Any]:
     listed = {name: dict.fromkeys(part.table[name].to_pylist()) for name in part.keys}
     values = list(listed[key])
+    ranges = bin_places(values)
+    if ranges is not None:
+        return [value for _, value in sorted(zip(ranges, values, strict=True))]
     if len(part) == math.prod(map(len, listed.values())):
         return values
     return sorted(values, key=_natural_place)
@@ -293,7 +296,7 @@ def set_periods(axes: "Axes", part: GroupTable, width: float) -> None:
     span = (most - least) or 1.0
     axes.set_xlim(least - 0.02 * span, most + 0.02 * span)
     inches = [width * ((place - least) / span + 0.02) / 1.04 for place in places]
-    texts = [key_text(key) for key in keys]
+    texts = key_texts(keys)
     set_labels(axes.xaxis, list(places), choose_labels(inches, texts, width))
     axes.tick_params(axis="x", length=3)
 
@@ -326,7 +329,7 @@ def _moment(moment: dt.datetime) -> float:
 def _summary(part: GroupTable, name: str) -> str:
     figures = part.figures(name)
     values = part.series(name).value
-    keys = list(starmap(key_text, part.groups))
+    keys = key_texts(key for (key,) in part.groups)
     known = [row for row in range(len(keys)) if not np.isnan(values[row])]
     timed = [row for row in known if part.groups[row][0] is not None]
     if not timed:

@@ -1,7 +1,7 @@
 """Tables as series; sheets of pictures."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, final
@@ -65,6 +65,8 @@ class GroupTable:
     names: tuple[str, ...]
     heading: str = ""
     """What it is among several tables."""
+    ranks: Mapping[str, str] = field(default_factory=dict)
+    """How far off the answers are that are chosen among candidates, by name."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -78,10 +80,11 @@ class GroupTable:
     @cached_property
     def labels(self) -> list[str]:
         """Return the name of each group, long ones cut."""
-        return [
-            formatting.cut_text(" · ".join(map(key_text, group)), _LONGEST)
-            for group in self.groups
-        ]
+        if not self.keys:
+            return [""] * len(self)
+        columns = [key_texts(self.table[key].to_pylist()) for key in self.keys]
+        named = map(" · ".join, zip(*columns, strict=True))
+        return [formatting.cut_text(name, _LONGEST) for name in named]
 
     def series(self, name: str) -> Series:
         """Return the numbers of an aggregate."""
@@ -114,29 +117,31 @@ def release_parts(release: ReleaseView, names: tuple[str, ...]) -> list[GroupTab
 
 def whole_part(release: ReleaseView, names: tuple[str, ...]) -> GroupTable:
     """Return the table of a release as it is."""
-    return GroupTable(release.table, release.errors, release.keys, names)
+    parts = (release.table, release.errors, release.keys, names)
+    return GroupTable(*parts, ranks=release.ranks)
 
 
 def split_part(part: GroupTable, key: str) -> list[GroupTable]:
     """Return a part for each value of a key, in the order in which they come."""
     column = part.table[key].to_pylist()
     rest = part.drop_key(key)
+    heads = list(dict.fromkeys(column))
     return [
         replace(
             rest.take([row for row, value in enumerate(column) if value == head]),
-            heading=key_text(head),
+            heading=text,
         )
-        for head in dict.fromkeys(column)
+        for head, text in zip(heads, key_texts(heads), strict=True)
     ]
 
 
-def key_text(value: Any) -> str:
-    """Return the value of a key; what would print nothing has a name.
+def key_texts(values: Iterable[Any]) -> list[str]:
+    """Return the values of a key; what would print nothing has a name.
 
-    >>> key_text(""), key_text(None), key_text(3)
-    ('(empty text)', 'missing', '3')
+    >>> key_texts(["", None, 3])
+    ['(empty text)', 'missing', '3']
     """
-    return formatting.format_key(value) or "(empty text)"
+    return [text or "(empty text)" for text in formatting.format_keys(values)]
 
 
 def _drop_absent_keys(part: GroupTable, heading: str) -> GroupTable:

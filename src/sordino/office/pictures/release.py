@@ -4,17 +4,14 @@ release ── parts ── form ── blocks (`bands`, `cells_and_lines`) ─�
 
 | keys | picture |
 |---|---|
-| none, one, or more than fit a map | bands, the largest first |
+| none, one, or more than fit a map | bands, the largest first; ranges in their order |
 | one of dates, of names of periods, or a run of whole numbers | a line |
 | two of up to 12 values each, more than half of all pairs | a map of cells |
 | two, one of them of periods, the other of up to 6 values | a line for each of these |
 """
 
-import datetime as dt
 import math
-import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import matplotlib as mpl
@@ -23,6 +20,7 @@ from matplotlib.axes import Axes
 
 from sordino.errors import InvalidParameter
 from sordino.numbers import arguments, formatting
+from sordino.office.html.key_order import is_period, own_places
 from sordino.office.pictures import bands, cells_and_lines
 from sordino.office.pictures.bands import (
     band_block,
@@ -64,11 +62,6 @@ _ACROSS: Final = 12
 _MOST: Final = 40
 """The same, where a map is asked for."""
 _FACETS: Final = 6
-_FEWEST: Final = 3
-"""Periods that make a line."""
-_RUN: Final = 13
-"""Whole numbers without a gap that make a line: fewer may be codes."""
-_PERIOD: Final = re.compile(r"\d{4}(-(\d\d(-\d\d)?|W\d\d|Q[1-4]))?", re.ASCII)
 
 
 def part_forms(part: GroupTable, form: str | None) -> list[tuple[str, GroupTable]]:
@@ -80,28 +73,6 @@ def part_forms(part: GroupTable, form: str | None) -> list[tuple[str, GroupTable
         return facets or [(_choose_form(part), part)]
     _refuse_other_shapes(part, form)
     return [(form, part)]
-
-
-def is_period(values: Sequence[Any]) -> bool:
-    """Whether values of a key follow one another in time.
-
-    >>> is_period(["2026-01", "2026-02", "2026-03"]), is_period(["A", "B", "C"])
-    (True, False)
-    """
-    present = {value for value in values if value is not None}
-    if len(present) < _FEWEST:
-        return False
-    if all(isinstance(value, dt.date) for value in present):
-        return True
-    if all(isinstance(value, str) for value in present):
-        return all(_PERIOD.fullmatch(value) for value in present)
-    return _is_run(present)
-
-
-def _is_run(values: set[Any]) -> bool:
-    if len(values) < _RUN or not all(type(value) is int for value in values):
-        return False
-    return all(later == before + 1 for before, later in pairwise(sorted(values)))
 
 
 def _choose_form(part: GroupTable) -> str:
@@ -176,16 +147,27 @@ def draw_release(
 def sorted_rows(part: GroupTable, wishes: Wishes) -> Any:
     """Return the rows in the order of the picture, missing numbers last.
 
-    What was chosen one after another stays in that order.
+    What was chosen one after another stays in that order, and ranges, dates and periods
+    in their own: a picture of them has a shape.
     """
+    places = None if RANK in part.table.column_names else _places(part)
+    if places is not None:
+        return np.argsort(places, kind="stable")
     if is_in_order(part, wishes):
         return np.arange(len(part))
     return np.argsort(-part.series(part.names[0]).value, kind="stable")
 
 
 def is_in_order(part: GroupTable, wishes: Wishes) -> bool:
-    """Whether the rows stay as they come."""
-    return wishes.sort == "key" or RANK in part.table.column_names
+    """Whether the rows are in an order that is not that of their numbers."""
+    if wishes.sort == "key" or RANK in part.table.column_names:
+        return True
+    return _places(part) is not None
+
+
+def _places(part: GroupTable) -> list[int] | None:
+    columns = _key_values(part)
+    return own_places(columns[0]) if len(columns) == 1 else None
 
 
 def named_count(part: GroupTable, wishes: Wishes) -> int:
@@ -255,9 +237,16 @@ def _band_caption(part: GroupTable) -> list[str]:
         (~series.intervals & ~np.isnan(series.value)).any()
         for series in map(part.series, part.names)
     )
+    chosen = any(name in part.ranks for name in part.names)
+    bands = any(part.series(name).intervals.any() for name in part.names)
+    ring = (
+        "a number that is chosen, its error in ranks"
+        if chosen
+        else "a number whose interval is not known"
+    )
     return [
-        "band: the interval, tick: the noisy number",
-        "ring: a number whose interval is not known" if rings else "",
+        "band: the interval, tick: the noisy number" if bands or not rings else "",
+        f"ring: {ring}" if rings else "",
     ]
 
 

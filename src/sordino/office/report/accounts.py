@@ -31,6 +31,7 @@ from sordino.errors import SordinoError
 from sordino.ledger.answers import read_loss
 from sordino.ledger.file_format import Record
 from sordino.ledger.ledger import Ledger
+from sordino.ledger.policy_file import Policy
 from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.ledger.verification import Verified
 from sordino.losses.budgets.limits import exact_text
@@ -50,6 +51,7 @@ from sordino.office.report.story import (
     Amounts,
     Division,
     Purse,
+    ShownPolicy,
     ShownRelease,
     Trail,
 )
@@ -190,8 +192,17 @@ def accounts_of(
         policy="" if policy is None else policy.sha256,
         officer="" if policy is None else policy.officer,
     )
+    entries = tuple(entries)
     shares = () if division else _shares(purses[0], entries)
-    return Accounts(purses, shares, trail, division)
+    return Accounts(purses, shares, trail, division, shown_policy(policy, entries))
+
+
+def shown_policy(policy: Policy | None, entries: Iterable[Entry]) -> ShownPolicy | None:
+    """The policy in force, and how many releases it allowed."""
+    if policy is None:
+        return None
+    allowed = [entry.policy == policy.sha256 for entry in entries]
+    return ShownPolicy(policy.rules, sum(allowed), len(allowed) - sum(allowed))
 
 
 def purse_of(ledger: Ledger, name: str, *, is_closed: bool) -> Purse:

@@ -3,6 +3,7 @@
 | groups | shown as |
 |---|---|
 | none, or of one key | bands; up to 30 the largest first, else in their order |
+| ranges, periods | bands, in their order |
 | dates | a line with a ribbon |
 | of two keys, if few | numbers in tinted cells |
 | of more keys | bands, in their order |
@@ -15,9 +16,11 @@ from datetime import date
 from decimal import ROUND_CEILING
 from itertools import pairwise
 from math import inf
+from operator import itemgetter
 from typing import Any, Final
 
 from sordino.office.html.elements import NOTHING, Html, fill_template, join
+from sordino.office.html.key_order import own_places
 from sordino.office.html.odds import FALSE_ALARMS, Odds, hundred_text
 from sordino.office.html.page import Language, section
 from sordino.office.report.accounts import amounts_in_words, cut_sentences
@@ -61,9 +64,7 @@ def _column(
         return line_picture(language, answer, column), 0
     if fits_cells(answer):
         return cell_table(language, answer, column), 0
-    rows = list(column.rows)
-    if answer.rows <= FEW and len(answer.keys) == 1:
-        rows.sort(key=_size, reverse=True)
+    rows = _in_order(answer, list(column.rows))
     names = [part for key in answer.keys for part in (" · ", language.name(key))]
     # a table needs a head for those who hear the page, even where no key names one
     group = (
@@ -72,6 +73,20 @@ def _column(
     shown = rows[:SHOWN]
     table = band_table(language, language.name(column.name), group, shown)
     return table, answer.rows - len(shown)
+
+
+def _in_order(answer: ShownTable, rows: list[Banded]) -> list[Banded]:
+    """Put the largest first, but ranges and periods into their own order."""
+    if len(answer.keys) != 1:
+        return rows
+    values = [group[0] for group in answer.groups]
+    places = own_places(values)
+    if places is not None:
+        pairs = zip(places, rows, strict=True)
+        return [row for _, row in sorted(pairs, key=itemgetter(0))]
+    if answer.rows <= FEW:
+        rows.sort(key=_size, reverse=True)
+    return rows
 
 
 def _are_days(answer: ShownTable) -> bool:

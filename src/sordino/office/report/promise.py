@@ -26,6 +26,7 @@ from sordino.office.html.odds import (
 )
 from sordino.office.html.page import Language, section
 from sordino.office.report.accounts import amount_in_words, amounts_in_words, main_name
+from sordino.office.report.policy import epsilon_part, policy_part
 from sordino.office.report.story import Accounts, Division, Purse, Story
 from sordino.release.explanation import (
     UNITS,
@@ -57,11 +58,17 @@ class Omission:
 
 def limits_page(language: Language, story: Story) -> Html:
     """Everything that is not promised, and how it stands here."""
-    lines = [
+    return section(language, "limits", lines=omission_lines(language, story))
+
+
+def omission_lines(
+    language: Language, story: Story
+) -> list[tuple[Omission, str, Html]]:
+    """What is not promised, with a sign for its state and what it means here."""
+    return [
         (line, _SIGNS[line.state], _explain(language, story, line))
         for line in list_omissions(story)
     ]
-    return section(language, "limits", lines=lines)
 
 
 def list_omissions(story: Story) -> Iterator[Omission]:
@@ -321,10 +328,14 @@ def promise_scope(story: Story) -> str:
 def _budgets(language: Language, accounts: Accounts | None) -> Html:
     if accounts is None:
         return NOTHING
-    asking = asking_part(language, accounts)
+    parts = [
+        asking_part(language, accounts),
+        policy_part(language, accounts),
+        epsilon_part(language, accounts),
+    ]
     if accounts.division is None:
-        return join(limit_part(language, accounts), asking)
-    return join(blocks_part(language, accounts.division), asking)
+        return join(limit_part(language, accounts), *parts)
+    return join(blocks_part(language, accounts.division), *parts)
 
 
 def _odds_facts(language: Language, odds: Odds) -> dict[str, Any]:

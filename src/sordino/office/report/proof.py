@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
-from sordino.office.html.elements import CODE, Content, Html
+from sordino.office.html.elements import CODE, NOTHING, Content, Html
 from sordino.office.html.odds import FALSE_ALARMS, Odds, hundred_text
 from sordino.office.html.page import Language, section
 from sordino.office.report.promise import promise_scope, protected_unit
@@ -38,6 +38,10 @@ class Deployment(NamedTuple):
     """Of what one unit of its promise is."""
     people: int
     """People of 100 who are named rightly, at 5 named by mistake; 100 is "over 99"."""
+    file: str
+    """Of its entry in the public registry."""
+    numbers: str
+    """The numbers of its promise, as that entry states them."""
 
 
 @cache
@@ -46,8 +50,18 @@ def deployments() -> tuple[Deployment, ...]:
     source = files("sordino.office.report") / "public_deployments.json"
     listed = json.loads(source.read_text("utf-8"))["deployments"]
     return tuple(
-        Deployment(each["name"], each["unit"], each["found"]) for each in listed
+        Deployment(
+            each["name"],
+            each["unit"],
+            each["found"],
+            each["file"],
+            ", ".join(f"{name} = {each[name]}" for name in _STATED if name in each),
+        )
+        for each in listed
     )
+
+
+_STATED: Final = ("epsilon", "delta", "rho", "mu")
 
 
 _COMMANDS = (
@@ -115,6 +129,8 @@ class Neighbour(NamedTuple):
     name: Html
     unit: Html
     people: int
+    source: Html = NOTHING
+    """Where its number stands; nothing of the own one, which is computed here."""
     is_own: bool = False
 
 
@@ -142,4 +158,9 @@ def _neighbours(language: Language, story: Story) -> Iterator[Neighbour]:
             language.html(f"beside.name.{other.name}"),
             language.html(f"beside.unit.{other.unit}"),
             other.people,
+            language.html(
+                "beside.entry",
+                file=CODE.format(other.file),
+                numbers=CODE.format(language.number(other.numbers)),
+            ),
         )

@@ -12,6 +12,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Final, final
 
+from sordino.ledger.policy_file import Rules
 from sordino.losses.loss import Loss
 from sordino.numbers import Extended
 from sordino.numbers.formatting import ENDLESS
@@ -219,6 +220,18 @@ class Trail:
 
 @final
 @dataclass(frozen=True)
+class ShownPolicy:
+    """The rules in force, and how many releases were held against them."""
+
+    rules: Rules
+    kept: int
+    """Releases since it was adopted: each was held against every rule."""
+    before: int
+    """Releases that were charged earlier, under other rules or none."""
+
+
+@final
+@dataclass(frozen=True)
 class Division:
     """The blocks of a ledger, each of which has the limit for itself."""
 
@@ -239,6 +252,7 @@ class Accounts:
     """Which part of the limit each release took, by its number."""
     trail: Trail
     division: Division | None = None
+    policy: ShownPolicy | None = None
 
 
 @final
