@@ -174,7 +174,7 @@ CHOICES: dict[str, Any] = {
 def test_choices_lie_within_the_ranks_told(name: str, *, known: bool) -> None:
     """Of 2,000 groups that show 95 % of the answers are no more ranks off than told.
 
-    Of a 32nd of these ranks less than 85 % are held: missed once in 1e20 runs.
+    Of a 64th of these ranks less than 85 % are held: missed once in 1e20 runs.
     """
     asked, share = CHOICES[name]
     groups = Groups(60, REPETITIONS, 0)
@@ -191,7 +191,7 @@ def test_choices_lie_within_the_ranks_told(name: str, *, known: bool) -> None:
     half = price.errors["a"].half_width
     assert f"within ±{half:.4g}" in str(release.notes)
     assert is_at_least(off <= half, 0.95)
-    assert not is_at_least(off <= half / 32, 0.95)
+    assert not is_at_least(off <= half / 64, 0.95)
 
 
 @pytest.mark.slow

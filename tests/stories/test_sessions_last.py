@@ -321,7 +321,7 @@ def test_what_is_no_ledger_is_refused(tmp_path: Path) -> None:
         tmp_path / "text": "must be a ledger of Sordino",
         tmp_path / "other": "must be a ledger of Sordino",
         "a\0b": "must be a path",
-        5: "must be a path or an open ledger",
+        5: "must be a path, the address of a server, or an open",
     }
     for place, message in bad.items():
         with pytest.raises(InvalidParameter, match=message):

@@ -27,6 +27,8 @@ def limits_text(
 ) -> str:
     """Name the limits of a request, and say what was measured of what they cut off.
 
+    >>> from fractions import Fraction
+    >>> from sordino.release.explanation import Protected, RowLimit, ValueBounds
     >>> days = ValueBounds("days", Fraction(0), Fraction(30))
     >>> limits = (RowLimit("MaxRowsPerID", 3),)
     >>> unit = Protected("visits", "AddRowsWithID", "patient")

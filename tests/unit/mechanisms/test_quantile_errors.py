@@ -119,7 +119,8 @@ def test_medians_are_right_at_any_scale(name: str) -> None:
     values = np.random.default_rng(5).lognormal(0, 1, 5_000) * scale + shift
     rows, weights = doubles(values, low, high)
     assert off(rows, [F(1, 2)], weights, times=60) < 3.9
-    assert np.unique(rows).size == np.unique(values).size > 4_900
+    # bins have 48 digits and more, doubles 53: a few share one
+    assert 4_900 < np.unique(rows).size <= np.unique(values).size
     coarse = DoubleGrid(low, high, 28, DoubleGrid.of_bounds(low, high).least)
     held = np.unique([coarse.bin(value) for value in values.tolist()]).size
     assert (held < 100) == (name == "far from zero")
@@ -199,7 +200,8 @@ every_grid = for_each("grid", GRIDS.values(), ids=GRIDS)
 @every_grid
 @given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) -> None:
-    bins = np.array([int(share * (grid.size - 1)) for share in shares], np.int64)
+    last = grid.size - 1
+    bins = np.array([min(int(share * last), last) for share in shares], np.int64)
     each = grid.weight_before(bins + 1) - grid.weight_before(bins)
     assert (each >= grid.least).all()
     assert int(grid.weight_before(np.array([0]))[0]) == 0
@@ -209,7 +211,8 @@ def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) 
 @every_grid
 @given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_a_place_is_held_by_one_bin(grid: AbstractWeights, shares: list[float]) -> None:
-    places = np.array([int(share * (grid.total - 1)) for share in shares], np.int64)
+    last = grid.total - 1  # beyond 2**53 a product in doubles may pass it
+    places = np.array([min(int(share * last), last) for share in shares], np.int64)
     bins = grid.bins_of(places)
     assert ((bins >= 0) & (bins < grid.size)).all()
     assert (grid.weight_before(bins) <= places).all()

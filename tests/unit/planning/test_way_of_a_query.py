@@ -21,7 +21,7 @@ MOST: Final[dict[str, tuple[Any, int]]] = {
     "a count": (BOUNDED.agg(n=sd.count()), 1_700),
     "a count and a mean by unknown group": (
         BOUNDED.group_by("g").agg(n=sd.count(), m=sd.mean("x", 0, 30, nulls="drop")),
-        3_540,
+        3_650,
     ),
 }
 """A question, and a bound above the calls it takes: 1,388 and 3,174.
@@ -80,5 +80,5 @@ def test_a_durable_count_by_known_groups_is_a_short_way(tmp_path: Path) -> None:
 
     seen, files = calls(release)
     assert seen.total() < 1_880  # 1,859, of which 277 prove the charge
-    assert len(files) < 86  # 85
+    assert len(files) < 87  # 86, of which one finishes intervals of the table
     assert seen["FileStore.transact"] == 3  # a policy asked for, a charge, an answer
