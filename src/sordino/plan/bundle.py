@@ -233,7 +233,7 @@ class Bundle:
 
     @cached_property
     def charged_purchases(self) -> Mapping[str, Purchase]:
-        """What is drawn, charged and proved, each once: surveys, and the others."""
+        """Each purchase that is drawn and charged, once: surveys, and single ones."""
         alone = {
             name: purchase
             for name, purchase in self.purchases.items()

@@ -52,7 +52,7 @@ _ABOUT: Final = b"about"
 @final
 @dataclass(frozen=True)
 class CutOff:
-    """What was counted of what limits cut off of the rows of some answers."""
+    """Noisy counts of the rows that limits cut off from some answers."""
 
     purchase: Purchase
     counts: tuple[tuple[Counted, int], ...]

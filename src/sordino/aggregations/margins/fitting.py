@@ -294,7 +294,7 @@ class JointFit:
 
     crossing: Crossing
     tables: Collection[Levels]
-    """What was asked for."""
+    """The tables that were asked for; others are fitted and not told."""
     contrasts: Mapping[Levels, Numbers]
     precisions: Mapping[Levels, float]
     """Of each part that was measured: one over the variance of its contrasts."""
