@@ -15,7 +15,6 @@ LONG = {
 """Files of more than 800 lines: what they list."""
 LONE = {
     "office.report.annex": "a document of its own",
-    "aggregations.covariance": "an aggregation",
     "release.independence": "a test, with its own noise",
     "release.inference": "mathematics of its own: what noisy moments say",
     "plan.certificates": "what an auditor reads to know how a certificate is written",
@@ -32,7 +31,6 @@ LONE = {
     "engines.duckdb.dialect": "laid beside the other dialects",
     "engines.duckdb.entries": "laid beside those of the other dialects",
     "engines.duckdb.row_by_row": "whether rows of a relation are of one row",
-    "engines.memory": "an engine",
     "engines.postgres.dialect": "laid beside the other dialects",
     "engines.postgres.views": "an argument of its own: what a view says",
     "engines.spark.dialect": "laid beside the other dialects",
@@ -48,7 +46,6 @@ LONE = {
     "losses.curves.tradeoff": "what a user holds",
     "noise.above_threshold": "a mechanism",
     "noise.quantiles": "a mechanism",
-    "noise.randomized_response": "a mechanism",
     "noise.threshold.laplace": "a mechanism",
     "noise.threshold.maps": "the border of these mechanisms: maps of the caller",
     "office.cli.jobs": "commands of a topic",
@@ -59,6 +56,7 @@ LONE = {
     "office.pictures.cells_and_lines": "two forms of pictures",
     "office.pictures.release": "it imports what may not be installed",
     "office.report.numbers": "a page",
+    "office.service.listening": "it imports what may not be installed",
     "office.report.proof": "two pages",
     "query.blocks_read": "a proof of its own: which blocks a condition admits",
     "query.joins": "steps of a topic",

@@ -1,6 +1,6 @@
 """Canonical words read back into the request that writes them (docs/ledger-format.md).
 
-For any request r without a Python function, `read_question(r.words(catalog), keysets)`
+For any request r without a Python function, what is read of the words of its release
 has the same words. Whatever is read goes through the doors that a user calls, so it is
 checked as if it were typed; what the words do not have cannot be meant. Who reads words
 of somebody else writes the result down again and compares: nothing more is believed.
@@ -30,7 +30,7 @@ from sordino.data.limits import (
     MaxRowsPerGroupPerID,
     MaxRowsPerID,
 )
-from sordino.errors import InvalidParameter, InvalidQuery, SordinoError, show
+from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 from sordino.expressions.bins import Bins
 from sordino.expressions.language import OPERATIONS, Expression, lit, when
 from sordino.expressions.tree import Col, Literal
@@ -79,7 +79,7 @@ class ToldRequest:
 
 
 def read_told(words: Any, keysets: Mapping[str, KeySet]) -> ToldRequest:
-    """Return what the words of a `release` or a `release_all` ask for.
+    """Questions and budget of the words of a `release` or a `release_all`.
 
     >>> from sordino.numbers.canonical import call
     >>> days = call("col", name="days")
@@ -92,7 +92,7 @@ def read_told(words: Any, keysets: Mapping[str, KeySet]) -> ToldRequest:
     (table('visits').agg(n=count()), PureDP(epsilon=0.5))
     >>> read_told(["release", {}], {})
     Traceback (most recent call last):
-    sordino.errors.InvalidParameter: words must be those of a request, got 'release'...
+    sordino.errors.InvalidParameter: words must be those of a request, got ...
     """
     try:
         return _read_told(words, _Reader(keysets))
@@ -104,25 +104,25 @@ def read_told(words: Any, keysets: Mapping[str, KeySet]) -> ToldRequest:
         *(TypeError, ValueError),
     ):
         pass
-    raise InvalidParameter("words", show(words), "must be those of a request", _UNREAD)
+    raise InvalidParameter("words", words, "must be those of a request", _UNREAD)
 
 
 def _read_told(words: Any, read: "_Reader") -> ToldRequest:
-    verb, told = words
-    weights = told.get("weights")
+    verb, arguments = words
+    weights = arguments.get("weights")
     question: Any
     if verb == "release":
-        question = read.question(told["request"])
+        question = read.question(arguments["request"])
     elif verb == "release_all":
-        question = {name: read.question(each) for name, each in told["requests"]}
+        question = {name: read.question(each) for name, each in arguments["requests"]}
     else:
         raise LookupError(verb)
     return ToldRequest(
         verb,
         question,
-        _read_value(told["budget"], _BUDGETS),
+        _read_value(arguments["budget"], _BUDGETS),
         None if weights is None else {name: read_number(w) for name, w in weights},
-        read_number(told["confidence"]),
+        read_number(arguments["confidence"]),
     )
 
 
@@ -160,7 +160,7 @@ _BUDGETS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 
 
-def read_limits(words: Any) -> list[Any]:
+def read_constraints(words: Any) -> list[Any]:
     """Return limits on what an id contributes."""
     return [_read_value(each, _LIMITS) for each in words]
 
@@ -173,10 +173,10 @@ def read_budget_words(words: Any) -> Budget:
 
 def _read_value(words: Any, kinds: Mapping[str, Callable[..., Any]]) -> Any:
     """Return a limit, a truncation or a budget: called as its verb says."""
-    verb, told = words
+    verb, arguments = words
     numbers = {
         name: read_number(each) if isinstance(each, str) else each
-        for name, each in told.items()
+        for name, each in arguments.items()
     }
     return kinds[verb](**numbers)
 
@@ -202,26 +202,26 @@ _INFIX: Final[Mapping[str, Callable[..., Any]]] = {
 _METHODS: Final[Mapping[str, Callable[..., Expression]]] = {
     operation.name: getattr(Expression, operation.name)
     for operation in OPERATIONS
-    # what has no method of its own is made by the library, never by who asks
+    # what has no method of its own is result by the library, never by who asks
     if operation.name not in _INFIX and hasattr(Expression, operation.name)
 }
 
 
-def read_cell(words: Any) -> Expression:
+def read_expression(words: Any) -> Expression:
     """Return an expression, by the methods and operators that a user writes."""
-    verb, told = words
+    verb, arguments = words
     special = _FORMS.get(verb)
     if special is not None:
-        return special(told)
-    first, *rest = map(read_cell, told["of"])
+        return special(arguments)
+    first, *rest = map(read_expression, arguments["of"])
     options = {
         name: None if option is None else _read_literal(option[1]).constant
-        for name, option in told.items()
+        for name, option in arguments.items()
         if name != "of"
     }
     if verb in _INFIX:
-        made: Expression = _INFIX[verb](first, *rest)
-        return made
+        result: Expression = _INFIX[verb](first, *rest)
+        return result
     return _METHODS[verb](first, *map(_plain, rest), **options)
 
 
@@ -248,8 +248,8 @@ _CONSTANTS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-def _read_literal(told: Any) -> Literal:
-    kind, value = told["type"], told["value"]
+def _read_literal(arguments: Any) -> Literal:
+    kind, value = arguments["type"], arguments["value"]
     constant = None if value is None else _CONSTANTS[kind](value)
     tree = lit(constant, kind).tree
     if not isinstance(tree, Literal):
@@ -257,96 +257,108 @@ def _read_literal(told: Any) -> Literal:
     return tree
 
 
-def _read_choice(told: Any) -> Expression:
+def _read_choice(arguments: Any) -> Expression:
     chosen: Any = None
-    for condition, value in told["cases"]:
-        test = read_cell(condition)
+    for condition, value in arguments["cases"]:
+        test = read_expression(condition)
         begun = when(test) if chosen is None else chosen.when(test)
         chosen = begun.then(_read_branch(value))
-    made: Expression = chosen.otherwise(_read_branch(told["otherwise"]))
-    return made
+    result: Expression = chosen.otherwise(_read_branch(arguments["otherwise"]))
+    return result
 
 
 def _read_branch(words: Any) -> Any:
-    return None if words is None else read_cell(words)
+    return None if words is None else read_expression(words)
 
 
-def _read_one_of(told: Any) -> Expression:
-    first, *rest = map(read_cell, told["of"])
+def _read_one_of(arguments: Any) -> Expression:
+    first, *rest = map(read_expression, arguments["of"])
     return first.is_in([_plain(each) for each in rest])
 
 
-def _read_pattern(told: Any) -> Expression:
-    pattern = _read_literal(told["pattern"][1]).constant
-    return read_cell(told["of"][0]).like(pattern, escape="\\")
+def _read_pattern(arguments: Any) -> Expression:
+    pattern = _read_literal(arguments["pattern"][1]).constant
+    return read_expression(arguments["of"][0]).like(pattern, escape="\\")
 
 
 _FORMS: Final[Mapping[str, Callable[[Any], Expression]]] = {
-    "col": lambda told: Expression(Col(_text(told["name"]))),
-    "lit": lambda told: Expression(_read_literal(told)),
+    "col": lambda arguments: Expression(Col(_text(arguments["name"]))),
+    "lit": lambda arguments: Expression(_read_literal(arguments)),
     "when": _read_choice,
-    "bin": lambda told: read_cell(told["of"][0]).bin(_read_bins(told["bins"])),
+    "bin": lambda arguments: read_expression(arguments["of"][0]).bin(
+        _read_bins(arguments["bins"])
+    ),
     "is_in": _read_one_of,
     "like": _read_pattern,
     # the digest of the zone's rules is compared, not read
-    "utc_offset": lambda told: read_cell(told["of"][0]).utc_offset(told["zone"]),
+    "utc_offset": lambda arguments: read_expression(arguments["of"][0]).utc_offset(
+        arguments["zone"]
+    ),
 }
 """Verbs of expressions whose words are not their arguments in order."""
 
 
 def _read_bins(words: Any) -> Bins:
-    _, told = words
-    edges = [_read_literal(edge).constant for _, edge in told["edges"]]
-    beside = {name: told[name] for name in ("names", "right", "include_ends")}
+    _, arguments = words
+    edges = [_read_literal(edge).constant for _, edge in arguments["edges"]]
+    beside = {name: arguments[name] for name in ("names", "right", "include_ends")}
     return Bins(edges, **beside)
 
 
 def _read_column(words: Any) -> Any:
     """Return the name of a column, or an expression."""
-    cell = read_cell(words)
+    cell = read_expression(words)
     return cell.tree.name if isinstance(cell.tree, Col) else cell
 
 
 def _read_end(words: Any) -> Any:
     """Return a bound: nothing, a number, a date or a time."""
     if words is None or isinstance(words, str):
-        return None if words is None else read_number(words)
+        return None if words is None else _read_plain_number(words)
     return _read_literal(words[1]).constant
 
 
+def _read_plain_number(words: str) -> Any:
+    """Return a number as a plan shows it best: a whole one as such, others as text."""
+    number = read_number(words)
+    if isinstance(number, Fraction) and number.denominator == 1:
+        return number.numerator
+    return words if isinstance(number, Fraction) else number
+
+
 def _read_nulls(words: Any) -> Any:
-    return words if words in {None, "drop"} else read_number(words)
+    return words if words in {None, "drop"} else _read_plain_number(words)
 
 
-def _read_covariance(told: Any) -> Any:
-    pairs = zip(told["columns"], told["bounds"], strict=True)
+def _read_covariance(arguments: Any) -> Any:
+    pairs = zip(arguments["columns"], arguments["bounds"], strict=True)
     ends = {name: tuple(map(read_number, two)) for name, two in pairs if two}
-    nulls = _read_nulls(told["nulls"])
-    return covariance.covariance(told["columns"], ends, nulls=nulls)
+    nulls = _read_nulls(arguments["nulls"])
+    return covariance.covariance(arguments["columns"], ends, nulls=nulls)
 
 
-def _read_bounds(told: Any) -> Any:
+def _read_bounds(arguments: Any) -> Any:
     return choices.bounds(
-        _read_column(told["column"]),
-        up_to=told["up_to"],
-        nulls=_read_nulls(told["nulls"]),
-        signed=told.get("signed", False),
+        _read_column(arguments["column"]),
+        up_to=arguments["up_to"],
+        nulls=_read_nulls(arguments["nulls"]),
+        signed=arguments.get("signed", False),
     )
 
 
 def _read_ranged(question: Callable[..., Any], *names: str) -> Callable[[Any], Any]:
-    """Return what reads a question about values between two bounds."""
+    """Return the reader of a question about values between two bounds."""
 
-    def read(told: Any) -> Any:
-        beside = {name: told[name] for name in ("ddof",) if name in told}
-        shares = [read_number(each) for each in told.get("probabilities", ())]
+    def read(arguments: Any) -> Any:
+        beside = {name: arguments[name] for name in ("ddof",) if name in arguments}
+        shares = [read_number(each) for each in arguments.get("probabilities", ())]
         beside |= {name: shares for name in names if name == "probabilities"}
         beside |= {name: shares[0] for name in names if name == "probability"}
         return question(
-            _read_column(told["column"]),
-            low=_read_end(told.get("low")),
-            high=_read_end(told.get("high")),
-            nulls=_read_nulls(told["nulls"]),
+            _read_column(arguments["column"]),
+            low=_read_end(arguments.get("low")),
+            high=_read_end(arguments.get("high")),
+            nulls=_read_nulls(arguments["nulls"]),
             **beside,
         )
 
@@ -354,11 +366,11 @@ def _read_ranged(question: Callable[..., Any], *names: str) -> Callable[[Any], A
 
 
 _QUESTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "count": lambda told: count.count(**told),
-    "count_ids": lambda told: count.count_ids(**told),
-    "count_distinct": lambda told: count.count_distinct(*told["columns"]),
-    "histogram": lambda told: count.histogram(
-        _text(told["column"]), _read_bins(told["bins"])
+    "count": lambda arguments: count.count(**arguments),
+    "count_ids": lambda arguments: count.count_ids(**arguments),
+    "count_distinct": lambda arguments: count.count_distinct(*arguments["columns"]),
+    "histogram": lambda arguments: count.histogram(
+        _text(arguments["column"]), _read_bins(arguments["bins"])
     ),
     "covariance": _read_covariance,
     "bounds": _read_bounds,
@@ -376,8 +388,8 @@ _QUESTIONS: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 def read_aggregation(words: Any) -> Any:
     """Return a question about each group."""
-    verb, told = words
-    return _QUESTIONS[verb](told)
+    verb, arguments = words
+    return _QUESTIONS[verb](arguments)
 
 
 @final
@@ -388,59 +400,63 @@ class _Reader:
     keysets: Mapping[str, KeySet]
 
     def question(self, words: Any) -> Request | Marginals:
-        verb, told = words
+        verb, arguments = words
         if verb == "marginals":
-            return self._margins(told)
+            return self._margins(arguments)
         if verb != "agg":
             raise LookupError(verb)
-        return self._request(told)
+        return self._request(arguments)
 
     def _keys(self, words: Any) -> KeySet | None:
         """Return the keys of a digest, which whoever sent them cannot choose."""
         if words is None:
             return None
-        _, told = words
-        known = self.keysets.get(told["sha256"])
+        _, arguments = words
+        known = self.keysets.get(arguments["sha256"])
         if known is None:
             raise InvalidParameter(
                 "keys",
-                told["sha256"],
+                arguments["sha256"],
                 "must have come beside the words",
                 "Send the keys of each key set that is named.",
             )
-        return known
+        return known[arguments["columns"]]  # a digest knows no order of columns
 
-    def _request(self, told: Any) -> Request:
-        query, by = self.rows(told["rows"]), tuple(map(_text, told["by"]))
-        keyset = self._keys(told["keys"])
+    def _request(self, arguments: Any) -> Request:
+        query, by = self.rows(arguments["rows"]), tuple(map(_text, arguments["by"]))
+        keyset = self._keys(arguments["keys"])
         if keyset is not None and not {*keyset.columns} <= {*by}:
             raise LookupError("keys")
-        weights = {name: read_number(weight) for name, _, weight in told["columns"]}
-        top = told.get("top")
-        if "coverage" in told:
-            weights[COVERAGE] = read_number(told["coverage"])
-        if "showing" in told:
-            weights[KEYS if top is None else RANK] = read_number(told["showing"])
-        beside: dict[str, Any] = {
-            "noise": told["noise"],
-            "weights": weights,
-            "coverage": "coverage" in told,
+        weights = {
+            name: read_number(weight) for name, _, weight in arguments["columns"]
         }
-        if any(question[0] == "cumulative" for _, question, _ in told["columns"]):
-            request = self._running(Grouped(query, by, keyset), told["columns"], beside)
+        top = arguments.get("top")
+        if "coverage" in arguments:
+            weights[COVERAGE] = read_number(arguments["coverage"])
+        if "showing" in arguments:
+            weights[KEYS if top is None else RANK] = read_number(arguments["showing"])
+        beside: dict[str, Any] = {
+            "noise": arguments["noise"],
+            "weights": weights,
+            "coverage": "coverage" in arguments,
+        }
+        if any(question[0] == "cumulative" for _, question, _ in arguments["columns"]):
+            request = self._periods(
+                Grouped(query, by, keyset), arguments["columns"], beside
+            )
         else:
             if top is not None:
                 ranked = read_aggregation(top[1]["by"])
                 beside["few"] = first_few(top[1]["most"], ranked, keyset)
-            asked = {
-                name: read_aggregation(words) for name, words, _ in told["columns"]
+            questions = {
+                name: read_aggregation(words) for name, words, _ in arguments["columns"]
             }
-            request = make_request(query, by, keyset, asked, **beside)
-        if "minimum" in told:
-            request = request.suppress_below(read_number(told["minimum"]))
+            request = make_request(query, by, keyset, questions, **beside)
+        if "minimum" in arguments:
+            request = request.suppress_below(read_number(arguments["minimum"]))
         return request
 
-    def _running(self, groups: Grouped, columns: Any, beside: Any) -> Request:
+    def _periods(self, groups: Grouped, columns: Any, beside: Any) -> Request:
         """Return figures of periods: the last of the groups, in the order told."""
         keyset, (*by, period) = groups.keyset, groups.by
         if keyset is None:
@@ -458,24 +474,24 @@ class _Reader:
             **{name: read_aggregation(words[1]["of"]) for name, words, _ in columns},
         )
 
-    def _margins(self, told: Any) -> Marginals:
-        query = self.rows(told["rows"])
-        trees = [keys for words in told["trees"] if (keys := self._keys(words))]
+    def _margins(self, arguments: Any) -> Marginals:
+        query = self.rows(arguments["rows"])
+        trees = [keys for words in arguments["trees"] if (keys := self._keys(words))]
         beside: dict[str, Any] = {
-            "order": told.get("order"),
+            "order": arguments.get("order"),
             "hierarchies": [tree.columns for tree in trees if len(tree.columns) > 1],
         }
-        if "tables" in told:
-            beside["tables"] = [tuple(names) for names in told["tables"]]
-        if "weights" in told:
-            pairs = told["weights"]
+        if "tables" in arguments:
+            beside["tables"] = [tuple(names) for names in arguments["tables"]]
+        if "weights" in arguments:
+            pairs = arguments["weights"]
             beside["weights"] = {tuple(names): weight for names, weight in pairs}
         keyset = reduce(operator.mul, trees)
         margins = query.marginals(keyset, **beside)
-        if "totals" not in told:
+        if "totals" not in arguments:
             return margins
         totals: dict[Any, Any] = {}
-        for listed, counts in told["totals"]:
+        for listed, counts in arguments["totals"]:
             names, crossing = tuple(listed), margins.crossing
             if not names:
                 (totals[names],) = counts
@@ -488,64 +504,68 @@ class _Reader:
 
     def rows(self, words: Any) -> Query:
         """Return a query: a table, and what is done to its rows in order."""
-        (verb, told), *steps = words
+        (verb, arguments), *steps = words
         if verb != "table":
             raise LookupError(verb)
-        query = table(told["name"])
+        query = table(arguments["name"])
         for step in steps:
             query = self._step(query, *step)
         return query
 
-    def _step(self, query: Query, verb: str, told: Any) -> Query:
+    def _step(self, query: Query, verb: str, arguments: Any) -> Query:
         if verb in {"part", "in_blocks"}:
             raise InvalidQuery(
                 "parts of a table and its blocks are of a session where the data lies",
                 "Ask for them by a filter.",
             )
-        if "function" in told:
+        if "function" in arguments:
             raise InvalidQuery(*_NO_FUNCTIONS)
         step: Callable[[Query, Any], Query] | None = _STEPS.get(verb)
         if step is not None:
-            return step(query, told)
+            return step(query, arguments)
         if verb != "join_private":
             raise LookupError(verb)
-        sides = (told["left"], told["right"])
+        sides = (arguments["left"], arguments["right"])
         left, right = (
             None if side is None else _read_value(side, _TRUNCATIONS) for side in sides
         )
-        other = self.rows(told["table"])
+        other = self.rows(arguments["table"])
         named = other if other.steps else other.table
-        on = tuple(told["on"])
-        return query.join_private(named, on, left, right, told["suffix"])
+        on = tuple(arguments["on"])
+        return query.join_private(named, on, left, right, arguments["suffix"])
 
 
-def _join_public(query: Query, told: Any) -> Query:
-    ((_, public),) = told["table"]
-    on = tuple(told["on"])
-    return query.join_public(public["name"], on, told["how"], told["suffix"])
+def _join_public(query: Query, arguments: Any) -> Query:
+    ((_, public),) = arguments["table"]
+    on = tuple(arguments["on"])
+    return query.join_public(public["name"], on, arguments["how"], arguments["suffix"])
 
 
-def _per_id(query: Query, told: Any) -> Query:
-    asked = {name: read_aggregation(words) for name, words in told["columns"]}
-    return query.per_id(*told["by"], **asked)
+def _per_id(query: Query, arguments: Any) -> Query:
+    questions = {name: read_aggregation(words) for name, words in arguments["columns"]}
+    return query.per_id(*arguments["by"], **questions)
 
 
 _STEPS: Final[Mapping[str, Callable[[Query, Any], Query]]] = {
-    "select": lambda query, told: query.select(*told["columns"]),
-    "drop_nulls": lambda query, told: query.drop_nulls(*told["columns"]),
-    "drop_nan": lambda query, told: query.drop_nan(*told["columns"]),
-    "rename": lambda query, told: query.rename(dict(told["columns"])),
-    "filter": lambda query, told: query.filter(read_cell(told["condition"])),
-    "with_columns": lambda query, told: query.with_columns(**{
-        name: read_cell(words) for name, words in told["columns"]
+    "select": lambda query, arguments: query.select(*arguments["columns"]),
+    "drop_nulls": lambda query, arguments: query.drop_nulls(*arguments["columns"]),
+    "drop_nan": lambda query, arguments: query.drop_nan(*arguments["columns"]),
+    "rename": lambda query, arguments: query.rename(dict(arguments["columns"])),
+    "filter": lambda query, arguments: query.filter(
+        read_expression(arguments["condition"])
+    ),
+    "with_columns": lambda query, arguments: query.with_columns(**{
+        name: read_expression(words) for name, words in arguments["columns"]
     }),
-    "fill_null": lambda query, told: query.fill_null(**{
-        name: _plain(read_cell(words)) for name, words in told["values"]
+    "fill_null": lambda query, arguments: query.fill_null(**{
+        name: _plain(read_expression(words)) for name, words in arguments["values"]
     }),
-    "flat_map": lambda query, told: query.flat_map(
-        _text(told["column"]), max_rows=told["max_rows"]
+    "flat_map": lambda query, arguments: query.flat_map(
+        _text(arguments["column"]), max_rows=arguments["max_rows"]
     ),
     "join_public": _join_public,
     "per_id": _per_id,
-    "enforce": lambda query, told: query.enforce(*read_limits(told["constraints"])),
+    "enforce": lambda query, arguments: query.enforce(
+        *read_constraints(arguments["constraints"])
+    ),
 }
