@@ -34,6 +34,8 @@ from sordino.losses.loss import Budget, Loss
 from sordino.numbers import arguments
 from sordino.numbers.views import office
 from sordino.office.service.wire import (
+    MOST_BYTES,
+    body_refusal,
     is_loopback,
     keyset_columns,
     keysets_of,
@@ -166,9 +168,11 @@ class ServerLine:
 
     def send(self, verb: str, fields: Mapping[str, Any]) -> bytes:
         """Return the answer of a server, or raise its refusal."""
-        problem = ""
+        problem, body = "", write_json(fields)
+        if len(body) > MOST_BYTES:  # a server hangs up on it
+            raise body_refusal(MOST_BYTES)
         try:
-            status, content = self._exchange(verb, write_json(fields))
+            status, content = self._exchange(verb, body)
         except ssl.SSLCertVerificationError as error:
             problem = f"has a certificate that is not trusted: {error.verify_message}"
         except TimeoutError:

@@ -31,6 +31,8 @@ from sordino.ledger.record_kinds import check_name
 from sordino.numbers import arguments
 from sordino.office.service.tokens import Holder, TokenFile
 from sordino.office.service.wire import (
+    MOST_BYTES,
+    body_refusal,
     catalog_fields,
     entry_fields,
     headroom_fields,
@@ -77,7 +79,7 @@ ASKED: Final = "that was asked"
 class ServerLimits(NamedTuple):
     """How much one may ask of a server; each has room for what is usual."""
 
-    body: int = 8 * 2**20
+    body: int = MOST_BYTES
     """Bytes of a request; keys are most of them."""
     at_once: int = 4
     """Requests of one token that are worked on together."""
@@ -374,13 +376,6 @@ _VERBS: Final[
     "budget": ((), Service._tell_budget),  # noqa: SLF001 likewise
 }
 """What may be asked, with the names of its fields."""
-
-
-def body_refusal(most: int) -> InvalidParameter:
-    """Return the refusal of a body that is too long."""
-    return InvalidParameter(
-        "body", "more", f"must have at most {most} bytes", "Ask for fewer keys at once."
-    )
 
 
 def _read_words(inquiry: Inquiry) -> ToldRequest:

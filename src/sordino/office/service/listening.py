@@ -21,8 +21,13 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sordino.errors import InvalidParameter, ServerUnavailable
-from sordino.office.service.door import ASKED, Reply, Service, body_refusal
-from sordino.office.service.wire import is_loopback, refusal_fields, write_json
+from sordino.office.service.door import ASKED, Reply, Service
+from sordino.office.service.wire import (
+    body_refusal,
+    is_loopback,
+    refusal_fields,
+    write_json,
+)
 
 _PREFIX: Final = "Bearer "
 

@@ -1,6 +1,6 @@
 """Tokens of analysts: who holds one, what that name may spend, and until when.
 
-A token is 256 random bits; the file has its SHA-256, from which nobody can make it.
+A token is 512 random bits; the file has its SHA-256, from which nobody can make it.
 
     [tokens.1f0c93ab]
     analyst = "ana"
@@ -132,10 +132,8 @@ def _read_holders(root: Section) -> dict[str, Holder]:
         holders[digest] = _read_holder(name, section)
     limits: dict[str, str] = {}
     for holder in holders.values():
-        if (
-            limits.setdefault(holder.analyst, holder.limit.stated)
-            != holder.limit.stated
-        ):
+        first = limits.setdefault(holder.analyst, holder.limit.stated)
+        if first != holder.limit.stated:
             raise InvalidJob(
                 f"tokens.{holder.token}.limit",
                 f"differs from another limit of {holder.analyst!r}",

@@ -390,3 +390,14 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+MOST_BYTES: Final = 8 * 2**20
+"""Of a request; keys are most of them."""
+
+
+def body_refusal(most: int) -> InvalidParameter:
+    """Return the refusal of a body that is too long."""
+    return InvalidParameter(
+        "body", "more", f"must have at most {most} bytes", "Ask for fewer keys at once."
+    )
