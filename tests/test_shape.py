@@ -17,6 +17,7 @@ LONE = {
     "office.report.annex": "a document of its own",
     "aggregations.covariance": "an aggregation",
     "release.independence": "a test, with its own noise",
+    "ledger.merkle": "mathematics of its own: paths through a tree of hashes",
     "release.inference": "mathematics of its own: what noisy moments say",
     "plan.certificates": "what an auditor reads to know how a certificate is written",
     "aggregations.candidates": "a mathematics of its own: which bounds may be chosen",
