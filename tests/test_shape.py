@@ -16,6 +16,7 @@ LONG = {
 LONE = {
     "office.report.annex": "a document of its own",
     "aggregations.covariance": "an aggregation",
+    "auditing.events": "what can be seen of an outcome, whatever judges it",
     "release.independence": "a test, with its own noise",
     "release.inference": "mathematics of its own: what noisy moments say",
     "plan.certificates": "what an auditor reads to know how a certificate is written",
