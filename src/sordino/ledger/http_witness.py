@@ -47,7 +47,7 @@ class WitnessAddress(NamedTuple):
     token: str
 
     @property
-    def shown(self) -> str:
+    def title(self) -> str:
         """Address without its token."""
         scheme = "https" if self.secure else "http"
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -95,7 +95,7 @@ class HttpStore(AbstractStore):
 
     @property
     def title(self) -> str:
-        return self._address.shown
+        return self._address.title
 
     @property
     def durable(self) -> bool:
@@ -159,8 +159,7 @@ class HttpStore(AbstractStore):
         return self._index().numbers(kind)
 
     def answer(self, number: int) -> bytes:
-        """Return nothing: a witness keeps no answers."""
-        del number
+        del number  # a witness keeps no answers
         return b""
 
     def retire(self) -> None:
@@ -201,10 +200,10 @@ class HttpStore(AbstractStore):
 
     def _newest(self) -> Head:
         """Ask for the head, refusing one that is older than what was told before."""
-        status, told = self._ask("GET")
+        status, reply = self._ask("GET")
         if status != http.client.OK:
             raise Unreached("has a witness that is not there")
-        head = _read_head(told)
+        head = _read_head(reply)
         if head is None:
             raise Unreached("has a witness that does not answer as one")
         known = self._known
@@ -219,11 +218,11 @@ class HttpStore(AbstractStore):
         """Append what the act has added; False if the head was another by then."""
         before = Head(self._added[0].number - 1, self._added[0].previous)
         lines = b"".join(record.line + b"\n" for record in self._added)
-        status, told = self._ask("POST", f"/{before.number}/{before.hash}", lines)
+        status, reply = self._ask("POST", f"/{before.number}/{before.hash}", lines)
         if status == http.client.CONFLICT:
             return False
         # whatever is not this very head is no promise that it is kept
-        if status != http.client.OK or _read_head(told) != self.head:
+        if status != http.client.OK or _read_head(reply) != self.head:
             raise Unreached("has a witness that did not keep what it was told")
         self._known = self.head
         added, self._added = self._added, []
@@ -233,8 +232,8 @@ class HttpStore(AbstractStore):
         return True
 
     def _fetch(self, first: int, count: int) -> Iterator[Record]:
-        status, told = self._ask("GET", f"/{first}/{count}")
-        lines = told.splitlines() if status == http.client.OK else []
+        status, reply = self._ask("GET", f"/{first}/{count}")
+        lines = reply.splitlines() if status == http.client.OK else []
         if not lines or len(lines) > count:
             raise self._damage(f"record {first} is gone")
         for number, line in enumerate(lines, first):
@@ -254,15 +253,13 @@ class HttpStore(AbstractStore):
 
         A connection that waited may be gone: then what changes nothing is asked again.
         """
-        kept, told = self._connection is not None and method == "GET", None
-        for _ in range(2 if kept else 1):
-            told = self._answer(method, rest, body)
-            if told is not None:
-                break
-            self.close()
-        if told is None:
+        again = self._connection is not None and method == "GET"
+        reply = self._answer(method, rest, body)
+        if reply is None and again:
+            reply = self._answer(method, rest, body)
+        if reply is None:
             raise Unreached("has a witness that cannot be reached")
-        status, _ = told
+        status, _ = reply
         if status in {http.client.UNAUTHORIZED, http.client.FORBIDDEN}:
             raise InvalidParameter(
                 "witness",
@@ -272,25 +269,27 @@ class HttpStore(AbstractStore):
             )
         if status >= http.client.INTERNAL_SERVER_ERROR:
             raise Unreached("has a witness that cannot answer at present")
-        return told
+        return reply
 
     def _answer(self, method: str, rest: str, body: bytes) -> tuple[int, bytes] | None:
         address = self._address
         headers = {"Content-Length": str(len(body))} if method != "GET" else {}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
+        # kept only while nothing is under way: what is cut short is never read on
+        connection, self._connection = self._connection or self._connect(), None
         try:
-            # kept only while nothing is under way: what is cut short is never read on
-            connection, self._connection = self._connection or self._connect(), None
             connection.request(method, f"/{address.name}{rest}", body or None, headers)
             answer = connection.getresponse()
-            told = answer.read(PAGE + 1)
+            content = answer.read(PAGE + 1)
         except (OSError, http.client.HTTPException, ValueError):
+            connection.close()
             return None
-        if len(told) > PAGE:
+        if len(content) > PAGE:
+            connection.close()
             return None
         self._connection = connection
-        return answer.status, told
+        return answer.status, content
 
     def _connect(self) -> http.client.HTTPConnection:
         host, port = self._address.host, self._address.port
@@ -306,9 +305,9 @@ class HttpStore(AbstractStore):
         return LedgerDamaged(self.title, problem)
 
 
-def _read_head(told: bytes) -> Head | None:
+def _read_head(reply: bytes) -> Head | None:
     try:
-        fields: Any = file_format.parse_json(told.decode())
+        fields: Any = file_format.parse_json(reply.decode())
         number, own = fields["number"], fields["hash"]
     except (LookupError, TypeError, ValueError):
         return None
@@ -328,11 +327,11 @@ class HttpPlace(AbstractPlace):
 
     def __init__(self, address: str, name: str, world: World) -> None:
         """Read an address, which may hold a token: it is never shown."""
-        found: WitnessAddress | None = None
+        parts: WitnessAddress | None = None
         # outside of a handler: inside, the address would be the refusal's context
         with suppress(ValueError):
-            found = read_witness_address(address)
-        if found is None or name != "witness":
+            parts = read_witness_address(address)
+        if parts is None or name != "witness":
             raise InvalidParameter(
                 name,
                 "an address",
@@ -340,9 +339,9 @@ class HttpPlace(AbstractPlace):
                 "machine (it is not shown, for it may hold a token)",
                 'Try witness="https://witness.example:8443/clinic".',
             )
-        self._address = found
+        self._address = parts
         self._world = world
-        self.shown = found.shown
+        self.shown = parts.title
         self.is_open_word = "@" not in address
 
     def exists(self) -> bool:

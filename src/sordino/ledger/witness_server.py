@@ -104,12 +104,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Tell the head, or records."""
-        name, rest = self._asked()
-        found = _RANGE.fullmatch(rest)
+        name, rest = self._read_path()
+        place = _RANGE.fullmatch(rest)
         if not name:
             return
-        if found is not None:
-            first, count = int(found[1]), min(int(found[2]), MOST)
+        if place is not None:
+            first, count = int(place[1]), min(int(place[2]), MOST)
             self._use(name, lambda store: (HTTPStatus.OK, _page(store, first, count)))
         elif not rest:
             self._use(name, lambda store: (HTTPStatus.OK, head_json(store.head)))
@@ -118,40 +118,40 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Append records if the head is the one that is named."""
-        name, rest = self._asked()
-        found = _HEAD.fullmatch(rest)
+        name, rest = self._read_path()
+        match = _HEAD.fullmatch(rest)
         if not name:
             return
-        if found is None:
+        if match is None:
             self._tell(HTTPStatus.NOT_FOUND)
             return
-        before = Head(int(found[1]), found[2])
+        before = Head(int(match[1]), match[2])
         records = self._body(before)
         if records is not None:
             self._use(name, lambda store: _append(store, before, records))
 
     def do_PUT(self) -> None:
         """Make a witness."""
-        name, rest = self._asked()
+        name, rest = self._read_path()
         if not name:
             return
         records = None if rest else self._body(NOTHING)
         if rest:
             self._tell(HTTPStatus.NOT_FOUND)
         elif records is not None:
-            made = self.server.witnesses.create(name, records)
-            self._tell(HTTPStatus.CREATED if made else HTTPStatus.CONFLICT)
+            is_new = self.server.witnesses.create(name, records)
+            self._tell(HTTPStatus.CREATED if is_new else HTTPStatus.CONFLICT)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 of the library
         """Log who asked for what; a token stands in no line of it."""
         logging.getLogger("sordino").info("%s %s", self.address_string(), format % args)
 
-    def _asked(self) -> tuple[str, str]:
+    def _read_path(self) -> tuple[str, str]:
         """Name and rest of a path that may be asked for; "" where it was refused."""
         wanted = f"Bearer {self.server.token}".encode()
-        given = self.headers.get("Authorization", "").encode("utf-8", "replace")
+        token = self.headers.get("Authorization", "").encode("utf-8", "replace")
         # before the body: whoever has no token has nothing read
-        if not compare_digest(wanted, given):
+        if not compare_digest(wanted, token):
             self._tell(HTTPStatus.UNAUTHORIZED)
             return "", ""
         name, _, rest = self.path.removeprefix("/").partition("/")
@@ -233,6 +233,7 @@ class WitnessServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer all requests of a connection, and give its room back."""
         try:
             super().process_request_thread(request, client_address)
         finally:

@@ -307,7 +307,7 @@ def _held_against(
         return replace(label, status="unlabelled")
     _refuse_other_payer(label, (ledger.identity, published.charge))
     is_divided = ledger.division is not None
-    odds = Odds(ledger.first_limit().rule.promise)
+    odds = Odds(ledger.first_limit().promise)
     facts = replace(
         label.facts,
         # the ledger's own word, not that of the file
