@@ -25,6 +25,7 @@ from sordino.errors import (
 from sordino.ledger.answers import read_releases, single_release
 from sordino.ledger.clocks import SaidDay
 from sordino.ledger.file_format import Record, World
+from sordino.ledger.http_witness import is_loopback
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.opening import LedgerTerms, open_memory
 from sordino.ledger.record_kinds import Entry, check_name, proof_text
@@ -36,7 +37,6 @@ from sordino.numbers.views import office
 from sordino.office.service.wire import (
     MOST_BYTES,
     body_refusal,
-    is_loopback,
     keyset_columns,
     keysets_of,
     other_plan_refusal,
@@ -394,6 +394,7 @@ class Connection:
             self.remaining,
             self.budget,
             self.history(),
+            frame=self._desk.book.frame,
         )
         if not hasattr(sys, "ps1"):  # Python and IPython set it where somebody types
             print(described)  # noqa: T201 what describing is for
@@ -436,7 +437,7 @@ class Connection:
 
     @property
     def _promise(self) -> Loss:
-        return self._desk.book.ledger.first_limit().rule.promise
+        return self._desk.book.ledger.first_limit().promise
 
     def _ask(self, verb: str, fields: Mapping[str, Any]) -> Any:
         self._desk.refuse_strangers()

@@ -21,10 +21,10 @@ from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from sordino.errors import InvalidParameter, ServerUnavailable
+from sordino.ledger.http_witness import is_loopback
 from sordino.office.service.door import ASKED, Reply, Service
 from sordino.office.service.wire import (
     body_refusal,
-    is_loopback,
     refusal_fields,
     write_json,
 )

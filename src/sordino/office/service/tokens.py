@@ -153,7 +153,7 @@ def _read_holder(name: str, section: Section) -> Holder:
     if until is not None and type(until) is not date:
         raise section.wrong("until", "must be a day", "Write until = 2027-06-30.")
     revoked = section.truth("revoked", default=False)
-    return Holder(name, analyst, read_limit(section), until, revoked)
+    return Holder(name, analyst, read_limit(section, None), until, revoked)
 
 
 def make_token(path: Path, analyst: str, limit: str, until: date | None) -> str:

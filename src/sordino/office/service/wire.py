@@ -6,7 +6,6 @@ of public tables and stored answers are bytes beside it. Private rows do not tra
 
 import hashlib
 import io
-import ipaddress
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -234,8 +233,10 @@ def catalog_fields(catalog: Catalog) -> tuple[dict[str, Any], list[bytes]]:
             "lossy": sorted(catalog.engine.lossy(name)),
             "unusable": dict(catalog.unusable[name]),
             "size": catalog.relations[name].size,
+            "sampled": None if rate is None else str(rate),
         }
         for name, unit in catalog.units.items()
+        for rate in (catalog.sampled[name],)
     ]
     public = [
         {"name": name, "columns": _column_fields(source.schema)}
@@ -278,7 +279,9 @@ def read_catalog(fields: Any, rows: "list[pa.Table]") -> Catalog:
             table["size"],
         )
         unit, voucher = _read_unit(table["protects"]), table["vouched_by"]
-        tables[table["name"]] = PrivateTable(facts, unit, vouched_by=voucher)
+        tables[table["name"]] = PrivateTable(
+            facts, unit, vouched_by=voucher, sampled=table["sampled"]
+        )
     for table, content in zip(fields["public"], rows, strict=True):
         columns = dict(_read_schema(table["columns"]).columns)
         tables[table["name"]] = PublicTable(content, columns)
@@ -378,18 +381,6 @@ def other_plan_refusal() -> InvalidQuery:
         "the server plans this request otherwise than the session here",
         "Its tables may have changed, or its version: connect anew.",
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine alone.
-
-    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0")]
-    [True, True, True, False]
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 MOST_BYTES: Final = 8 * 2**20
