@@ -52,6 +52,8 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         if kind == "sql":
             give_rights(server, text)
             continue
+        if kind == "sh" and not text.startswith("sordino token"):
+            continue  # of another machine
         if kind == "sh":
             token, serve = text.splitlines()
             monkeypatch.setenv("TOKEN", sordino(token))
