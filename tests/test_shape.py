@@ -17,6 +17,7 @@ LONE = {
     "query.sql.ranges": "mathematics of its own: between which numbers a value lies",
     "office.report.annex": "a document of its own",
     "aggregations.covariance": "an aggregation",
+    "auditing.events": "what can be seen of an outcome, whatever judges it",
     "release.independence": "a test, with its own noise",
     "release.inference": "mathematics of its own: what noisy moments say",
     "plan.certificates": "what an auditor reads to know how a certificate is written",

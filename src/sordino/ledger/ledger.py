@@ -330,7 +330,7 @@ class Ledger(AbstractCalendar):
         charged, answer = self._guarded.use(
             lambda log: paid_answers.find_answer(log, key, budget)
         )
-        promise = None if self.division else self.first_limit().rule.promise
+        promise = None if self.division else self.first_limit().promise
         book = (self.identity, promise) if self.durable else None
         return paid_answers.read_releases(charged, answer, book)
 

@@ -121,10 +121,18 @@ def test_what_cannot_be_done_is_refused_before_it_is_charged(
         wrong(release)
 
 
-@pytest.mark.parametrize("verb", ["filter", "sort", "limit"])
+def test_a_condition_may_leave_no_row(session: sd.Session) -> None:
+    asked = sd.table("v").agg(n=sd.count())
+    for least, rows in ((5, 1), (50, 0)):
+        release = session.release(asked.filter(sd.col("n") > least), EXACT)
+        assert len(release) == len(release.errors) == rows
+    assert "no row" in release.explain()
+
+
+@pytest.mark.parametrize("verb", ["sort", "limit"])
 def test_one_row_is_not_chosen_from(session: sd.Session, verb: str) -> None:
     asked = sd.table("v").agg(n=sd.count())
-    given: Any = {"filter": sd.col("n") > 0, "sort": "n", "limit": 1}[verb]
+    given: Any = {"sort": "n", "limit": 1}[verb]
     with pytest.raises(SordinoError, match="one row"):
         session.price(getattr(asked, verb)(given), EXACT)
 

@@ -258,7 +258,7 @@ def _held_against(
             "for it",
         )
     is_divided = ledger.division is not None
-    odds = Odds(ledger.first_limit().rule.promise)
+    odds = Odds(ledger.first_limit().promise)
     facts = replace(
         label.facts,
         # the ledger's own word, not that of the file

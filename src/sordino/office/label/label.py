@@ -27,7 +27,7 @@ _DIGITS: Final = 3
 _LARGE: Final = 15
 _OTHER_UNITS: Final = {
     *("unit.of_table", "unit.unknown"),
-    *("unit.in_each", "unit.in_each_row", "unit.in_each_cell"),
+    *("unit.in_each", "unit.in_each_row", "unit.in_each_cell", "unit.of_frame"),
 }
 """Words about units that are no unit."""
 _LIMITS: Final = {
@@ -114,6 +114,13 @@ def _units(facts: LabelFacts, language: Language) -> Iterator[LabelRow]:
 
 
 def _unit(unit: Protected, language: Language) -> str:
+    whole = _whole_unit(unit, language)
+    if not unit.sampled:
+        return whole
+    return language.plain("unit.of_frame", unit=whole, rate=unit.sampled)
+
+
+def _whole_unit(unit: Protected, language: Language) -> str:
     key = f"unit.{unit.verb}"
     if key not in language.texts or key in _OTHER_UNITS:
         return language.plain("label.unknown")
