@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from tests.postgres_server import MEMORY, SUPERUSER, Cluster, start_cluster
-from tests.serving import start_serving
+from tests.serving import Server, start_serving
 from tests.test_docs import OPTIONS
 
 PAGE: Final = Path(__file__).parents[2] / "docs/guides/team.md"
@@ -35,6 +35,17 @@ def sordino(line: str) -> str:
     ).stdout.split()[-1]
 
 
+def serve_analysts(text: str, patch: pytest.MonkeyPatch) -> Server | None:
+    """Make a token and start a server, if a block says so; others are of elsewhere."""
+    if not text.startswith("sordino token"):
+        return None
+    token, serve = text.splitlines()
+    patch.setenv("TOKEN", sordino(token))
+    served = start_serving(serve)
+    patch.setenv("SERVER", served.address)
+    return served
+
+
 def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks of SQL are run by who may, between those of Python."""
     monkeypatch.chdir(tmp_path)
@@ -47,18 +58,14 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     for name, role in roles.items():
         monkeypatch.setenv(name, server.address(role, "clinic"))
     names: dict[str, object] = {}
+    served: Server | None = None
     parser, tried = doctest.DocTestParser(), 0
     for kind, text in STEP.findall(PAGE.read_text("utf-8")):
         if kind == "sql":
             give_rights(server, text)
             continue
-        if kind == "sh" and not text.startswith("sordino token"):
-            continue  # of another machine
         if kind == "sh":
-            token, serve = text.splitlines()
-            monkeypatch.setenv("TOKEN", sordino(token))
-            served = start_serving(serve)
-            monkeypatch.setenv("SERVER", served.address)
+            served = serve_analysts(text, monkeypatch) or served
             continue
         # each has its own name: a traceback looks for its line by that
         test = parser.get_doctest(text, names, f"team {tried}", str(PAGE), 0)
@@ -67,5 +74,6 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert runner.run(test, clear_globs=False).failed == 0
         names = test.globs
     assert tried > 20
+    assert served is not None
     served.stop()
     server.stop()
