@@ -118,4 +118,6 @@ def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rows are kept by their place, not by what they are, an answer differs."""
     counter = itertools.count()
     monkeypatch.setattr(database, "keyed_digest", lambda *_: next(counter) % 7)
-    assert not all(one for seed in range(100) for one in told_by_sqlite(rolled(seed)))
+    assert not all(
+        one for seed in range(80, 120) for one in told_by_sqlite(rolled(seed))
+    )

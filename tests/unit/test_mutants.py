@@ -65,11 +65,14 @@ def test_the_order_depends_on_the_seed_and_the_line_alone() -> None:
     assert moved.rank(3) != moved.rank(4)
 
 
-@sampled(3)
+def test_every_room_names_tests_that_are_there() -> None:
+    named = {test for room in ROOMS.values() for test in room.tests}
+    assert [test for test in sorted(named) if not (TREE / test).exists()] == []
+
+
+@sampled(2, 6)
 @for_each("room", ROOMS)
-def test_every_room_has_files_and_tests(room: str) -> None:
-    """Patterns match files, named tests are there, and there is enough to change."""
-    assert all((TREE / test).exists() for test in ROOMS[room].tests)
+def test_every_room_has_enough_to_change(room: str) -> None:
     assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20
 
 
