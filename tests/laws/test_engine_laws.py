@@ -77,7 +77,7 @@ def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
     assert not list(disagreements(shrinking(data)))
 
 
-@sampled(1, 5)
+@sampled(1, 3)
 @for_each("door", DOORS)
 def test_every_door_leads_to_the_same_answers(door: str) -> None:
     @settings(max_examples=max(2, settings().max_examples // 40))

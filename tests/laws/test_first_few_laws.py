@@ -106,7 +106,7 @@ def fitted(case: Asked) -> TopKeys:
     return fit_top_keys(*case)
 
 
-@sampled(3)
+@sampled(3, 7)
 @for_each("case", KNOWN + UNKNOWN, ids=repr)
 def test_no_law_is_beyond_its_price(case: Asked) -> None:
     """For drawn neighbours of either kind of keys the price is an upper bound."""

@@ -178,7 +178,7 @@ def asked(step: str) -> Iterator[sd.Request]:
     yield query.group_by("g").agg(n=sd.count(), ids=sd.count_ids())
 
 
-@sampled(1, 10)
+@sampled(1, 6)
 @for_each("step", STEPS)
 def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
     """With every extreme row no step fails, and engines give the same answers."""
@@ -194,7 +194,7 @@ def test_a_step_gives_the_same_on_every_engine(step: str) -> None:
             assert told[0] == told[1]
 
 
-@sampled(1, 8)
+@sampled(1, 6)
 @for_each(
     ("step", "door"),
     [one for one in across(list(STEPS)) if DOORS[one[1]].lists or one[0] != "a list"],
@@ -221,7 +221,7 @@ NUMERIC: Final[dict[str, Any]] = {
 }
 
 
-@sampled(1, 8)
+@sampled(1, 5)
 @for_each(("odd", "door"), across(ODD))
 def test_false_facts_fail_nothing(odd: float | None, door: str) -> None:
     """Where a column is said to hold no NaN and nothing missing, and does.
