@@ -443,3 +443,27 @@ def test_many_at_once_make_one_charge_each(tmp_path: Path) -> None:
             len({answer for place, answer in answers if place == key and answer}) == 1
         )
     assert len(office.session.ledger.entries()) == 10
+
+
+def released(folder: Path, rows: int) -> Any:
+    """Return counts of groups that have so many rows each, as they came over."""
+    folder.mkdir()
+    trials = [*range(10_000)]
+    table = sd.PrivateTable({"trial": trials * rows}, protects=sd.AddOneRow())
+    session = sd.Session({"trials": table}, sd.ApproxDP(100, "1e-3"))
+    office = Office.open(folder, "ana", session=session)
+    with pytest.MonkeyPatch.context() as patch:
+        keys = sd.KeySet.from_dict({"trial": trials})
+        query = sd.table("trials").group_by(keys).agg(n=sd.count())
+        return office.connect("ana", patch).release(query, sd.PureDP(1)).table
+
+
+def test_what_comes_over_is_within_the_loss(tmp_path: Path) -> None:
+    """Neighbours of one row in each group: a true claim fails once in 1e9 runs.
+
+    A claim of half of it is seen to be false, but for a deviation of 12 sigma.
+    """
+    few, more = (released(tmp_path / str(rows), rows) for rows in (3, 4))
+    sure: dict[str, Any] = {"by": "trial", "confidence": "0.999999999"}
+    assert not sd.audit(few, more, sd.PureDP(1), **sure).is_broken
+    assert sd.audit(few, more, sd.PureDP("0.5"), **sure).is_broken
