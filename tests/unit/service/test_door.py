@@ -21,7 +21,7 @@ from sordino.errors import (
     SordinoError,
     UnknownName,
 )
-from sordino.office.service.connection import Connection
+from sordino.office.service.connection import Connection, ServerLine
 from sordino.office.service.door import ServerLimits, Turns
 from sordino.office.service.tokens import make_token
 from sordino.release.storage import split_answers
@@ -240,6 +240,37 @@ def office_line(office: Office) -> Any:
     """Return a connection that is never asked, to write bodies with."""
     with pytest.MonkeyPatch.context() as patch:
         return office.connect("ana", patch)
+
+
+def test_bad_arguments_are_refused_here(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is sent; and no refusal shows a token."""
+    ana: Any = office.connect("ana", monkeypatch)
+    connect: Any = sd.connect
+    some = "some-token"
+    wrong: dict[str, Any] = {"key": object(), "why": b"x", "earmark": 3}
+    for name, value in wrong.items():
+        with pytest.raises(InvalidParameter, match=name):
+            ana.release(COUNT, HALF, **{name: value})
+    with pytest.raises(InvalidParameter, match="earmark"):
+        ana.what_if(COUNT, HALF, earmark=b"x")
+    with pytest.raises(InvalidParameter, match="population"):
+        ana.release(COUNT, HALF, population=1)
+    for token in (b"hidden", 7, "", "hidden\n", "hiddén"):
+        with pytest.raises(InvalidParameter) as refusal:
+            connect("http://localhost", token=token)
+        assert "hidd" not in str(refusal.value)
+    for timeout in (0, -1, "x", None):
+        with pytest.raises(InvalidParameter, match="timeout"):
+            connect("http://localhost", token=some, timeout=timeout)
+    monkeypatch.setattr(ServerLine, "_exchange", lambda *_: (200, b"<html>"))
+    for strange in (ana.describe, lambda: ana.answer("x"), lambda: ana.spent):
+        with pytest.raises(ServerUnavailable):
+            strange()
+    with pytest.raises(ServerUnavailable, match="no server of Sordino"):
+        connect("http://localhost", token=some)
+    assert office.session.ledger.entries() == ()
 
 
 def test_another_price_than_was_seen_is_not_charged(office: Office) -> None:
