@@ -47,6 +47,7 @@ LONE = {
     "losses.curves.composition": "a mathematics of its own: sums of losses",
     "losses.curves.tradeoff": "what a user holds",
     "noise.above_threshold": "a mechanism",
+    "noise.quantile_intervals": "a mechanism",
     "noise.quantiles": "a mechanism",
     "noise.randomized_response": "a mechanism",
     "noise.threshold.laplace": "a mechanism",
