@@ -13,14 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import sordino as sd
-from sordino.aggregations.choices import QuantileChoice
-from sordino.aggregations.intervals.linear_forms import Bars
 from tests.batches import for_each
 from tests.effort import often
 from tests.statistics import is_at_least, is_at_most
 
 Floats: TypeAlias = NDArray[np.float64]
-ROWS: Final = 400
+ROWS: Final = 600
 GROUPS: Final = often(1_000, 4_000)
 SHARES: Final = (Fraction(1, 4), Fraction(1, 2), Fraction(9, 10))
 
@@ -46,6 +44,7 @@ def _ties(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.int64]
 class Told(NamedTuple):
     """Answers to one question, and by how many rows they are off at least and most."""
 
+    value: Floats
     off: tuple[Floats, Floats]
     exact: Floats
     """The values that were asked for."""
@@ -55,7 +54,7 @@ class Told(NamedTuple):
 
 @cache
 def released(
-    values: Callable[..., Any], budget: sd.Budget, several: bool = False
+    values: Callable[..., Any], budget: sd.Budget, asked_of: int = 1
 ) -> list[Told]:
     """Return what a release tells of quantiles of all groups."""
     x = values(np.random.default_rng(7), (GROUPS, ROWS))
@@ -65,7 +64,7 @@ def released(
     private = sd.PrivateTable(rows, protects=sd.AddOneRow(), columns=facts)
     session = sd.Session({"t": private}, budget)
     keys = sd.KeySet.from_dict({"g": list(range(GROUPS))})
-    shares = SHARES if several else SHARES[1:2]
+    shares = SHARES if asked_of > 1 else SHARES[1:2]
     asked = sd.quantiles("x", list(shares), -(10**9), 10**9)
     release = session.release(sd.table("t").group_by(keys).agg(a=asked), budget)
     x = np.sort(x, axis=1)
@@ -79,67 +78,65 @@ def _told(release: sd.Release, x: Any, name: str, share: float) -> Told:
     value = release[name].to_numpy()[:, None]
     below, upto = (x < value).sum(axis=1), (x <= value).sum(axis=1)
     ranks, ends = (
-        tuple(release.errors[f"{name} {part}{end}"].to_numpy() for end in ("low", "high"))
+        tuple(
+            release.errors[f"{name} {part}{end}"].to_numpy() for end in ("low", "high")
+        )
         for part in ("ranks ", "")
     )
     exact = x[:, int(np.ceil(share * ROWS)) - 1].astype(np.float64)
     aim = share * ROWS
-    return Told((below - aim, upto - aim), exact, ranks, ends)  # type: ignore[arg-type]
+    return Told(value[:, 0], (below - aim, upto - aim), exact, ranks, ends)  # type: ignore[arg-type]
 
 
+AGES: Final = (_ties, sd.PureDP(1), 3)
 CASES: Final[dict[str, tuple[Any, ...]]] = {
     "a median of doubles": (_doubles, sd.PureDP(1)),
-    "three of integers": (_whole, sd.PureDP(2), True),
-    "three of doubles, Gaussian": (_moved, sd.ZCDP("0.1"), True),
+    "three of integers": (_whole, sd.PureDP(2), 3),
+    "three of doubles, Gaussian": (_moved, sd.ZCDP("0.1"), 3),
     "a median, by mu": (_doubles, sd.GaussianDP("0.7")),
 }
 
 
-@for_each("case", CASES)
-def test_ranks_hold_as_often_as_they_say(case: str) -> None:
+def test_ranks_hold_as_often_as_they_say() -> None:
     """Of distinct values 95 % of the intervals hold the rank, and hardly more.
 
-    Each test errs once in 1e10 runs; a third of the width less would be refused.
+    Halves hold 76 %: refused, of 1,000 groups, but once in 1e20 runs. Doubles hold 99.7
+    %: more than the 98.5 % that medians of 4,000 groups may hold, but once in 1e15.
     """
-    for told in released(*CASES[case]):
-        (below, upto), (low, high) = told.off, told.ranks
-        # the cut lies within the row of the answer, or before the next one
-        holds = (low <= upto) & (high >= below)
-        assert is_at_least(holds, 0.95)
-        assert is_at_most((low <= below + 0.5) & (high >= upto - 0.5), 0.965)
-        middle, half = (low + high) / 2, (high - low) / 3
-        assert not is_at_least((middle - half <= upto) & (middle + half >= below), 0.95)
+    medians: list[Any] = []
+    for case in CASES.values():
+        listed = released(*case)
+        for told in listed:
+            assert is_at_least(_hold(told, 1), 0.95)
+            assert not is_at_least(_hold(told, 0.5), 0.95)
+        medians.append(listed[len(listed) // 2])
+    assert is_at_most(np.concatenate([_hold(told, 1) for told in medians]), 0.97)
+    twice = np.concatenate([_hold(told, 2) for told in medians])
+    assert not is_at_most(twice, 0.97)
 
 
-@for_each("case", {**CASES, "ages": (_ties, sd.PureDP(1), True)})
+def _hold(told: Told, times: float) -> NDArray[np.bool_]:
+    """Whether intervals so many times as wide hold the rank of the cut.
+
+    It lies in the row of the answer, or before the next one.
+    """
+    (below, upto), (low, high) = told.off, told.ranks
+    middle, half = (low + high) / 2, times * (high - low) / 2
+    return (middle - half <= upto) & (middle + half >= below)
+
+
+@for_each("case", {**CASES, "ages": AGES})
 def test_ends_hold_the_exact_value(case: str) -> None:
     """Intervals of values hold the exact quantile, and most of them are of use.
 
-    At least 95 %, in truth nearly all: an end that is told is some three scales off.
+    At least 95 %, in truth nearly all: an end that is told is some three scales off. Of
+    values without ties a 50th of an interval holds too seldom.
     """
-    for told in released(*(CASES | {"ages": (_ties, sd.PureDP(1), True)})[case]):
+    listed = released(*{**CASES, "ages": AGES}[case])
+    for told in listed:
         low, high = told.ends
         assert is_at_least((low <= told.exact) & (told.exact <= high), 0.95)
-        assert ((low > -(10**9)) & (high < 10**9)).mean() > 0.5
-
-
-def _no_noise(*parts: Any) -> list[Bars]:
-    """Tell rows as if no noise were on them: ends on the wrong side are told, too."""
-    cells, _, probabilities, _ = parts
-    return [
-        Bars(value, value, value)
-        for place, share in enumerate(np.repeat(list(map(float, probabilities)), 3))
-        for value in [
-            sum(cells[: place + 1]) * (1 - share) - sum(cells[place + 1 :]) * share
-        ]
-    ]
-
-
-def test_ends_without_a_test_are_caught(monkeypatch: Any) -> None:
-    """Of few rows ends lie near each other, and those that are told untested miss."""
-    monkeypatch.setattr("sordino.aggregations.choices.rank_bars", _no_noise)
-    monkeypatch.setattr(QuantileChoice, "_reach", lambda *_: 0.0)
-    monkeypatch.setattr("sordino.aggregations.choices._SCALES", 0)
-    (told,) = released.__wrapped__(_moved, sd.PureDP("0.9"))
-    low, high = told.ends
-    assert not is_at_least((low <= told.exact) & (told.exact <= high), 0.95)
+        near = np.abs(told.value - told.exact) <= (high - low) / 100
+        assert case == "ages" or not is_at_least(near, 0.95)
+    low, high = listed[len(listed) // 2].ends
+    assert ((low > -(10**9)) & (high < 10**9)).mean() > 0.5

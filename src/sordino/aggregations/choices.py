@@ -62,9 +62,9 @@ EXTREME_SCALES: Final = 4
 """Rows beyond an extreme, in scales of the noise: 1 answer in 40 passes all rows."""
 
 
-_CHOSEN: Final = Fraction(8, 10)
-_ENDS: Final = Fraction(1, 10)
-_COUNTED: Final = Fraction(1, 10)
+_CHOSEN: Final = Fraction(17, 20)
+_ENDS: Final = Fraction(3, 40)
+_COUNTED: Final = Fraction(3, 40)
 """What quantiles take of their share, their ends, and the rows between all of them."""
 MOST_TOLD: Final = 7
 """Of more quantiles than these no rows are counted: the noise of them all adds up."""
@@ -160,6 +160,8 @@ class QuantileChoice(AbstractChoice):
     position: AbstractExpression = field(compare=False)
     weights: AbstractWeights
     probabilities: tuple[Fraction, ...]
+    has_ends: bool = field(compare=False)
+    """Whether numbers can stand for the ends of what it chooses."""
 
     @property
     def size(self) -> int:
@@ -168,7 +170,8 @@ class QuantileChoice(AbstractChoice):
     @property
     def is_told(self) -> bool:
         """Whether rows are counted, to tell where the answers stand."""
-        return len(self.probabilities) <= MOST_TOLD
+        # of dates and times a release tells no ends, and ranks hardly better
+        return self.has_ends and len(self.probabilities) <= MOST_TOLD
 
     def mechanism(self, share: AbstractShare) -> Quantiles | QuantileIntervals:
         levels = len(self.probabilities).bit_length()
@@ -217,9 +220,14 @@ class QuantileChoice(AbstractChoice):
         cuts = CUTS * len(self.probabilities)
         bins, cells = noisy.values[:cuts], noisy.values[cuts:]
         bars = rank_bars(cells, noisy.mechanism.noise, self.probabilities, confidence)
+        # of few candidates what holds for any data may be nearer than what is counted
+        surely = self._sure_reach(noisy.mechanism, confidence)
+        is_nearer = surely <= self._reach(noisy.mechanism, confidence)
+        reach = np.full(len(bins[0]), surely)
+        known = Bars(reach, -reach, reach)
         return tuple(
             Standing(
-                bars[place + 1],
+                known if is_nearer else bars[place + 1],
                 np.where(bars[place].high < 0, bins[place], 0),
                 np.where(bars[place + 2].low > 0, bins[place + 2], self.size - 1),
             )
@@ -233,16 +241,18 @@ class QuantileChoice(AbstractChoice):
         exceeded with that chance, whatever the values and the levels above
         (docs/proofs/selection.md, lemma 6). A release tells more.
         """
+        scale = (mechanism.quantiles if self.is_told else mechanism).scale
+        reach = self._sure_reach(mechanism, confidence)
+        told = self._reach(mechanism, confidence) if self.is_told else reach
+        remark = f"told to ±{told:.3g} ranks" if told < reach else ""
+        return Expected(scale * math.sqrt(2), reach, "ranks", remark)
+
+    def _sure_reach(self, mechanism: Any, confidence: Fraction) -> float:
         quantiles = mechanism.quantiles if self.is_told else mechanism
-        scale = quantiles.scale
         wrong = float(1 - confidence) / quantiles.levels
         candidates = self.weights.total * quantiles.parts / self.weights.least
-        each = math.log(candidates / wrong)
-        reach = scale * quantiles.levels * each
-        remark = ""
-        if self.is_told:
-            remark = f"told to ±{self._reach(mechanism, confidence):.3g} ranks"
-        return Expected(scale * math.sqrt(2), reach, "ranks", remark)
+        reach: float = quantiles.scale * quantiles.levels * math.log(candidates / wrong)
+        return reach
 
     def _reach(self, mechanism: QuantileIntervals, confidence: Fraction) -> float:
         """Return how far the noise of the rows up to an answer goes at most."""

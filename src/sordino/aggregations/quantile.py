@@ -189,7 +189,9 @@ class Quantile(AbstractBounded):
             yield extreme(greatest=False), 1
         if inner:
             key = ("quantiles", values.key, grid, inner)
-            part = QuantileChoice(key, rows, position, grid.weights, inner)
+            none = np.empty(0, np.int64)
+            has_ends = grid.ends(none, none) is not None
+            part = QuantileChoice(key, rows, position, grid.weights, inner, has_ends)
             yield part, len(inner).bit_length()
         if 1 in self.probabilities:
             yield extreme(greatest=True), 1

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, TypeAlias, final
 import numpy as np
 
 from sordino.losses.loss import Loss, PureDP, compose
-from sordino.noise.additive import AbstractMechanism
+from sordino.noise.additive import AbstractAdditiveMechanism, AbstractMechanism
 from sordino.noise.bin_counts import (
     AbstractWeights,
     BinCounts,
@@ -28,8 +28,6 @@ from sordino.noise.bin_counts import (
     Whole,
 )
 from sordino.noise.exponential import BoundedRangeLoss
-from sordino.noise.gaussian import Gaussian
-from sordino.noise.laplace import Laplace
 from sordino.noise.numbers import ChoiceDomain, Metric
 from sordino.noise.quantiles import Quantiles, choose_cut
 from sordino.noise.sampling.bits import BitSource
@@ -53,6 +51,7 @@ class QuantileIntervals(AbstractMechanism):
     what is added to each number of rows. An end is sought `away` rows from its
     quantile, which is public: it moves errors, never the price.
 
+    >>> from sordino.noise.laplace import Laplace
     >>> from sordino.noise.sampling.bits import Bits
     >>> median = QuantileIntervals(Quantiles(["0.5"], 1), 1, Laplace(2), 20)
     >>> rows = BinCounts.of([0] * 900, range(900), [1] * 900, groups=1, size=1000)
@@ -65,7 +64,7 @@ class QuantileIntervals(AbstractMechanism):
 
     quantiles: Quantiles
     rate: Exact
-    noise: Laplace | Gaussian
+    noise: AbstractAdditiveMechanism
     away: int
     input_metric: ClassVar[Metric] = "rows"
     output_measure: ClassVar[type[PureDP]] = PureDP

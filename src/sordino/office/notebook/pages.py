@@ -189,8 +189,9 @@ class _AnswerColumn:
         shown, rank = short_text(name), release.ranks.get(name, "")
         stands = any(figure.ranks for figure in figures)
         if is_silent(figures):
-            heads = (RANKS,) if stands else (share,) if rank else ()
-            return cls(shown, heads, "" if stands else rank, None)
+            if stands:
+                return cls(shown, (RANKS,), "", None)
+            return cls(shown, (share,) if rank else (), rank, None)
         ends = [end for figure in figures for end in figure.ends]
         scale = scale_of(ends) if len(release.names) <= _FEW else None
         about = name in release.about
