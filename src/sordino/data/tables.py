@@ -19,6 +19,7 @@ Kernel: totals.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias, final
 
@@ -34,6 +35,7 @@ from sordino.data.source import AbstractSource, Opened
 from sordino.data.units import AbstractUnit
 from sordino.errors import EngineFailure, InvalidParameter, SordinoError
 from sordino.expressions.schema import Column, read_columns
+from sordino.losses.budgets.limits import sampling_rate
 from sordino.numbers import arguments
 from sordino.numbers.frozen import fill
 
@@ -55,6 +57,12 @@ class PrivateTable:
     that one row of a person changes no other row of it, so such a source is refused
     unless somebody does. `session.describe()` shows who.
 
+    `sampled` says that the table is a secret random sample of a population: each person
+    came into it by an own coin of this chance, whatever the others' coins said, and
+    nobody outside knows who did. The budget of a session is then promised to everybody
+    who could have been drawn, and more may be lost of the sample itself
+    (docs/guides/units.md says what must be true).
+
     >>> import sordino as sd
     >>> sd.PrivateTable({"age": [34, 51]}, protects=sd.AddOneRow())
     PrivateTable(protects=AddOneRow())
@@ -65,6 +73,7 @@ class PrivateTable:
     columns: Mapping[str, Column]
     blocks: str | None
     vouched_by: str | None
+    sampled: Fraction | None
 
     def __init__(
         self,
@@ -74,6 +83,7 @@ class PrivateTable:
         *,
         blocks: str | None = None,
         vouched_by: str | None = None,
+        sampled: Any = None,
     ) -> None:
         if not isinstance(protects, AbstractUnit):
             raise InvalidParameter(
@@ -89,13 +99,39 @@ class PrivateTable:
             columns=read_columns(columns),
             blocks=None if blocks is None else arguments.text(blocks=blocks),
             vouched_by=_check_name(vouched_by),
+            sampled=None if sampled is None else _read_rate(sampled, protects, blocks),
         )
 
     def __repr__(self) -> str:
         """Show whom it protects, and nothing of what it holds."""
         blocks = "" if self.blocks is None else f", blocks={self.blocks!r}"
         by = "" if self.vouched_by is None else f", vouched_by={self.vouched_by!r}"
-        return f"PrivateTable(protects={self.protects!r}{blocks}{by})"
+        rate = "" if self.sampled is None else f", sampled='{self.sampled}'"
+        return f"PrivateTable(protects={self.protects!r}{blocks}{by}{rate})"
+
+
+def _read_rate(sampled: Any, protects: AbstractUnit, blocks: str | None) -> Fraction:
+    """Rate of a secret sample, which is proved of people drawn whole alone."""
+    rate = sampling_rate(sampled)
+    if not protects.is_drawn_whole:
+        # rows of one person by several coins: who has more rows is likelier there
+        raise InvalidParameter(
+            "sampled",
+            sampled,
+            f"cannot be said of {protects!r}: what one coin draws must be one person, "
+            "with all rows",
+            'Protect ids, protects=sd.AddRowsWithID("person"), or rows of which a '
+            "person has one, sd.AddOneRow().",
+        )
+    if blocks is not None:
+        raise InvalidParameter(
+            "sampled",
+            sampled,
+            "cannot be said of a table with blocks: what is proved is of one sample "
+            "that is drawn once",
+            "Leave blocks out.",
+        )
+    return rate
 
 
 def _check_name(vouched_by: str | None) -> str | None:

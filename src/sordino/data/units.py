@@ -22,7 +22,10 @@ from sordino.numbers.frozen import fill, hides
 _IDS = ("i64", "text", "date")
 
 
-@hides("contribution", "fixes_size", "id_column", "name_columns", "weigh")
+@hides(
+    *("contribution", "fixes_size", "id_column", "is_drawn_whole", "name_columns"),
+    "weigh",
+)
 class AbstractUnit(ABC):
     """A protected change of a table."""
 
@@ -51,6 +54,11 @@ class AbstractUnit(ABC):
         """Contribution of one unit to a table, or a refusal of its schema."""
 
     @property
+    def is_drawn_whole(self) -> bool:
+        """Tell whether one coin draws a unit, with all that it holds, or nothing."""
+        return False
+
+    @property
     def fixes_size(self) -> bool:
         """Tell whether all neighbours of a table have as many rows, which is public."""
         return False
@@ -74,6 +82,7 @@ class AddOneRow(AbstractUnit):
     whom: ClassVar[str] = "any one row"
     id_column: ClassVar[None] = None
     id_space: ClassVar[None] = None
+    is_drawn_whole: ClassVar[bool] = True
 
     @property
     def words(self) -> Verb:
@@ -303,6 +312,7 @@ class AddRowsWithID(AbstractUnit):
 
     column: str
     id_space: str = "default"
+    is_drawn_whole: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         fill(

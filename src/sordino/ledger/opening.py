@@ -108,6 +108,14 @@ def read_blocks(blocks: Any, limit: Limit | None) -> Blocks | None:
             "must be blocks",
             'Try sd.Blocks(start="2026-01", every="month").',
         )
+    if limit is not None and limit.frame is not None:
+        raise InvalidParameter(
+            "limit",
+            limit.stated,
+            "cannot be that of blocks: a secret sample is drawn once, and what several "
+            "blocks of it may lose is more than their frame may",
+            "Leave the blocks out, or sampled.",
+        )
     if limit is not None and not limit.rule.is_additive:
         raise InvalidParameter(
             "limit",

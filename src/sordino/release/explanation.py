@@ -411,6 +411,8 @@ UNITS: Final = (
     *("ChangeOneRow", "AddMaxTotal"),
 )
 """Whom a table may protect."""
+_DRAWN: Final = {"sampled"}
+"""What is said of a table beside whom it protects."""
 _FUNCTIONS: Final = ("code", "function")
 _PUBLIC: Final = "public table"
 _CUTS: Final = (
@@ -444,8 +446,29 @@ def units_of(words: Iterable[str]) -> dict[str, Verb]:
         for verb, arguments in verbs_of(text):
             if verb == PRIVATE and _is_verb(arguments.get("protects")):
                 unit = arguments["protects"]
-                units[str(arguments.get("name"))] = (unit[0], unit[1])
+                drawn = {name: arguments[name] for name in _DRAWN & set(arguments)}
+                units[str(arguments.get("name"))] = (unit[0], unit[1] | drawn)
     return dict(sorted(units.items()))
+
+
+def rate_of(words: Iterable[str]) -> Fraction | None:
+    """Rate of the secret sample that the private table of requests is, if it is one."""
+    rates = [
+        arguments["sampled"]
+        for text in words
+        for verb, arguments in verbs_of(text)
+        if verb == PRIVATE and "sampled" in arguments
+    ]
+    return Fraction(rates[0]) if rates else None
+
+
+def told_loss(loss: Loss, words: Iterable[str]) -> Loss:
+    """Loss of whom a request protects: of the frame, where its table is a sample.
+
+    It is that of this release by itself; several of one sample are not added up so.
+    """
+    rate = rate_of(words)
+    return loss if rate is None else loss.subsampled(rate)
 
 
 def vouchers_of(words: Iterable[str]) -> list[str]:
@@ -549,6 +572,8 @@ class Protected:
     """Of ids, of groups, or of what adds up."""
     most: tuple[int, ...] = ()
     """The whole numbers of the unit, in the order of its arguments."""
+    sampled: str = ""
+    """The rate of the secret sample that the table is, "" if it is none."""
 
 
 @final
@@ -641,6 +666,7 @@ def _units(calls: list[Verb]) -> Iterator[Protected]:
                 unit[0],
                 _text(unit[1].get("column")),
                 tuple(most for most in numbers if type(most) is int),
+                _text(arguments.get("sampled")),
             )
 
 

@@ -13,6 +13,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import (
@@ -55,7 +56,7 @@ from sordino.ledger.record_kinds import (
     check_unicode,
 )
 from sordino.losses.budgets.charge import Charge
-from sordino.losses.budgets.limits import Headroom, Limit
+from sordino.losses.budgets.limits import Frame, Headroom, Limit
 from sordino.losses.loss import Budget, Loss
 from sordino.numbers.canonical import (
     FORM,
@@ -288,6 +289,7 @@ def protection_text(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
         f"{name!r}: {_unit_text(table.protects)}{_block_text(table)}"
+        f"{_sample_text(table)}"
         for name, table in tables.items()
         if isinstance(table, PrivateTable)
     )
@@ -297,6 +299,11 @@ def protection_text(tables: Mapping[str, Any]) -> str:
 def _block_text(table: PrivateTable) -> str:
     """Return how the rows of a table lie in blocks, if they do."""
     return "" if table.blocks is None else f" in blocks of {table.blocks!r}"
+
+
+def _sample_text(table: PrivateTable) -> str:
+    """Return of what part of a frame a table is a secret sample, if it is one."""
+    return "" if table.sampled is None else f" in a secret sample of {table.sampled}"
 
 
 def _unit_text(unit: AbstractUnit) -> str:
@@ -387,6 +394,8 @@ class Terms:
     remarks: Remarks
     blocks: Any
     policy: Any
+    sampled: Fraction | None = None
+    """Rate of the secret sample that the table is."""
 
     @property
     def begins(self) -> bool:
@@ -420,8 +429,16 @@ class Book:
 
     @property
     def promise(self) -> Loss:
-        """Guarantee of all releases together; with blocks, of each block."""
+        """Guarantee of all releases together; with blocks, of each block.
+
+        Of a secret sample it is that of the people in it, whom somebody may know of.
+        """
         return self.ledger.first_limit(self.name).rule.promise
+
+    @property
+    def frame(self) -> Frame | None:
+        """Population of which the table is a secret sample, if it is one."""
+        return self.ledger.first_limit().frame
 
     @property
     def spent(self) -> Loss:
@@ -539,7 +556,7 @@ class Book:
         """
         if self.ledger.division is not None:
             return None
-        return self.ledger.first_limit().rule.promise
+        return self.ledger.first_limit().promise
 
     def _record(self, ticket: Ticket) -> LedgerRecord | None:
         """Return which record paid, if it outlives the process."""
@@ -703,10 +720,11 @@ def _open_ledger(terms: Terms, about: str) -> Ledger:
     """Return the ledger that is meant, or a new one."""
     ledger, blocks = terms.ledger, terms.blocks
     if ledger is None:
-        return Ledger.in_memory(_limit(terms.budget), about=about, blocks=blocks)
-    limit = None if terms.budget is None else _limit(terms.budget)
+        forgotten = _limit(terms.budget, terms.sampled)
+        return Ledger.in_memory(forgotten, about=about, blocks=blocks)
+    limit = None if terms.budget is None else _limit(terms.budget, terms.sampled)
     if isinstance(ledger, Ledger):
-        return _check(ledger, limit, about, blocks)
+        return _check(ledger, limit, about, terms)
     if not isinstance(ledger, (str, os.PathLike)):
         raise InvalidParameter(
             "ledger",
@@ -716,13 +734,13 @@ def _open_ledger(terms: Terms, about: str) -> Ledger:
         )
     if limit is None or not terms.begins:
         opened = Ledger.at(ledger, limit, blocks=blocks)
-        return _check(opened, limit, about, blocks)
+        return _check(opened, limit, about, terms)
     opened = Ledger.at(ledger, limit, create=True, about=about, blocks=blocks)
     _LOG.warning("a new ledger, with nothing spent, was made at %s", opened.place)
     return opened
 
 
-def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledger:
+def _check(ledger: Ledger, limit: Limit | None, about: str, terms: Terms) -> Ledger:
     """Refuse a ledger of another limit, or one that a session made for other tables.
 
     A ledger that was made by hand is for what its maker says.
@@ -736,7 +754,8 @@ def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledg
             f"differs from that of the ledger, {recorded.stated}",
             "The budget of a ledger never changes: leave it out, or create another.",
         )
-    refuse_other_blocks(read_blocks(blocks, recorded), ledger.division)
+    _refuse_other_rate(recorded, terms.sampled)
+    refuse_other_blocks(read_blocks(terms.blocks, recorded), ledger.division)
     # charges for other people's rows do not pay for these
     if ledger.about.startswith(TABLES) and ledger.about != about:
         raise InvalidParameter(
@@ -748,6 +767,23 @@ def _check(ledger: Ledger, limit: Limit | None, about: str, blocks: Any) -> Ledg
     return ledger
 
 
-def _limit(budget: Any) -> Limit:
+def _limit(budget: Any, sampled: Fraction | None) -> Limit:
     """Return the limit of a budget, or one that says how it is counted."""
-    return budget if isinstance(budget, Limit) else Limit.of(budget)
+    if not isinstance(budget, Limit):
+        return Limit.of(budget, sampled=sampled)
+    _refuse_other_rate(budget, sampled)
+    return budget
+
+
+def _refuse_other_rate(limit: Limit, sampled: Fraction | None) -> None:
+    """Refuse a limit of another sample than the table is, or of one that it is not."""
+    rate = None if limit.frame is None else limit.frame.rate
+    # a smaller rate would allow more to be lost of the table than the frame may lose
+    if rate != sampled:
+        raise InvalidParameter(
+            "sampled",
+            sampled,
+            f"is not that of the limit, {limit.stated}",
+            'Say it in both: sd.PrivateTable(..., sampled="0.1") and '
+            'sd.Limit.of(budget, sampled="0.1").',
+        )

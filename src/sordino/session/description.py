@@ -14,6 +14,7 @@ from sordino.ledger.blocks import (
     exposure_rows,
 )
 from sordino.ledger.record_kinds import Entry
+from sordino.losses.budgets.limits import Frame
 from sordino.losses.loss import Loss
 from sordino.numbers.formatting import cut_text, format_key, text_width
 from sordino.numbers.views import office
@@ -94,6 +95,8 @@ class Description:
     """Those that are read, where the tables lie in blocks."""
     exposures: Windows = ()
     """What people of several blocks are charged, at worst and at most."""
+    frame: Frame | None = None
+    """Who is promised less, where the table is a secret sample of them."""
 
     def __repr__(self) -> str:
         """Show everything as text, within 100 columns."""
@@ -124,6 +127,8 @@ class Description:
             yield _line(f"asked by: {', '.join(self.keysets)}")
         where = f", {self._where}" if self._where else ""
         yield _line(f"left: {self.left!r} of {self.budget!r}{where}")
+        if self.frame is not None:
+            yield _line(f"{self.frame} loses at most {self.frame.promise!r}")
         if not self.blocks:
             return
         yield from _rows([BLOCK_HEADING, *block_rows(self.blocks[-office.NEWEST :])])

@@ -12,6 +12,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
@@ -249,6 +250,7 @@ class TableShape(NamedTuple):
     name: str
     schema: Schema
     protects: AbstractUnit
+    sampled: Fraction | None = None
 
 
 @final
@@ -296,6 +298,7 @@ def rehearsal(
             inventor.table(shape.name, shape.schema, shape.protects.id_column),
             shape.protects,
             dict(shape.schema.columns),
+            sampled=shape.sampled,
         )
         for shape in stage.shapes
     }
@@ -330,7 +333,9 @@ def _stage_of(
     desk.refuse_strangers()
     catalog, book = desk.catalog, desk.book
     shapes = (
-        TableShape(name, catalog.relations[name].schema, unit)
+        TableShape(
+            name, catalog.relations[name].schema, unit, catalog.sampled.get(name)
+        )
         for name, unit in catalog.units.items()
     )
     if not catalog.units:

@@ -64,6 +64,7 @@ from sordino.session.tables import (
     open_catalog,
     private_sources,
     refuse_unfit_tables,
+    sampled_rate,
 )
 
 
@@ -78,6 +79,7 @@ def describe_desk(desk: Desk, entries: tuple[Entry, ...]) -> Description:
         entries,
         book.blocks_read(),
         worst_exposures(book.ledger.division, book.ledger.exposure),
+        book.frame,
     )
 
 
@@ -91,6 +93,7 @@ def open_desk(
     name = engine_of_sources(private_sources(tables)) if engine is None else engine
     holder = engine_named(name, settings)
     catalog = open_catalog(holder, tables)
+    terms = replace(terms, sampled=sampled_rate(tables))
     blocks = read_blocks(terms.blocks, None)
     if blocks is not None or terms.begins:
         refuse_unfit_tables(catalog, blocks)

@@ -37,7 +37,7 @@ from sordino.expressions.schema import Schema, unknown
 from sordino.expressions.tree import AbstractExpression, Literal
 from sordino.losses.budgets.blocks import WHOLE, Blocks
 from sordino.numbers import arguments
-from sordino.numbers.canonical import Words, call, worded_pairs
+from sordino.numbers.canonical import Words, call, number, worded_pairs
 from sordino.query.builder import Query
 from sordino.query.certified import PlanWriter, Step
 from sordino.query.dropped_rows import AbstractPassage, Origin
@@ -191,6 +191,8 @@ class Catalog(AbstractCatalog):
     """The filters that a table was parted by, with the column and how many parts."""
     protected: dict[str, Step] = field(default_factory=dict)
     """Whom each private table protects, in the words of certificates."""
+    sampled: dict[str, Fraction | None] = field(default_factory=dict)
+    """The rate of each private table that is a secret random sample."""
 
     @property
     def origins(self) -> Origins:
@@ -267,12 +269,14 @@ class Catalog(AbstractCatalog):
             with self.explain_refusals():
                 self.relations[name] = _protect(source, table, lossy, size)
             self.units[name] = table.protects
+            self.sampled[name] = table.sampled
             self.protected[name] = _certified_unit(table.protects, schema, size)
             self.marks[name] = _marks_of(name, schema, table.protects)
             self.block_columns[name] = table.blocks
             public = "" if size is None else f"; {size:,} rows, which is public"
             self.sentences[name] = (
-                f"private: protects {table.protects.whom}{public}{vouched}"
+                f"private: protects {table.protects.whom}{_frame_text(table)}{public}"
+                f"{vouched}"
             )
             self.worded[name] = lambda: [_private_words(source, table)]
 
@@ -435,6 +439,8 @@ def _private_words(source: Source, table: PrivateTable) -> Words:
     beside = {} if table.blocks is None else {"blocks": table.blocks}
     if table.vouched_by is not None:
         beside["vouched_by"] = table.vouched_by
+    if table.sampled is not None:
+        beside["sampled"] = number(table.sampled)
     return call(
         "table",
         **beside,
@@ -442,6 +448,31 @@ def _private_words(source: Source, table: PrivateTable) -> Words:
         columns=_types(source.schema),
         protects=table.protects.words,
     )
+
+
+def _frame_text(table: PrivateTable) -> str:
+    """Say of whom a table is a sample, if it is one."""
+    if table.sampled is None:
+        return ""
+    return f"; a secret sample of {table.sampled}"
+
+
+def sampled_rate(tables: Mapping[str, Any]) -> Fraction | None:
+    """Rate of the secret sample that the private table of a session is, if it is one.
+
+    Two private tables would both tell of a person: of the second nothing is proved.
+    """
+    private = [each for each in tables.values() if isinstance(each, PrivateTable)]
+    rates = [table.sampled for table in private if table.sampled is not None]
+    if rates and len(private) > 1:
+        raise InvalidParameter(
+            "tables",
+            [name for name, each in tables.items() if isinstance(each, PrivateTable)],
+            "are several private tables, and what is proved of a secret sample is "
+            "proved of one",
+            "Join them before, or leave sampled out.",
+        )
+    return rates[0] if rates else None
 
 
 def _certified_unit(unit: AbstractUnit, schema: Schema, size: int | None) -> Step:

@@ -33,7 +33,11 @@ from sordino.losses.budgets.filters import (
 )
 from sordino.losses.closed import ZCDP, ApproxDP, ApproxZCDP, GaussianDP
 from sordino.losses.loss import Budget, Loss, PureDP, ReservedLoss
-from sordino.numbers import INFINITE, arguments, probability
+from sordino.numbers import INFINITE, arguments, ball, fraction, probability
+from sordino.numbers.rounding import precision
+
+_BITS: Final = 256
+"""Binary digits of an enclosure that is rounded to a billionth."""
 
 
 def budget_text(budget: Any) -> str:
@@ -217,6 +221,101 @@ _SUMS: Final[dict[type, Callable[[Any], AbstractFilter]]] = {
 Counting = Literal["asked", "concentrated", "gaussian"]
 """What a limit adds up: budgets as asked, epsilons or else rhos, or squares of mu."""
 
+_STEPS: Final = 10**9
+"""A billionth: what may be lost of a sample is told in as many steps of epsilon."""
+
+
+@final
+@dataclass(frozen=True)
+class Frame:
+    """A population of which a table is a secret random sample, and what it may lose.
+
+    Each person came into the table by an own coin of chance `rate`. For any mechanism
+    on the table that is within `sample`, the mechanism and the coins together are
+    within `promise` of anybody in the frame (docs/proofs/samples.md).
+
+    >>> Frame.of(ApproxDP(1, "1e-6"), "0.1").sample
+    ApproxDP(epsilon=2.899920764, delta=1e-05)
+    """
+
+    promise: PureDP | ApproxDP
+    rate: Fraction
+    sample: PureDP | ApproxDP
+    """Loss that is allowed of the table itself."""
+
+    @classmethod
+    def of(cls, budget: Any, sampled: Any) -> Self:
+        """Return the frame of a budget that is promised to all who could be drawn."""
+        rate = sampling_rate(sampled)
+        if not isinstance(budget, (PureDP, ApproxDP)):
+            raise InvalidParameter(
+                "budget",
+                budget,
+                "must be an epsilon or (epsilon, delta) where the table is a secret "
+                "sample: of other budgets nothing is proved",
+                'Try sd.ApproxDP(1, "1e-6").',
+            )
+        epsilon = _limit(budget, budget.epsilon)
+        if isinstance(budget, PureDP):
+            return cls(budget, rate, PureDP(_epsilon_of_sample(epsilon, rate)))
+        if budget.delta >= rate:
+            raise InvalidParameter(
+                "budget",
+                budget,
+                f"allows all of a sample of {exact_text(rate)} to be told: its delta "
+                "must be less than the rate",
+                "Give a smaller delta.",
+            )
+        inner = ApproxDP(_epsilon_of_sample(epsilon, rate), budget.delta / rate)
+        return cls(budget, rate, inner)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Fields that a ledger records."""
+        delta = getattr(self.promise, "delta", None)
+        stated = {"rate": exact_text(self.rate), "epsilon": exact_text(self._epsilon)}
+        return stated if delta is None else stated | {"delta": exact_text(delta)}
+
+    @property
+    def _epsilon(self) -> Fraction:
+        return _limit(self.promise, self.promise.epsilon)
+
+    @classmethod
+    def read(cls, fields: Mapping[str, str]) -> Self:
+        """The inverse of writing."""
+        epsilon = Fraction(fields["epsilon"])
+        if "delta" not in fields:
+            return cls.of(PureDP(epsilon), fields["rate"])
+        return cls.of(ApproxDP(epsilon, Fraction(fields["delta"])), fields["rate"])
+
+    def __str__(self) -> str:
+        """Say of whom it is."""
+        return f"the frame of a secret sample of {exact_text(self.rate)}"
+
+
+def sampling_rate(sampled: Any) -> Fraction:
+    """Chance with which each person was drawn, which is more than 0 and below 1."""
+    rate = probability(sampled=sampled)
+    if not 0 < rate < 1:
+        raise InvalidParameter(
+            "sampled",
+            sampled,
+            "must be a chance between 0 and 1",
+            'Try sampled="0.1"; leave it out where everybody is in the table.',
+        )
+    return rate
+
+
+def _epsilon_of_sample(epsilon: Fraction, rate: Fraction) -> Fraction:
+    """Most epsilon of which a sample makes no more than one of its frame.
+
+    It is ln(1 + (exp(epsilon) - 1) / rate), rounded down to a billionth.
+    """
+    with precision(_BITS):
+        allowed = (1 + (ball(epsilon).exp() - 1) / ball(rate)).log()
+        # down: whatever is rounded up would be promised to the frame and not kept
+        return Fraction(math.floor(fraction(allowed.lower()) * _STEPS), _STEPS)
+
 
 @final
 @dataclass(frozen=True)
@@ -230,13 +329,24 @@ class Limit:
 
     stated: str
     rule: AbstractFilter
+    frame: Frame | None = None
+    """The population that is promised less, where tables are a secret sample of it."""
 
     @classmethod
-    def of(cls, budget: Any, counting: Counting = "asked", reserve: Any = 0) -> Self:
+    def of(
+        cls,
+        budget: Any,
+        counting: Counting = "asked",
+        reserve: Any = 0,
+        *,
+        sampled: Any = None,
+    ) -> Self:
         """Return the limit of a budget, and how it is counted.
 
         `reserve` is for "concentrated" and "gaussian": the part of delta that is kept
-        for releases over keys that are not known.
+        for releases over keys that are not known. With `sampled` the budget is that of
+        a population, of which the tables are a secret random sample of this rate; what
+        adds up is what may be lost of the sample.
         """
         arguments.choice(tuple(_COUNTED), counting=counting)
         reserved = probability(reserve=reserve)
@@ -247,24 +357,45 @@ class Limit:
                 'is only for counting="concentrated"',
                 'Add counting="concentrated", or leave the reserve out.',
             )
-        rule = _COUNTED[counting](budget, reserved)
+        frame = None if sampled is None else Frame.of(budget, sampled)
+        rule = _COUNTED[counting](budget if frame is None else frame.sample, reserved)
         beside = f" beside {exact_text(reserved)}" if reserved else ""
-        return cls(f"{budget_text(budget)}, counted as {counting}{beside}", rule)
+        whose = "" if frame is None else f" for {frame}"
+        stated = f"{budget_text(budget)}{whose}, counted as {counting}{beside}"
+        return cls(stated, rule, frame)
+
+    @property
+    def promise(self) -> Loss:
+        """Loss of everything together: of the frame, where there is one."""
+        return self.rule.promise if self.frame is None else self.frame.promise
 
     @property
     def fields(self) -> dict[str, Any]:
         """Fields that a ledger records."""
         rule = self.rule
-        return {
+        fields = {
             "stated": self.stated,
             "rule": rule.rule,
             "limits": written_limits(rule),
         }
+        return fields if self.frame is None else fields | {"frame": self.frame.fields}
 
     @classmethod
     def read(cls, fields: dict[str, Any]) -> Self:
-        """The inverse of writing."""
-        return cls(fields["stated"], read_filter(fields["rule"], fields["limits"]))
+        """The inverse of writing; what promises a frame too much is refused."""
+        rule = read_filter(fields["rule"], fields["limits"])
+        if "frame" not in fields:
+            return cls(fields["stated"], rule)
+        frame = Frame.read(fields["frame"])
+        # numbers of the rule were found by a search: they are held against the proof
+        if not frame.sample.admits(rule.promise):
+            raise InvalidParameter(
+                "limit",
+                rule.promise,
+                f"is more than {frame} allows of it, {frame.sample!r}",
+                "Make the ledger anew.",
+            )
+        return cls(fields["stated"], rule, frame)
 
 
 _COUNTED: Final[dict[Counting, Callable[[Any, Any], AbstractFilter]]] = {

@@ -115,7 +115,7 @@ def _loss(arguments: Namespace) -> Loss:
         )
     if budget is None:
         with Ledger.read(arguments.path, witness=arguments.witness) as ledger:
-            return ledger.first_limit().rule.promise
+            return ledger.first_limit().promise
     if not isinstance(budget, Loss):
         raise InvalidJob(
             repr(budget), "is a risk already", "Give --epsilon, --rho or --mu."

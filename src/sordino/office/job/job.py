@@ -14,6 +14,7 @@ Whom a table protects:
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -40,6 +41,7 @@ from sordino.office.job.questions import (
     read_limit,
     read_planned_releases,
 )
+from sordino.session.tables import sampled_rate
 
 USUAL: Final = "sordino.toml"
 _NOT_OURS: Final = ("pyproject.toml", "policy.toml")  # often beside a job
@@ -119,16 +121,21 @@ _FORMAT: Final = (
 """How text files are written, each as `sordino.Csv` takes it."""
 
 
+_TABLE: Final = ("source", "protects", "blocks", "sampled", "columns", "format")
+
+
 def read_tables(root: Section, folder: Path) -> dict[str, PrivateTable | PublicTable]:
     """Private and public tables of a job by name."""
     tables: dict[str, PrivateTable | PublicTable] = {}
     for name, section in root.sections("tables").items():
-        section.refuse_others("source", "protects", "blocks", "columns", "format")
+        section.refuse_others(*_TABLE)
         unit = read_protection(section)
         source, columns = _source(section, folder)
         blocks = {"blocks": section.text("blocks")} if "blocks" in section else {}
         with root.section("tables").place_refusals(name):
-            tables[name] = PrivateTable(source, unit, columns, **blocks)
+            tables[name] = PrivateTable(
+                source, unit, columns, **blocks, sampled=section.values.get("sampled")
+            )
     if not tables:
         root.section("tables").value("visits")
     for name, section in root.sections("public").items():
@@ -238,7 +245,10 @@ def read_job(path: Path) -> Job:
         raise root.wrong(
             "schema", f"must be {_VERSION}", "This version reads no other."
         )
-    tables, book = read_tables(root, place.parent), _book(root, place.parent)
+    tables = read_tables(root, place.parent)
+    with root.place_refusals("tables"):
+        rate = sampled_rate(tables)
+    book = _book(root, place.parent, rate)
     _refuse_half_of_blocks(root, book.blocks)
     releases = read_planned_releases(root, book.blocks)
     engine = root.section("engine")
@@ -256,7 +266,7 @@ def read_job(path: Path) -> Job:
     )
 
 
-def _book(root: Section, folder: Path) -> BookPlan:
+def _book(root: Section, folder: Path, rate: Fraction | None) -> BookPlan:
     section = root.section("ledger")
     section.refuse_others(*_LEDGER)
     witness = section.text("witness", "")
@@ -264,7 +274,7 @@ def _book(root: Section, folder: Path) -> BookPlan:
     policy = section.text("policy", "")
     return BookPlan(
         _place_of(section, "path", folder),
-        read_limit(section),
+        read_limit(section, rate),
         read_division(section),
         _place_of(section, "witness", folder) if witness else None,
         create=section.truth("create", default=True),  # a first run has none (ADR 190)

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -76,7 +77,7 @@ def budget_of(numbers: dict[str, Any]) -> Budget | None:
     return None
 
 
-def read_limit(ledger: Section) -> Limit:
+def read_limit(ledger: Section, sampled: Fraction | None) -> Limit:
     """Limit of a ledger, and how it is counted."""
     budget = read_budget(ledger, "limit")
     with ledger.place_refusals("limit"):
@@ -84,6 +85,7 @@ def read_limit(ledger: Section) -> Limit:
             budget,
             ledger.values.get("counting", "asked"),
             ledger.values.get("reserve", 0),
+            sampled=sampled,
         )
 
 

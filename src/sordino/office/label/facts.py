@@ -26,6 +26,7 @@ from sordino.release.explanation import (
     Provenance,
     Reach,
     RowLimit,
+    told_loss,
     words_facts,
 )
 from sordino.release.text import ReleaseView, whole_names
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
 
 _FIRST: Final = 1
-FORM: Final = 2
+FORM: Final = 3
+_WHOLE: Final = 2
+"""The form that has figures of the whole table, and no secret samples yet."""
 """The number of the form: facts of a later one are refused by this version."""
 
 
@@ -115,6 +118,9 @@ class LabelFacts:
         fields = asdict(self)
         if not self.whole:
             del fields["whole"]
+        for unit in fields["units"]:
+            if not unit["sampled"]:
+                del unit["sampled"]
         return fields
 
 
@@ -164,9 +170,12 @@ def label_facts(release: Labelled) -> LabelFacts:
     record, level = provenance.record, provenance.least_shown
     request = words_facts(provenance.words, provenance.name)
     exactness, whole = release.exactness, whole_names(release.figures)
+    form = _WHOLE if whole else _FIRST
+    if any(unit.sampled for unit in request.units):
+        form = FORM
     return LabelFacts(
         units=request.units,
-        found=Odds(release.loss).finds(FALSE_ALARMS),
+        found=Odds(told_loss(release.loss, [provenance.words])).finds(FALSE_ALARMS),
         found_by_all=None
         if record is None or record.promise is None
         else Odds(record.promise).finds(FALSE_ALARMS),
@@ -190,7 +199,7 @@ def label_facts(release: Labelled) -> LabelFacts:
         paid_by=record
         and PaidBy(record.ledger, record.number, record.hash, record.when),
         made_by=_maker(provenance),
-        form=FORM if whole else _FIRST,
+        form=form,
         whole=whole,
     )
 
@@ -241,9 +250,7 @@ def read_facts(name: str, text: str) -> LabelFacts:
     try:
         stated = json.loads(text)
         is_later = _whole(stated["form"]) > FORM
-        if stated["form"] == _FIRST:
-            stated = {"whole": [], **stated}
-        facts = None if is_later else _FACTS(stated)
+        facts = None if is_later else _FACTS(_fill(stated))
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
         raise InvalidLabel(name, "has a label that is not one of Sordino's") from None
     if facts is None:
@@ -253,6 +260,13 @@ def read_facts(name: str, text: str) -> LabelFacts:
             "Update: pip install --upgrade sordino.",
         )
     return facts
+
+
+def _fill(stated: dict[str, Any]) -> dict[str, Any]:
+    """What a label of an earlier form does not say, said."""
+    units = [{"sampled": "", **unit} for unit in stated["units"]]
+    beside: dict[str, Any] = {} if stated["form"] == _WHOLE else {"whole": []}
+    return {**beside, **stated, "units": units}
 
 
 def _text(value: Any) -> str:
@@ -340,6 +354,7 @@ _FACTS: Final = _object(
             verb=_text,
             column=_text,
             most=_several(_natural),
+            sampled=_text,
         )
     ),
     found=_optional(_hundredth),

@@ -33,6 +33,7 @@ from sordino.office.report.story import (
     ShownTable,
     Story,
 )
+from sordino.release.explanation import told_loss
 from sordino.release.text import row_texts, whole_names
 
 _PAGES = (promise_page, published_page, limits_page, proof_page, beside_page)
@@ -63,18 +64,19 @@ def single_report(release: LabelledRelease, title: str, code: object) -> str:
     """Return a report about one release by itself, as a file of HTML."""
     language = read_language(code)
     name = title or language.plain("published.alone")
-    record = release.provenance.record
+    record, words = release.provenance.record, release.provenance.words
+    bound = told_loss(release.loss, [words])
     publication = ShownRelease(
         when=None if record is None else datetime.fromisoformat(record.when),
-        bound=release.loss,
+        bound=bound,
         plan=release.plan,
-        words=release.provenance.words,
+        words=words,
         answers=(answer_of("", release),),
     )
     story = Story(
         title=name,
-        bound=release.loss,
-        questions=(release.provenance.words,),
+        bound=bound,
+        questions=(words,),
         shown=(publication,),
         earlier=0,
         plans={release.plan: (0,)},
@@ -162,7 +164,7 @@ def ledger_story(ledger: Ledger, title: str) -> Story:
 def _promise_of(ledger: Ledger) -> Loss:
     if ledger.division is None or not ledger.blocks():
         # not what is spent so far: the rest of the limit may be spent any day
-        return ledger.first_limit().rule.promise
+        return ledger.first_limit().promise
     return ledger.exposure(1).promise
 
 
@@ -212,7 +214,7 @@ def _publication(ledger: Ledger, entry: Entry, record: Record) -> ShownRelease:
     except (AnswerLost, InvalidQuery):
         releases = {}
     return ShownRelease(
-        bound=recorded_loss(entry.loss, fields["known"]),
+        bound=told_loss(recorded_loss(entry.loss, fields["known"]), [words_of(record)]),
         plan=entry.plan,
         words=words_of(record),
         answers=tuple(starmap(answer_of, releases.items())),

@@ -372,6 +372,13 @@ def protected_unit(language: Language, questions: Iterable[str]) -> Html:
 def unit_text(language: Language, unit: Verb) -> Html:
     """Return whom a table protects, as a part of a sentence."""
     verb, arguments = unit
+    if arguments.get("sampled") is not None:
+        drawn = {name: each for name, each in arguments.items() if name != "sampled"}
+        return language.html(
+            "unit.of_frame",
+            unit=unit_text(language, (verb, drawn)),
+            rate=plain_name(arguments["sampled"]),
+        )
     key = f"unit.{verb}"
     if verb not in UNITS:
         return language.html("unit.unknown")
