@@ -296,7 +296,7 @@ def test_a_cut_counts_shares_of_rows(data: st.DataObject) -> None:
     held = np.flatnonzero(table)
     counts = np.array(table)[held]
     bins = BinCounts.of(held * 0, held, counts, groups=1, size=len(table))
-    mechanism = QuantileIntervals(Quantiles(asked, 1, parts=4), 1, Laplace(1), 2)
+    mechanism = QuantileIntervals(Quantiles(asked, 1, parts=4), F(1), Laplace(1), 2)
     (layout,) = mechanism.quantiles.layouts(bins, EvenWeights(bins.size))
     cuts = mechanism.choose_ends(
         layout, mechanism.quantiles.choose_cuts(layout, Bits()), Bits()
