@@ -76,7 +76,7 @@ _SCALES: Final = 3
 
 
 @final
-class Standing(NamedTuple):
+class RankInterval(NamedTuple):
     """Where an answer stands: in how many rows, and between which bins, if known."""
 
     ranks: Bars
@@ -120,7 +120,7 @@ class AbstractChoice(ABC):
 
     def stand(
         self, noisy: Noisy, confidence: Fraction
-    ) -> "tuple[Standing | None, ...]":
+    ) -> "tuple[RankInterval | None, ...]":
         """Return where each answer stands, None where nothing tells it."""
         del confidence
         return (None,) * len(self.answers(noisy))
@@ -184,15 +184,15 @@ class QuantileChoice(AbstractChoice):
         # shares of rows are doubles where the parts of a bin are a power of two
         parts = 1 << quantiles.parts.bit_length() - 1
         levels = min(2, len(self.probabilities))
-        told = QuantileIntervals(
+        intervals = QuantileIntervals(
             replace(quantiles, parts=parts),
             share.times(_ENDS).rate(self.change, Fraction(1, 8 * levels)),
             share.times(_COUNTED).reals(self.change),
             0,
         )
-        hidden = self._reach(told, _EVERY_DAY)
+        hidden = self._reach(intervals, _EVERY_DAY)
         return replace(
-            told, away=math.ceil(min(hidden + _SCALES * told.scale, _FAR_OFF))
+            intervals, away=math.ceil(min(hidden + _SCALES * intervals.scale, _FAR_OFF))
         )
 
     def loss(self, share: AbstractShare) -> Loss:
@@ -208,7 +208,9 @@ class QuantileChoice(AbstractChoice):
         chosen = CUTS * len(self.probabilities)
         return noisy.values[1:chosen:CUTS] if self.is_told else noisy.values
 
-    def stand(self, noisy: Noisy, confidence: Fraction) -> tuple[Standing | None, ...]:
+    def stand(
+        self, noisy: Noisy, confidence: Fraction
+    ) -> tuple[RankInterval | None, ...]:
         """Return where each answer stands, in rows and between which bins.
 
         A bin bounds the exact quantile where the rows up to it are surely too few, or
@@ -226,7 +228,7 @@ class QuantileChoice(AbstractChoice):
         reach = np.full(len(bins[0]), surely)
         known = Bars(reach, -reach, reach)
         return tuple(
-            Standing(
+            RankInterval(
                 known if is_nearer else bars[place + 1],
                 np.where(bars[place].high < 0, bins[place], 0),
                 np.where(bars[place + 2].low > 0, bins[place + 2], self.size - 1),
@@ -243,8 +245,8 @@ class QuantileChoice(AbstractChoice):
         """
         scale = (mechanism.quantiles if self.is_told else mechanism).scale
         reach = self._sure_reach(mechanism, confidence)
-        told = self._reach(mechanism, confidence) if self.is_told else reach
-        remark = f"told to ±{told:.3g} ranks" if told < reach else ""
+        nearer = self._reach(mechanism, confidence) if self.is_told else reach
+        remark = f"told to ±{nearer:.3g} ranks" if nearer < reach else ""
         return Expected(scale * math.sqrt(2), reach, "ranks", remark)
 
     def _sure_reach(self, mechanism: Any, confidence: Fraction) -> float:

@@ -37,7 +37,7 @@ from sordino.aggregations.choices import (
     AbstractChoice,
     ExtremeChoice,
     QuantileChoice,
-    Standing,
+    RankInterval,
 )
 from sordino.aggregations.intervals import Bars, unknown_bars
 from sordino.aggregations.lattice import (
@@ -247,7 +247,7 @@ class QuantileEstimator(AbstractEstimator):
             for *bins, known in zip(first, last, standing, strict=True)
         )
 
-    def _finish(self, values: Any, known: Standing | None) -> Finished:
+    def _finish(self, values: Any, known: RankInterval | None) -> Finished:
         if known is None:
             return Finished(values, unknown_bars(len(values)))
         ends = self.grid.ends(known.first, known.last)

@@ -169,10 +169,12 @@ class QuantileIntervals(AbstractMechanism):
         return tuple(self.noise.carrier.many(cell, bits) for cell in exact)
 
 
-def _in_order(one: QuantileCut, other: QuantileCut) -> Cuts:
+def _in_order(first: QuantileCut, second: QuantileCut) -> Cuts:
     """Return two cuts of each group, the one before the other."""
-    swapped = (one.bin > other.bin) | ((one.bin == other.bin) & (one.part > other.part))
-    pairs = [*zip(one[1:], other[1:], strict=True)]
+    swapped = (first.bin > second.bin) | (
+        (first.bin == second.bin) & (first.part > second.part)
+    )
+    pairs = [*zip(first[1:], second[1:], strict=True)]
     lower = (np.where(swapped, b, a) for a, b in pairs)
     upper = (np.where(swapped, a, b) for a, b in pairs)
-    return QuantileCut(one[0], *lower), QuantileCut(other[0], *upper)
+    return QuantileCut(first[0], *lower), QuantileCut(second[0], *upper)

@@ -479,12 +479,12 @@ def _aggregate(
     if any(each.ranks for each in figures):
         interval = [each.interval for each in figures]
         ranks = TextColumn(RANKS, tuple(each.ranks for each in figures), is_number=True)
-        told = (
+        beside = (
             [TextColumn(share, tuple(interval), is_number=True)]
             if any(interval)
             else []
         )
-        return [values, *told, ranks]
+        return [values, *beside, ranks]
     if is_silent(figures):
         rank = release.ranks.get(known_as)
         off = (rank,) * len(figures) if rank else ()
