@@ -71,10 +71,14 @@ _HEAD: Final = (
     "current_setting('full_page_writes') FROM sordino_ledger."
 )
 _BEGIN: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; " + _SETTINGS
-_WRITING: Final = _BEGIN + _HEAD + "hold()"
-_READING: Final = (
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; " + _SETTINGS + _HEAD + "head"
+_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; " + _SETTINGS
+_HELD: Final = _HEAD + "hold()"
+_SEEN: Final = _HEAD + "head"
+_EXPECTED: Final = (
+    "SELECT number FROM sordino_ledger.subjects WHERE subject = "
+    "decode('{sha256}', 'hex') AND number <= {begins} ORDER BY number DESC LIMIT 1; "
 )
+"""Digits and a number of ours: a value that is bound cannot come with what follows."""
 _LOOKING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; " + _SETTINGS
 _ENDS: Final = """
 SELECT h.number, (SELECT max(r.number) FROM sordino_ledger.records AS r)
@@ -114,7 +118,7 @@ _FOLLOWING: Final = (
 _MOST: Final = 1000
 """Records that are fetched at once."""
 _KEPT: Final = 4000
-"""Records that are kept: those that are asked for again and again are few."""
+"""Records that are kept."""
 _GONE: Final = ("3F000", "42P01", "42883", "42703", "42704")
 """Codes of a schema, table, function or column that is not there."""
 _TAKEN: Final = ("42P06", "23505")
@@ -159,7 +163,21 @@ class _Seen:
     index: Index
     older: dict[str, int] = field(default_factory=dict)
     older_of_kind: dict[str, "array[int]"] = field(default_factory=dict)
+    expected: dict[str, int] = field(default_factory=dict)
+    """What the server's index said of subjects before the row was held."""
     records: dict[int, Record] = field(default_factory=dict)
+    """Records that are sealed and sound: they never change."""
+
+    def add(self, record: Record) -> None:
+        """Take in the record that follows; it is asked for next, as a rule."""
+        self.index.add(record)
+        self.keep(record)
+
+    def keep(self, record: Record) -> None:
+        """Keep a record that was checked; those asked for again and again are few."""
+        if len(self.records) > _KEPT:
+            self.records.clear()
+        self.records[record.number] = record
 
 
 def title_of(parts: Mapping[str, Any]) -> str:
@@ -202,6 +220,7 @@ class ServerStore(AbstractStore):
         self._open: Connection | None = None
         self._end: weakref.finalize[..., Any] | None = None
         self._added: list[Record] = []
+        self._expected = ""
         self._waiting: list[tuple[str, Sequence[Any]]] = []
         self._warnings: list[str] = []
         self.facts = self._connect()
@@ -312,7 +331,7 @@ class ServerStore(AbstractStore):
             keep = "SELECT sordino_ledger.keep(%s, %s, %s)"
             self._waiting.append((keep, (record.number, place, piece)))
         self._world.reached(f"{point}: written")
-        seen.index.add(record)
+        seen.add(record)
         self._added.append(record)
         self._seen = seen
 
@@ -333,13 +352,23 @@ class ServerStore(AbstractStore):
         if number or record_kinds.earliest(subject) > seen.begins:
             return number
         if subject not in seen.older:
-            rows = self._look(_NEWEST, (_subject(subject), seen.begins))
-            number = rows[0][0] if rows else 0
+            if subject in seen.expected:
+                number = seen.expected.pop(subject)
+            else:
+                rows = self._look(_NEWEST, (_subject(subject), seen.begins))
+                number = rows[0][0] if rows else 0
             # an index that leads elsewhere would hide a sum, or make one up
             if number and subject not in record_kinds.subjects(self._record(number)):
                 raise self._damage("its index is not that of its records")
             seen.older[subject] = number
         return seen.older[subject]
+
+    def expect(self, subject: str) -> None:
+        """Have a subject looked up with the next transaction, before it holds the row.
+
+        What lies before the opening never changes: so it need not be asked within.
+        """
+        self._expected = subject
 
     def numbers(self, kind: str) -> Sequence[int]:
         """Return the numbers of all records of a kind, in order."""
@@ -458,13 +487,31 @@ class ServerStore(AbstractStore):
         What follows the newest record that is known comes with it.
         """
         wait = f"'{max(1, int(1000 * self._world.patience))}ms'"
-        text = (_READING if self._reading else _WRITING).format(wait=wait)
+        begin, hold = (_READ, _SEEN) if self._reading else (_BEGIN, _HELD)
+        text, subject = begin.format(wait=wait), self._expected
+        expected = seen is not None and self._is_older(seen, subject)
+        if seen is not None and expected:
+            text += _EXPECTED.format(sha256=_subject(subject).hex(), begins=seen.begins)
+        text += hold
         if seen is not None:
             text += _FOLLOWING.format(after=seen.index.head.number)
-        self._open, self._idle = self._idle, None
-        heads, *following = self._results(text)
+        self._open, self._idle, self._expected = self._idle, None, ""
+        results = self._results(text)
+        if seen is not None and expected:
+            numbers, *results = results
+            seen.expected[subject] = numbers[0][0] if numbers else 0
+        heads, *following = results
         self._head = self._head_of(heads[0] if heads else None)
         return following[0] if following else []
+
+    def _is_older(self, seen: _Seen, subject: str) -> bool:
+        """Say whether the server's index has to be asked for a subject."""
+        is_known = subject in seen.older or seen.index.newest(subject) > 0
+        return (
+            bool(subject)
+            and not is_known
+            and (record_kinds.earliest(subject) <= seen.begins)
+        )
 
     def _head_of(self, row: Row | None) -> Head:
         """Return the head, refusing a table of others and a server that forgets."""
@@ -500,11 +547,11 @@ class ServerStore(AbstractStore):
         if seen is None:
             seen = self._look_back(head)
         for row in following:
-            seen.index.add(Record(*row))
+            seen.add(Record(*row))
         while seen.index.head.number < head.number:
             first = seen.index.head.number + 1
             for record in self._fetch(first, min(first + _MOST - 1, head.number)):
-                seen.index.add(record)
+                seen.add(record)
         if seen.index.head != head:
             raise self._damage(f"record {head.number} is not the one that was written")
         self._known = head
@@ -569,16 +616,15 @@ class ServerStore(AbstractStore):
 
     def _record(self, number: int) -> Record:
         """Return one record, which many ask for."""
-        known = self._whole.records
-        if number not in known:
-            if len(known) > _KEPT:
-                known.clear()
-            [known[number]] = self._fetch(number, number)
-            if not record_kinds.is_sound(known[number]):
+        seen = self._whole
+        if number not in seen.records:
+            [record] = self._fetch(number, number)
+            if not record_kinds.is_sound(record):
                 raise self._damage(
                     f"record {number} lacks what a record of its kind says"
                 )
-        return known[number]
+            seen.keep(record)
+        return seen.records[number]
 
     def _look(self, text: str, values: Sequence[Any] = ()) -> list[Row]:
         """Return rows, by a transaction of its own where none is open."""
