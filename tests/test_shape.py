@@ -14,6 +14,7 @@ LONG = {
 }
 """Files of more than 800 lines: what they list."""
 LONE = {
+    "query.sql.ranges": "mathematics of its own: between which numbers a value lies",
     "office.report.annex": "a document of its own",
     "aggregations.covariance": "an aggregation",
     "auditing.events": "what can be seen of an outcome, whatever judges it",
