@@ -54,7 +54,7 @@ from sordino.ledger.log import (
     Unreached,
     refuse_later_kind,
 )
-from sordino.ledger.server_schema import TABLES
+from sordino.ledger.server_schema import ENDS, FACTS, KINDS_THERE, TABLES
 
 Row: TypeAlias = tuple[Any, ...]
 _SETTINGS: Final = (
@@ -80,9 +80,6 @@ _EXPECTED: Final = (
 )
 """Digits and a number of ours: a value that is bound cannot come with what follows."""
 _LOOKING: Final = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; " + _SETTINGS
-_ENDS: Final = """
-SELECT h.number, (SELECT max(r.number) FROM sordino_ledger.records AS r)
-FROM sordino_ledger.head AS h"""
 _FIRST: Final = (
     "INSERT INTO sordino_ledger.head (application, role, format, number, hash) "
     "VALUES ('sordino', %s, %s, 0, '')"
@@ -99,16 +96,6 @@ _NUMBERS: Final = (
     "SELECT number FROM sordino_ledger.records WHERE kind = %s AND number <= %s "
     "ORDER BY number"
 )
-_KINDS: Final = """
-WITH RECURSIVE kinds(kind) AS (
-  (SELECT kind FROM sordino_ledger.records ORDER BY kind LIMIT 1)
-  UNION ALL
-  SELECT (SELECT r.kind FROM sordino_ledger.records AS r WHERE r.kind > kinds.kind
-          ORDER BY r.kind LIMIT 1)
-  FROM kinds WHERE kinds.kind IS NOT NULL
-)
-SELECT kind FROM kinds WHERE kind IS NOT NULL"""
-"""Each kind once, by a step of the index each: not by reading all records."""
 _APPEND: Final = "SELECT sordino_ledger.append(%s, %s, %s, %s, %s, %s, %s, %s)"
 _FOLLOWING: Final = (
     "; SELECT number, kind, body, previous, hash, signature FROM "
@@ -143,15 +130,6 @@ class ServerFacts:
     def forgets(self) -> bool:
         """Say whether a standby may take over that does not know the last charges."""
         return self.standbys > 0 and not self.synchronous_standbys.strip()
-
-
-_FACTS: Final = """
-SELECT current_setting('synchronous_commit'),
-  current_setting('synchronous_standby_names'),
-  (SELECT count(*) FROM pg_catalog.pg_stat_replication)
-  + (SELECT count(*) FROM pg_catalog.pg_replication_slots WHERE slot_type = 'physical'),
-  pg_catalog.pg_is_in_recovery(),
-  (SELECT system_identifier::text FROM pg_catalog.pg_control_system())"""
 
 
 @final
@@ -452,7 +430,7 @@ class ServerStore(AbstractStore):
         connection.add_notice_handler(partial(_note, self._warnings))
         self._end = weakref.finalize(self, connection.close)
         self._open = connection
-        facts = ServerFacts(*self._run(_FACTS)[0])
+        facts = ServerFacts(*self._run(FACTS)[0])
         self._open, self._idle = None, connection
         self._refuse_forgetful(facts)
         return facts
@@ -561,7 +539,7 @@ class ServerStore(AbstractStore):
         """Begin at the head: what lies before it is found by the server's index."""
         if head.number < 1:
             raise self._damage("it has no records")
-        for (kind,) in self._run(_KINDS):
+        for (kind,) in self._run(KINDS_THERE):
             refuse_later_kind(self.title, kind)
         self._refuse_cut()
         for then in filter(None, (head, self._known)):
@@ -571,7 +549,7 @@ class ServerStore(AbstractStore):
 
     def _refuse_cut(self) -> None:
         """Refuse a head that is not at the end of the records: some would be hidden."""
-        if any(end != last for end, last in self._look(_ENDS)):
+        if any(end != last for end, last in self._look(ENDS)):
             raise self._damage("its head is not at the end of its records")
 
     def _take_back(self) -> None:
