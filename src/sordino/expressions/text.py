@@ -104,10 +104,10 @@ def text_facts(name: str, kind: str) -> Callable[..., Column]:
 def _concat_facts(*arguments: Argument) -> Column:
     tree.require_types("concat", arguments, ("text",), _CAST)
     times = sum(argument.column.longer for argument in arguments)
-    return _grown(tree.result("text", arguments, lost=_TOO_LONG), times)
+    return _check_growth(tree.result("text", arguments, lost=_TOO_LONG), times)
 
 
-def _grown(column: Column, times: int) -> Column:
+def _check_growth(column: Column, times: int) -> Column:
     """Facts of a text that may be so many times as long; each row holds one."""
     if times > MOST_TIMES_LONGER:
         raise InvalidQuery(
@@ -131,7 +131,7 @@ def _replace_facts(argument: Argument, old: Argument, new: Argument) -> Column:
     grows = size(new.constant) > size(old.constant)
     column = tree.result("text", (argument,), lost=_TOO_LONG if grows else None)
     times = -(-size(new.constant) // size(old.constant)) if grows else 1
-    return _grown(column, argument.column.longer * times)
+    return _check_growth(column, argument.column.longer * times)
 
 
 def size(text: str) -> int:
