@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@hides("files_of", "folder_beside", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
+@hides("counted_by", "files_of", "folder_beside", "is_stated", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
 @final
 class Ledger(AbstractCalendar):
     """Charges against a limit, and the answers that were paid for.
@@ -366,6 +366,16 @@ class Ledger(AbstractCalendar):
     def headroom(self, budget: Budget, loss: Loss, name: str = DATASET) -> Headroom:
         """How many more releases of one price fit, and would under other countings."""
         return self._guarded.use(lambda log: headroom_of(log, name, budget, loss))
+
+    def counted_by(self, budget: Budget, loss: Loss, name: str = DATASET) -> Limit:
+        """Return the limit that a release asked for and lost so is charged to."""
+        return self._guarded.use(
+            lambda log: charges.counted_by(log, name, (budget, loss))
+        )
+
+    def is_stated(self, limit: Limit) -> bool:
+        """Say whether these are the words of the dataset's limit."""
+        return self._guarded.use(lambda log: charges.is_stated(log, limit))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the charged releases, the first one first."""

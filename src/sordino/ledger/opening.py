@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger.blocks import division
+from sordino.ledger.charges import is_stated
 from sordino.ledger.clocks import time_after
 from sordino.ledger.file_format import FORMAT, NOTHING, Contents, Record, World
 from sordino.ledger.log import (
@@ -344,7 +345,7 @@ def _refuse_other(log: Log, terms: LedgerTerms) -> None:
     """Refuse a ledger that was made with another limit, or for other data."""
     recorded = log.first_limit(DATASET)
     # a larger limit at an opening would raise the budget in silence
-    if terms.limit is not None and terms.limit.stated != recorded.stated:
+    if terms.limit is not None and not is_stated(log, terms.limit):
         raise InvalidParameter(
             "limit",
             terms.limit.stated,

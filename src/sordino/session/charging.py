@@ -617,17 +617,24 @@ class Book:
         return self.ledger.what_if(claim)
 
     def proof_of(self, priced: Priced) -> str:
-        """Return the certificate of a price: of what the dataset's limit would add up.
-
-        A budget that it cannot add up is counted in its own terms.
-        """
+        """Return the certificate of a price: what the dataset's limit would add up."""
         assert priced.proof is not None  # noqa: S101 prices of a session have one
+        return certificate_text(priced.proof(), self.charge_of(priced).texts())
+
+    def charge_of(self, priced: Priced) -> Charge:
+        """Charge that the dataset's limit would add up.
+
+        A budget that it cannot add up, or the limit of a name cannot, is refused.
+        """
         rule = self._first_limit.rule
         charge = rule.charge_within(priced.budget, priced.loss.guarantees)
         if charge is None:
-            rule = Limit.of(priced.budget).rule
+            # the first charge may choose how the budget is counted, or had it chosen
+            rule = self.ledger.counted_by(priced.budget, priced.loss).rule
             charge = rule.charge_for(priced.budget, priced.loss)
-        return certificate_text(priced.proof(), charge.texts())
+        if self.name != DATASET:
+            self.ledger.limit(self.name).rule.charge_for(priced.budget, priced.loss)
+        return charge
 
     def headroom(self, priced: Priced) -> Headroom | None:
         """How many more of one price fit; None with blocks, each of which has its own.
@@ -645,8 +652,22 @@ class Book:
 
     @cached_property
     def _first_limit(self) -> Limit:
-        """Return the dataset's first limit, which never changes."""
+        """Dataset's limit as it first was: the first charge may have it counted anew.
+
+        A certificate in the former's terms is one of a price alone; what is charged is
+        derived under the lock of the ledger.
+        """
         return self.ledger.first_limit()
+
+    def share(self, part: Fraction) -> Loss:
+        """Part of the whole budget, as its limit counts it, or would from the start."""
+        limit = self.ledger.first_limit(self.name)
+        by_mu = limit.by_mu
+        if by_mu is not None and self.name == DATASET:
+            whole = by_mu.rule.share(Fraction(1))
+            limit = self.ledger.counted_by(whole, whole)
+        share: Loss = limit.rule.share(part)
+        return share
 
     def refuse_unlawful(self, priced: Priced) -> None:
         """Refuse what the policy does not allow; nothing is charged."""
@@ -747,7 +768,7 @@ def _check(ledger: Ledger, limit: Limit | None, about: str, terms: Terms) -> Led
     """
     recorded = ledger.first_limit()
     # a larger budget at a second opening would be one that nobody agreed to
-    if limit is not None and limit.stated != recorded.stated:
+    if limit is not None and not ledger.is_stated(limit):
         raise InvalidParameter(
             "budget",
             limit.stated,

@@ -629,6 +629,7 @@ def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPric
     purchase = _buy(desk, request, budget)
     priced = _charge_of(desk, purchase)
     desk.book.refuse_unlawful(priced)
+    desk.book.charge_of(priced)  # what cannot be counted is refused, as the release is
     proof = partial(desk.book.proof_of, priced)
     return MarginsPrice(purchase, priced.blocks or (), proof)
 
