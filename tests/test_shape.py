@@ -16,7 +16,10 @@ LONG = {
 LONE = {
     "office.report.annex": "a document of its own",
     "aggregations.covariance": "an aggregation",
+    "auditing.events": "what can be seen of an outcome, whatever judges it",
     "release.independence": "a test, with its own noise",
+    "ledger.witness_server": "a server of its own, which a ledger never imports",
+    "ledger.merkle": "mathematics of its own: paths through a tree of hashes",
     "release.inference": "mathematics of its own: what noisy moments say",
     "plan.certificates": "what an auditor reads to know how a certificate is written",
     "aggregations.candidates": "a mathematics of its own: which bounds may be chosen",
@@ -39,7 +42,6 @@ LONE = {
     "engines.spark.entries": "laid beside those of the other dialects",
     "engines.spark.workers": "noise where the rows are",
     "ledger.charges": "the transaction that an auditor reads first",
-    "ledger.file_store": "a store",
     "ledger.server_store": "it imports what may not be installed",
     "ledger.server_schema": "the tables, as the owner of a database reads them",
     "ledger.format_1": "a format that is read for ever",

@@ -17,6 +17,7 @@ from sordino.aggregations.quantile import min as min  # noqa: A004 the word for 
 from sordino.aggregations.quantile import quantile as quantile
 from sordino.aggregations.quantile import quantiles as quantiles
 from sordino.aggregations.sum import sum as sum  # noqa: A004 the word for it
+from sordino.auditing.black_box import audit as audit
 from sordino.data.csv import Csv as Csv
 from sordino.data.keyset import KeySet as KeySet
 from sordino.data.limits import DropExcess as DropExcess

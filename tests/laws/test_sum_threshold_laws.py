@@ -16,7 +16,6 @@ import sordino as sd
 from sordino.errors import InvalidParameter
 from sordino.noise.laplace import LaplaceSumLaw
 from sordino.noise.threshold.laplace import LaplaceSumThreshold
-from tests.audits import is_broken
 from tests.batches import for_each
 from tests.cases import SUMS
 
@@ -98,8 +97,9 @@ def test_no_event_beats_the_map(build: Build) -> None:
         answers[found.rows] = found.answers[0]
         return answers
 
-    assert not is_broken(loss, told(0.0), told(1.0))
-    assert is_broken(loss, told(0.0), told(3.0))
+    sure = str(1 - ALARM)
+    assert not sd.audit(told(0.0), told(1.0), loss, confidence=sure).is_broken
+    assert sd.audit(told(0.0), told(3.0), loss, confidence=sure).is_broken
 
 
 def test_a_key_without_anything_never_shows() -> None:
