@@ -15,7 +15,7 @@ from sordino.errors import AnswerLost, BudgetExceeded, InvalidParameter, Invalid
 from sordino.ledger import blocks as block_charges
 from sordino.ledger import earmarks, file_format, policy_enforcement, verification
 from sordino.ledger.file_format import Record, hash_bytes
-from sordino.ledger.log import Log, stated_limits
+from sordino.ledger.log import Log
 from sordino.ledger.record_kinds import DATASET, Claim, Entry, Ticket, proof_text
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Headroom, Limit, budget_text
@@ -210,18 +210,13 @@ def counted_by(log: Log, name: str, release: tuple[Budget, Loss]) -> Limit:
     # a choice after an answer, or beside a part set aside, would be no filter's
     if name != DATASET or any(map(log.store.numbers, _BEGUN)):
         return limit
-    asked, loss = release
-    if limit.rule.charge_within(asked, loss.guarantees) is not None:
+    budget, known = release[0], release[1].guarantees
+    if limit.rule.charge_within(budget, known) is not None:
         return limit
     chosen = limit.by_mu
-    if chosen is None or chosen.rule.charge_within(asked, loss.guarantees) is None:
+    if chosen is None or chosen.rule.charge_within(budget, known) is None:
         return limit
     return chosen
-
-
-def is_stated(log: Log, limit: Limit) -> bool:
-    """Say whether these are the words of the dataset's limit, as given or counted."""
-    return limit.stated in {each.stated for each in stated_limits(log, DATASET)}
 
 
 def _charge_of(

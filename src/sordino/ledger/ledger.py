@@ -40,7 +40,7 @@ from sordino.ledger.charges import (
 from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.file_format import Record, World
-from sordino.ledger.log import Handle, Log, Result
+from sordino.ledger.log import Handle, Log, Result, is_stated
 from sordino.ledger.opening import (
     LedgerTerms,
     make_file,
@@ -378,7 +378,7 @@ class Ledger(AbstractCalendar):
 
     def is_stated(self, limit: Limit) -> bool:
         """Say whether these are the words of the dataset's limit."""
-        return self._guarded.use(lambda log: charges.is_stated(log, limit))
+        return self._guarded.use(lambda log: is_stated(log, limit))
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the charged releases, the first one first."""

@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final, NoReturn, TypeVar, final
 
 from sordino.errors import (
@@ -399,13 +398,17 @@ class Log:
 
 def stated_limits(log: Log, budget: str) -> list[Limit]:
     """Limit of a budget as it was given, and as the first charge had it counted."""
-    made = (each for each in log.every("budget") if each.fields["budget"] == budget)
-    records = [*islice(made, 1)]
+    records = [one for one in log.every("budget") if one.fields["budget"] == budget][:1]
     charged = log.store.numbers("charged")
     if records and budget == DATASET and charged:
         first = log.record(charged[0])
         records += [] if first.fields.get("limit") is None else [first]
     return [Limit.read(record.fields["limit"]) for record in records]
+
+
+def is_stated(log: Log, limit: Limit) -> bool:
+    """Say whether these are the words of the dataset's limit, as given or counted."""
+    return limit.stated in {each.stated for each in stated_limits(log, DATASET)}
 
 
 def _can_be_read_back(record: Record, calls: int = _ROOM) -> bool:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 from sordino.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from sordino.ledger.blocks import division
-from sordino.ledger.charges import is_stated
 from sordino.ledger.clocks import time_after
 from sordino.ledger.file_format import FORMAT, NOTHING, Contents, Record, World
 from sordino.ledger.log import (
@@ -24,6 +23,7 @@ from sordino.ledger.log import (
     Log,
     Result,
     Unreached,
+    is_stated,
 )
 from sordino.ledger.other_stores import MemoryStore, WitnessedStore
 from sordino.ledger.places import FilePlace, locate

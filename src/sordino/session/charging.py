@@ -288,22 +288,18 @@ def part_step(by: str, value: Words) -> Words:
 def protection_text(tables: Mapping[str, Any]) -> str:
     """Return whom the private tables of a session protect, as a ledger records it."""
     named = sorted(
-        f"{name!r}: {_unit_text(table.protects)}{_block_text(table)}"
-        f"{_sample_text(table)}"
+        f"{name!r}: {_unit_text(table.protects)}{_beside_text(table)}"
         for name, table in tables.items()
         if isinstance(table, PrivateTable)
     )
     return TABLES + "; ".join(named)
 
 
-def _block_text(table: PrivateTable) -> str:
-    """Return how the rows of a table lie in blocks, if they do."""
+def _beside_text(table: PrivateTable) -> str:
+    """Return how rows lie in blocks, or of what rate a table is a secret sample."""
+    if table.sampled is not None:
+        return f" in a secret sample of {table.sampled}"
     return "" if table.blocks is None else f" in blocks of {table.blocks!r}"
-
-
-def _sample_text(table: PrivateTable) -> str:
-    """Return of what part of a frame a table is a secret sample, if it is one."""
-    return "" if table.sampled is None else f" in a secret sample of {table.sampled}"
 
 
 def _unit_text(unit: AbstractUnit) -> str:
@@ -429,10 +425,7 @@ class Book:
 
     @property
     def promise(self) -> Loss:
-        """Guarantee of all releases together; with blocks, of each block.
-
-        Of a secret sample it is that of the people in it, whom somebody may know of.
-        """
+        """Guarantee of all releases together; with blocks, of each block."""
         return self.ledger.first_limit(self.name).rule.promise
 
     @property
@@ -652,11 +645,7 @@ class Book:
 
     @cached_property
     def _first_limit(self) -> Limit:
-        """Dataset's limit as it first was: the first charge may have it counted anew.
-
-        A certificate in the former's terms is one of a price alone; what is charged is
-        derived under the lock of the ledger.
-        """
+        # counted anew by another's first charge, it is only certificates' of prices
         return self.ledger.first_limit()
 
     def share(self, part: Fraction) -> Loss:
