@@ -398,7 +398,9 @@ class Log:
 
 def stated_limits(log: Log, budget: str) -> list[Limit]:
     """Limit of a budget as it was given, and as the first charge had it counted."""
-    records = [one for one in log.every("budget") if one.fields["budget"] == budget][:1]
+    records = [
+        record for record in log.every("budget") if record.fields["budget"] == budget
+    ][:1]
     charged = log.store.numbers("charged")
     if records and budget == DATASET and charged:
         first = log.record(charged[0])
