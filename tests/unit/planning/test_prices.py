@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import Any, Final
 
+import pytest
+
 import sordino as sd
 from sordino.losses.loss import Budget
 from sordino.numbers import total
@@ -46,6 +48,19 @@ def priced(
     bounds = sd.MaxGroupsPerID("ward", 4), sd.MaxRowsPerGroupPerID("ward", 2)
     query = sd.table("visits").enforce(*bounds).group_by(by)
     return planned(session(), query.agg(**asked, **given), budget)
+
+
+@for_each("mu", [30, 100, 1000])
+def test_large_batches_by_mu_are_proved(mu: int) -> None:
+    """Whatever is bought by mu the kernel accepts: no more than what it can prove."""
+    table = sd.PrivateTable(VISITS, protects=sd.AddOneRow())
+    budget = sd.GaussianDP(mu)
+    asked = {
+        "by ward": sd.table("visits").group_by(KEYS).agg(n=sd.count()),
+        "all": sd.table("visits").agg(n=sd.count(), middle=sd.median("cost", 0, 100)),
+    }
+    with pytest.warns(sd.errors.WeakBudget):
+        sd.Session({"visits": table}, budget).release_all(asked, budget)
 
 
 @for_each("budget", BUDGETS.values(), ids=list(BUDGETS))
