@@ -38,7 +38,7 @@ from sordino.ledger.file_format import (
     hash_bytes,
 )
 from sordino.ledger.policy_file import Seals
-from sordino.ledger.record_kinds import is_sound
+from sordino.ledger.record_kinds import DATASET, is_sound
 from sordino.losses.budgets.charge import Charge
 from sordino.losses.budgets.limits import Limit
 
@@ -99,6 +99,10 @@ class AbstractStore(ABC):
     @abstractmethod
     def newest(self, subject: str) -> int:
         """Return the number of the newest record about a subject, or 0."""
+
+    def expect(self, subject: str) -> None:
+        """Hear which subject the next act will look up; most need not know."""
+        del subject
 
     @abstractmethod
     def numbers(self, kind: str) -> Sequence[int]:
@@ -312,10 +316,10 @@ class Log:
 
     def first_limit(self, budget: str) -> Limit:
         """Return the limit that a budget had first: what it promises holds."""
-        for record in self.every("budget"):
-            if record.fields["budget"] == budget:
-                return Limit.read(record.fields["limit"])
-        raise UnknownName("budget", budget, list(self.limits()))
+        stated = stated_limits(self, budget)
+        if not stated:
+            raise UnknownName("budget", budget, list(self.limits()))
+        return stated[-1]
 
     def sum_of_charges(self, budget: str, limit: Limit) -> Charge:
         """Charge to a budget so far."""
@@ -396,6 +400,23 @@ class Log:
         return LedgerDamaged(self.store.title, problem)
 
 
+def stated_limits(log: Log, budget: str) -> list[Limit]:
+    """Limit of a budget as it was given, and as the first charge had it counted."""
+    records = [
+        record for record in log.every("budget") if record.fields["budget"] == budget
+    ][:1]
+    charged = log.store.numbers("charged")
+    if records and budget == DATASET and charged:
+        first = log.record(charged[0])
+        records += [] if first.fields.get("limit") is None else [first]
+    return [Limit.read(record.fields["limit"]) for record in records]
+
+
+def is_stated(log: Log, limit: Limit) -> bool:
+    """Say whether these are the words of the dataset's limit, as given or counted."""
+    return limit.stated in {each.stated for each in stated_limits(log, DATASET)}
+
+
 def _can_be_read_back(record: Record, calls: int = _ROOM) -> bool:
     """Say, from so many calls further down, whether a record is one of its kind.
 
@@ -438,13 +459,19 @@ class Handle:
         """Say whether there is a record about a subject."""
         return self.use(lambda log: log.store.newest(subject) > 0)
 
-    def use(self, act: Callable[[Log], Result]) -> Result:
+    def use(self, act: Callable[[Log], Result], about: str = "") -> Result:
         """Run an act on the log while nobody appends to it.
 
         When this returns, the disk has what was added. When it fails for the disk, the
-        disk may have it, and the file is opened anew by who asks next.
+        disk may have it, and the file is opened anew by who asks next. A subject that
+        the act is about can be looked up before others have to wait.
         """
-        return self._run(lambda: self._store.transact(lambda: act(self._log())))
+
+        def used() -> Result:
+            self._store.expect(about)
+            return self._store.transact(lambda: act(self._log()))
+
+        return self._run(used)
 
     def look(self, act: Callable[[Log], Result]) -> Result:
         """Run an act on the log as it is now; others may append meanwhile."""
