@@ -19,7 +19,7 @@ from sordino.auditing.loss_meter import (
     RecordingCarrier,
     RecordingSelection,
 )
-from sordino.auditing.suite import Tally, measure_worlds, memory_engine
+from sordino.auditing.suite import SuiteTally, measure_worlds, memory_engine
 from sordino.engines import memory
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.errors import InvalidQuery
@@ -80,7 +80,7 @@ def test_the_worst_neighbour_loses_what_is_charged(name: str) -> None:
 @for_each("case", range(40))
 def test_no_drawn_pair_loses_more_than_is_charged(case: int) -> None:
     """Nor is a price of the rows, nor do neighbours raise: and much is measured."""
-    tally = Tally()
+    tally = SuiteTally()
     seeds = range(100 * case, 100 * case + often(4, 6))
     measure_worlds(tally, iter(seeds), time.monotonic() + 3600)
     assert tally.findings == []

@@ -67,7 +67,7 @@ class Finding:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Tally:
+class SuiteTally:
     """What was measured so far."""
 
     ratios: dict[str, list[float]] = field(default_factory=dict)
@@ -122,7 +122,7 @@ def memory_engine(salt: int) -> AbstractEngine:
 
 
 def measure_worlds(
-    tally: Tally,
+    tally: SuiteTally,
     seeds: Iterator[int],
     until: float,
     engine: Callable[[int], AbstractEngine] = memory_engine,
@@ -137,7 +137,7 @@ def measure_worlds(
             _measure(tally, seed, dice, trial, engine)
 
 
-def draw_trial(dice: Dice, tally: Tally) -> Trial | None:
+def draw_trial(dice: Dice, tally: SuiteTally) -> Trial | None:
     """Draw a world and a request; a refusal of ours ends the draw."""
     drawn = world(dice)
     kind, draw = dice.one(KINDS)
@@ -152,7 +152,7 @@ def draw_trial(dice: Dice, tally: Tally) -> Trial | None:
 
 
 def _measure(
-    tally: Tally,
+    tally: SuiteTally,
     seed: int,
     dice: Dice,
     trial: Trial,
@@ -179,8 +179,8 @@ def _measure(
         tally.findings.append(Finding(seed, trial.kind, what))
     worst = max((loss.ratio for loss in losses), default=0.0)
     for loss in [each for each in losses if each.is_broken][:1]:
-        told = f"{worst:.6g} of {loss.charged!r} under {trial.budget!r}"
-        what = f"{trial.request!r}: {loss.why or told}"
+        words = f"{worst:.6g} of {loss.charged!r} under {trial.budget!r}"
+        what = f"{trial.request!r}: {loss.why or words}"
         tally.findings.append(Finding(seed, trial.kind, what))
     tally.note(trial.kind, worst, len(losses))
 
@@ -204,7 +204,7 @@ def _pairs(
     best, change = -1.0, 0
     for _ in range(_NEIGHBOURS):
         number = dice.below(2**32)
-        loss = _beside(meter, origin, number, engine(trial.salt))
+        loss = _measure_beside(meter, origin, number, engine(trial.salt))
         yield loss
         if loss.ratio > best:
             best, change = loss.ratio, number
@@ -212,13 +212,13 @@ def _pairs(
         nearby = replace(origin, private=_redraw(dice, origin.private))
         number = dice.one((change, dice.below(2**32)))
         there = meter.move(nearby.tables(nearby.private), engine(trial.salt))
-        loss = _beside(there, nearby, number, engine(trial.salt))
+        loss = _measure_beside(there, nearby, number, engine(trial.salt))
         yield loss
         if loss.ratio >= best:
             origin, best, change = nearby, loss.ratio, number
 
 
-def _beside(
+def _measure_beside(
     meter: Meter, origin: DrawnWorld, number: int, engine: AbstractEngine
 ) -> PairLoss:
     other = neighbour(seeded_dice(number), origin)
@@ -272,8 +272,8 @@ def _draw_several(dice: Dice, catalog: Catalog) -> Any:
     }
     if dice.chance(1, 2):
         name = dice.one(("sum", "mean", "median", "variance"))
-        asked = AGGREGATIONS[name]("x", dice.one(ENDS))
-        requests["more"] = query.group_by(_keys(dice, least=1)).agg(a=asked)
+        answer = AGGREGATIONS[name]("x", dice.one(ENDS))
+        requests["more"] = query.group_by(_keys(dice, least=1)).agg(a=answer)
     return requests
 
 
@@ -329,6 +329,8 @@ def _groups(rows: int) -> Callable[[int], sd.Release]:
     return run
 
 
+_BY: Final = "trial"
+_GROUPS: Final = 20_000
 HONEST: Final[Sequence[Callable[[], Trick]]] = (
     lambda: Trick("Laplace", _runs(sd.Laplace(1), 1), sd.PureDP(1)),
     lambda: Trick("Geometric", _runs(sd.Geometric(1), 1), sd.PureDP(1)),
@@ -345,7 +347,6 @@ HONEST: Final[Sequence[Callable[[], Trick]]] = (
 UNDERSTATED: Final = ("0.5", "0.2", "0.1", "0.05", "0.02", "0.01")
 """Shares by which noise is less than is said, in the order in which they are tried."""
 _SAMPLES: Final = 200_000
-_GROUPS: Final = 20_000
 _MOST_SAMPLES: Final = 12_800_000
 
 
@@ -368,18 +369,20 @@ def audit_mechanisms(until: float) -> Iterator[dict[str, Any]]:
 def _verdict(trick: Trick, most: int) -> dict[str, Any]:
     began = time.monotonic()
     size = most if trick.by is None else min(most, _GROUPS)
-    told = audit(*trick.runs, trick.claim, samples=size, by=trick.by, confidence=_SURE)
+    verdict = audit(
+        *trick.runs, trick.claim, samples=size, by=trick.by, confidence=_SURE
+    )
     return {
         "name": trick.name,
         "claim": repr(trick.claim),
         "samples": size,
-        "is_broken": told.is_broken,
-        "epsilon": told.epsilon,
+        "is_broken": verdict.is_broken,
+        "epsilon": verdict.epsilon,
         "claimed_epsilon": float(trick.claim.epsilon_at(0.0)),
-        "alpha": told.alpha,
-        "beta": told.beta,
-        "claimed_beta": told.claimed_beta,
-        "event": told.event,
+        "alpha": verdict.alpha,
+        "beta": verdict.beta,
+        "claimed_beta": verdict.claimed_beta,
+        "event": verdict.event,
         "seconds": time.monotonic() - began,
     }
 
@@ -392,7 +395,7 @@ def run_suite(
     """Measure and audit for so many minutes; facts for a page and a file."""
     began = time.monotonic()
     end = began + 60 * minutes
-    tally = Tally()
+    tally = SuiteTally()
     with open_ticker() as tick:
 
         def seeds() -> Iterator[int]:

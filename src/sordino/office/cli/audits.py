@@ -38,20 +38,20 @@ _ENGINES: Final = {
 }
 
 
-def _minutes(text: str) -> float:
-    minutes = float(text)
-    if not 0 < minutes <= _LONGEST:
-        raise InvalidParameter(
-            "minutes", text, "must be above 0, and a day at most", "Try 3."
-        )
-    return minutes
-
-
 def _audit(arguments: Namespace) -> int:
     """Run the suite, show what it found, and write what was asked for."""
-    engine = _ENGINES[arguments.engine]
-    facts = run_suite(arguments.seed, arguments.minutes, engine)
-    facts |= {"engine": arguments.engine, "version": version("sordino")}
+    minutes = arguments.minutes
+    if not 0 < minutes <= _LONGEST:
+        raise InvalidParameter(
+            "minutes", minutes, "must be above 0, and a day at most", "Try 3."
+        )
+    named = arguments.engine
+    facts = run_suite(arguments.seed, minutes, _ENGINES[named])
+    command = f"sordino audit --minutes {minutes:g} --seed {arguments.seed}"
+    facts |= {
+        "command": command if named == "memory" else f"{command} --engine {named}",
+        "version": version("sordino"),
+    }
     if arguments.out is not None:
         arguments.out.write_text(audit_page(facts), encoding="utf-8")
         note(f"Wrote {arguments.out}.")
@@ -132,7 +132,7 @@ AUDIT: Final = Command(
     "sordino audit --minutes 3 --out audit.html",
     _audit,
     (
-        option("--minutes", "N", "how long (3)", _minutes, default=3.0),
+        option("--minutes", "N", "how long (3)", float, default=3.0),
         option("--seed", "N", "from which seed worlds are drawn (1)", int, default=1),
         word_option("--engine", tuple(_ENGINES), "which engine answers", "memory"),
         option("--out", "FILE", "a page with pictures", Path),
