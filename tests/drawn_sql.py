@@ -16,13 +16,22 @@ import duckdb
 import pyarrow as pa
 
 MIDNIGHT: Final = dt.datetime(2025, 1, 1)  # noqa: DTZ001 UTC without a zone
+DASH: Final = "'-'"
+LETTERS: Final = "'a '"
+LETTER: Final = "'a'"
+PADS: Final = ("'*'", "'xy'")
 SPREAD: Final = "spread"
 """The name of the column that a variance or its root is in."""
+_NEW_YEAR: Final = "TIMESTAMP '2025-01-01'"
+_PATTERNS: Final = ("b", "^a", "[0-9]+$", "a.b", "^(a|b)+$", r"\s", r"a|[^\s]b")
 _ALL: Final = "id, i, j, f, s, b, d, t"
 _FIRST_DAY: Final = "'2025-01-01'"
 TIMES: Final = 3
 """How often each row stands in the table."""
-_TEXTS: Final = ("a", "b", "ab", "A", " b ", "", "Été", "x%y", "aab", "ΑΣ", "\ta")
+_TEXTS: Final = (
+    *("a", "b", "ab", "A", " b ", "", "Été", "x%y", "aab", "ΑΣ", "\ta"),
+    *("12", " -3 ", "2.5", "-1.5", "1e2", "a-b-a", ".5", "a\n-b"),
+)
 _DOUBLES: Final = (0.0, 0.5, 1.5, 2.5, -2.5, -3.25, 7.0, 100.0, 0.1, -0.5)
 _FORM: Final = pa.schema([
     *(("id", pa.int64()), ("i", pa.int64()), ("j", pa.int64()), ("f", pa.float64())),
@@ -136,7 +145,14 @@ class Grammar:
             f"(d - DATE '2025-01-{self.whole(10, 28)}')",
             f"DATE_DIFF('day', d, {self.one('t', 'd')})",
             f"STRPOS({self.text(depth - 1)}, {self.one(chr(39) + 'a' + chr(39), 's')})",
-            f"CAST({self.one('b', 'i', 's', 'f', 'FLOOR(f)', 'ROUND(f)')} AS BIGINT)",
+            f"CAST({self.one('b', 'i', a, 'f', 'FLOOR(f)', 'ROUND(f)')} AS BIGINT)",
+            f"TRY_CAST({self.one('s', self.text(depth - 1))} AS BIGINT)",
+            self.one("WEEK(d)", "DAYOFWEEK(d)", "EXTRACT(DOW FROM t)", "ISOYEAR(d)"),
+            f"DATE_PART('{self.one('month', 'week', 'dow', 'year', 'doy')}', d)",
+            f"DATE_DIFF('{self.one('month', 'quarter', 'year')}', d, t)",
+            f"DATE_DIFF('{self.one('hour', 'minute', 'second')}', {_NEW_YEAR}, t)",
+            f"DAY({self.moment()})",
+            f"SIGN({a})",
             f"{self.one('GREATEST', 'LEAST')}({n}, {self.one('i', 'j')})",
             f"NULLIF({n}, {self.whole(0, 3)})",
             f"-{n}",
@@ -150,7 +166,13 @@ class Grammar:
                 f"LN(ABS({a}) + 1)",
                 f"EXP(LEAST({a}, 3))",
                 f"POWER({self.one('i', 'f')}, {self.whole(1, 6)})",
-                f"CAST({n} AS DOUBLE)",
+                f"CAST({self.one(n, a)} AS DOUBLE)",
+                f"TRY_CAST({self.text(depth - 1)} AS DOUBLE)",
+                f"({n} {self.one('+', '-', '*')} {self.one('0.5', '0.1', '2.25')})",
+                f"({a} * (1 - 0.1))",
+                f"({a} % {self.one('2', '1.5', 'j')})",
+                f"({a} // {self.one('2', '1.5', 'f')})",
+                f"TRUNC({a})",
             ]
         return self.one(*forms)
 
@@ -173,12 +195,20 @@ class Grammar:
             f"COALESCE({a}, 'none')",
             f"NULLIF({a}, 'a')",
             f"CAST({self.one('i', 'b', 'd')} AS VARCHAR)",
+            f"{self.one('LTRIM', 'RTRIM')}({a}{self.one('', ', ' + LETTERS)})",
+            f"{self.one('LPAD', 'RPAD')}({a}, {self.whole(0, 5)}, {self.one(*PADS)})",
+            f"REPEAT({a}, {self.whole(0, 3)})",
+            f"SPLIT_PART({a}, {self.one(DASH, LETTER)}, {self.one('1', '2', '-1')})",
+            f"SUBSTRING({a}, {self.one('2', '-2')})",
         )
 
     def moment(self) -> str:
         return self.one(
             *("d", "t", "CAST(t AS DATE)", "d + 3", "d - j", "CAST(d AS TIMESTAMP)"),
             f"d + INTERVAL {self.whole(1, 40)} DAY",
+            f"{self.one('d', 't')} + INTERVAL {self.whole(1, 40)} MONTH",
+            f"d - INTERVAL '{self.whole(1, 9)}' {self.one('YEAR', 'QUARTER')}",
+            f"LAST_DAY({self.one('d', 't')})",
             f"t - INTERVAL '{self.whole(1, 40)}' {self.one('HOUR', 'MINUTE', 'WEEK')}",
             f"DATE_TRUNC('{self.one('month', 'week', 'year', 'day')}', d)",
             f"DATE_TRUNC('{self.one('hour', 'quarter', 'minute')}', t)",
@@ -198,6 +228,10 @@ class Grammar:
             f"s {no}LIKE '{self.one('a%', '%b', '%a%', 'a', '%', 'x%y', 'a_', '_')}'",
             f"s LIKE '{self.one('%a%b%', '_%', 'x!%_', '')}' ESCAPE '!'",
             f"{self.text(depth - 1)} {no}LIKE '%a'",
+            f"{self.text(depth - 1)} {no}ILIKE '{self.one('A%', '%é', 'a_', 'B')}'",
+            f"REGEXP_MATCHES({self.text(depth - 1)}, '{self.one(*_PATTERNS)}')",
+            f"{self.one('i', 'j')} {compared} {self.one('2.5', '-0.5', '3.0', '1.25')}",
+            f"{self.one('i', 'j')} {no}IN (1, {self.one('j', '2.5', '3.0', 'i + 1')})",
             self.one("b", "NOT b", "b = TRUE", "d >= '2025-01-06'", "t < '2025-01-02'"),
             f"{self.moment()} {compared} {self.one('d', 't', _FIRST_DAY)}",
             f"i IS {no}DISTINCT FROM {self.one('j', '2')}",
@@ -248,6 +282,8 @@ class Grammar:
             f"100 * {a} - 1",
             f"{a} / NULLIF(COUNT(*), 0)",
             f"{a} / COUNT(*)",
+            f"{a} / COUNT({self.one('i', 's')})",
+            self.one("1", "'all'"),
             f"CASE WHEN COUNT(*) > {self.whole(5, 40)} THEN {self.one('1', a)} END",
         )
 
@@ -301,12 +337,21 @@ class Grammar:
             return self.persons()
         return self.one(
             *("v", "v", "v", "v AS t1", "(SELECT * FROM v) q"),
+            self.union(),
             f"(SELECT {_ALL}, {self.number(1)} AS z FROM v WHERE {self.truth(1)}) q",
             "(SELECT id, i + 1 AS i, j, f, UPPER(s) AS s, b, d, t FROM v) q",
             "v JOIN places USING (s)",
             "v LEFT JOIN places USING (s)",
             "v JOIN places p ON v.s = p.s",
         )
+
+    def union(self) -> str:
+        """Return the rows of a table by some conditions, some of them twice."""
+        selects = [
+            f"SELECT {self.one('*', _ALL)} FROM v WHERE {self.truth(1)}"
+            for _ in range(self.whole(2, 3))
+        ]
+        return f"({' UNION ALL '.join(selects)}) q"
 
     def statement(self) -> str:
         """Return a statement; the names of its keys are kept."""
@@ -332,6 +377,8 @@ class Grammar:
         text = f"SELECT {', '.join([*selected, *answers])} FROM {self.source()}"
         if self.often(0.6):
             text += f" WHERE {self.truth(depth)}"
+        if not keys and self.often(0.2):
+            text += f" HAVING COUNT(*) > {self.whole(0, 20)}"
         if keys:
             text += " GROUP BY ALL" if form == "all" else f" GROUP BY {', '.join(by)}"
             if self.often(0.2):

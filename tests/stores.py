@@ -1,14 +1,21 @@
 """Stores of every kind, and records to put into them."""
 
+import atexit
+import itertools
+import tempfile
+import threading
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from sordino.ledger import file_format
 from sordino.ledger.file_format import NOTHING, Disk, Head, Record, World, hash_bytes
 from sordino.ledger.file_store import FileStore
+from sordino.ledger.http_witness import HttpPlace
 from sordino.ledger.log import AbstractStore
 from sordino.ledger.other_stores import MemoryStore, WitnessedStore
 from sordino.ledger.server_store import ServerPlace
+from sordino.ledger.witness_server import WitnessServer
 from tests.postgres_server import fresh_base, ledger_server
 
 QUICK = World(disk=Disk(sync=lambda _: None))
@@ -87,10 +94,36 @@ def witnessed_on_a_server(folder: Path) -> AbstractStore:
     return WitnessedStore(on_a_server(folder), place.open("witness"))
 
 
+TOKEN = "0123456789abcdef"  # noqa: S105 of the tests
+_NAMES = itertools.count()
+
+
+@cache
+def witness_server() -> WitnessServer:
+    """Return the witness server of this process, in a folder of its own."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    server = WitnessServer(("127.0.0.1", 0), Path(folder.name), TOKEN)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def witness_address(token: str = TOKEN) -> str:
+    """Return the address of a witness that is not there yet."""
+    return f"http://:{token}@127.0.0.1:{witness_server().server_port}/w{next(_NAMES)}"
+
+
+def witnessed_over_http(folder: Path) -> AbstractStore:
+    place = HttpPlace(witness_address(), "witness", World())
+    place.create("witness", [(FIRST, b"")])
+    return WitnessedStore(in_a_file(folder), place.open("witness"))
+
+
 STORES: dict[str, Callable[[Path], AbstractStore]] = {
     "memory": in_memory,
     "file": in_a_file,
     "witnessed": witnessed,
+    "witnessed over HTTP": witnessed_over_http,
     "server": on_a_server,
     "server witnessed": witnessed_on_a_server,
 }

@@ -18,6 +18,7 @@ WAITING: Final = {
     ("office.cli.publishing", "office.label.views"): "brings Arrow",
     ("office.cli.publishing", "office.label.files"): "brings Arrow",
     ("ledger.places", "ledger.server_store"): "brings psycopg",
+    ("ledger.places", "ledger.http_witness"): "brings ssl",
     (
         "data.tables",
         "data.workbooks",

@@ -14,6 +14,7 @@ LONG = {
 }
 """Files of more than 800 lines: what they list."""
 LONE = {
+    "query.sql.ranges": "mathematics of its own: between which numbers a value lies",
     "office.report.annex": "a document of its own",
     "aggregations.covariance": "an aggregation",
     "auditing.black_box": "what a user calls",
@@ -23,6 +24,8 @@ LONE = {
     "auditing.suite": "what is drawn and told, without a terminal",
     "auditing.worlds": "databases and neighbours, for tests as well",
     "release.independence": "a test, with its own noise",
+    "ledger.witness_server": "a server of its own, which a ledger never imports",
+    "ledger.merkle": "mathematics of its own: paths through a tree of hashes",
     "release.inference": "mathematics of its own: what noisy moments say",
     "plan.certificates": "what an auditor reads to know how a certificate is written",
     "aggregations.candidates": "a mathematics of its own: which bounds may be chosen",
@@ -45,7 +48,6 @@ LONE = {
     "engines.spark.entries": "laid beside those of the other dialects",
     "engines.spark.workers": "noise where the rows are",
     "ledger.charges": "the transaction that an auditor reads first",
-    "ledger.file_store": "a store",
     "ledger.server_store": "it imports what may not be installed",
     "ledger.server_schema": "the tables, as the owner of a database reads them",
     "ledger.format_1": "a format that is read for ever",

@@ -178,6 +178,26 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "self": _WARD.concat("x").strip(),
         "letters": _WARD.strip(" "),
     },
+    **{
+        word: {
+            "": getattr(_WARD, word)(),
+            "self": getattr(_WARD.concat("x"), word)(),
+            "letters": getattr(_WARD, word)(" "),
+        }
+        for word in ("strip_start", "strip_end")
+    },
+    "substring": {
+        "": _WARD.substring(0, 2),
+        "self": _WARD.concat("x").substring(0, 2),
+        "start": _WARD.substring(1, 2),
+        "end": _WARD.substring(0, _DAYS),
+    },
+    "piece": {
+        "": _WARD.piece("-", 1),
+        "self": _WARD.concat("x").piece("-", 1),
+        "separator": _WARD.piece(";", 1),
+        "place": _WARD.piece("-", -1),
+    },
     "slice": {
         "": _WARD.slice(0),
         "self": _WARD.strip().slice(0),
@@ -277,6 +297,11 @@ CELLS: Final[dict[str, dict[str, Any]]] = {
         "": _SEEN.local_time("Etc/GMT-1"),
         "self": _SEEN.add_days(1).local_time("Etc/GMT-1"),
         "zone": _SEEN.local_time("Etc/GMT-2"),
+    },
+    "add_months": {
+        "": _BORN.add_months(1),
+        "self": _SEEN.add_months(1),
+        "months": _BORN.add_months(_DAYS),
     },
     "add_days": {
         "": _BORN.add_days(1),

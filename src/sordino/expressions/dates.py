@@ -7,6 +7,7 @@ engine has the same ones. They are those of 1970 to 2069; other times have no of
 Kernel: totals.
 """
 
+import calendar
 import hashlib
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +40,8 @@ from sordino.numbers.canonical import Words, call
 
 WHOLE: Final = (date.max - date.min).days
 """The most days between two dates."""
+WHOLE_MONTHS: Final = 12 * 9999
+"""More than the months between two dates."""
 WHOLE_SECONDS: Final = (WHOLE + 1) * 86_400
 MOMENTS: Final = ("date", "time")
 DAYS: Final = ("year", "quarter", "month", "week", "day")
@@ -82,6 +85,12 @@ def _add_days_facts(argument: Argument, days: Argument) -> Column:
     tree.require_types("add_days", (argument,), MOMENTS, _CAST)
     tree.require_types("add_days", (days,), ("i64",), "Use whole days.")
     return tree.result(argument.type, (argument, days), lost=_BEYOND)
+
+
+def _add_months_facts(argument: Argument, months: Argument) -> Column:
+    tree.require_types("add_months", (argument,), MOMENTS, _CAST)
+    tree.require_types("add_months", (months,), ("i64",), "Use whole months.")
+    return tree.result(argument.type, (argument, months), lost=_BEYOND)
 
 
 def _add_seconds_facts(argument: Argument, seconds: Argument) -> Column:
@@ -131,6 +140,14 @@ def _shift_by(unit: timedelta) -> Callable[[Value, Value], Value]:
     return shift
 
 
+def _add_months(moment: Value, many: Value) -> Value:
+    year, month = divmod(moment.year * 12 + moment.month - 1 + many, 12)
+    if not date.min.year <= year <= date.max.year:
+        return None
+    last = calendar.monthrange(year, month + 1)[1]
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+
+
 YEAR: Final = _part("year", MOMENTS, lambda day: day.year)
 MONTH: Final = _part("month", MOMENTS, lambda day: day.month)
 DAY: Final = _part("day", MOMENTS, lambda day: day.day)
@@ -144,6 +161,7 @@ SECONDS_BETWEEN: Final = Operation("seconds_between", _seconds_facts, _seconds_b
 ADD_DAYS: Final = Operation(
     "add_days", _add_days_facts, _shift_by(timedelta(days=1)), copies=4
 )
+ADD_MONTHS: Final = Operation("add_months", _add_months_facts, _add_months, copies=4)
 ADD_SECONDS: Final = Operation(
     "add_seconds", _add_seconds_facts, _shift_by(timedelta(seconds=1)), copies=4
 )
@@ -260,6 +278,16 @@ def add_days(self: Fluent, days: Any) -> Fluent:
     datetime.date(2025, 12, 31)
     """
     return self.call(ADD_DAYS, self, days)
+
+
+def add_months(self: Fluent, months: Any) -> Fluent:
+    """Return the day so many months later, the last of its month if it has no such day.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").add_months(1).value({"x": date(2026, 1, 31)})
+    datetime.date(2026, 2, 28)
+    """
+    return self.call(ADD_MONTHS, self, months)
 
 
 def add_seconds(self: Fluent, seconds: Any) -> Fluent:
@@ -474,6 +502,7 @@ OPERATIONS: Final = (
     DAYS_BETWEEN,
     SECONDS_BETWEEN,
     ADD_DAYS,
+    ADD_MONTHS,
     ADD_SECONDS,
     UTC_OFFSET,
 )

@@ -176,6 +176,10 @@ class Expression(AbstractFluent):
     ends_with = text.ends_with
     concat = text.concat
     strip = text.strip
+    strip_start = text.strip_start
+    strip_end = text.strip_end
+    substring = text.text_between
+    piece = text.piece
     replace = text.replace
     normalize = text.normalize
 
@@ -190,6 +194,7 @@ class Expression(AbstractFluent):
     days_between = dates.days_between
     seconds_between = dates.seconds_between
     add_days = dates.add_days
+    add_months = dates.add_months
     add_seconds = dates.add_seconds
     add_hours = dates.add_hours
     utc_offset = dates.utc_offset

@@ -132,6 +132,30 @@ def _concat(*values: Value) -> Value:
     return "".join(values) if sum(map(size, values)) <= LONGEST else None
 
 
+def _text_between(text: Value, start: Value, end: Value) -> Value:
+    return text[max(start, 0) : max(end, 0)]
+
+
+def _substring_facts(argument: Argument, start: Argument, end: Argument) -> Column:
+    tree.require_types("substring", (argument,), ("text",), _CAST)
+    tree.require_types("substring", (start, end), ("i64",), "Use whole places.")
+    return tree.result("text", (argument, start, end))
+
+
+def _strip_start(text: Value, letters: str) -> Value:
+    return text.lstrip(letters)
+
+
+def _strip_end(text: Value, letters: str) -> Value:
+    return text.rstrip(letters)
+
+
+def _piece(text: Value, separator: str, place: int) -> Value:
+    pieces = text.split(separator)
+    at = place - 1 if place > 0 else place
+    return pieces[at] if -len(pieces) <= at < len(pieces) else ""
+
+
 def _strip(text: Value, letters: str | None = None) -> Value:
     return text.strip(BLANKS if letters is None else letters)
 
@@ -164,6 +188,12 @@ STARTS_WITH: Final = Operation(
 ENDS_WITH: Final = Operation("ends_with", text_facts("ends_with", "bool"), str.endswith)
 CONCAT: Final = Operation("concat", _concat_facts, _concat, copies=2)
 STRIP: Final = Operation("strip", text_facts("strip", "text"), _strip)
+STRIP_START: Final = Operation(
+    "strip_start", text_facts("strip_start", "text"), _strip_start
+)
+STRIP_END: Final = Operation("strip_end", text_facts("strip_end", "text"), _strip_end)
+SUBSTRING: Final = Operation("substring", _substring_facts, _text_between, copies=3)
+PIECE: Final = Operation("piece", text_facts("piece", "text"), _piece)
 REPLACE: Final = Operation("replace", _replace_facts, _replace, copies=4)
 NORMALIZE: Final = Operation(
     "normalize", text_facts("normalize", "text"), _normalize, copies=3
@@ -214,6 +244,38 @@ def slice_(self: Fluent, start: int, length: int | None = None) -> Fluent:
     if length is not None:
         length = _validate.integer(length=length, least=0, most=_FARTHEST)
     return self.call(SLICE, self, start=int(start), length=length)
+
+
+def text_between(self: Fluent, start: Any, end: Any) -> Fluent:
+    """Return the text from one place to before another, each from 0, as computed.
+
+    What lies before or beyond the text is empty.
+
+    >>> from sordino.expressions.language import col
+    >>> head = col("x").substring(0, col("x").length() - 2)
+    >>> head.value({"x": "hello"}), head.value({"x": "o"})
+    ('hel', '')
+    """
+    return self.call(SUBSTRING, self, start, end)
+
+
+def piece(self: Fluent, separator: str, place: int) -> Fluent:
+    """Return one of the pieces between separators: from 1 on, the last one is -1.
+
+    A piece that is not there is empty.
+
+    >>> from sordino.expressions.language import col
+    >>> second, last = col("x").piece("-", 2), col("x").piece("-", -1)
+    >>> second.value({"x": "a-b"}), second.value({"x": "a"}), last.value({"x": "a-b"})
+    ('b', '', 'b')
+    """
+    read = _bounded_text(separator=separator)
+    at = _validate.integer(place=place, least=-_FARTHEST, most=_FARTHEST)
+    if not at:
+        raise InvalidParameter(
+            "place", place, "must not be 0", "The first is 1, the last is -1."
+        )
+    return self.call(PIECE, self, separator=read, place=int(at))
 
 
 def contains(self: Fluent, other: Any) -> Fluent:
@@ -276,15 +338,37 @@ def strip(self: Fluent, letters: str | None = None) -> Fluent:
     """
     if letters is None:
         return self.call(STRIP, self)
-    read = literal(letters)
+    return self.call(STRIP, self, letters=_bounded_text(letters=letters))
+
+
+def strip_start(self: Fluent, letters: str = BLANKS) -> Fluent:
+    """Return the text without some letters before it, by default ASCII blanks.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").strip_start().value({"x": " a "})
+    'a '
+    """
+    return self.call(STRIP_START, self, letters=_bounded_text(letters=letters))
+
+
+def strip_end(self: Fluent, letters: str = BLANKS) -> Fluent:
+    """Return the text without some letters behind it, by default ASCII blanks.
+
+    >>> from sordino.expressions.language import col
+    >>> col("x").strip_end("0").value({"x": "100"})
+    '1'
+    """
+    return self.call(STRIP_END, self, letters=_bounded_text(letters=letters))
+
+
+def _bounded_text(**argument: Any) -> str:
+    ((name, given),) = argument.items()
+    read = literal(given)
     if read.type != "text" or not 0 < len(read.constant) <= LONGEST_PATTERN:
         raise InvalidParameter(
-            "letters",
-            letters,
-            "must be text of 1 to 1000 characters",
-            'Try letters=" ".',
+            name, given, "must be text of 1 to 1000 characters", f'Try {name}=" ".'
         )
-    return self.call(STRIP, self, letters=read.constant)
+    return str(read.constant)
 
 
 def replace(self: Fluent, old: str, new: str) -> Fluent:
@@ -519,13 +603,7 @@ def split_(self: Fluent, separator: str) -> Fluent:
     >>> col("x").split(";").value({"x": "a;;b"}), col("x").split(";").value({"x": ""})
     (['a', '', 'b'], [''])
     """
-    given: Any = separator
-    read = literal(given)
-    if read.type != "text" or not 0 < len(read.constant) <= LONGEST_PATTERN:
-        raise InvalidParameter(
-            "separator", given, "must be text of 1 to 1000 characters", 'Try ";".'
-        )
-    return self.call(SPLIT, self, separator=read.constant)
+    return self.call(SPLIT, self, separator=_bounded_text(separator=separator))
 
 
 OPERATIONS: Final = (
@@ -539,6 +617,10 @@ OPERATIONS: Final = (
     ENDS_WITH,
     CONCAT,
     STRIP,
+    STRIP_START,
+    STRIP_END,
+    SUBSTRING,
+    PIECE,
     REPLACE,
     NORMALIZE,
     LIKE,

@@ -40,7 +40,7 @@ from sordino.ledger.charges import (
 from sordino.ledger.clocks import UNSAID, SaidDay
 from sordino.ledger.earmarks import Earmark
 from sordino.ledger.file_format import Record, World
-from sordino.ledger.log import Handle, Log
+from sordino.ledger.log import Handle, Log, Result
 from sordino.ledger.opening import (
     LedgerTerms,
     make_file,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@hides("files_of", "folder_beside", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
+@hides("files_of", "folder_beside", "look", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
 @final
 class Ledger(AbstractCalendar):
     """Charges against a limit, and the answers that were paid for.
@@ -391,6 +391,10 @@ class Ledger(AbstractCalendar):
     def records(self) -> tuple[Record, ...]:
         """Return everything that was recorded, in order."""
         return self._guarded.look(lambda log: tuple(log.records()))
+
+    def look(self, act: Callable[[Log], Result]) -> Result:
+        """Result of an act on the records as they are now; it writes nothing."""
+        return self._guarded.look(act)
 
     def verify(self) -> Verified:
         """Walk through all records and answers, or refuse the ledger.

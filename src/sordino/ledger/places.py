@@ -81,6 +81,10 @@ def locate(
     """Return the place that is meant; what is wrong with an address is not shown."""
     if not is_address(value):
         return FilePlace(value, name, os.R_OK if reading else _WRITES, world)
+    if str(value).startswith(("https://", "http://")):
+        from sordino.ledger.http_witness import HttpPlace  # noqa: PLC0415 brings ssl
+
+        return HttpPlace(value, name, world)
     if not str(value).startswith(("postgresql://", "postgres://")):
         raise InvalidParameter(
             name,

@@ -204,7 +204,6 @@ class FilterGroups(AbstractProcess):
         return f"filter({self.condition})"
 
     def apply(self, answer: NoisyRows) -> NoisyRows:
-        answer.refuse_ungrouped("filter")
         condition = meet_times(self.condition, answer.schema)
         column = condition.column(answer.schema)
         if column.type != "bool":

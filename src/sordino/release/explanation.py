@@ -54,7 +54,7 @@ def explain_release(release: ReleaseView) -> str:
 def rows_phrase(release: ReleaseView) -> str:
     """Return which rows there are."""
     if not release.keys:
-        return "one row"
+        return "one row" if len(release) else "no row"
     by = _list_names(release.keys)
     count = len(release)
     return f"{count:,} group{'' if count == 1 else 's'} by {by}"

@@ -102,11 +102,11 @@ def check_tables(table: "pa.Table", errors: "pa.Table", keys: tuple[str, ...]) -
             "has the wrong number of rows",
             f"Give {table.num_rows}.",
         )
-    if not keys and table.num_rows != 1:
+    if not keys and table.num_rows > 1:
         raise InvalidParameter(
             "table",
             table.num_rows,
-            "must have exactly one row if there are no keys",
+            "must have at most one row if there are no keys",
             "Give one.",
         )
 

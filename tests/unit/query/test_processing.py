@@ -11,7 +11,7 @@ import pytest
 import sordino as sd
 from sordino.errors import SordinoError
 from sordino.expressions.language import Expression
-from sordino.query.sql.number_rules import range_of
+from sordino.query.sql.ranges import hold_within, range_of
 from tests.batches import for_each
 
 EXACT = sd.PureDP(10**9)
@@ -121,10 +121,18 @@ def test_what_cannot_be_done_is_refused_before_it_is_charged(
         wrong(release)
 
 
-@pytest.mark.parametrize("verb", ["filter", "sort", "limit"])
+def test_a_condition_may_leave_no_row(session: sd.Session) -> None:
+    asked = sd.table("v").agg(n=sd.count())
+    for least, rows in ((5, 1), (50, 0)):
+        release = session.release(asked.filter(sd.col("n") > least), EXACT)
+        assert len(release) == len(release.errors) == rows
+    assert "no row" in release.explain()
+
+
+@pytest.mark.parametrize("verb", ["sort", "limit"])
 def test_one_row_is_not_chosen_from(session: sd.Session, verb: str) -> None:
     asked = sd.table("v").agg(n=sd.count())
-    given: Any = {"filter": sd.col("n") > 0, "sort": "n", "limit": 1}[verb]
+    given: Any = {"sort": "n", "limit": 1}[verb]
     with pytest.raises(SordinoError, match="one row"):
         session.price(getattr(asked, verb)(given), EXACT)
 
@@ -186,23 +194,35 @@ BUILD: Final[tuple[Any, ...]] = (
     lambda one, _: -one,
     lambda one, _: one.abs(),
     lambda one, _: one.clip(-2, 5),
-    lambda one, _: one.remainder(7),
+    lambda one, _: one.floor().remainder(7),
+    lambda one, _: one.floor().quotient(-2),
+    lambda one, _: one / 3,
+    lambda one, _: one // -4,
+    lambda one, _: one % -3,
+    lambda one, _: one.round_down(5),
+    lambda one, _: one.round(1),
+    lambda one, _: one.ceil(),
+    lambda one, _: one.sqrt(),
     lambda one, _: one.cast("f64").cast("i64"),
 )
 
 
 @for_each("seed", range(300))
 def test_ranges_hold(seed: int) -> None:
-    """For any expression and any row: within the range."""
+    """For any expression and any row: within the range, also of bounded columns."""
     dice = random.Random(seed)
-    made = drawn(dice, 4)
-    known = range_of(made.tree)
+    made = drawn(dice, 3)
+    held = Expression(hold_within(made.tree, {"x": (-60, 60), "y": (-60, 60)}))
+    known, bounded = range_of(made.tree), range_of(held.tree)
     numbers = [None, *range(-50, 50, 7)]
     for _ in range(10):
         row = {"x": dice.choice(numbers), "y": dice.choice(numbers)}
         value = made.value(row)
         if known is not None and value is not None:
             assert known[0] <= value <= known[1]
+        assert held.value(row) == value
+        if bounded is not None and value is not None:
+            assert bounded[0] <= value <= bounded[1]
 
 
 def test_a_divisor_that_may_be_zero_is_told(

@@ -115,6 +115,18 @@ DIALECTS: Final = [
         "LENGTH(TRIM(ward)) = 1",
         "col('ward').strip(letters=' ').length() == 1",
     ),
+    ("duckdb", "days / patient > 1", "when(col('patient') == 0).then(when("),
+    ("postgres", "days / patient > 1", "col('days').quotient(col('patient')) > 1"),
+    ("duckdb", "days >= 18.5", "col('days') >= 19"),
+    ("bigquery", "days >= 18.5", "col('days').cast(to='f64') >= 18.5"),
+    ("spark", "EXTRACT(DOW FROM day) = 1", "((col('day').weekday() + 1) % 7) + 1"),
+    ("duckdb", "DAYOFWEEK(day) = 1", "((col('day').weekday() + 1) % 7) == 1"),
+    ("spark", "CAST(cost AS BIGINT) = 1", "(col('cost').cast(to='i64') == 1)"),
+    (
+        "bigquery",
+        "CAST(cost AS INT64) = 1",
+        "col('cost').round(digits=0).cast(to='i64')",
+    ),
     ("spark", "CONCAT(ward, 'x') = 'Ax'", "lit('').concat(col('ward'), 'x')"),
     (
         "duckdb",
@@ -149,8 +161,12 @@ def test_a_text_means_what_its_dialect_says(
         ("postgres", "1_000 = 1"),
         ("postgres", "ROUND(cost) = 1"),
         ("postgres", "CONCAT(ill, 'x') = 'tx'"),
-        ("duckdb", "days / NULLIF(days, 1) > 1"),
-        ("duckdb", "days / (days - days) > 1"),
+        ("postgres", "cost % 2 = 1 AND day + INTERVAL '1 month 2 days' = day"),
+        ("postgres", "ward ~ 'A'"),
+        ("spark", "ward RLIKE 'A'"),
+        ("spark", "LEFT(ward, -1) = 'A'"),
+        ("bigquery", "EXTRACT(WEEK FROM day) = 1"),
+        ("spark", "SUBSTRING(ward, -1) = 'A'"),
     ],
 )
 def test_what_a_dialect_says_otherwise_is_refused(

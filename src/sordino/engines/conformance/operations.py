@@ -342,6 +342,28 @@ TEXTS: Final = (
         for start in (0, 1, 3, 2**31 - 1, -1, -2, -700, 1 - 2**31)
         for length in (None, 0, 1, 2, 2**31 - 1)
     ),
+    *(
+        Form(
+            f"{end} {taken!r}",
+            ("text",),
+            lambda a, e=end, t=taken: type(a).__dict__[e](a, t),
+        )
+        for end in ("strip_start", "strip_end")
+        for taken in (" \t\n", "a", "ab", "é0-", "\x00 ")
+    ),
+    Form("substring from", ("text", "i64"), lambda a, b: a.substring(b, 3)),
+    Form("substring until", ("text", "i64"), lambda a, b: a.substring(1, b)),
+    Form("substring of two", ("text", "i64"), lambda a, b: a.substring(b, b + 2)),
+    Form("substring but last", ("text",), lambda a: a.substring(0, a.length() - 1)),
+    *(
+        Form(
+            f"piece {mark!r} {place}",
+            ("text",),
+            lambda a, m=mark, n=place: a.piece(m, n),
+        )
+        for mark in (" ", "a", "aa", "-", "\x00", "é", ".")
+        for place in (1, 2, -1, -2, 2**31 - 1, 1 - 2**31)
+    ),
     Form("contains", _SHORT, lambda a, b: a.contains(b)),
     Form("starts_with", _SHORT, lambda a, b: a.starts_with(b)),
     Form("ends_with", _SHORT, lambda a, b: a.ends_with(b)),
@@ -450,6 +472,15 @@ OTHERS: Final = (
     Form("seconds_between", ("time", "time"), lambda a, b: a.seconds_between(b)),
     Form("add_days", ("date", "i64"), lambda a, b: a.add_days(b)),
     Form("add_days", ("time", "i64"), lambda a, b: a.add_days(b)),
+    *(
+        Form("add_months", (kind, "i64"), lambda a, b: a.add_months(b))
+        for kind in ("date", "time")
+    ),
+    *(
+        Form(f"add_months {many}", (kind,), lambda a, n=many: a.add_months(n))
+        for kind in ("date", "time")
+        for many in (1, -2, 25, -119_988)
+    ),
     Form("add_days 1", ("date",), lambda a: a.add_days(1)),
     Form("add_seconds", ("time", "i64"), lambda a, b: a.add_seconds(b)),
     Form("add_hours", ("time", "i64"), lambda a, b: a.add_hours(b)),

@@ -28,7 +28,10 @@ from sordino.engines.statements.entries import (
     exponential_entries,
     numbers_of,
     offset_entry,
+    piece_of_text,
     round_to_microseconds,
+    substring_entry,
+    trimmed_by,
     whole_steps,
     zone_ticks,
 )
@@ -606,6 +609,12 @@ def _add_days(to: Written) -> str:
     return _in_calendar(f"a_ + {days if to.types[0] == 'date' else f'to_days({days})'}")
 
 
+def _add_months(to: Written) -> str:
+    months = _near_shift(dates.WHOLE_MONTHS, "TRY_CAST(b_ AS INTEGER)")
+    kind = "DATE" if to.types[0] == "date" else "TIMESTAMP"
+    return _in_calendar(f"(a_ + to_months({months}))::{kind}")
+
+
 _ADD_SECONDS: Final = _in_calendar(
     f"""a_ + to_microseconds(
         ({_near_shift(dates.WHOLE_SECONDS, "b_")}) * {_SECOND}::BIGINT)"""
@@ -731,6 +740,10 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.ENDS_WITH: _function_entry("suffix"),
     text.CONCAT: _concat,
     text.STRIP: _strip,
+    text.STRIP_START: trimmed_by("ltrim"),
+    text.STRIP_END: trimmed_by("rtrim"),
+    text.SUBSTRING: _SQL.entry(substring_entry("substring", "BIGINT")),
+    text.PIECE: piece_of_text,
     text.REPLACE: _replace,
     text.NORMALIZE: _normalize,
     dates.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
@@ -747,5 +760,6 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     ),
     dates.SECONDS_BETWEEN: _SQL.entry(_elapsed(_SECOND, _SHIFT)),
     dates.ADD_DAYS: _SQL.entry(_add_days, None, **_ENDS),
+    dates.ADD_MONTHS: _SQL.entry(_add_months, None, **_ENDS),
     dates.ADD_SECONDS: _SQL.entry(_ADD_SECONDS, None, **_ENDS),
 }

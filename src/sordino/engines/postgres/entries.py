@@ -46,6 +46,9 @@ from sordino.engines.statements import templates
 from sordino.engines.statements.entries import (
     exponential_entries,
     offset_entry,
+    piece_of_text,
+    substring_entry,
+    trimmed_by,
     whole_steps,
 )
 from sordino.engines.statements.templates import Entry, Sql, Written
@@ -367,6 +370,22 @@ _seconds_later: Final = SQL.piece(
 
 def _add_days(to: Written) -> Sql:
     return let((to[0], to[1]), _DAYS_LATER[to.types[0]])
+
+
+# the first year of the database is nearer than the most months are long
+_NEAR_MONTHS: Final = f"""(CASE
+    WHEN months BETWEEN -{dates.WHOLE_MONTHS} AND {dates.WHOLE_MONTHS}
+    THEN CASE WHEN (EXTRACT(year FROM moment) * 12) + EXTRACT(month FROM moment)
+        + months BETWEEN 13 AND {dates.WHOLE_MONTHS + 12} THEN months END
+    END)::INTEGER"""
+_months_later: Final = SQL.piece(
+    "moment, months", f"moment::TIMESTAMP + MAKE_INTERVAL(0, {_NEAR_MONTHS})"
+)
+
+
+def _add_months(to: Written) -> Sql:
+    later = let((to[0], to[1]), _months_later)
+    return templates.as_type(later, "DATE") if to.types[0] == "date" else later
 
 
 def _add_seconds(to: Written) -> Sql:
@@ -890,6 +909,10 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.ENDS_WITH: SQL.entry("STARTS_WITH(REVERSE(a_), REVERSE(b_))"),
     text.CONCAT: _concat,
     text.STRIP: _strip,
+    text.STRIP_START: trimmed_by("ltrim"),
+    text.STRIP_END: trimmed_by("rtrim"),
+    text.SUBSTRING: SQL.entry(substring_entry("SUBSTR", "INTEGER")),
+    text.PIECE: piece_of_text,
     text.REPLACE: _replace,
     text.NORMALIZE: _normalize,
     dates.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
@@ -906,6 +929,7 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     dates.DAYS_BETWEEN: _days_between,
     dates.SECONDS_BETWEEN: _elapsed(_SECOND, _SHIFT),
     dates.ADD_DAYS: _add_days,
+    dates.ADD_MONTHS: _add_months,
     dates.ADD_SECONDS: _add_seconds,
     pieces_of_text.SPLIT: _split_text,
 }

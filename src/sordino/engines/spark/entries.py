@@ -30,7 +30,9 @@ from sordino.engines.statements.entries import (
     exponential_entries,
     numbers_of,
     offset_entry,
+    piece_of_text,
     round_to_microseconds,
+    substring_entry,
     whole_steps,
     zone_ticks,
 )
@@ -287,6 +289,13 @@ def _strip(to: Written) -> Sql:
     return templates.function("btrim", to[0], to.bind(trimmed, "text"))
 
 
+def _trimmed_by(name: str) -> Entry:
+    # of an end, Spark names the letters first
+    return lambda to: templates.function(
+        name, to.bind(to.options["letters"], "text"), to[0]
+    )
+
+
 _replace: Final = _SQL.entry(
     f"""CASE WHEN bytes(c_) <= bytes(b_) OR bytes(a_) + (
             ((bytes(a_) - bytes(replace(a_, b_, ''))) DIV some(bytes(b_)))
@@ -539,6 +548,13 @@ def _add_days(to: Written) -> str:
     return _in_calendar(f"a_ + make_dt_interval({days})")
 
 
+def _add_months(to: Written) -> str:
+    months = f"({_near_shift(dates.WHOLE_MONTHS)})::INT"
+    if to.types[0] == "date":
+        return _in_calendar(f"add_months(a_, {months})")
+    return _in_calendar(f"a_ + make_ym_interval(0, {months})")
+
+
 _ADD_SECONDS: Final = _in_calendar(
     f"a_ + {_SPAN.format(seconds=_near_shift(dates.WHOLE_SECONDS))}"
 )
@@ -737,6 +753,10 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     text.ENDS_WITH: _function_entry("endswith"),
     text.CONCAT: _concat,
     text.STRIP: _strip,
+    text.STRIP_START: _trimmed_by("ltrim"),
+    text.STRIP_END: _trimmed_by("rtrim"),
+    text.SUBSTRING: _SQL.entry(substring_entry("substring", "INT")),
+    text.PIECE: piece_of_text,
     text.REPLACE: _replace,
     dates.UTC_OFFSET: offset_entry(_changes_until, _entry_at),
     dates.YEAR: _part("year"),
@@ -750,5 +770,6 @@ ENTRIES: Final[Mapping[Operation, Entry]] = {
     dates.DAYS_BETWEEN: _days_between,
     dates.SECONDS_BETWEEN: _seconds_between,
     dates.ADD_DAYS: _SQL.entry(_add_days, None, **_YEARS),
+    dates.ADD_MONTHS: _SQL.entry(_add_months, None, **_YEARS),
     dates.ADD_SECONDS: _SQL.entry(_ADD_SECONDS, None, **_YEARS),
 }

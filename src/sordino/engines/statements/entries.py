@@ -412,6 +412,35 @@ def whole_steps(
     return templates.case(branches, between) if branches else between
 
 
+_FARTHEST: Final = 2**21
+"""More code points than a text has."""
+
+
+def substring_entry(substring: str, place: str) -> str:
+    """Template of a text from one place to before another; `place` is their type."""
+    first, last = (
+        f"""(CASE WHEN {name} < 0::BIGINT THEN 0::BIGINT
+            WHEN {_FARTHEST}::BIGINT < {name} THEN {_FARTHEST}::BIGINT
+            ELSE {name} END)"""
+        for name in ("b_", "c_")
+    )
+    return f"{substring}(left(a_, {last}::{place}), ({first} + 1::BIGINT)::{place})"
+
+
+def trimmed_by(name: str) -> Entry:
+    """Entry of a function that takes letters away from an end of a text."""
+    return lambda to: templates.function(
+        name, to[0], to.bind(to.options["letters"], "text")
+    )
+
+
+def piece_of_text(to: Written) -> Sql:
+    """Entry of a piece between separators."""
+    separator = to.bind(to.options["separator"], "text")
+    place = templates.whole(to.options["place"])
+    return templates.function("split_part", to[0], separator, place)
+
+
 _SECOND: Final = 10**6
 
 

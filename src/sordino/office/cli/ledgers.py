@@ -6,11 +6,12 @@ Nothing is charged, no limit is raised, and a budget that was closed stays close
 ['show', 'history', 'verify', 'answer', 'backup', 'restore']
 """
 
+import json
 import tomllib
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import starmap
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,6 +32,12 @@ from sordino.ledger.blocks import (
     worst_exposures,
 )
 from sordino.ledger.copies import json_lines, registry_yaml
+from sordino.ledger.heads import (
+    PublishedHead,
+    gap_between,
+    make_head,
+    read_json_file,
+)
 from sordino.ledger.ledger import Ledger
 from sordino.ledger.record_kinds import DATASET, Entry
 from sordino.losses.budgets.blocks import blocks_text
@@ -38,6 +45,7 @@ from sordino.losses.budgets.limits import Limit
 from sordino.losses.loss import Budget, headline
 from sordino.office.cli.main import (
     JSON,
+    REFUSED,
     Command,
     flag,
     ledger_place,
@@ -49,6 +57,7 @@ from sordino.office.cli.main import (
     write_object,
 )
 from sordino.office.cli.risk import BUDGET, given_budget, odds, odds_sentence
+from sordino.release.storage import write_text
 
 _SHOWN: Final = 36
 
@@ -310,6 +319,45 @@ def read_signer(path: Path | None) -> Any:
     )
 
 
+def _show_head(arguments: Namespace) -> None:
+    """Print the head of a ledger, or write it; signed, if the ledger is."""
+    since = None if arguments.since is None else _read_head(arguments.since)
+    signer = read_signer(arguments.sign)
+    with read_ledger(arguments) as ledger:
+        head = ledger.look(lambda log: make_head(log, signer, since))
+        place = shown_place(arguments, ledger)
+    if arguments.out is not None:
+        if head.signed_by and not head.signature:
+            raise InvalidParameter(
+                "--sign", None, "must be given: this ledger is signed", "Name its key."
+            )
+        write_text(arguments.out, json.dumps(head.fields, indent=1) + "\n")
+    if arguments.json:
+        write(json.dumps(head.fields))
+        return
+    say(f"The head of {place}, of {_count_text(head.number, 'record')}, is:")
+    write(head.digest)
+
+
+def _compare_heads(arguments: Namespace) -> int:
+    """Print whether each head follows the one before it; return 1 if one does not."""
+    heads = [(path.name, _read_head(path)) for path in arguments.heads]
+    for (first, earlier), (second, later) in pairwise(heads):
+        gap = gap_between(earlier, later)
+        if gap:
+            say(f"{second} does not follow {first}: it {gap}.")
+            return REFUSED
+    last, head = heads[-1]
+    signed = f"signed by {head.signed_by}" if head.signed_by else "not signed"
+    say(f"Each head follows the one before it, up to {last}, {signed}.")
+    write(head.digest)
+    return 0
+
+
+def _read_head(path: Path) -> PublishedHead:
+    return PublishedHead.read(path.name, read_json_file(path))
+
+
 def _allot_budget(arguments: Namespace) -> None:
     limit = _limit(arguments)
     with open_ledger(arguments) as ledger:
@@ -521,6 +569,30 @@ LEDGER_COMMANDS: Final = (
         "sordino ledger verify clinic.ledger",
         verify_ledger,
         (*_PLACE, JSON),
+    ),
+    Command(
+        "head",
+        "Print the head of a ledger, 32 bytes to be published elsewhere: they stand "
+        "for all its records so far.",
+        "sordino ledger head clinic.ledger --sign key.pem -o 2026-11-28.json",
+        _show_head,
+        (
+            *_PLACE,
+            option("--sign", "PEM", "the private key of a signed ledger", Path),
+            option(
+                "--since", "HEAD", "show that it goes on from this earlier head", Path
+            ),
+            option("-o --out", "FILE", "write the head, as JSON", Path),
+            JSON,
+        ),
+    ),
+    Command(
+        "heads",
+        "Say whether published heads follow each other: an older copy, a second ledger "
+        "or a changed one does not. It ends with 1 if not; no ledger is needed.",
+        "sordino ledger heads 2026-11-28.json 2026-12-05.json",
+        _compare_heads,
+        (option("heads", "HEAD", "a file of a head", Path, nargs="+"),),
     ),
     Command(
         "answer",

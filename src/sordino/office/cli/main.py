@@ -241,6 +241,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "annex": ("publishing", "write the annex of an impact assessment"),
     "verify": ("publishing", "say whether a file is what was released"),
     "label": ("publishing", "show the privacy facts that a file carries"),
+    "witness": ("witness", "keep witnesses of ledgers of other machines"),
     "inspect": ("sql", "look at a private table, for its curator"),
     "conformance": ("tools", "hold an engine against what is meant"),
     "audit": ("audits", "try to prove Sordino wrong, on invented tables"),

@@ -3,6 +3,7 @@
 A file says of itself what it likes; a ledger that saw it published confirms it.
 """
 
+import re
 import sys
 from argparse import Namespace
 from dataclasses import replace
@@ -10,6 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sordino.errors import InvalidJob, InvalidLabel
+from sordino.ledger.heads import (
+    PublishedHead,
+    Standing,
+    read_json_file,
+    standing_text,
+)
 from sordino.ledger.ledger import Ledger
 from sordino.losses.budgets.blocks import blocks_text
 from sordino.office.cli.ledgers import verify_ledger
@@ -37,6 +44,7 @@ from sordino.office.report.document import ledger_report
 from sordino.release.storage import write_text
 
 if TYPE_CHECKING:
+    from sordino.office.label.files import StatedLabel
     from sordino.office.label.views import Label
 
 
@@ -230,10 +238,60 @@ def _label(arguments: Namespace) -> "Label":
     stated = label_of_file(path)
     label = Label(stated.facts, path.name, "claimed", language)
     if arguments.ledger is None:
-        return label
+        return _held_against_head(arguments.head, stated, label)
     place, witness = _place("--ledger", arguments.ledger, arguments.witness)
     with Ledger.read(place, witness=witness) as ledger:
-        return _held_against(ledger, (stated.published, stated.place), label)
+        label = _held_against(ledger, (stated.published, stated.place), label)
+        if arguments.head is not None and label.status == "confirmed":
+            _stand_file(ledger, _read_head(arguments.head), stated)
+    return label
+
+
+def _stand_file(ledger: "Ledger", head: PublishedHead, stated: "StatedLabel") -> None:
+    """Write beside a file what shows, without its ledger, that it stands there."""
+    text = ledger.look(lambda log: standing_text(log, head, stated.digests))
+    write_text(stated.standing_place, text)
+    note(f"wrote {path_text(stated.standing_place)}")
+
+
+def _held_against_head(
+    known: str | None, stated: "StatedLabel", label: "Label"
+) -> "Label":
+    """Label of a file that shows by itself that it stands in a ledger, if it does."""
+    place = stated.standing_place
+    if not place.is_file():
+        if known is None:
+            return label
+        raise InvalidLabel(
+            label.file,
+            f"does not show that it stands in a ledger: {place.name} is not there",
+        )
+    standing = Standing.read(place.name, read_json_file(place))
+    published, described = map(standing.charges.get, stated.digests)
+    # a true file with the label of another release would be vouched for
+    if published is None or published != described:
+        raise InvalidLabel(place.name, "is of another file, or of another label")
+    _refuse_other_payer(label, (standing.head.ledger, published))
+    digest = standing.head.digest
+    if known is None:
+        return replace(label, status="stands", head=digest)
+    if digest != (known if _is_digest(known) else _read_head(known).digest):
+        raise InvalidLabel(
+            place.name,
+            f"is of another head, {digest}",
+            "Name that head, if it was published; sordino ledger heads says whether "
+            "one follows another.",
+        )
+    return replace(label, status="published", head=digest)
+
+
+def _is_digest(known: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{64}", known) is not None
+
+
+def _read_head(known: str) -> PublishedHead:
+    path = Path(known)
+    return PublishedHead.read(path.name, read_json_file(path))
 
 
 def _held_against(
@@ -247,16 +305,7 @@ def _held_against(
     # a true file with the label of another release would be vouched for
     if described is None or described.charge != published.charge:
         return replace(label, status="unlabelled")
-    paid = label.facts.paid_by
-    if paid is None or (paid.ledger, paid.number) != (
-        ledger.identity,
-        published.charge,
-    ):
-        raise InvalidLabel(
-            label.file,
-            f"names another record than {published.charge} of this ledger, which paid "
-            "for it",
-        )
+    _refuse_other_payer(label, (ledger.identity, published.charge))
     is_divided = ledger.division is not None
     odds = Odds(ledger.first_limit().promise)
     facts = replace(
@@ -266,6 +315,16 @@ def _held_against(
         is_divided=is_divided,
     )
     return replace(label, facts=facts, status="confirmed")
+
+
+def _refuse_other_payer(label: "Label", payer: tuple[str, int]) -> None:
+    """Refuse a label that names another charge than the one that paid for its file."""
+    paid = label.facts.paid_by
+    if paid is None or (paid.ledger, paid.number) != payer:
+        raise InvalidLabel(
+            label.file,
+            f"names another record than {payer[1]} of the ledger that paid for it",
+        )
 
 
 LABEL: Final = Command(
@@ -279,6 +338,12 @@ LABEL: Final = Command(
         _RELEASED,
         option("--ledger", "PATH", "the ledger that paid for it", Path),
         WITNESS,
+        option(
+            "--head",
+            "HEAD",
+            "a published head, its file or its 64 digits, under which the file must "
+            "stand; with --ledger, write beside it what shows that",
+        ),
         word_option(
             "--format", ("text", "html", "png", "json"), "what is shown (text)", "text"
         ),

@@ -7,6 +7,9 @@
 | one of its files | the same, unless it is a Parquet file that has its own |
 | any other | beside it, in `<name>-metadata.json`, with the SHA-256 of the file |
 
+What shows that a file stands in a ledger lies in `<name>-ledger.json`, or in
+`_ledger.json` of a folder (docs/ledger-format.md).
+
 The facts are one text of JSON, among the rows people read, as linked data. Names with a
 prefix are those of Dublin Core and schema.org, which readers of JSON-LD and of "CSV on
 the Web" know. In a folder, files whose names begin with `_` or `.` are no part
@@ -317,6 +320,9 @@ def _guarantees(loss: Loss) -> dict[str, float | str]:
 
 
 FOLDER_LABEL: Final = "_label.json"
+FOLDER_STANDING: Final = "_ledger.json"
+STANDING: Final = "-ledger.json"
+"""What the name of a file is followed by in that of what shows that it stands."""
 _PARTS: Final = "schema:hasPart"
 _NAME, _SIZE = "schema:name", "schema:contentSize"
 _PASSED_OVER: Final = ("_", ".")
@@ -404,6 +410,18 @@ class StatedLabel(NamedTuple):
     place: Path
     published: Path
     """What a ledger knows if it saw the file published: of a folder, its label."""
+
+    @property
+    def standing_place(self) -> Path:
+        """File that shows that it stands in a ledger, if there is one."""
+        if self.published.name == FOLDER_LABEL:
+            return self.published.with_name(FOLDER_STANDING)
+        return self.published.with_name(self.published.name + STANDING)
+
+    @property
+    def digests(self) -> tuple[str, str]:
+        """SHA-256 of what a ledger knows if it saw it published, and of the label."""
+        return written_file(self.published).sha256, written_file(self.place).sha256
 
 
 def label_of_file(path: Path) -> StatedLabel:

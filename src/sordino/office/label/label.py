@@ -23,6 +23,7 @@ MOST_ROWS: Final = 12
 _LONGEST: Final = 28
 _HASH: Final = 12
 """Digits of a hash: enough to tell one from another."""
+_GROUP: Final = 8
 _DIGITS: Final = 3
 _LARGE: Final = 15
 _OTHER_UNITS: Final = {
@@ -73,9 +74,9 @@ class LabelTexts:
 
 
 def label_texts(
-    facts: LabelFacts, language: Language, file: str, status: str
+    facts: LabelFacts, language: Language, file: str, status: str, head: str = ""
 ) -> LabelTexts:
-    """Texts of a label; `status` says how sure they are."""
+    """Texts of a label; `status` says how sure they are, by which head of a ledger."""
     say = language.plain
     odds = LabelPart(say("label.odds.heading"), tuple(_odds(facts, language)))
     share = language.number(f"{float(100 * Fraction(facts.confidence)):.10g}")
@@ -87,10 +88,20 @@ def label_texts(
         say("label.title"),
         language.bare_name(file) if file else "",
         _when(facts, language),
-        say(f"label.status.{status}") if status else "",
+        say(f"label.status.{status}", head=_in_groups(head)) if status else "",
         (LabelPart("", tuple(_units(facts, language))), odds, exact, rest),
         tuple(_feet(facts, language, file)),
     )
+
+
+def _in_groups(digits: str) -> str:
+    """Digits to be compared by eye, and to be broken into lines.
+
+    >>> _in_groups("0123456789abcdef")
+    '01234567 89abcdef'
+    """
+    starts = range(0, len(digits), _GROUP)
+    return " ".join(digits[start : start + _GROUP] for start in starts)
 
 
 def _when(facts: LabelFacts, language: Language) -> str:

@@ -24,10 +24,13 @@ from sordino.office.label.label import (
 from sordino.release.storage import write_whole
 
 Form: TypeAlias = Literal["html", "png", "json", "text"]
-Status: TypeAlias = Literal["", "claimed", "confirmed", "unknown", "unlabelled"]
+Status: TypeAlias = Literal[
+    "", "claimed", "confirmed", "unknown", "unlabelled", "stands", "published"
+]
 """How sure the facts are: "" where a release tells them itself. What a file says of
 itself is claimed; or confirmed by a ledger that saw it published; or the ledger knows
-nothing of the file, or the file but not the label beside it."""
+nothing of the file, or the file but not the label beside it. Without the ledger: the
+file stands under the head that lies beside it, or under one that the reader knows."""
 
 
 @hides("texts")
@@ -45,11 +48,14 @@ class Label:
     """The name of the file that it belongs to, if there is one."""
     status: Status = ""
     language: Language = field(default_factory=lambda: read_language("en"))
+    head: str = ""
+    """Digits of the head of a ledger under which the file stands, if it shows that."""
 
     @property
     def texts(self) -> LabelTexts:
         """Return everything it says, in order."""
-        return label_texts(self.facts, self.language, self.file, self.status)
+        of_file = (self.file, self.status, self.head)
+        return label_texts(self.facts, self.language, *of_file)
 
     @property
     def html(self) -> str:

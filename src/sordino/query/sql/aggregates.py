@@ -20,9 +20,9 @@ from sordino.errors import InvalidParameter
 from sordino.expressions import arithmetic
 from sordino.expressions.language import Expression, when
 from sordino.expressions.schema import NUMBERS
-from sordino.expressions.tree import Call, Col
+from sordino.expressions.tree import AbstractTree, Call, Col
 from sordino.numbers import arguments
-from sordino.query.sql.number_rules import range_of
+from sordino.query.sql.ranges import hold_within, range_of
 from sordino.query.sql.reading import BOUNDS, Clause, unknown_part
 from sordino.query.sql.scope import AbstractScope, RowScope, Value, is_null_word
 from sordino.query.sql.truth_rules import check_order, condition, written_number
@@ -144,7 +144,7 @@ class Asking:
         counted = when(kept).then(value.expression).otherwise(None)
         return self.rows.value_of(counted, decimal=value.decimal)
 
-    def ends(self, clause: Clause, body: Clause, value: Value) -> tuple[Any, Any, Any]:
+    def ends(self, clause: Clause, value: Value) -> tuple[Any, Any, Any]:
         """Aggregated value and its bounds; bounds that follow from it are left out."""
         tree = value.expression.tree
         ends = self.known_ends(value)
@@ -158,7 +158,7 @@ class Asking:
             raise clause.refusal(
                 f"{clause.node.key.upper()} needs bounds: one person could move it "
                 "without limit",
-                f"Write CLAMP({body.short_text}, low, high) in it, or give "
+                f"Write CLAMP({clause.argument_text}, low, high) in it, or give "
                 "bounds={...} for the column.",
             )
         return ends
@@ -174,7 +174,20 @@ class Asking:
             self.used.add(str(name))
             return (name, *self.bounds[str(name)])
         known = range_of(tree)
+        if known is None:
+            bounds = self._bounds_of(tree)
+            tree = hold_within(tree, bounds)
+            known = range_of(tree)
+            self.used.update(set(bounds) & set(self.bounds) if known else ())
         return None if known is None else (column_or_tree(tree), *known)
+
+    def _bounds_of(self, tree: AbstractTree) -> dict[str, Ends]:
+        """Bounds of the columns of an expression: what is said goes before facts."""
+        if isinstance(tree, Col):
+            return {}
+        named = ((name, self.rows.schema[name].bounds) for name in tree.names())
+        known = {name: ends for name, ends in named if ends is not None}
+        return known | {n: e for n, e in self.bounds.items() if n in tree.names()}
 
     def column(self, clause: Clause, kept: Expression | None) -> str:
         """Name of a column that holds the values of an expression, made if need be."""
@@ -271,7 +284,7 @@ def _numeric(
         if clause.has(BOUNDS) and not is_per_group(clause.node):
             column, low, high = _row_ends(clause, value, asking.rows)
         else:
-            column, low, high = asking.ends(clause, body, value)
+            column, low, high = asking.ends(clause, value)
         question = build(column, low, high, nulls=nulls_rule(asking, value))
         return Aggregate(question, kind or value.type, answer_name(word, column))
 
@@ -325,7 +338,7 @@ def _quantile(
             f"a percentile is of numbers, and this is of type {value.type}",
             "Group by it, or ask COUNT(DISTINCT ...) of it.",
         )
-    column, low, high = asking.ends(clause, body, value)
+    column, low, high = asking.ends(clause, value)
     question = quantile.quantile(
         column, share, low, high, nulls=nulls_rule(asking, value)
     )
@@ -376,6 +389,8 @@ def asks(node: exp.Expr) -> bool:
 
 def checked_bounds(bounds: Any) -> dict[str, Ends]:
     """Bounds by column; anything else is refused."""
+    if bounds is None:
+        return {}
     if not isinstance(bounds, Mapping):
         raise InvalidParameter(
             "bounds",

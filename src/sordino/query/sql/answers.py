@@ -41,6 +41,8 @@ class AnswerScope(AbstractScope):
     """What is selected under an alias, by the alias."""
     sets: tuple[tuple[str, ...], ...] | None = None
     """The keys of each of several groupings, None of one."""
+    noisy: bool = True
+    """Whether noise is added; the answers about each person are exact."""
     aliases_first: bool = False
     """Whether an alias goes before a column, as it does in ORDER BY."""
     open: list[str] = field(default_factory=list)
@@ -136,7 +138,9 @@ class AnswerScope(AbstractScope):
             "Add it to GROUP BY, or write an aggregate of it.",
         )
 
-    def counts(self, clause: Clause) -> bool:
+    def lacks_quotients(self, clause: Clause) -> bool:
+        if self.noisy:  # an infinity would only say how the noise fell
+            return True
         if not self.keys or not asks(clause.node):
             return False
         return self.asked[self.ask(clause, None)].counts

@@ -95,7 +95,9 @@ def person_rows(
     keys = grouping.keys
     ids = _person(select, keys, rows)
     asking = Asking(rows, bounds, used, questions=PERSON_QUESTIONS)
-    answers = AnswerScope(rows, keys, asking, selected=clauses_by_alias(items))
+    answers = AnswerScope(
+        rows, keys, asking, selected=clauses_by_alias(items), noisy=False
+    )
     shown = shown_items(items, answers)
     _refuse_nameless(items, answers)
     having = select.some("having")
@@ -219,11 +221,20 @@ def selected_rows(clause: Clause, tables: Tables) -> RowScope:
         with join.wrap_refusals():
             rows = _join(join, rows, tables)
     where = clause.some("where")
-    if where is None:
-        return rows
-    where.look()
-    kept = rows.query.filter(condition(where.take("this"), rows))
-    return rows.with_query(kept)
+    if where is not None:
+        where.look()
+        rows = rows.with_query(rows.query.filter(condition(where.take("this"), rows)))
+    _read_unasked(clause, tables)
+    return rows
+
+
+def _read_unasked(clause: Clause, tables: Tables) -> None:
+    """Read the queries of a WITH that nothing asks: they must make sense as well."""
+    for name, query in tables.own.items():
+        taken = (id(query.node), "this") in clause.reading.taken
+        if query.node.parent is clause.node.args.get("with_") and not taken:
+            query.look()
+            _rows_of_query(query.take("this"), tables.tables_before(name))
 
 
 def _source(clause: Clause, tables: Tables) -> RowScope:

@@ -197,7 +197,9 @@ def _sets_of_clauses(
         return [[]]
     group.look()
     if group.scalar("all"):
-        return [[item.clause for item in items if not any(aggregates_of(item.clause))]]
+        # what is the same in every row is no group: without others there is one row
+        keys = (item.clause for item in items if not any(aggregates_of(item.clause)))
+        return [[clause for clause in keys if clause.node.find(exp.Column)]]
     sets = grouping_sets(group) or [tuple(group.each("expressions"))]
     return [[_meaning(clause, items, rows) for clause in each] for each in sets]
 
@@ -242,9 +244,8 @@ def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
     """Selected items: keys, answers, and values computed of them."""
     shown = Selection()
     for item in items:
-        key = answers.key_of(item.clause)
-        if key is not None:
-            (name,) = key.expression.names()
+        name = _key_shown(item, answers)
+        if name is not None:
             _show(shown, item, name, item.alias or name)
         elif asks(item.clause.node):
             name = answers.ask(item.clause, item.alias)
@@ -254,13 +255,25 @@ def shown_items(items: list[Item], answers: AnswerScope) -> Selection:
     return shown
 
 
+def _key_shown(item: Item, answers: AnswerScope) -> str | None:
+    key = answers.key_of(item.clause)
+    if key is not None:
+        (name,) = key.expression.names()
+        return name
+    # a key may be the same in every row: SELECT 'all' AS word ... GROUP BY word
+    constant = item.clause.node.find(exp.Column) is None
+    for known in (
+        answers.keys if constant and not any(aggregates_of(item.clause)) else ()
+    ):
+        if known.value.bare:
+            value = answers.rows.value(item.clause)
+            if known.value.expression.same(value.expression):
+                return known.name
+    return None
+
+
 def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
     value = answers.value(item.clause)
-    if value.bare:
-        raise item.clause.refusal(
-            "this value is the same for every group, so nothing is asked",
-            "Leave it out of SELECT, and write it beside the answers.",
-        )
     name = item.alias or answers.fresh("computed")
     if any(key.name == name for key in answers.keys):
         raise item.clause.refusal(
@@ -272,6 +285,9 @@ def _show_computed(shown: Selection, item: Item, answers: AnswerScope) -> None:
 
 
 def _show(shown: Selection, item: Item, name: str, called: str) -> None:
+    if name in shown.names and called not in (*shown.names, *shown.names.values()):
+        shown.made[called] = col(name)  # the same once more, under another name
+        name = called
     if name in shown.names or called in shown.names.values():
         raise item.clause.refusal(
             f"SELECT has two columns named {called}",

@@ -1,29 +1,27 @@
-"""Arithmetic, ranges, dates and times of rows, as SQL has them.
+"""Arithmetic, dates and times of rows, as SQL has them.
 
-Integers that leave 64 bits are missing, where SQL fails. What is divided by is a number
-written in the text, or NULLIF(x, 0): dialects disagree on a division by zero.
-
-`range_of` tells between which numbers an expression lies, whatever the rows hold: for
-any row the value is missing, NaN or within the range, so to clamp it there changes
-nothing. What is not known is unbounded.
+Integers that leave 64 bits are missing, where SQL fails. A quotient by zero is missing
+where the database fails, and an infinity where it has one.
 """
 
+import datetime as dt
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlglot import exp
 
-from sordino.expressions import arithmetic, casts, choices, dates, logic
 from sordino.expressions.dates import DAYS, UNITS
-from sordino.expressions.language import Expression, lit
+from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.schema import NUMBERS
-from sordino.expressions.tree import AbstractTree, Call, Literal, Operation
+from sordino.query.sql import decimals
 from sordino.query.sql.reading import Clause
 from sordino.query.sql.scope import AbstractScope, Rule, Value, whole_number
 
 _MOMENTS: Final = ("date", "time")
+_MONTHS: Final = {"month": 1, "quarter": 3, "year": 12}
 _SECONDS: Final = {
     "second": 1,
     "minute": 60,
@@ -31,7 +29,22 @@ _SECONDS: Final = {
     "day": 86400,
     "week": 604800,
 }
+
+
+def _thursday(day: Expression) -> Expression:
+    # a week is of the year in which its Thursday lies
+    return day.cast("date").truncate("week").add_days(3)
+
+
+def _week(day: Expression) -> Expression:
+    thursday = _thursday(day)
+    week = thursday.truncate("year").days_between(thursday) // 7 + 1
+    return week.clip(1, 53)  # it changes nothing, and says so
+
+
 _PARTS: Final[dict[str, Callable[[Expression], Expression]]] = {
+    "isoweek": _week,
+    "isoyear": lambda day: _thursday(day).year(),
     "year": lambda day: day.year(),
     "quarter": lambda day: (day.month() + 2) // 3,
     "month": lambda day: day.month(),
@@ -42,6 +55,10 @@ _PARTS: Final[dict[str, Callable[[Expression], Expression]]] = {
     "isodow": lambda day: day.weekday() + 1,
     "doy": lambda day: day.truncate("year").days_between(day) + 1,
     "dayofyear": lambda day: day.truncate("year").days_between(day) + 1,
+}
+_SUNDAYS: Final[dict[str, Callable[[Expression], Expression]]] = {
+    "sunday is 0": lambda day: (day.weekday() + 1) % 7,
+    "sunday is 1": lambda day: (day.weekday() + 1) % 7 + 1,
 }
 _CLOCK: Final = ("hour", "minute", "second")
 
@@ -64,12 +81,15 @@ def _unit(clause: Clause) -> str:
     return name.removesuffix("s") if name not in _PARTS else name
 
 
-def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
-    if name not in _PARTS:
+def part_named(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
+    """Value of a part of a time, as the dialect has it."""
+    known = clause.dialect.parts.get(name, name if name in _PARTS else "")
+    build = _PARTS.get(known) or _SUNDAYS.get(known)
+    if build is None:
         raise clause.refusal(
-            f"{name.upper()} is counted differently by different dialects",
-            "There are YEAR, QUARTER, MONTH, DAY, ISODOW (Monday is 1), DOY, HOUR, "
-            "MINUTE and SECOND.",
+            f"there is no part {name.upper()} of a time in {clause.dialect.name} here",
+            "There are YEAR, QUARTER, MONTH, WEEK, DAY, DOW, ISODOW (Monday is 1), "
+            "DOY, HOUR, MINUTE and SECOND.",
         )
     value = _moment(of, scope)
     if name == "second" and not clause.dialect.whole_seconds:
@@ -80,16 +100,22 @@ def _part(clause: Clause, scope: AbstractScope, name: str, of: Clause) -> Value:
     expression = value.expression
     if name in _CLOCK and value.type == "date":
         expression = expression.cast("time")
-    return scope.value_of(_PARTS[name](expression))
+    return scope.value_of(build(expression))
 
 
 def _named_part(name: str) -> Rule:
-    return lambda clause, scope: _part(clause, scope, name, clause.take("this"))
+    return lambda clause, scope: part_named(clause, scope, name, clause.take("this"))
+
+
+def part_of_word(clause: Clause, scope: AbstractScope) -> Value:
+    """Value of DATE_PART('week', day)."""
+    word, of = clause.each("expressions")
+    return part_named(clause, scope, _unit(word), of)
 
 
 def _extract(clause: Clause, scope: AbstractScope) -> Value:
     name = _unit(clause.take("this"))
-    return _part(clause, scope, name, clause.take("expression"))
+    return part_named(clause, scope, name, clause.take("expression"))
 
 
 def _start(clause: Clause, scope: AbstractScope) -> Value:
@@ -116,18 +142,47 @@ def _start(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
-    """Rule of the days between two dates: of times, the midnights between them."""
+    """Rule of the midnights between two times, or of other beginnings."""
     unit = clause.some("unit")
-    if unit is not None and _unit(unit) != "day":
+    word = "day" if unit is None else _unit(unit)
+    if word not in clause.dialect.differences:
         raise clause.refusal(
-            "DATE_DIFF counts days here, no other unit",
-            "Write DATE_DIFF('day', ...), and divide.",
+            f"DATE_DIFF of {word.upper()} is not counted in {clause.dialect.name} here",
+            f"There are {', '.join(clause.dialect.differences)}.",
         )
     for name in ("date_part_boundary", "big_int"):
         clause.scalar(name)
     end = _moment(clause.take("this"), scope).expression
     start = _moment(clause.take("expression"), scope).expression
+    if word in _PERIODS:
+        return scope.value_of(_PERIODS[word](end) - _PERIODS[word](start))
+    if word in _CLOCK:
+        first, last = (part.cast("time").truncate(word) for part in (start, end))
+        return scope.value_of(first.seconds_between(last).quotient(_SECONDS[word]))
     return scope.value_of(start.cast("date").days_between(end.cast("date")))
+
+
+_PERIODS: Final[dict[str, Callable[[Expression], Expression]]] = {
+    "year": lambda day: day.year(),
+    "quarter": lambda day: day.year() * 4 + (day.month() + 2) // 3,
+    "month": lambda day: day.year() * 12 + day.month(),
+}
+"""Periods that begin between two times are those that are numbered between them."""
+
+
+def _last_day(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of the last day of a month, which is before the first of the next."""
+    if clause.has("unit"):
+        raise clause.place("unit").refusal(
+            "LAST_DAY is of the month here", "Leave the unit out."
+        )
+    day = _moment(clause.take("this"), scope).expression.cast("date")
+    following = day.truncate("month").add_days(31).truncate("month")
+    last = when(day >= _LAST_MONTH).then(dt.date.max).otherwise(following.add_days(-1))
+    return scope.value_of(last)
+
+
+_LAST_MONTH: Final = dt.date(9999, 12, 1)
 
 
 def _plus(clause: Clause, scope: AbstractScope) -> Value:
@@ -169,13 +224,26 @@ def _days(clause: Clause, scope: AbstractScope) -> Expression:
 
 def _move(value: Value, interval: Clause, scope: AbstractScope, sign: int) -> Value:
     # of a date it is a time, as SQL has it
-    seconds = sign * _seconds(interval.take("unit"))
-    size = interval.take("this")
+    unit, size = interval.take("unit"), interval.take("this")
     time = value.expression.cast("time")
+    if _unit(unit) in _MONTHS:
+        length = whole_number(size, "the length of an interval", quoted=True)
+        moved = value.expression if unit.dialect.name == "spark" else time
+        return scope.value_of(moved.add_months(sign * length * _MONTHS[_unit(unit)]))
+    seconds = sign * _seconds(unit)
     if size.bare().kind is exp.Column:
         return scope.value_of(time.add_seconds(_days(size, scope) * seconds))
     length = whole_number(size, "the length of an interval", quoted=True)
     return scope.value_of(time.add_seconds(length * seconds))
+
+
+def _later_month(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of ADD_MONTHS(day, 3), as Spark has it."""
+    for name in ("preserve_end_of_month", "expression_is_int"):
+        clause.scalar(name)
+    day = _moment(clause.take("this"), scope).expression.cast("date")
+    months = whole_number(clause.take("expression"), "a number of months")
+    return scope.value_of(day.add_months(months))
 
 
 def _seconds(unit: Clause) -> int:
@@ -195,6 +263,18 @@ def _shift(sign: int) -> Rule:
         if size.kind is exp.Interval:
             return _move(value, size, scope, sign)
         length = sign * whole_number(size, "a number of days", quoted=True)
+        if (
+            value.type == "date"
+            and clause.has("unit")
+            and (_unit(clause.place("unit")) in _MONTHS)
+        ):
+            if not clause.dialect.dates_stay:
+                raise clause.refusal(
+                    "this makes a time in this dialect",
+                    "Write date + INTERVAL 1 MONTH.",
+                )
+            months = length * _MONTHS[_unit(clause.take("unit"))]
+            return scope.value_of(value.expression.add_months(months))
         if value.type == "time":
             seconds = length * _seconds(clause.take("unit"))
             return scope.value_of(value.expression.add_seconds(seconds))
@@ -274,29 +354,45 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Rule:
         left = scope.value(clause.take("this"))
         right = scope.value(clause.take("expression"))
         real, decimal = _kinds(clause, (left, right))
-        if real and left.bare and right.bare:
-            raise clause.refusal(
-                "this is arithmetic of numbers alone, the same for every row",
-                "Write its result.",
-            )
-        return scope.value_of(
+        if real and not decimal:  # a decimal meets a double as the double next to it
+            left, right = _as_doubles(left), _as_doubles(right)
+        value = scope.value_of(
             operation(left.expression, right.expression), decimal=decimal
         )
+        if decimal:
+            value = replace(value, scaled=decimals.combine(operation, left, right))
+        return _constant(clause, value) if real and value.bare else value
 
     return rule
 
 
-def _divisor(clause: Clause, scope: AbstractScope) -> Value:
+def _as_doubles(value: Value) -> Value:
+    if not value.decimal or value.constant is not None:
+        return value
+    return replace(
+        value, expression=decimals.double_of(value), decimal=False, scaled=None
+    )
+
+
+def _constant(clause: Clause, value: Value) -> Value:
+    known = decimals.constant_of(value)
+    if known is None:
+        raise clause.refusal(
+            "this is arithmetic of numbers alone, and they leave 64 bits",
+            "Write its result.",
+        )
+    return known
+
+
+def _divisor(clause: Clause, scope: AbstractScope) -> tuple[Value, bool]:
+    """Value of a divisor, and whether it may be zero."""
     inner = clause.bare()
     value = scope.value(clause)
     _kinds(clause, (value,))
     never = value.constant is not None and value.constant != 0
-    if not (never or _is_guarded(inner, scope) or scope.counts(inner)):
-        raise clause.refusal(
-            "dialects disagree on what a division by zero is, and this may be zero",
-            f"Write NULLIF({clause.short_text}, 0), which makes it NULL.",
-        )
-    return value
+    return value, not (
+        never or _is_guarded(inner, scope) or scope.lacks_quotients(inner)
+    )
 
 
 def _is_guarded(clause: Clause, scope: AbstractScope) -> bool:
@@ -310,57 +406,157 @@ def _is_guarded(clause: Clause, scope: AbstractScope) -> bool:
 def _divide(clause: Clause, scope: AbstractScope) -> Value:
     """Rule of a quotient: of integers cut towards zero where the dialect has it so."""
     dividend = scope.value(clause.take("this"))
-    divisor = _divisor(clause.take("expression"), scope)
+    divisor, may_be_zero = _divisor(clause.take("expression"), scope)
     clause.scalar("typed"), clause.scalar("safe")
     real, _ = _kinds(clause, (dividend, divisor))
     if clause.dialect.whole_division and not real:
         return scope.value_of(dividend.expression.quotient(divisor.expression))
     decimal = clause.dialect.whole_division and (dividend.decimal or divisor.decimal)
-    return scope.value_of(dividend.expression / divisor.expression, decimal=decimal)
+    above, below = (_as_doubles(value).expression for value in (dividend, divisor))
+    quotient = above / below
+    if may_be_zero and clause.dialect.infinite_quotients:
+        quotient = when(below == 0).then(_by_zero(above)).otherwise(quotient)
+    return scope.value_of(quotient, decimal=decimal)
 
 
-def _whole(build: Callable[[Expression, Expression], Expression]) -> Rule:
-    def rule(clause: Clause, scope: AbstractScope) -> Value:
-        dividend = scope.value(clause.take("this"))
-        divisor = _divisor(clause.take("expression"), scope)
-        if _kinds(clause, (dividend, divisor))[0]:
-            raise clause.refusal(
-                "whole division and remainders of fractions differ between dialects",
-                "Write FLOOR(a / b).",
-            )
-        return scope.value_of(build(dividend.expression, divisor.expression))
+def _by_zero(dividend: Expression) -> Expression:
+    number = dividend + 0.0
+    above = (number > 0.0) & (number <= math.inf)  # NaN is above every number
+    return (
+        when(above)
+        .then(math.inf)
+        .when(number < 0.0)
+        .then(-math.inf)
+        .otherwise(number * math.nan)  # missing if it is missing
+    )
 
-    return rule
+
+def _whole_quotient(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of a // b: of fractions it is the quotient itself in DuckDB."""
+    dividend = scope.value(clause.take("this"))
+    divisor, _ = _divisor(clause.take("expression"), scope)
+    if not _kinds(clause, (dividend, divisor))[0]:
+        return scope.value_of(dividend.expression.quotient(divisor.expression))
+    if clause.dialect.name != "duckdb":
+        raise clause.refusal(
+            "whole division of fractions differs between dialects",
+            "Write FLOOR(a / b).",
+        )
+    above, below = (_as_doubles(value).expression for value in (dividend, divisor))
+    return scope.value_of(above / below)
+
+
+def _rest(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of a % b, with the sign of a; of doubles by zero it is NaN in DuckDB."""
+    values = [scope.value(clause.take("this"))]
+    values.append(_divisor(clause.take("expression"), scope)[0])
+    real, decimal = _kinds(clause, values)
+    if not real or (decimal and decimals.are_decimals(values)):
+        (left, right), places = decimals.level(values)
+        digits = left.remainder(right)
+        if not real:
+            return scope.value_of(digits)
+        whole = scope.value_of(digits.cast("f64") / 10.0**places)
+        return decimals.as_decimal(whole, digits, places)
+    left, right = (_as_doubles(value).expression for value in values)
+    rest = abs(left + 0.0) % abs(right)
+    rest = when(left < 0).then(-rest).otherwise(rest)
+    if clause.dialect.infinite_quotients:
+        rest = when(right == 0).then(left * math.nan).otherwise(rest)
+    return scope.value_of(rest)
 
 
 def _negative(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(clause.take("this"))
     _kinds(clause, (value,))
-    if value.constant is not None:
-        return scope.value_of(lit(-value.constant), decimal=value.decimal)
-    return scope.value_of(-value.expression, decimal=value.decimal)
+    constant = value.constant
+    negative = -value.expression if constant is None else lit(-constant)
+    return _with_digits(scope, value, negative, operator.neg)
 
 
 def _absolute(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(clause.take("this"))
     _kinds(clause, (value,))
-    return scope.value_of(value.expression.abs(), decimal=value.decimal)
+    return _with_digits(scope, value, value.expression.abs(), abs)
 
 
-def _floor_or_ceil(build: Callable[[Expression], Expression]) -> Rule:
+def _with_digits(
+    scope: AbstractScope,
+    value: Value,
+    number: Expression,
+    change: Callable[[Expression], Expression],
+) -> Value:
+    """Value of a function of a number that leaves its places what they are."""
+    changed = scope.value_of(number, decimal=value.decimal)
+    if value.scaled is None:
+        return changed
+    digits, places = value.scaled
+    known = digits.tree.constant
+    digits = change(digits) if known is None else lit(change(lit(known)).value({}))
+    return replace(changed, scaled=(digits, places))
+
+
+def _floor_or_ceil(sign: int) -> Rule:
     """Rule of the whole number below or above, which SQL has as a double."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        value = settled_value(clause, scope.value(clause.take("this")))
+        value = scope.value(clause.take("this"))
         _kinds(clause, (value,))
-        return scope.value_of(build(value.expression))
+        if value.scaled is not None:
+            turned = value if sign > 0 else _negative_of(scope, value)
+            return _whole(scope, sign * decimals.whole_below(turned))
+        number = settled_value(clause, value).expression.cast("f64")
+        below = number.round_down(1.0) if sign > 0 else -((-number).round_down(1.0))
+        return scope.value_of(below)
 
     return rule
 
 
+def _negative_of(scope: AbstractScope, value: Value) -> Value:
+    return _with_digits(scope, value, -value.expression, operator.neg)
+
+
+def _whole(scope: AbstractScope, digits: Expression) -> Value:
+    """Value of a decimal without places, which SQL shows as a fraction."""
+    return decimals.as_decimal(scope.value_of(digits.cast("f64")), digits, 0)
+
+
+def _sign(clause: Clause, scope: AbstractScope) -> Value:
+    value = scope.value(clause.take("this"))
+    _kinds(clause, (value,))
+    number = value.expression
+    above = number > 0
+    if value.type == "f64":
+        above &= number <= math.inf  # NaN is above every number, and has no sign
+    sign = (
+        when(number.is_null()).then(None).when(above).then(1).when(number < 0).then(-1)
+    ).otherwise(0)
+    whole = clause.dialect.name == "duckdb" or (
+        clause.dialect.name == "bigquery" and value.type == "i64"
+    )
+    return scope.value_of(sign if whole else sign.cast("f64"))
+
+
+def _truncation(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of TRUNC: the whole number between a number and zero."""
+    value = scope.value(clause.take("this"))
+    _kinds(clause, (value,))
+    if clause.has("decimals"):
+        raise clause.place("decimals").refusal(
+            "TRUNC takes a number alone here", "Write TRUNC(x * 10) / 10."
+        )
+    if value.type == "i64" and clause.dialect.name == "duckdb":
+        return scope.value_of(value.expression)
+    if value.scaled is not None:
+        return _whole(scope, decimals.truncate_decimal(value))
+    number = settled_value(clause, value).expression.cast("f64")
+    up = -((-number).round_down(1.0))
+    return scope.value_of(when(number < 0).then(up).otherwise(number.round_down(1.0)))
+
+
 def _round(clause: Clause, scope: AbstractScope) -> Value:
     """Rule of a number with fewer digits, halves away from zero."""
-    value = settled_value(clause, scope.value(clause.take("this")))
+    value = scope.value(clause.take("this"))
     _kinds(clause, (value,))
     if value.type == "f64" and not clause.dialect.halves_away:
         raise clause.refusal(
@@ -370,7 +566,11 @@ def _round(clause: Clause, scope: AbstractScope) -> Value:
     digits = clause.some("decimals")
     clause.scalar("casts_non_integer_decimals")
     places = 0 if digits is None else whole_number(digits, "the number of digits")
-    return scope.value_of(value.expression.round(places))
+    if value.scaled is not None and places >= 0:
+        kept, scale = decimals.round_decimal(value, places)
+        number = scope.value_of(kept.cast("f64") / 10.0**scale)
+        return decimals.as_decimal(number, kept, scale)
+    return scope.value_of(settled_value(clause, value).expression.round(places))
 
 
 def _of_number(build: Callable[[Expression], Expression]) -> Rule:
@@ -394,128 +594,6 @@ def _power(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(value.expression.power(exponent.constant))
 
 
-Range = tuple[float, float]
-_ALL: Final = (-math.inf, math.inf)
-_WIDEST: Final = 2**50
-"""Beyond it doubles no longer tell neighbouring integers apart."""
-
-
-def range_of(tree: AbstractTree) -> Range | None:
-    """Ends of the values that an expression can have; None where one is open.
-
-    >>> from sordino.expressions.language import col, when
-    >>> range_of(when(col("x").is_null()).then(0).otherwise(2).tree)
-    (0, 2)
-    >>> range_of(col("x").tree) is None
-    True
-    """
-    low, high = _range(tree)
-    return (low, high) if max(abs(low), abs(high)) <= _WIDEST and low < high else None
-
-
-def _range(tree: AbstractTree) -> Range:
-    if isinstance(tree, Literal):
-        number = tree.constant
-        known = isinstance(number, (int, float)) and math.isfinite(number)
-        return (number, number) if known else _ALL
-    if isinstance(tree, Call):
-        rule = _RULES.get(tree.operation)
-        return _ALL if rule is None else rule(tree)
-    return _ALL
-
-
-def _ends(*ends: float) -> Range:
-    if any(math.isnan(end) for end in ends):
-        return _ALL  # infinity less infinity, or times 0: nothing is known
-    return min(ends), max(ends)
-
-
-def _clip(call: Call) -> Range:
-    low, high = (bound.constant for bound in call.arguments[1:])
-    return low, high
-
-
-def _when(call: Call) -> Range:
-    _, values = choices.split_branches(call.arguments, call.options["given"])
-    return _hull([_range(value) for value in values if value is not None])
-
-
-def _hull(ranges: list[Range]) -> Range:
-    return min(low for low, _ in ranges), max(high for _, high in ranges)
-
-
-def _any(call: Call) -> Range:
-    return _hull([_range(argument) for argument in call.arguments])
-
-
-def _add(call: Call) -> Range:
-    (a, b), (c, d) = map(_range, call.arguments)
-    return _ends(a + c, b + d)
-
-
-def _subtract(call: Call) -> Range:
-    (a, b), (c, d) = map(_range, call.arguments)
-    return _ends(a - d, b - c)
-
-
-def _multiply(call: Call) -> Range:
-    (a, b), (c, d) = map(_range, call.arguments)
-    return _ends(a * c, a * d, b * c, b * d)
-
-
-def _negate(call: Call) -> Range:
-    low, high = _range(call.arguments[0])
-    return -high, -low
-
-
-def _abs(call: Call) -> Range:
-    low, high = _range(call.arguments[0])
-    return (0 if low <= 0 <= high else min(abs(low), abs(high))), max(-low, high)
-
-
-def _remainder(call: Call) -> Range:
-    size = call.arguments[1].constant
-    return _ALL if size is None else (1 - abs(size), abs(size) - 1)
-
-
-def _cast(call: Call) -> Range:
-    inner = call.arguments[0]
-    if call.options["to"] not in ("i64", "f64"):
-        return _ALL
-    low, high = _range(inner)
-    if not math.isfinite(low) or not math.isfinite(high):
-        return _ALL
-    return math.floor(low), math.ceil(high)  # outward: a cast to i64 may cut either way
-
-
-def _fixed(low: int, high: int) -> Callable[[Call], Range]:
-    return lambda _: (low, high)
-
-
-_RULES: Final[Mapping[Operation, Callable[[Call], Range]]] = {
-    arithmetic.CLIP: _clip,
-    arithmetic.ABS: _abs,
-    choices.WHEN: _when,
-    logic.COALESCE: _any,
-    logic.FILL_NULL: _any,
-    choices.GREATEST: _any,
-    choices.LEAST: _any,
-    arithmetic.ADD: _add,
-    arithmetic.SUBTRACT: _subtract,
-    arithmetic.MULTIPLY: _multiply,
-    arithmetic.NEGATE: _negate,
-    arithmetic.REMAINDER: _remainder,
-    casts.CAST: _cast,
-    dates.YEAR: _fixed(1, 9999),
-    dates.MONTH: _fixed(1, 12),
-    dates.DAY: _fixed(1, 31),
-    dates.WEEKDAY: _fixed(0, 6),
-    dates.HOUR: _fixed(0, 23),
-    dates.MINUTE: _fixed(0, 59),
-    dates.SECOND: _fixed(0, 59),
-}
-
-
 RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.AtTimeZone: _local,
     exp.Extract: _extract,
@@ -526,6 +604,14 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.DayOfMonth: _named_part("day"),
     exp.DayOfYear: _named_part("doy"),
     exp.DayOfWeekIso: _named_part("isodow"),
+    exp.DayOfWeek: _named_part("dayofweek"),
+    exp.Week: _named_part("week"),
+    exp.WeekOfYear: _named_part("weekofyear"),
+    exp.LastDay: _last_day,
+    exp.AddMonths: _later_month,
+    exp.TsOrDsToDate: lambda clause, scope: scope.value_of(
+        _moment(clause.take("this"), scope).expression.cast("date")
+    ),
     exp.Hour: _named_part("hour"),
     exp.Minute: _named_part("minute"),
     exp.Second: _named_part("second"),
@@ -543,13 +629,15 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.Sub: _minus,
     exp.Mul: _arithmetic(operator.mul),
     exp.Div: _divide,
-    exp.IntDiv: _whole(lambda dividend, divisor: dividend.quotient(divisor)),
-    exp.Mod: _whole(lambda dividend, divisor: dividend.remainder(divisor)),
+    exp.IntDiv: _whole_quotient,
+    exp.Mod: _rest,
     exp.Neg: _negative,
     exp.Abs: _absolute,
-    exp.Floor: _floor_or_ceil(lambda number: number.cast("f64").round_down(1.0)),
-    exp.Ceil: _floor_or_ceil(lambda number: -((-number.cast("f64")).round_down(1.0))),
+    exp.Floor: _floor_or_ceil(1),
+    exp.Ceil: _floor_or_ceil(-1),
     exp.Round: _round,
+    exp.Sign: _sign,
+    exp.Trunc: _truncation,
     exp.Sqrt: _of_number(lambda number: number.sqrt()),
     exp.Exp: _of_number(lambda number: number.exp()),
     exp.Ln: _of_number(lambda number: number.log()),

@@ -28,6 +28,8 @@ class InputDialect:
     """What sqlglot calls it."""
     decimals: bool
     """Whether 1.5 is a decimal number; else it is a double."""
+    infinite_quotients: bool
+    """Whether a double divided by zero is an infinity; else it fails or is NULL."""
     whole_division: bool
     """Whether the quotient of integers is cut towards zero."""
     concat_skips: bool
@@ -46,15 +48,21 @@ class InputDialect:
     """Whether the seconds of a time have no fraction."""
     trimmed: str
     """What TRIM takes away."""
+    parts: Mapping[str, str]
+    """Which of the parts of a time some words mean."""
+    differences: tuple[str, ...]
+    """Units in which it counts what begins between two times."""
     zoned_times: bool
     """Whether AT TIME ZONE shows a time in UTC as the clocks of a zone do."""
     escape: str | None
     """What LIKE escapes wildcards by, unasked."""
 
 
+_WEEKS: Final = {"week": "isoweek", "weekofyear": "isoweek"}
 _DUCKDB: Final = InputDialect(
     "duckdb",
     decimals=True,
+    infinite_quotients=True,
     whole_division=False,
     concat_skips=True,
     extremes_skip=True,
@@ -64,24 +72,32 @@ _DUCKDB: Final = InputDialect(
     truths_join=True,
     whole_seconds=True,
     trimmed=_SPACES + "\u202f\u205f\u3000",
+    parts=_WEEKS | dict.fromkeys(("dow", "dayofweek", "weekday"), "sunday is 0"),
+    differences=("year", "quarter", "month", "day", "hour", "minute", "second"),
     zoned_times=False,
     escape=None,
 )
 _POSTGRES: Final = replace(
     _DUCKDB,
     name="postgres",
+    infinite_quotients=False,
     whole_division=True,
     halves_away=False,
     truths_join=False,
     whole_seconds=False,
+    parts=_WEEKS | {"dow": "sunday is 0"},
+    differences=("day",),
     trimmed=" ",
     escape="\\",
 )
 _SPARK: Final = replace(
     _DUCKDB,
     name="spark",
+    infinite_quotients=False,
     concat_skips=False,
     days_subtract=False,
+    parts=_WEEKS | dict.fromkeys(("dow", "dayofweek"), "sunday is 1"),
+    differences=("day",),
     trimmed=" ",
     zoned_times=True,
     escape="\\",
@@ -92,6 +108,8 @@ _BIGQUERY: Final = replace(
     decimals=False,
     extremes_skip=False,
     dates_stay=True,
+    parts={"dayofweek": "sunday is 1"},
+    differences=("year", "quarter", "month", "day"),
     trimmed=_SPACES + "\t\n\v\f\r\u0085\u2028\u2029\u202f\u205f\u3000",
 )
 DIALECTS: Final[dict[str, InputDialect]] = {

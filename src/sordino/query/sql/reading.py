@@ -201,8 +201,6 @@ class Reading:
         """Refuse the first part of the tree that no rule understood."""
         for node in self.root.walk():
             clause = Clause(self, node)
-            if isinstance(node, exp.CTE) and (id(node), "this") not in self.taken:
-                raise clause.refusal("nothing asks this query of WITH", "Leave it out.")
             if id(node) not in self.looked:  # else a part of the text had no effect
                 raise clause.refusal(
                     f"{clause.short_text} is not understood here", _LEAVE
@@ -311,6 +309,15 @@ class Clause:
         start, end = self.span
         words = " ".join(self.reading.text[start:end].split())
         return words if len(words) <= _SHORT else f"{words[: _SHORT - 3]}..."
+
+    @property
+    def argument_text(self) -> str:
+        """The letters between the brackets of a function."""
+        start, end = self.span
+        text = self.reading.text[start:end]
+        inner = text.partition("(")[2].rstrip().removesuffix(")")
+        words = " ".join((inner or text).split())
+        return words if len(words) <= 2 * _SHORT else f"{words[: 2 * _SHORT - 3]}..."
 
     def look(self) -> "Clause":
         """Mark it as a part that says no more than its arguments do."""
@@ -482,6 +489,10 @@ _ONE_DECIDES: Final = (
     "this is decided by one person",
     "Ask the share: AVG(CASE WHEN ... THEN 1.0 ELSE 0.0 END).",
 )
+_PATTERN_PARTS: Final = (
+    "which part of a text a pattern fits is decided differently by databases",
+    "Write SPLIT_PART, SUBSTRING or REPLACE; REGEXP_MATCHES says whether it fits.",
+)
 _INNER_QUERY: Final = (
     "a query inside an expression is not asked",
     "Ask it by itself first, or join a public table.",
@@ -529,13 +540,10 @@ _WHY: Final[dict[type[exp.Expr], tuple[str, str]]] = {
         "Add it to a date or a time: day + INTERVAL 3 DAY.",
     ),
     **dict.fromkeys((exp.Placeholder, exp.Parameter), _PARAMETER),
-    exp.ILike: (
-        "ILIKE folds letters as each language has it",
-        "Write LOWER(...) LIKE LOWER(...).",
-    ),
-    exp.RegexpLike: (
-        "each engine has regular expressions of its own",
-        "Write LIKE with % and _, or LEFT and SUBSTRING.",
+    **dict.fromkeys((exp.RegexpExtract, exp.RegexpReplace), _PATTERN_PARTS),
+    exp.Reverse: (
+        "what is one letter differs: DuckDB keeps an accent behind its letter",
+        "Reverse the column before it is given to the session.",
     ),
 }
 _CLOCKS: Final = ("now", "today", "current_date", "clock_timestamp", "getdate")

@@ -34,6 +34,8 @@ class Value:
     type: str
     decimal: bool = False
     """Whether it is an exact decimal in SQL, where ours is a double."""
+    scaled: "Scaled | None" = None
+    """Its digits, if they are known exactly."""
 
     @property
     def bare(self) -> bool:
@@ -44,6 +46,10 @@ class Value:
     def constant(self) -> Any:
         """Value of a literal; None of all else."""
         return self.expression.tree.constant
+
+
+Scaled: TypeAlias = tuple[Expression, int]
+"""A whole number, and how many of its digits stand behind the point."""
 
 
 class AbstractScope(ABC):
@@ -69,8 +75,8 @@ class AbstractScope(ABC):
         """Value of an expression that is known as a whole; else None."""
 
     @abstractmethod
-    def counts(self, clause: Clause) -> bool:
-        """Whether an expression counts the rows of a group, so that it is not 0."""
+    def lacks_quotients(self, clause: Clause) -> bool:
+        """Whether a quotient by this is missing where it is 0, if it ever is."""
 
     def value(self, clause: Clause) -> Value:
         """Value of an expression; what is not understood is refused."""
@@ -201,7 +207,7 @@ class RowScope(AbstractScope):
     def instead(self, _clause: Clause) -> Value | None:
         return None
 
-    def counts(self, _clause: Clause) -> bool:
+    def lacks_quotients(self, _clause: Clause) -> bool:
         return False
 
 
@@ -238,13 +244,24 @@ def _literal(clause: Clause, scope: AbstractScope) -> Value:
             raise clause.refusal(
                 "this number is beyond the largest double", "Write one below 1.7e308."
             )
-        return scope.value_of(lit(number), decimal=decimal)
+        value = scope.value_of(lit(number), decimal=decimal)
+        return replace(value, scaled=_digits(text) if decimal else None)
     if int(text) > MOST:
         raise clause.refusal(
             "this whole number does not fit into 64 bits",
             "Write it as a double: 1e20.",
         )
     return scope.value_of(lit(int(text)))
+
+
+def _digits(text: str) -> Scaled | None:
+    whole, _, fraction = text.partition(".")
+    fraction = fraction.rstrip("0")
+    digits = int(whole + fraction)
+    # 10**18 fits into 64 bits: no further digit is compared exactly
+    return (
+        (lit(digits), len(fraction)) if digits <= MOST and len(fraction) < 19 else None
+    )
 
 
 def is_null_word(clause: Clause) -> bool:

@@ -170,12 +170,10 @@ class Processing:
     def process(self, request: Any) -> Any:
         """Request, or release, with all that is done to its noisy rows."""
         if self.kept is not None:
-            self._refuse_ungrouped("having")
             request = request.filter(self.kept)
         if self.shown.made:
             request = request.with_columns(**self.shown.made)
-        if self.orders:
-            self._refuse_ungrouped("order")
+        if self.orders and self.answers.keys:  # else there is one row
             request = request.sort(
                 *dict.fromkeys(order.name for order in self.orders),
                 descending=tuple(o.name for o in self.orders if o.descending),
@@ -183,9 +181,10 @@ class Processing:
             )
         limit, offset = self.select.some("limit"), self.select.some("offset")
         if limit is not None or offset is not None:
-            self._refuse_ungrouped("offset" if limit is None else "limit")
             most, first = (_size(clause) for clause in (limit, offset))
-            request = request.limit(_EVERY_ROW if most is None else most, first or 0)
+            request = self._limit_rows(
+                request, _EVERY_ROW if most is None else most, first or 0
+            )
         return self._show(request, frozenset())
 
     def process_one(self, request: Request, names: tuple[str, ...]) -> Request:
@@ -211,12 +210,15 @@ class Processing:
         }
         return request.rename(renamed) if renamed else request
 
-    def _refuse_ungrouped(self, name: str) -> None:
-        if not self.answers.keys:
-            raise self.select.place(name).refusal(
-                "without GROUP BY there is one row, and nothing to choose or to order",
-                "Leave it out, or add GROUP BY.",
+    def _limit_rows(self, request: Any, most: int, first: int) -> Any:
+        if self.answers.keys:
+            return request.limit(most, first)
+        if not most or first:
+            raise self.select.refusal(
+                "without GROUP BY there is one row, and this leaves it out",
+                "Leave LIMIT and OFFSET out, or add GROUP BY.",
             )
+        return request
 
 
 def _requests_of_sets(
@@ -359,6 +361,7 @@ class Given:
     ) -> "Given":
         """Arguments as given; unknown ones are refused."""
         listed = (limits,) if isinstance(limits, AbstractConstraint) else limits
+        listed = () if listed is None else listed
         if not isinstance(listed, Iterable) or isinstance(listed, str):
             raise InvalidParameter(
                 "limits", limits, "must be constraints", "Try [sd.MaxRowsPerID(5)]."

@@ -1,11 +1,13 @@
 """Texts; the list of all rules."""
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
 from sqlglot import exp
 
-from sordino.expressions.language import Expression, lit
+from sordino.expressions.language import Expression, lit, when
+from sordino.expressions.text import LONGEST_PATTERN
 from sordino.query.sql import number_rules, truth_rules
 from sordino.query.sql import scope as leaf_rules
 from sordino.query.sql.reading import Clause
@@ -104,17 +106,67 @@ def _concat(clause: Clause, scope: AbstractScope) -> Value:
     return scope.value_of(lit("").concat(*parts))
 
 
+def _join_with(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of CONCAT_WS, which leaves out what is missing."""
+    for name in ("safe", "coalesce"):
+        clause.scalar(name)
+    mark, *parts = clause.each("expressions")
+    between = _literal_text(mark, scope, "what stands between")
+    texts = [
+        lit(between).concat(_as_text(part, scope)).fill_null("")
+        for part in parts
+        if not is_null_word(part)
+    ]
+    joined = lit("").concat(*texts)
+    return scope.value_of(joined.slice(len(between)) if between else joined)
+
+
 def _slice(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of SUBSTRING: places count from 1, in DuckDB negative ones from the end."""
     text = _text(clause.take("this"), scope)
-    start = whole_number(clause.take("start"), "the first place")
-    if start < 1:
+    start_part, size = clause.take("start"), clause.some("length")
+    if not (_is_whole(start_part) and (size is None or _is_whole(size))):
+        return scope.value_of(_computed_slice(start_part, size, scope, text))
+    start = whole_number(start_part, "the first place")
+    length = None if size is None else whole_number(size, "a length")
+    if start > 0 and (length or 0) >= 0:
+        return scope.value_of(text.slice(start - 1, length))
+    if clause.dialect.name != "duckdb" or (length or 0) < 0:
         raise clause.refusal(
             "dialects count places before the first differently",
             "Write a start of 1 or more, or RIGHT(x, n).",
         )
-    size = clause.some("length")
-    length = None if size is None else whole_number(size, "a length")
-    return scope.value_of(text.slice(start - 1, length))
+    first = text.length() + start if start < 0 else lit(-1)
+    return scope.value_of(text.substring(first, _end_of(first, length)))
+
+
+def _end_of(first: Expression, length: int | None) -> Expression:
+    return lit(_FARTHEST) if length is None else first + length
+
+
+def _is_whole(clause: Clause) -> bool:
+    inner = clause.bare()
+    inner = inner.take("this").bare() if inner.kind is exp.Neg else inner
+    return inner.kind is exp.Literal
+
+
+def _computed_slice(
+    start: Clause, size: Clause | None, scope: AbstractScope, text: Expression
+) -> Expression:
+    parts = [start] if size is None else [start, size]
+    values = [scope.value(part) for part in parts]
+    for part, value in zip(parts, values, strict=True):
+        if value.type != "i64" or start.dialect.name != "duckdb":
+            raise part.refusal(
+                "a place in a text must be a whole number written here", "Write it."
+            )
+    place = values[0].expression
+    # places below 1 lie before the text, and negative ones count from its end
+    first = when(place < 0).then(text.length() + place).otherwise(place - 1)
+    if size is None:
+        return text.substring(first, _FARTHEST)
+    length = values[1].expression
+    return text.substring(first, first + when(length < 0).then(0).otherwise(length))
 
 
 def _end(build: Callable[[Expression, int], Expression]) -> Rule:
@@ -122,9 +174,9 @@ def _end(build: Callable[[Expression, int], Expression]) -> Rule:
         text = _text(clause.take("this"), scope)
         size = whole_number(clause.take("expression"), "a number of letters")
         clause.scalar("negative_length_returns_empty")
-        if size < 0:
+        if size < 0 and clause.dialect.name not in _FROM_BEHIND:
             raise clause.refusal(
-                "LEFT and RIGHT with a negative number differ between dialects",
+                f"LEFT and RIGHT take no negative number in {clause.dialect.name}",
                 "Write SUBSTRING(x, first, length).",
             )
         return scope.value_of(build(text, size))
@@ -132,18 +184,85 @@ def _end(build: Callable[[Expression, int], Expression]) -> Rule:
     return rule
 
 
+_FROM_BEHIND: Final = ("duckdb", "postgres")
+"""Where a negative number of letters is how many are left out."""
+_FARTHEST: Final = 2**31 - 1
+
+
+def _first_letters(text: Expression, size: int) -> Expression:
+    return text.slice(0, size) if size >= 0 else text.substring(0, text.length() + size)
+
+
+def _last_letters(text: Expression, size: int) -> Expression:
+    return text.slice(-size) if size else text.slice(0, 0)
+
+
+def _pad(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of LPAD and RPAD: of so many letters, which are bounded."""
+    text = _text(clause.take("this"), scope)
+    size = whole_number(clause.take("expression"), "a number of letters")
+    filled = clause.some("fill_pattern")
+    letters = " " if filled is None else _literal_text(filled, scope, "what is filled")
+    if size > LONGEST_PATTERN or not letters:
+        raise clause.refusal(
+            f"LPAD and RPAD make texts of up to {LONGEST_PATTERN} letters, of one or "
+            "more",
+            "Write LPAD(x, 10, '0').",
+        )
+    size = max(size, 0)
+    kept, fill = text.slice(0, size), lit((letters * size)[:size])
+    if not size:
+        return scope.value_of(kept)
+    if clause.scalar("is_left"):
+        return scope.value_of(fill.substring(0, size - kept.length()).concat(kept))
+    return scope.value_of(kept.concat(fill).slice(0, size))
+
+
+def _repeat(clause: Clause, scope: AbstractScope) -> Value:
+    text = _text(clause.take("this"), scope)
+    times = whole_number(clause.take("times"), "how often a text is repeated")
+    if times > _MOST_TIMES:
+        raise clause.refusal(
+            f"a text is repeated at most {_MOST_TIMES} times here", "Write fewer."
+        )
+    if times < 1:
+        return scope.value_of(text.slice(0, 0))
+    return scope.value_of(text.concat(*[text] * (times - 1)) if times > 1 else text)
+
+
+_MOST_TIMES: Final = 100
+
+
+def _piece(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of SPLIT_PART: the pieces count from 1, from behind from -1."""
+    text = _text(clause.take("this"), scope)
+    mark = _literal_text(clause.take("delimiter"), scope, "what parts a text")
+    place = whole_number(clause.take("part_index"), "a place")
+    if not mark or (not place and clause.dialect.name != "duckdb"):
+        raise clause.refusal(
+            "SPLIT_PART takes a text of one letter or more and a place of 1 or more",
+            "Write SPLIT_PART(x, '-', 1).",
+        )
+    return scope.value_of(text.piece(mark, place) if place else text.slice(0, 0))
+
+
 def _trim(clause: Clause, scope: AbstractScope) -> Value:
     text = _text(clause.take("this"), scope)
-    position = clause.scalar("position")
-    if position not in (None, "", "BOTH"):
-        raise clause.refusal(
-            "LTRIM and RTRIM are not asked: texts are trimmed on both sides",
-            "Write TRIM(x).",
-        )
+    ends = _ENDS[str(clause.scalar("position") or "BOTH")]
     given = clause.some("expression")
-    if given is None:
-        return scope.value_of(text.strip(clause.dialect.trimmed))
-    return scope.value_of(text.strip(_literal_text(given, scope, "what is trimmed")))
+    letters = (
+        clause.dialect.trimmed
+        if given is None
+        else _literal_text(given, scope, "what is trimmed")
+    )
+    return scope.value_of(ends(text, letters))
+
+
+_ENDS: Final[dict[str, Callable[[Expression, str], Expression]]] = {
+    "BOTH": lambda text, letters: text.strip(letters),
+    "LEADING": lambda text, letters: text.strip_start(letters),
+    "TRAILING": lambda text, letters: text.strip_end(letters),
+}
 
 
 def _replace(clause: Clause, scope: AbstractScope) -> Value:
@@ -164,7 +283,7 @@ def _position(clause: Clause, scope: AbstractScope) -> Value:
 def _like_escape(clause: Clause, scope: AbstractScope) -> Value:
     inner = clause.take("this")
     escape = _literal_text(clause.take("expression"), scope, "an escape")
-    if inner.kind is not exp.Like or len(escape) > 1:
+    if inner.kind not in (exp.Like, exp.ILike) or len(escape) > 1:
         raise clause.refusal(
             "ESCAPE takes one character, behind LIKE", "Write ESCAPE '!'."
         )
@@ -181,8 +300,83 @@ def _match(clause: Clause, scope: AbstractScope, escape: str | None) -> Value:
             "a backslash in LIKE escapes in some dialects and not in others",
             "Choose another letter: LIKE '100!%' ESCAPE '!'.",
         )
+    if clause.kind is exp.ILike:
+        text = text.lowercase()
+        pattern = lit(pattern).lowercase().value({})
     fits: Any = text.like(pattern, escape)
     return scope.value_of(~fits if negated else fits)
+
+
+def _finds(clause: Clause, scope: AbstractScope) -> Value:
+    """Rule of REGEXP_MATCHES: whether a pattern fits a part of a text."""
+    text = _text(clause.take("this"), scope)
+    held = clause.take("expression")
+    pattern = _pattern(held, scope)
+    first, last = pattern.startswith("^"), _is_anchored(pattern)
+    body = _our_pattern(held, pattern[first : len(pattern) - last])
+    if (first or last) and _has_sides(body):
+        raise held.refusal(
+            "^ and $ beside | belong to one side of it alone",
+            "Put brackets around it: '^(a|b)$'.",
+        )
+    within = f"({body})" if body else ""
+    whole = f"{'' if first else '.*'}{within}{'' if last else '.*'}"
+    return scope.value_of(text.matches(whole))
+
+
+def _has_sides(pattern: str) -> bool:
+    """Whether a | stands outside of brackets."""
+    plain = re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", pattern, flags=re.DOTALL)
+    depth = 0
+    for letter in plain:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "|" and not depth:
+            return True
+    return False
+
+
+def _fits_all(clause: Clause, scope: AbstractScope) -> Value:
+    text = _text(clause.take("this"), scope)
+    held = clause.take("expression")
+    return scope.value_of(text.matches(_our_pattern(held, _pattern(held, scope))))
+
+
+def _pattern(clause: Clause, scope: AbstractScope) -> str:
+    if clause.dialect.name not in ("duckdb", "bigquery"):
+        raise clause.refusal(
+            f"regular expressions of {clause.dialect.name} mean other things",
+            "Write LIKE with % and _, or LEFT and SUBSTRING.",
+        )
+    return _literal_text(clause, scope, "a pattern")
+
+
+def _is_anchored(pattern: str) -> bool:
+    bare = pattern.removesuffix("$")
+    escapes = len(bare) - len(bare.rstrip("\\"))
+    return bare != pattern and escapes % 2 == 0
+
+
+_RE2_BLANKS: Final = "\\t\\n\f\\r "
+
+
+def _our_pattern(clause: Clause, pattern: str) -> str:
+    """Pattern of RE2 as one of ours: its . is no new line, its blanks are five."""
+    pieces, letters, within = [], iter(pattern), False
+    for letter in letters:
+        piece = letter
+        if letter == "\\":
+            piece += next(letters, "")
+            if piece == "\\S" and within:
+                raise clause.refusal(
+                    "\\S within [] is not read here", "Write the letters."
+                )
+            blanks = _RE2_BLANKS if within else f"[{_RE2_BLANKS}]"
+            piece = {"\\s": blanks, "\\S": f"[^{_RE2_BLANKS}]"}.get(piece, piece)
+        elif letter == "." and not within:
+            piece = "[^\\n]"
+        within = (within or letter == "[") and letter != "]"
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 RULES: Final[dict[type[exp.Expr], Rule]] = {
@@ -195,13 +389,20 @@ RULES: Final[dict[type[exp.Expr], Rule]] = {
     exp.DPipe: _join,
     exp.Concat: _concat,
     exp.Substring: _slice,
-    exp.Left: _end(lambda text, size: text.slice(0, size)),
-    exp.Right: _end(lambda text, size: text.slice(-size) if size else text.slice(0, 0)),
+    exp.Left: _end(_first_letters),
+    exp.Right: _end(_last_letters),
+    exp.Pad: _pad,
+    exp.Repeat: _repeat,
+    exp.SplitPart: _piece,
+    exp.ConcatWs: _join_with,
     exp.Trim: _trim,
     exp.Replace: _replace,
     exp.StrPosition: _position,
     exp.Like: lambda clause, scope: _match(clause, scope, clause.dialect.escape),
+    exp.ILike: lambda clause, scope: _match(clause, scope, clause.dialect.escape),
     exp.Escape: _like_escape,
+    exp.RegexpLike: _finds,
+    exp.RegexpFullMatch: _fits_all,
 }
 
 

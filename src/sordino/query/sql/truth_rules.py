@@ -9,23 +9,29 @@ Casts are understood as far as every dialect makes the same value of the same va
 | bool | BIGINT, DOUBLE, VARCHAR | |
 | date | TIMESTAMP, VARCHAR | |
 | time | DATE | |
-| FLOOR, CEIL, ROUND | BIGINT | other fractions are rounded differently |
+| f64 | BIGINT | halves as the dialect rounds them |
+| text | BIGINT, DOUBLE | digits, in DuckDB with a fraction; other texts are missing |
 """
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
 from itertools import starmap
 from typing import Any, Final
 
 from sqlglot import exp
 
+from sordino.errors import InvalidSQL
 from sordino.expressions.language import Expression, lit, when
 from sordino.expressions.schema import NUMBERS
-from sordino.query.sql.number_rules import settled_value
+from sordino.query.sql import decimals
+from sordino.query.sql.number_rules import part_named, part_of_word, settled_value
 from sordino.query.sql.reading import Clause, unknown_part
 from sordino.query.sql.scope import (
     AbstractScope,
     Rule,
+    Scaled,
     Value,
     in_public_list,
     is_null_word,
@@ -81,25 +87,68 @@ def _conversion(clause: Clause, scope: AbstractScope, kind: str) -> Value:
         return scope.value_of(lit(None, kind))
     value = scope.value(this)
     if value.type == "text" and value.constant is not None and kind != "text":
-        known = lit(value.constant).cast(kind).value({})
-        if known is None:
-            raise clause.refusal(
-                f"{value.constant!r} does not read as a {kind}",
-                _IN_FULL.get(kind, "Write it in full."),
-            )
-        return scope.value_of(lit(known))
+        return scope.value_of(_read_written(clause, value.constant, kind))
+    return scope.value_of(_cast_value(clause, this, value, kind))
+
+
+def _read_written(clause: Clause, text: str, kind: str) -> Expression:
+    known = _read_text(clause, lit(text), kind).value({})
+    if known is None and clause.kind is not exp.TryCast:
+        raise clause.refusal(
+            f"{text!r} does not read as a {kind}",
+            _IN_FULL.get(kind, "Write it in full."),
+        )
+    return lit(known, kind)
+
+
+def _cast_value(clause: Clause, this: Clause, value: Value, kind: str) -> Expression:
     if value.type == kind:
-        return scope.value_of(value.expression)
-    if (value.type, kind) == ("f64", "i64") and this.bare().kind in _ROUNDED:
-        return scope.value_of(value.expression.cast("i64"))
+        computed = value.decimal and value.constant is None
+        return decimals.double_of(value) if computed else value.expression
+    if (value.type, kind) == ("f64", "i64"):
+        return _whole_number(clause, this, value)
+    if value.type == "text" and kind in NUMBERS:
+        return _read_text(clause, value.expression, kind)
     if (value.type, kind) not in _SURE:
         raise clause.refusal(
             f"dialects cast values of type {value.type} to {kind} differently",
             _REMEDIES.get((value.type, kind), _DECLARE),
         )
-    return scope.value_of(value.expression.cast(kind))
+    return value.expression.cast(kind)
 
 
+def _whole_number(clause: Clause, this: Clause, value: Value) -> Expression:
+    """Whole number next to a fraction, halves as the dialect has them."""
+    number = value.expression
+    cuts = clause.dialect.name == "spark"
+    if value.scaled is not None:
+        return (
+            decimals.truncate_decimal(value)
+            if cuts
+            else decimals.round_decimal(value, 0)[0]
+        )
+    if cuts or this.bare().kind in _ROUNDED:
+        return number.cast("i64")
+    settled_value(clause, value)
+    if clause.dialect.name == "bigquery":
+        return number.round().cast("i64")
+    # halves go to the even number: twice the whole number next to a quarter
+    half = (number - number.round_down(1.0)) == 0.5
+    even = (number * 0.5).round() * 2.0
+    return when(half).then(even).otherwise(number.round()).cast("i64")
+
+
+def _read_text(clause: Clause, text: Expression, kind: str) -> Expression:
+    number = text.cast(kind)
+    if kind != "i64" or clause.dialect.name != "duckdb":
+        return number
+    fraction = text.cast("f64").round()  # "2.5" is 3 in DuckDB, and fails elsewhere
+    known = when(fraction.abs() < _EXACT).then(fraction.cast("i64")).otherwise(None)
+    return number.coalesce(known)
+
+
+_EXACT: Final = 2.0**50
+"""Beyond it a double has lost digits of the text."""
 _IN_FULL: Final = {
     "date": "Write it as '2026-01-31'.",
     "time": "Write it as '2026-01-31 23:59:59'.",
@@ -107,7 +156,6 @@ _IN_FULL: Final = {
 }
 _DECLARE: Final = "Declare the column's type at its table, or cast it in Python."
 _REMEDIES: Final = {
-    ("f64", "i64"): "Write CAST(FLOOR(x) AS BIGINT), or CEIL or ROUND.",
     ("f64", "text"): "Round it to a whole number first, and cast that.",
 }
 
@@ -155,7 +203,12 @@ def _clamp(clause: Clause, scope: AbstractScope) -> Value:
 
 
 def _call(clause: Clause, scope: AbstractScope) -> Value:
-    if str(clause.scalar("this")).lower() != "clamp":
+    name = str(clause.scalar("this")).lower()
+    if name in ("date_part", "datepart") and len(clause.node.expressions) == 2:
+        return part_of_word(clause, scope)
+    if name == "isoyear" and len(clause.node.expressions) == 1:
+        return part_named(clause, scope, "isoyear", clause.each("expressions")[0])
+    if name != "clamp":
         raise unknown_part(clause)
     return _clamp(clause, scope)
 
@@ -178,9 +231,8 @@ def condition(clause: Clause, scope: AbstractScope) -> Expression:
 def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
     """Values in the one type in which SQL has them meet; others are refused."""
     kinds = {value.type for value in values}
-    if kinds == set(NUMBERS):
-        decimal = all(value.decimal for value in values if value.type == "f64")
-        return [Value(_real(value), "f64", decimal) for value in values]
+    if kinds == set(NUMBERS) or any(value.decimal for value in values):
+        return _meet_numbers(clause, values)
     if kinds == set(_MOMENTS):
         return [Value(value.expression.cast("time"), "time") for value in values]
     written = [
@@ -194,18 +246,41 @@ def meet(clause: Clause, values: Sequence[Value]) -> list[Value]:
             for value in values
         ]
     if len(kinds) > 1:
-        raise clause.refusal(
-            f"{clause.short_text} takes values of one type, and these are "
-            f"{' and '.join(sorted(kinds))}",
-            "Cast one of them, or declare the column's type at its table.",
-        )
+        raise _type_refusal(clause, kinds)
     return list(values)
 
 
-def _real(value: Value) -> Expression:
-    if isinstance(value.constant, int):
-        return lit(float(value.constant))
-    return value.expression if value.type == "f64" else value.expression.cast("f64")
+def _meet_numbers(clause: Clause, values: Sequence[Value]) -> list[Value]:
+    if any(value.type not in NUMBERS for value in values):
+        raise _type_refusal(clause, {value.type for value in values})
+    if all(value.decimal for value in values if value.type == "f64"):
+        return [
+            Value(_plain(value), "f64", True, decimals.scaled_of(value))
+            for value in values
+        ]
+    return [Value(decimals.double_of(value), "f64") for value in values]
+
+
+def _plain(value: Value) -> Expression:
+    return value.expression if value.type == "f64" else decimals.double_of(value)
+
+
+def _type_refusal(clause: Clause, kinds: set[str]) -> InvalidSQL:
+    return clause.refusal(
+        f"{clause.short_text} takes values of one type, and these are "
+        f"{' and '.join(sorted(kinds))}",
+        "Cast one of them, or declare the column's type at its table.",
+    )
+
+
+def _of_digits(
+    values: Sequence[Value], build: Callable[[list[Expression]], Expression]
+) -> Scaled | None:
+    """Digits of a value that is chosen among decimals."""
+    if not decimals.are_decimals(values):
+        return None
+    digits, places = decimals.level(values)
+    return build(digits), places
 
 
 def _read_moment(clause: Clause, value: Value, kind: str) -> Value:
@@ -218,27 +293,40 @@ def _read_moment(clause: Clause, value: Value, kind: str) -> Value:
     return Value(lit(known), kind)
 
 
-def _pair(clause: Clause, scope: AbstractScope) -> tuple[Expression, Expression]:
-    left, right = clause.take("this"), clause.take("expression")
-    if is_null_word(left) or is_null_word(right):
-        raise clause.refusal(
-            "nothing equals NULL, so this comparison is never true",
-            "Write IS NULL or IS NOT NULL.",
-        )
-    first, second = meet(clause, [scope.value(left), scope.value(right)])
-    first, second = settled_value(left, first), settled_value(right, second)
-    return first.expression, second.expression
-
-
 def _comparison(compare: Callable[[Any, Any], Any]) -> Rule:
     def rule(clause: Clause, scope: AbstractScope) -> Value:
         if type(clause.node.this) in _COMPARISONS:  # a < b < c: a truth below a number
             raise clause.refusal(
                 "this compares the result of a comparison", "Write a < b AND b < c."
             )
-        return scope.value_of(compare(*_pair(clause, scope)))
+        return scope.value_of(_written_comparison(clause, scope, compare))
 
     return rule
+
+
+def _written_comparison(
+    clause: Clause, scope: AbstractScope, compare: Callable[[Any, Any], Any]
+) -> Expression:
+    left, right = clause.take("this"), clause.take("expression")
+    if is_null_word(left) or is_null_word(right):
+        raise clause.refusal(
+            "nothing equals NULL, so this comparison is never true",
+            "Write IS NULL or IS NOT NULL.",
+        )
+    return comparison_of(clause, compare, scope.value(left), scope.value(right))
+
+
+def comparison_of(
+    clause: Clause, compare: Callable[[Any, Any], Any], left: Value, right: Value
+) -> Expression:
+    """Comparison of two values, of decimals by their digits."""
+    exact = decimals.compare(compare, left, right)
+    if exact is not None:
+        return exact
+    first, second = meet(clause, [left, right])
+    first, second = settled_value(clause, first), settled_value(clause, second)
+    result: Expression = compare(first.expression, second.expression)
+    return result
 
 
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -248,8 +336,11 @@ def _distinct(same: bool) -> Rule:  # noqa: FBT001 of two rules that are one
     """Rule of IS [NOT] DISTINCT FROM: NULL is a value there."""
 
     def rule(clause: Clause, scope: AbstractScope) -> Value:
-        left, right = _pair(clause, scope)
-        equal = (left == right).fill_null(False) | (left.is_null() & right.is_null())
+        equal = _written_comparison(clause, scope, operator.eq).fill_null(False)
+        left, right = (
+            scope.value(clause.take(name)).expression for name in ("this", "expression")
+        )
+        equal |= left.is_null() & right.is_null()
         return scope.value_of(equal if same else ~equal)
 
     return rule
@@ -316,15 +407,25 @@ def _in(clause: Clause, scope: AbstractScope) -> Value:
                 "NULL in the list of IN matches nothing, and NOT IN then keeps no row",
                 "Leave NULL out, or add OR ... IS NULL.",
             )
-    this = clause.take("this")
-    values = meet(clause, [scope.value(part) for part in (this, *listed)])
-    literals = [value.constant for value in values[1:]]
-    if None in literals:
-        raise clause.refusal(
-            "the list of IN takes values that are written in it",
-            "Compare with other columns by = and OR.",
-        )
-    return scope.value_of(settled_value(this, values[0]).expression.is_in(literals))
+    subject = scope.value(clause.take("this"))
+    values = [scope.value(item) for item in listed]
+    written = [value for value in values if value.constant is not None]
+    matches = [
+        comparison_of(clause, operator.eq, subject, value)
+        for value in values
+        if value.constant is None
+    ]
+    if written:
+        matches.append(_is_listed(clause, subject, written))
+    return scope.value_of(reduce(operator.or_, matches))
+
+
+def _is_listed(clause: Clause, subject: Value, written: Sequence[Value]) -> Expression:
+    if decimals.are_decimals((subject, *written)):
+        return decimals.is_listed(subject, written)
+    first, *others = meet(clause, [subject, *written])
+    literals = [value.constant for value in others]
+    return settled_value(clause, first).expression.is_in(literals)
 
 
 def _between(clause: Clause, scope: AbstractScope) -> Value:
@@ -333,18 +434,36 @@ def _between(clause: Clause, scope: AbstractScope) -> Value:
         raise clause.refusal(
             "BETWEEN with NULL is never true", "Write two numbers, dates or times."
         )
-    values = meet(clause, [scope.value(part) for part in parts])
-    middle, low, high = (settled_value(clause, value).expression for value in values)
-    return scope.value_of((middle >= low) & (middle <= high))
+    values = [scope.value(part) for part in parts]
+    if not decimals.are_decimals(values):
+        values = meet(clause, values)
+    middle, low, high = values
+    first = comparison_of(clause, operator.ge, middle, low)
+    last = comparison_of(clause, operator.le, middle, high)
+    return scope.value_of(first & last)
 
 
 def _first(clause: Clause, scope: AbstractScope) -> Value:
     for name in ("is_nvl", "is_null"):
         clause.scalar(name)
     values = _values(clause, scope)
-    first, *others = (value.expression for value in values)
+
+    def build(parts: list[Expression]) -> Expression:
+        first, *others = parts
+        return first.coalesce(*others) if others else first
+
+    return _choice_of(scope, values, build)
+
+
+def _choice_of(
+    scope: AbstractScope,
+    values: Sequence[Value],
+    build: Callable[[list[Expression]], Expression],
+) -> Value:
+    """One of some values, which meet in one type."""
     decimal = any(value.decimal for value in values)
-    return scope.value_of(first.coalesce(*others) if others else first, decimal=decimal)
+    value = scope.value_of(build([v.expression for v in values]), decimal=decimal)
+    return replace(value, scaled=_of_digits(values, build))
 
 
 def _values(clause: Clause, scope: AbstractScope) -> list[Value]:
@@ -363,10 +482,12 @@ def _nullif(clause: Clause, scope: AbstractScope) -> Value:
     value = scope.value(this)
     if is_null_word(nulled):
         return value
-    first, second = meet(clause, [value, scope.value(nulled)])
-    equal = settled_value(this, first).expression == second.expression
-    kept = when(equal).then(None).otherwise(value.expression)
-    return scope.value_of(kept, decimal=value.decimal)
+    equal = comparison_of(clause, operator.eq, value, scope.value(nulled))
+
+    def build(parts: list[Expression]) -> Expression:
+        return when(equal).then(None).otherwise(parts[0])
+
+    return _choice_of(scope, [value], build)
 
 
 def _case(clause: Clause, scope: AbstractScope) -> Value:
@@ -396,15 +517,19 @@ def _choice(
         raise clause.refusal(
             "every result of this CASE is NULL", "Write a value for one of them."
         )
-    values = iter(meet(clause, [scope.value(outcome) for outcome in there]))
-    each = [None if is_null_word(outcome) else next(values) for outcome in outcomes]
-    results = [None if value is None else value.expression for value in each]
-    last = results.pop() if default else None
-    choice: Any = None
-    for test, result in zip(tests, results, strict=True):
-        choice = (when(test) if choice is None else choice.when(test)).then(result)
-    decimal = any(value.decimal for value in each if value is not None)
-    return scope.value_of(choice.otherwise(last), decimal=decimal)
+    values = meet(clause, [scope.value(outcome) for outcome in there])
+
+    def build(parts: list[Expression]) -> Expression:
+        given = iter(parts)
+        results = [None if is_null_word(part) else next(given) for part in outcomes]
+        last = results.pop() if default else None
+        choice: Any = None
+        for test, result in zip(tests, results, strict=True):
+            choice = (when(test) if choice is None else choice.when(test)).then(result)
+        chosen: Expression = choice.otherwise(last)
+        return chosen
+
+    return _choice_of(scope, values, build)
 
 
 def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression:
@@ -417,9 +542,7 @@ def _test(branch: Clause, scope: AbstractScope, of: Clause | None) -> Expression
             "WHEN NULL is never true: nothing equals NULL",
             "Write CASE WHEN ... IS NULL THEN ...",
         )
-    subject, value = meet(branch, [scope.value(of), scope.value(this)])
-    equal: Any = settled_value(of, subject).expression == value.expression
-    return equal  # type: ignore[no-any-return]  # == builds an expression
+    return comparison_of(branch, operator.eq, scope.value(of), scope.value(this))
 
 
 def _extreme(name: str) -> Rule:
@@ -431,9 +554,18 @@ def _extreme(name: str) -> Rule:
                 "Write CASE WHEN a > b THEN a ELSE b END.",
             )
         values = _values(clause, scope)
-        first, *others = (settled_value(clause, part).expression for part in values)
-        build = first.greatest if name == "greatest" else first.least
-        return scope.value_of(build(*others) if others else first)
+
+        def build(parts: list[Expression]) -> Expression:
+            first, *others = parts
+            choose = first.greatest if name == "greatest" else first.least
+            return choose(*others) if others else first
+
+        scaled = _of_digits(values, build)
+        if scaled is None:
+            return _choice_of(scope, [settled_value(clause, v) for v in values], build)
+        digits, places = scaled
+        number = scope.value_of(digits.cast("f64") / 10.0**places)
+        return decimals.as_decimal(number, digits, places)
 
     return rule
 
