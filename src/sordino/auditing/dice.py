@@ -20,6 +20,7 @@ class Dice:
     below: Callable[[int], int]
 
     def one(self, options: Sequence[T]) -> T:
+        """Draw an option."""
         return options[self.below(len(options))]
 
     def chance(self, part: int, whole: int) -> bool:
@@ -27,9 +28,11 @@ class Dice:
         return self.below(whole) >= whole - part
 
     def between(self, least: int, most: int) -> int:
+        """Draw an integer, both ends included."""
         return least + self.below(most - least + 1)
 
     def several(self, options: Sequence[T], least: int, most: int) -> list[T]:
+        """Draw some options, none of them twice."""
         left = list(options)
         count = min(self.between(least, most), len(left))
         return [left.pop(self.below(len(left))) for _ in range(count)]

@@ -73,6 +73,7 @@ class Scene:
 
     @property
     def schema(self) -> Schema:
+        """The columns that there are."""
         return self.relation.schema
 
     def names(self, *types: str) -> list[str]:

@@ -13,6 +13,7 @@ The exact values of two tables decide what is told: it is for invented tables.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -251,7 +252,7 @@ class ExactMargins:
         return {}
 
     def record(self, common: list[Key]) -> Recording:
-        """Return what reaches the noise: contrasts of the tables."""
+        """Contrasts of the tables, as they reach the noise."""
         del common  # every cell is known
         tally = Tally.of(self.purchase.request.crossing, self.totals)
         noises = contrast_noise(self.purchase.precisions, tally)
@@ -467,12 +468,11 @@ def _noise(sampler: AbstractSampler) -> NoiseFacts | None:
 
 
 def _choice_loss(first: MovedRows, second: MovedRows) -> list[Loss]:
-    """Loss of a choice, by its own map at the rows that moved."""
-    rows = sum(
-        abs(first.rows.get(key, 0) - second.rows.get(key, 0))
-        for key in {**first.rows, **second.rows}
-    )
-    return [first.mechanism.map(rows)] if rows else []
+    """Losses of a choice, by its own map at the rows that moved in each group."""
+    moved: Counter[Key] = Counter()
+    for key in {**first.rows, **second.rows}:
+        moved[key[:-1]] += abs(first.rows.get(key, 0) - second.rows.get(key, 0))
+    return [first.mechanism.map(rows) for rows in moved.values() if rows]
 
 
 def loss_ratio(

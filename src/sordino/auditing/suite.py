@@ -106,6 +106,7 @@ class SuiteTally:
         }
 
 
+@final
 class Trial(NamedTuple):
     """A request at a world, and what it may cost."""
 
