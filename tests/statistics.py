@@ -97,8 +97,8 @@ def alike(first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
     return bool(stats.chi2_contingency(table).pvalue > FALSE_ALARM)
 
 
-MOST_UNEVEN = 35.9
-"""Chi-square with 5 degrees of freedom is above this once in a million runs."""
+MOST_UNEVEN = 51.0
+"""Chi-square with 5 degrees of freedom is above this once in 1e9 runs."""
 
 
 def unevenness_of(engine: AbstractEngine, dice: Any, ids: int) -> float:

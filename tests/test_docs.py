@@ -33,6 +33,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 UNCALLED = {
     "Batch",
     "Budget",
+    "Connection",
     "Entry",
     "Expression",
     "KeySet",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-from tests.test_names import SOURCE, syntax
+from tests.syntax import SOURCE, syntax
 
 RIDDLES: Final = (
     "Return what ",

@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-SOURCE: Final = Path(__file__).parent.parent / "src"
+from tests.syntax import SOURCE, syntax
 
 WAITING: Final = {
     ("office.demo.start", "office.demo.scenes"): "it says first what it needs",
     ("office.cli.publishing", "office.label.views"): "brings Arrow",
     ("office.cli.publishing", "office.label.files"): "brings Arrow",
     ("ledger.places", "ledger.server_store"): "brings psycopg",
+    ("office.cli.serving", "office.service.listening"): "brings uvicorn",
     ("ledger.places", "ledger.http_witness"): "brings ssl",
     (
         "data.tables",
@@ -36,16 +37,13 @@ WAITING: Final = {
 
 def module_of(path: Path) -> str:
     """Return the name of a module, without the package's."""
-    parts = path.relative_to(SOURCE / "sordino").with_suffix("").parts
+    parts = path.relative_to(SOURCE).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
 @cache
 def trees() -> dict[str, ast.Module]:
-    return {
-        module_of(path): ast.parse(path.read_text())
-        for path in sorted((SOURCE / "sordino").rglob("*.py"))
-    }
+    return {module_of(path): syntax(path) for path in sorted(SOURCE.rglob("*.py"))}
 
 
 def imports(tree: ast.AST) -> Iterator[str]:
@@ -86,10 +84,11 @@ def read_nodes(tree: ast.AST) -> Iterator[ast.AST]:
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = [part for part in node.body if not is_of_office(part)]
         yield node
-        waiting += ast.iter_child_nodes(node)
+        parts = ast.iter_child_nodes(node)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            parts = (part for part in parts if not is_of_office(part))
+        waiting += parts
 
 
 def is_of_office(node: ast.AST) -> bool:

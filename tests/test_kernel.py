@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.batches import for_each
+from tests.syntax import SOURCE, syntax
 from tests.test_imports import imports, module_of, trees
 
 ROOT: Final = Path(__file__).parent.parent
-SOURCE: Final = ROOT / "src" / "sordino"
 RINGS: Final[dict[str, Any]] = tomllib.loads((ROOT / "tests/kernel.toml").read_text())
 DRAWS: Final = {"release.answer", "release.margins"}
 """Where noise is put on totals."""
@@ -26,7 +26,7 @@ def marked() -> dict[str, set[str]]:
     """Return the modules of each ring, as their docstrings say."""
     rings: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        told = ast.get_docstring(ast.parse(path.read_text())) or ""
+        told = ast.get_docstring(syntax(path)) or ""
         if found := re.search(r"^Kernel: (\w+)\.$", told, re.MULTILINE):
             rings.setdefault(found[1], set()).add(module_of(path))
     return rings

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.batches import for_each
-from tests.test_names import SOURCE, syntax
+from tests.syntax import SOURCE, syntax
 
 VAGUE: Final = frozenset({
     "asked",

@@ -4,7 +4,8 @@ from typing import Final
 
 import pytest
 
-from tests.batches import for_each
+from tests.batches import for_each, sampled
+from tests.effort import by_night
 from tests.machine_checked import COQC, FOLDER, check
 
 needs_coq: Final = pytest.mark.skipif(
@@ -13,6 +14,7 @@ needs_coq: Final = pytest.mark.skipif(
 
 
 @needs_coq
+@by_night  # as `make proofs` does, in CI too
 @pytest.mark.slow
 def test_every_statement_holds() -> None:
     found = {path.name: check(path.read_text("utf-8")) for path in FOLDER.glob("*.v")}
@@ -37,6 +39,7 @@ _WRONG: Final = {
 
 @needs_coq
 @pytest.mark.slow
+@sampled(1, 2)
 @for_each("error", sorted(_WRONG))
 def test_a_wrong_statement_is_refused(error: str) -> None:
     true, false = _WRONG[error]

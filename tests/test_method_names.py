@@ -8,7 +8,8 @@ import ast
 from pathlib import Path
 from typing import Final
 
-from tests.test_names import SOURCE, is_bare, syntax
+from tests.syntax import SOURCE, syntax
+from tests.test_names import is_bare
 
 REASONS: Final = {
     "of": "the constructor that makes a value of what is given",

@@ -9,12 +9,10 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Final, NamedTuple, final
 
 from tests.batches import for_each
-
-SOURCE: Final = Path(__file__).parent.parent / "src" / "sordino"
+from tests.syntax import SOURCE, syntax
 
 SHARED: Final = {
     ("function", "main"): "where a program begins",
@@ -57,11 +55,6 @@ class Definition(NamedTuple):
     kind: str
     name: str
     file: str
-
-
-@cache
-def syntax(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
 
 
 def definitions() -> Iterator[Definition]:

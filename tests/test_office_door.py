@@ -1,13 +1,10 @@
 """Whatever a room asks of the office by name is there, and is asked for."""
 
 import ast
-from pathlib import Path
-from typing import Final
 
 from sordino.numbers.views import office
 from sordino.office.views import VIEWS
-
-SOURCE: Final = Path(__file__).parent.parent / "src" / "sordino"
+from tests.syntax import SOURCE, syntax
 
 
 def names_asked() -> set[str]:
@@ -16,7 +13,7 @@ def names_asked() -> set[str]:
         node.attr
         for path in SOURCE.rglob("*.py")
         if "office" not in path.relative_to(SOURCE).parts
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(syntax(path))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and node.value.id == "office"

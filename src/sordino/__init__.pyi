@@ -81,6 +81,8 @@ from sordino.office.label.views import Label as Label
 from sordino.office.notebook.magics import (
     load_ipython_extension as load_ipython_extension,
 )
+from sordino.office.service.connection import Connection as Connection
+from sordino.office.service.connection import connect as connect
 from sordino.plan.price import Batch as Batch
 from sordino.plan.price import Price as Price
 from sordino.query.builder import Query as Query

@@ -21,6 +21,7 @@
     ├── AnswerLost         (RuntimeError) a charged answer that nobody may compute again
     ├── AnswerTooLarge     (RuntimeError) a charged answer that lies in files alone
     ├── EntropyUnavailable (RuntimeError) a system that gives no random bits
+    ├── ServerUnavailable  (RuntimeError) a server of requests that does not answer now
     └── MissingDependency  (ImportError)  an optional package that is not installed
 
 and one warning, WeakBudget (UserWarning), of what is accepted and protects nobody.
@@ -73,7 +74,7 @@ class SordinoError(Exception):
             for name, value in vars(self).items()
             if type(value) in {str, int}
         }
-        return partial(_restore, **named), (type(self), str(self))
+        return partial(restore_error, **named), (type(self), str(self))
 
 
 @final
@@ -98,7 +99,10 @@ class InvalidParameter(SordinoError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as the finished message, so that worker processes can report it."""
-        return partial(_restore, name=self.name, value=None), (type(self), str(self))
+        return partial(restore_error, name=self.name, value=None), (
+            type(self),
+            str(self),
+        )
 
 
 @final
@@ -339,7 +343,7 @@ class ProofRefused(SordinoError, RuntimeError):
         self.certificate = certificate
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (type(self), str(self)), {"certificate": self.certificate}
+        return restore_error, (type(self), str(self)), {"certificate": self.certificate}
 
 
 @final
@@ -360,6 +364,24 @@ class EngineUnavailable(SordinoError, RuntimeError):
         problem = _trim(problem.rstrip("."))
         super().__init__(f"the engine refuses: {problem}. Nothing was charged.")
         self.lasts = int(lasts)
+
+
+@final
+class ServerUnavailable(SordinoError, RuntimeError):
+    """A server of requests that cannot be reached, or serves no more of them now.
+
+    >>> raise ServerUnavailable("clinic.example:8443", "cannot be reached")
+    Traceback (most recent call last):
+    sordino.errors.ServerUnavailable: the server clinic.example:8443 cannot be rea...
+    """
+
+    def __init__(
+        self,
+        server: str,
+        problem: str,
+        remedy: str = "Ask again later, with the same key: what was paid for is kept.",
+    ) -> None:
+        super().__init__(f"the server {_trim(server)} {_trim(problem)}. {remedy}")
 
 
 @final
@@ -447,7 +469,10 @@ def _shown_long(value: int) -> str:
     return f"{sign}{head}...({count} digits)"
 
 
-def _restore(kind: type[SordinoError], message: str, **beside: object) -> SordinoError:
+def restore_error(
+    kind: type[SordinoError], message: str, /, **beside: object
+) -> SordinoError:
+    """Return an error of another process, with its finished message."""
     # constructors take parts of the message, not the whole
     error = kind.__new__(kind, message)
     error.args = (message,)

@@ -20,7 +20,7 @@ from tests.effort import often
 from tests.statistics import is_at_least, is_at_most
 
 Floats = NDArray[np.float64]
-BLOCKS: Final = often(1_200, 12_000)
+BLOCKS: Final = often(800, 12_000)
 SIZES: Final = (40, 90, 60)
 """Rows of each year in a block."""
 WEIGHTS: Final = {2019: 0.5, 2020: 0.3, 2021: 0.2}

@@ -144,7 +144,7 @@ def asked_of(
     unit: str, budget: sd.ApproxDP | sd.PureDP, noise: str
 ) -> list[sd.Release]:
     """Releases of drawn columns, by known groups, by unknown ones, and of all rows."""
-    rng, rows = np.random.default_rng(5), 4_000
+    rng, rows = np.random.default_rng(5), 800
     cells = {
         "id": np.arange(rows) // 2,
         "g": rng.integers(0, 4, rows),

@@ -223,6 +223,7 @@ def _complaints(
 
 
 @pytest.mark.slow
+@settings(max_examples=max(10, settings().max_examples // 3))
 @given(st.data())
 def test_who_is_in_no_block_of_a_cover_changes_nothing(data: st.DataObject) -> None:
     for complaints in cases(shrinking(data)):

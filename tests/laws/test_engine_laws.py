@@ -79,7 +79,7 @@ def test_duckdb_gives_the_answers_of_the_memory_engine(data: st.DataObject) -> N
     assert not list(disagreements(shrinking(data)))
 
 
-@sampled(1, 5)
+@sampled(1, 3)
 @for_each("door", DOORS)
 def test_every_door_leads_to_the_same_answers(door: str) -> None:
     @settings(max_examples=max(2, settings().max_examples // 40))
@@ -120,4 +120,6 @@ def test_another_digest_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where rows are kept by their place, not by what they are, an answer differs."""
     counter = itertools.count()
     monkeypatch.setattr(database, "keyed_digest", lambda *_: next(counter) % 7)
-    assert not all(one for seed in range(100) for one in told_by_sqlite(rolled(seed)))
+    assert not all(
+        one for seed in range(80, 120) for one in told_by_sqlite(rolled(seed))
+    )

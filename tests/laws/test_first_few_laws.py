@@ -106,7 +106,7 @@ def fitted(case: Asked) -> TopKeys:
     return fit_top_keys(*case)
 
 
-@sampled(3)
+@sampled(3, 7)
 @for_each("case", KNOWN + UNKNOWN, ids=repr)
 def test_no_law_is_beyond_its_price(case: Asked) -> None:
     """For drawn neighbours of either kind of keys the price is an upper bound."""
@@ -150,13 +150,13 @@ def test_the_end_hides_new_keys_and_no_more() -> None:
 @sampled(1)
 @for_each("case", [KNOWN[3], UNKNOWN[2]], ids=repr)
 def test_draws_follow_the_law(case: Asked) -> None:
-    """Chi-squared of 4,000 lists; a false alarm once in ten million runs."""
+    """Chi-squared of 4,000 lists; a false alarm once in 1e9 runs."""
     scores, top = [4, 1, 1, 0, 3], fitted(case)
     expected = law(dict(enumerate(scores)), top)
     totals = np.array(scores, np.int64)
     drawn = Counter(tuple(top.select(totals).rows.tolist()) for _ in range(4000))
     assert drawn.keys() <= expected.keys()
-    assert surprise(drawn, expected) < 5.4
+    assert surprise(drawn, expected) < 6.2
     twice = law(dict(enumerate(scores)), replace(top, epsilon=top.epsilon * 2))
     assert surprise(drawn, twice) > 8
 

@@ -44,7 +44,7 @@ from tests.footers import LIES, OF_FILES, long_rows, lying_rows, tell_lie, write
 
 GROUPS: Final = 6
 SOME: Final = (0, 2, 5)
-PARTS: Final = often(30, 1)
+PARTS: Final = often(60, 1)
 """Of the slow law each lie is asked a part of the questions; by night, all."""
 MOST: Final = 100
 """More questions than there are."""
@@ -234,7 +234,7 @@ def moved(
 @for_each("way", WAYS)
 def test_no_footer_is_believed(way: str, tmp_path: Path) -> None:
     """For some lies, whoever reads: only what is decoded decides about an answer."""
-    assert moved(WAYS[way], tmp_path, [(lie, None) for lie in FEW], 6) == {}
+    assert moved(WAYS[way], tmp_path, [(lie, None) for lie in FEW], often(12, 3)) == {}
 
 
 def fooled(path: Path) -> set[str]:
@@ -296,7 +296,7 @@ def large_questions(rows: AbstractNode) -> Iterator[Question]:
 
 
 @pytest.mark.slow
-@sampled(1, 2)
+@sampled(1, 1)
 @for_each("way", WAYS)
 def test_no_footer_at_all_is_believed(way: str, tmp_path: Path) -> None:
     every = [(lie, None) for lie in LIES]

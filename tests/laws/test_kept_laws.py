@@ -104,7 +104,7 @@ def disagreements(name: str, dice: Dice) -> list[Question]:
 def test_kept_rows_answer_as_rows_anew(name: str) -> None:
     """For any database and any question, asked first or again, and after forgetting."""
 
-    @settings(max_examples=max(3, settings().max_examples // 10))
+    @settings(max_examples=max(2, settings().max_examples // 20))
     @given(st.data())
     def agree(data: st.DataObject) -> None:
         assert not disagreements(name, shrinking(data))

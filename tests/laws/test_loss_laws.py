@@ -195,7 +195,7 @@ def test_its_own_delta_has_its_own_epsilon(loss: sd.Loss) -> None:
         assert known.epsilon <= told <= np.nextafter(up(known.epsilon), np.inf)
 
 
-@sampled(9)
+@sampled(9, 18)
 @every_loss
 def test_what_was_told_is_admitted(loss: sd.Loss) -> None:
     """A number that a curve gave as its upper bound, read back, covers the loss."""

@@ -238,7 +238,7 @@ PAIRS = [
 ]
 
 
-@sampled(14)
+@sampled(14, 24)
 @for_each(
     ("kind", "name"), PAIRS, ids=[f"{kind.__name__} {name}" for kind, name in PAIRS]
 )
@@ -286,7 +286,7 @@ def fits(case: int) -> tuple[sd.ApproxDP, tuple[int, Any, int]]:
     return sd.ApproxDP(epsilon, delta), (keys, rng.randint(each, keys * each), each)
 
 
-@sampled(5)
+@sampled(5, 15)
 @for_each("case", range(5))
 @for_each("name", THRESHOLDS)
 def test_a_fitted_threshold_is_within_its_loss(name: str, case: int) -> None:

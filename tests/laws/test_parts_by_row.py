@@ -142,7 +142,7 @@ def scaled(one: Any, share: Fraction) -> Any:
 
 @pytest.mark.parametrize(
     "seeds",
-    [60, pytest.param(often(600, 4_000), marks=pytest.mark.slow)],
+    [60, pytest.param(often(300, 4_000), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_some_rows_move_numbers_by_their_share_of_the_change(seeds: int) -> None:

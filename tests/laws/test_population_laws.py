@@ -206,10 +206,10 @@ FULL: Final = sd.KeySet.from_dict({"ward": ["A", "B"], "sex": ["f", "m"]})
 
 
 def test_a_release_is_tested() -> None:
-    """Of rows without dependence p is even: below a millionth once in a million."""
+    """Of these rows p is 0.39, with a deviation of 0.03 by the noise."""
     test = clinic(sd.AddOneRow(), [FULL]).test_independence("sex", "ward")
     assert test.keys == ("sex", "ward")
-    assert 1 / 1000 <= test.p <= 1
+    assert 0.1 < test.p < 0.8
     assert "the noise of the release taken into account" in str(test)
 
 

@@ -77,7 +77,7 @@ def differ(shape: str, seed: int, kinds: int, per: tuple[str, ...], limit: int) 
 def test_portions_are_the_rows_of_the_bound(shape: str, portioned: list[str]) -> None:
     """For any table, any columns that name who is bounded, and any limit."""
 
-    @settings(max_examples=max(8, settings().max_examples // 10))
+    @settings(max_examples=max(4, settings().max_examples // 20))
     @given(
         st.integers(0, 2**32),
         st.sampled_from((1, 7, 300, 10**6)),

@@ -38,7 +38,7 @@ def _draws(kinds: Sequence[str] = ()) -> Iterator[Price]:
 
 @cache
 def _every_kind() -> list[Price]:
-    return [*islice(_draws(), often(120, 600))]
+    return [*islice(_draws(), often(80, 600))]
 
 
 def _refusal(text: str) -> str:

@@ -111,7 +111,7 @@ def test_52_weeks_to_date_err_far_less() -> None:
 @sampled(1, 1)
 @for_each("budget", [sd.GaussianDP(1), sd.PureDP(1)], ids=repr)
 def test_intervals_hold(budget: Any) -> None:
-    """Of 400 releases of 12 periods; a false alarm below one in a million runs.
+    """Of 400 releases of 12 periods; a false alarm once in 1e10 runs.
 
     Figures of one kind at one period are independent from release to release: fewer
     than 346 of 400 intervals at 95 % have a chance of 4e-11, and squares that add up to

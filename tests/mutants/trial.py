@@ -47,9 +47,12 @@ class Outcome:
 
     killed: bool
     seconds: float
+    """Of computing, that of their children included."""
     reason: str
     noticed: tuple[str, ...] = ()
     """The tests that failed: one, unless all of them were asked."""
+    late: bool = False
+    """They were stopped before they ended: whether they notice is not known."""
 
 
 @final
@@ -96,15 +99,13 @@ class Copy:
 
         The limit is in seconds of computing: a loaded machine does not shorten it.
         """
-        begin = time.monotonic()
         log = self.place / "log"
         child = os.fork()
         if child == 0:
             self._child([*(() if every else ("-x",)), *tests], log, math.ceil(limit))
-        code = _awaited(child, begin + _LOADED * limit)
-        spent = time.monotonic() - begin
-        if code is None:
-            return Outcome(killed=True, seconds=spent, reason="no end in sight")
+        code, spent = _awaited(child, time.monotonic() + _LOADED * limit)
+        if code in {None, -signal.SIGXCPU}:
+            return Outcome(killed=False, seconds=spent, reason="no end", late=True)
         reason, noticed = _reason(code, log)
         return Outcome(code != 0, spent, reason, noticed)
 
@@ -113,7 +114,7 @@ class Copy:
         code = 1
         try:
             self._enter(log)
-            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 60))
             code = int(pytest.main([*PLAIN, *words]))
         except BaseException:
             traceback.print_exc()
@@ -135,16 +136,17 @@ class Copy:
         os.environ["PYTHONPATH"] = str(self.place / "src")
 
 
-def _awaited(child: int, deadline: float) -> int | None:
-    """Return the exit code of a child, None if it had to be ended."""
+def _awaited(child: int, deadline: float) -> tuple[int | None, float]:
+    """Return the exit code of a child, None if it had to be ended, and its seconds."""
     while time.monotonic() < deadline:
-        found, status = os.waitpid(child, os.WNOHANG)
+        found, status, used = os.wait4(child, os.WNOHANG)
         if found:
-            return os.waitstatus_to_exitcode(status)
+            code = os.waitstatus_to_exitcode(status)
+            return code, used.ru_utime + used.ru_stime
         time.sleep(_POLL)
     os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return None
+    _, _, used = os.wait4(child, 0)
+    return None, used.ru_utime + used.ru_stime
 
 
 def _reason(code: int, log: Path) -> tuple[str, tuple[str, ...]]:

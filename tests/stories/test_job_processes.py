@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 import sordino as sd
+from tests.effort import often
 from tests.jobs import charged, folder, logged, ran
 
 __all__ = ["folder"]
 
 ROOT = Path(__file__).parent.parent.parent
+SCHEDULERS = often(3, 6)
 
 
 def start(*words: str, **options: Any) -> subprocess.Popen[str]:
@@ -35,19 +37,19 @@ def start(*words: str, **options: Any) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_six_schedulers_make_one_release(folder: Path) -> None:
+def test_schedulers_make_one_release(folder: Path) -> None:
     """At the same time: one charge, one who says so, and all have the same answer."""
     assert folder
     ran("check")
     logged("ages")
     words = "release", "wards", "--on", "2026-11-03", "--json"
-    runs = [start(*words) for _ in range(6)]
+    runs = [start(*words) for _ in range(SCHEDULERS)]
     ended = [process.communicate(timeout=120) for process in runs]
-    assert [process.returncode for process in runs] == [0] * 6, ended
+    assert [process.returncode for process in runs] == [0] * SCHEDULERS, ended
     lines = [json.loads(out) for out, _ in ended]
     assert {line["key"] for line in lines} == {"wards/2026-11"}
-    assert sorted(line["charged"] for line in lines) == [False] * 5 + [True]
-    assert [line["left"] for line in lines] == ["epsilon = 0.625"] * 6
+    assert sum(line["charged"] for line in lines) == 1
+    assert [line["left"] for line in lines] == ["epsilon = 0.625"] * SCHEDULERS
     assert charged() == ["ages/once", "wards/2026-11"]
     assert all(ran("verify", name)[0] == 0 for name in lines[0]["files"])
 

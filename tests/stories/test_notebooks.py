@@ -2,7 +2,9 @@
 
 import doctest
 import importlib.util
+import itertools
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,6 +58,17 @@ def ran(cells: list[str]) -> list[Any]:
     return [cell.outputs for cell in book.cells]
 
 
+@cache
+def together() -> dict[str, list[Any]]:
+    """Return what all short books show, run by one kernel."""
+    every = ran([cell for cells in BOOKS.values() for cell in cells])
+    ends = itertools.accumulate(map(len, BOOKS.values()))
+    return {
+        name: every[end - len(cells) : end]
+        for (name, cells), end in zip(BOOKS.items(), ends, strict=True)
+    }
+
+
 def kinds(outputs: Any) -> set[str]:
     """Return in which forms a cell shows its value."""
     return {kind for one in outputs for kind in one.get("data", {})}
@@ -70,38 +83,15 @@ def test_the_kernel_has_no_widgets() -> None:
         assert importlib.util.find_spec(absent) is None
 
 
-@pytest.mark.slow
-def test_a_first_notebook() -> None:
-    """Values, pictures and progress appear, with no word of magic before."""
-    cells = [
-        FIRST,
-        "session",
-        "session.price(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
-        "release = session.release(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
-        "release",
-        "release.plot()",
-        "release.loss.curve().plot()",
-        SLOW,
-    ]
-    outputs = ran(cells)
-    assert not [one for cell in outputs for one in cell if one.output_type == "error"]
-    assert kinds(outputs[4]) == {"text/html", "text/plain"}
-    assert kinds(outputs[1]) == {"text/html", "text/plain"}
-    for picture in outputs[5:7]:
-        assert "image/png" in kinds(picture)
-    assert "\rcomputing" in told(outputs[7], "stderr")
-    assert not any(told(cell, "stderr") for cell in outputs[:7])
-
-
 PRICED: Final = """
 %%dp session --epsilon 0.5 --price
 SELECT COUNT(*) AS n FROM visits
 """
-
-
-@pytest.mark.slow
-def test_what_shows_itself() -> None:
-    cells = [
+REFUSED: Final = (
+    "session.price(sd.table('visits').agg(d=sd.mean('dayz', 0, 9)), sd.PureDP(1))"
+)
+BOOKS: Final = {
+    "itself": [
         FIRST,
         "session.ledger",
         "session.price(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
@@ -111,8 +101,37 @@ def test_what_shows_itself() -> None:
         "%load_ext sordino",
         PRICED.strip(),
         "session.spent",
-    ]
-    outputs = ran(cells)
+    ],
+    "refused": [FIRST, REFUSED, "%%dp\nSELECT nothing FROM visits"],
+    "first": [
+        FIRST,
+        "session",
+        "session.price(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
+        "release = session.release(query.agg(n=sd.count()), sd.ApproxDP(1, '1e-6'))",
+        "release",
+        "release.plot()",
+        "release.loss.curve().plot()",
+        SLOW,
+    ],
+}
+
+
+@pytest.mark.slow
+def test_a_first_notebook() -> None:
+    """Values, pictures and progress appear, with no word of magic before."""
+    outputs = together()["first"]
+    assert not [one for cell in outputs for one in cell if one.output_type == "error"]
+    assert kinds(outputs[4]) == {"text/html", "text/plain"}
+    assert kinds(outputs[1]) == {"text/html", "text/plain"}
+    for picture in outputs[5:7]:
+        assert "image/png" in kinds(picture)
+    assert "\rcomputing" in told(outputs[7], "stderr")
+    assert not any(told(cell, "stderr") for cell in outputs[:7])
+
+
+@pytest.mark.slow
+def test_what_shows_itself() -> None:
+    outputs = together()["itself"]
     assert not [one for cell in outputs for one in cell if one.output_type == "error"]
     for shown in (*outputs[1:6], outputs[7]):
         assert kinds(shown) == {"text/html", "text/plain"}
@@ -160,18 +179,12 @@ def test_sixteen_questions_are_answered_at_the_first_try() -> None:
     assert kinds(outputs[-2]) == {"text/html", "text/plain"}  # the history
 
 
-REFUSED: Final = (
-    "session.price(sd.table('visits').agg(d=sd.mean('dayz', 0, 9)), sd.PureDP(1))"
-)
-
-
 @pytest.mark.slow
 def test_a_refusal_is_a_line_and_a_sentence() -> None:
     """Under a cell stands what it says, and none of our frames."""
-    cells = [FIRST, REFUSED, "%load_ext sordino", "%%dp\nSELECT nothing FROM visits"]
-    outputs = ran(cells)
-    (called,), (typed,) = outputs[1], outputs[3]
-    assert called.traceback[:2] == ["Cell In[2], line 1", f"    {REFUSED}"]
+    (called,), (typed,) = together()["refused"][1:]
+    place = len(BOOKS["itself"]) + 2
+    assert called.traceback[:2] == [f"Cell In[{place}], line 1", f"    {REFUSED}"]
     assert called.traceback[-1].startswith("UnknownName: there is no column 'dayz'")
     assert len(called.traceback) == 4
     assert typed.traceback[0].startswith("InvalidSQL: ")

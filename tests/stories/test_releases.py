@@ -56,7 +56,7 @@ def asked(question: Any, groups: Any) -> Any:
     return rows.group_by(groups).agg(answer=question)
 
 
-@sampled(8)
+@sampled(8, 40)
 @for_each("engine", ["duckdb", "memory"])
 @for_each("groups", GROUPS)
 @for_each("question", QUESTIONS)

@@ -8,6 +8,7 @@ import sordino as sd
 from benchmarks import data, queries, ranks, utility, volume
 from benchmarks.__main__ import rows
 from tests.batches import for_each, sampled
+from tests.effort import often
 
 pytestmark = pytest.mark.usefixtures("small")
 
@@ -72,7 +73,7 @@ def test_volume_in_a_fresh_process() -> None:
 def test_rows_of_ranks_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranks, "SIZE", 300)
     monkeypatch.setattr(ranks, "GROUPS", 2)
-    assert all((row.measure().ratio or 0) >= 0 for row in ranks.ROWS)
+    assert all((row.measure().ratio or 0) >= 0 for row in ranks.ROWS[:: often(3, 1)])
     assert ranks.off(ranks.EVEN, 1) < 100
 
 

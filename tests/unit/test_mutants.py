@@ -6,16 +6,17 @@ import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import Any, final
 
 import pytest
 
 from tests.batches import for_each, sampled
-from tests.mutants.__main__ import TREE, drawn
+from tests.mutants.__main__ import TREE, Tally, Verdict, drawn
 from tests.mutants.changes import Change, changes
 from tests.mutants.needed import alone, functions
 from tests.mutants.planted import PLANTED, Planted
 from tests.mutants.rooms import ROOMS
-from tests.mutants.trial import COPIED
+from tests.mutants.trial import COPIED, Outcome
 
 SOURCE = '''"""A text with 1 number."""
 LIMIT = 3
@@ -65,11 +66,14 @@ def test_the_order_depends_on_the_seed_and_the_line_alone() -> None:
     assert moved.rank(3) != moved.rank(4)
 
 
-@sampled(3)
+def test_every_room_names_tests_that_are_there() -> None:
+    named = {test for room in ROOMS.values() for test in room.tests}
+    assert [test for test in sorted(named) if not (TREE / test).exists()] == []
+
+
+@sampled(2, 6)
 @for_each("room", ROOMS)
-def test_every_room_has_files_and_tests(room: str) -> None:
-    """Patterns match files, named tests are there, and there is enough to change."""
-    assert all((TREE / test).exists() for test in ROOMS[room].tests)
+def test_every_room_has_enough_to_change(room: str) -> None:
     assert len(set(itertools.islice(drawn(TREE, ROOMS[room], 1), 20))) == 20
 
 
@@ -89,6 +93,33 @@ def test_all_tests_that_notice_an_error_are_named() -> None:
     noticed = {"one": ("a",), "two": ("a", "b"), "none": ()}
     assert alone(noticed) == {"a": ["one"]}
     assert functions(("t.py::a[1]", "t.py::a[2]", "t.py::b")) == ("t.py::a", "t.py::b")
+
+
+@final
+class Endless:
+    """A copy whose tests never end with an error, and take some time without it."""
+
+    def __init__(self, unchanged: float) -> None:
+        self.unchanged = unchanged
+
+    def tried(self, *_: object) -> Outcome:
+        return Outcome(killed=False, seconds=200, reason="no end", late=True)
+
+    def run(self, *_: object) -> Outcome:
+        return Outcome(killed=False, seconds=self.unchanged, reason="")
+
+
+@for_each(
+    ("unchanged", "verdict"), [(10, Verdict.KILLED), (100, Verdict.UNDECIDED)], ids=str
+)
+def test_tests_without_end_notice_where_they_end_without_an_error(
+    unchanged: float, verdict: Verdict
+) -> None:
+    """Where they take long anyway nothing is known, and nothing is said."""
+    tally = Tally("joins", ROOMS["joins"], None)
+    endless: Any = Endless(unchanged)
+    assert tally.tried_with(endless, "a.py", "", "an error") is verdict
+    assert tally.undecided == (verdict is Verdict.UNDECIDED)
 
 
 @for_each("error", PLANTED, ids=lambda error: error.says)
@@ -128,6 +159,9 @@ honest = (copy.place / "src/part.py").read_text()
 for changed in (honest, honest.replace("x > ", "x < ")):
     print(copy.tried("src/part.py", changed, ["tests/test_part.py"], 20).killed)
 print(len(copy.tried("src/part.py", changed, ["tests"], 20, every=True).noticed))
+endless = honest.replace("return x > LIMIT", "while x: pass")
+found = copy.tried("src/part.py", endless, ["tests"], 2)
+print(found.killed, found.late)
 assert (copy.place / "src/part.py").read_text() == honest
 """
 
@@ -136,11 +170,12 @@ assert (copy.place / "src/part.py").read_text() == honest
 def test_a_noticed_error_is_killed_and_the_tree_is_not_touched(
     small: Path, tmp_path: Path
 ) -> None:
-    """What no test notices survives, and the copy is mended after each trial."""
+    """What no test notices survives; what has no end is neither; the copy is mended."""
     before = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
     (tmp_path / "copy").mkdir()
     words = [sys.executable, "-c", TRIAL, str(small), str(tmp_path / "copy")]
     found = subprocess.run(words, cwd=TREE, capture_output=True, text=True, check=False)
-    assert found.stdout.split() == ["False", "True", "2"], found.stderr
+    told = ["False", "True", "2", "False", "True"]
+    assert found.stdout.split() == told, found.stderr
     after = {path: path.read_bytes() for path in small.rglob("*") if path.is_file()}
     assert after == before

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from sordino.expressions.schema import PLAIN, Column
 from tests.batches import for_each, sampled
+from tests.effort import by_night
 from tests.tables import (
     POOLS,
     Table,
@@ -68,6 +69,7 @@ def test_every_hard_value_is_drawn(kind: str) -> None:
         assert drawn == repr(wanted)
 
 
+@by_night
 @pytest.mark.slow
 def test_rows_repeat_and_come_and_go() -> None:
     table = find(tables(TYPES), lambda one: max(one.counted().values(), default=0) > 1)

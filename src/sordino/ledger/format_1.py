@@ -92,7 +92,7 @@ SCHEMA: Final[dict[str, str]] = {
 """Every table, index and trigger, by name."""
 
 
-def connect(path: Path, patience: float) -> Connection:
+def open_database(path: Path, patience: float) -> Connection:
     """Return a connection to an SQLite file that exists."""
     return sqlite3.connect(
         f"{path.as_uri()}?mode=rw", timeout=patience, isolation_level=None, uri=True
@@ -144,7 +144,7 @@ _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 def migrate(file: LockedFile, world: World) -> None:
     """Migrate a file, on which our lock is held."""
     try:
-        with closing(connect(file.path, world.patience)) as connection:
+        with closing(open_database(file.path, world.patience)) as connection:
             _migrate(file, world, connection)
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_IOERR) & 0xFF

@@ -71,7 +71,10 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "Entry", "Ledger", "Limit", "Ticket", "World"]
 
 
-@hides("files_of", "folder_beside", "look", "publish_of", "store")  # noqa: PLR0904 one handle, asked many things
+@hides(  # noqa: PLR0904 one handle, asked many things
+    *("charge", "files_of", "folder_beside", "look", "paid_answer", "publish_of"),
+    "store",
+)
 @final
 class Ledger(AbstractCalendar):
     """Charges against a limit, and the answers that were paid for.
@@ -327,12 +330,18 @@ class Ledger(AbstractCalendar):
 
         An answer that was asked for alone has the empty name.
         """
-        charged, answer = self._guarded.use(
-            lambda log: paid_answers.find_answer(log, key, budget)
-        )
+        charged, answer = self.paid_answer(key, budget)
         promise = None if self.division else self.first_limit().promise
         book = (self.identity, promise) if self.durable else None
         return paid_answers.read_releases(charged, answer, book)
+
+    def paid_answer(self, key: str, budget: str = DATASET) -> tuple[Record, bytes]:
+        """Return the charge of a key, and the bytes of its answer."""
+        return self._guarded.use(lambda log: paid_answers.find_answer(log, key, budget))
+
+    def charge(self, number: int) -> Record:
+        """Return the record of a charge."""
+        return self._guarded.use(lambda log: log.record(number))
 
     def what_if(self, claim: Claim) -> Loss:
         """Rest after a claim, refused as `reserve` refuses it; nothing is charged."""

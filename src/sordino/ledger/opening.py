@@ -191,6 +191,11 @@ def refuse_unfit_places(path: Any, terms: LedgerTerms, *, only_writer: bool) -> 
 def make_in_memory(terms: LedgerTerms) -> Handle:
     """Make a ledger in memory, and say once that it ends with the process."""
     _say_once()
+    return open_memory(terms)
+
+
+def open_memory(terms: LedgerTerms) -> Handle:
+    """Make a ledger in memory."""
     store = MemoryStore(terms.world.reached)
     for record in _first_records(terms):
         store.append(record)

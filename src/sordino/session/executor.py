@@ -215,7 +215,7 @@ class Desk:
                 )
             return bundle if part is budget else replace(bundle, budget=budget)
 
-        bundle = self._buy_proved(bought, self._charge_together, budget)
+        bundle = self._buy_proved(bought, self.charge_together, budget)
         for purchase in bundle.purchases.values():
             rehearse(purchase)
         return bundle
@@ -243,7 +243,7 @@ class Desk:
     ) -> Batch:
         """Price of requests together, with the blocks they would read."""
         bundle = self.buy_together(requests, budget, weights)
-        priced = self._charge_together(bundle)
+        priced = self.charge_together(bundle)
         self.book.refuse_unlawful(priced)
         return Batch(bundle, priced.blocks or (), partial(self.book.proof_of, priced))
 
@@ -270,7 +270,8 @@ class Desk:
         """Return the certificate of releases that share a charge, but for that."""
         return certify(self.catalog.plan_writer(), releases, blocks)
 
-    def _charge_together(self, bundle: Bundle) -> Priced:
+    def charge_together(self, bundle: Bundle) -> Priced:
+        """Charge of requests that are planned together."""
         plans = [purchase.plan for purchase in bundle.charged_purchases.values()]
         blocks = self.blocks_read(
             lambda: (node for plan in plans for node in plan.rows_read)
@@ -298,10 +299,10 @@ class Desk:
         room = self.book.headroom(priced)
         return Outlook(Price(purchase, priced.blocks or (), proof, room), left)
 
-    def release(
+    def pay(
         self, request: Request, budget: Budget, details: dict[str, Any]
-    ) -> Release:
-        """Charge for a request and return its answer.
+    ) -> tuple[Purchase, Paid]:
+        """Charge for a request, and return its answer as it is stored.
 
         `details` are key, why and earmark, as the ledger records them.
         """
@@ -325,18 +326,15 @@ class Desk:
             ],
             is_described=True,
         )
-        paid = answer_or_files(self.book, charged, prepare, form)
-        return Release.of(
-            purchase, storage.read_answer(paid.answer), plan, paid.provenance
-        )
+        return purchase, answer_or_files(self.book, charged, prepare, form)
 
-    def release_all(
+    def pay_together(
         self,
         requests: dict[str, Request],
         budget: Budget,
         details: dict[str, Any],
         weights: Given,
-    ) -> Releases:
+    ) -> tuple[Bundle, Paid]:
         """Charge once for requests that are planned together; return their answers."""
         bundle = self.buy_together(requests, budget, weights)
         purchases = bundle.purchases
@@ -357,7 +355,7 @@ class Desk:
             charging.batch_identity(
                 requests, self.catalog, budget, details["key"], bundle.weights.words
             ),
-            self._charge_together(bundle),
+            self.charge_together(bundle),
             {**details, "plan": "\n\n".join(listed)},
         )
         form = AnswerForm(
@@ -369,16 +367,7 @@ class Desk:
                 for name, answer in zip(purchases, answers, strict=True)
             ],
         )
-        paid = answer_or_files(self.book, charged, prepare, form)
-        answers = map(storage.read_answer, storage.split_answers(paid.answer))
-        pairs = zip(purchases.items(), answers, strict=True)
-        releases = {
-            name: Release.of(
-                purchase, answer, plans[name], replace(paid.provenance, name=name)
-            )
-            for (name, purchase), answer in pairs
-        }
-        return Releases(releases, requests)
+        return bundle, answer_or_files(self.book, charged, prepare, form)
 
     def partition(
         self, table: str, by: str, values: Any, budget: Budget, why: str
@@ -471,6 +460,30 @@ class Desk:
             [compute() for compute in counts],
             lambda question: prepared(question)(),
         )
+
+
+def read_paid(purchase: Purchase, paid: Paid) -> Release:
+    """Return the release of a request that was paid for."""
+    answer = storage.read_answer(paid.answer)
+    return Release.of(purchase, answer, plan_text(purchase), paid.provenance)
+
+
+def read_paid_together(
+    requests: dict[str, Request], bundle: Bundle, paid: Paid
+) -> Releases:
+    """Return the releases of requests that were paid for together."""
+    answers = map(storage.read_answer, storage.split_answers(paid.answer))
+    pairs = zip(bundle.purchases.items(), answers, strict=True)
+    releases = {
+        name: Release.of(
+            purchase,
+            answer,
+            plan_text(purchase),
+            replace(paid.provenance, name=name),
+        )
+        for (name, purchase), answer in pairs
+    }
+    return Releases(releases, requests)
 
 
 @final
@@ -626,18 +639,18 @@ def _folder_text(folder: Any) -> str:
 
 def price_margins(desk: Desk, request: Marginals, budget: Budget) -> MarginsPrice:
     """Price of margins; nothing is charged."""
-    purchase = _buy(desk, request, budget)
-    priced = _charge_of(desk, purchase)
+    purchase = buy_tables(desk, request, budget)
+    priced = charge_of_tables(desk, purchase)
     desk.book.refuse_unlawful(priced)
     proof = partial(desk.book.proof_of, priced)
     return MarginsPrice(purchase, priced.blocks or (), proof)
 
 
-def release_margins(
+def pay_for_margins(
     desk: Desk, request: Marginals, budget: Budget, details: dict[str, Any]
-) -> Release:
-    """Charge for margins and return all of their tables."""
-    purchase = _buy(desk, request, budget)
+) -> tuple[MarginsPurchase, Paid]:
+    """Charge for margins, and return all of their tables as they are stored."""
+    purchase = buy_tables(desk, request, budget)
 
     def prepare() -> Callable[[], list[Answer]]:
         desk.catalog.refuse_other_sizes()
@@ -647,24 +660,29 @@ def release_margins(
 
     charged = Charged(
         charging.request_identity(request, desk.catalog, budget, details["key"]),
-        _charge_of(desk, purchase),
+        charge_of_tables(desk, purchase),
         {**details, "plan": purchase.plan},
     )
     form = AnswerForm(
         lambda answers: storage.answer_bytes(*answers),
         lambda answers, provenance: [margins_release(purchase, answers[0], provenance)],
     )
-    paid = answer_or_files(desk.book, charged, prepare, form)
+    return purchase, answer_or_files(desk.book, charged, prepare, form)
+
+
+def read_paid_margins(purchase: MarginsPurchase, paid: Paid) -> Release:
+    """Return the release of margins that were paid for."""
     return margins_release(purchase, storage.read_answer(paid.answer), paid.provenance)
 
 
-def _buy(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
+def buy_tables(desk: Desk, request: Marginals, budget: Budget) -> MarginsPurchase:
+    """Best purchase for margins, from public facts alone."""
     desk.refuse_strangers()
     with desk.catalog.explain_refusals():
         return buy_margins(request, desk.catalog, budget)
 
 
-def _charge_of(desk: Desk, purchase: MarginsPurchase) -> Priced:
+def charge_of_tables(desk: Desk, purchase: MarginsPurchase) -> Priced:
     """Charge of margins: their price, blocks, and what they use."""
     blocks = desk.blocks_read(lambda: [purchase.question.rows])
     return Priced(

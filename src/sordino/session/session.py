@@ -52,9 +52,12 @@ from sordino.session.executor import (
     Desk,
     Outlook,
     ReleaseOptions,
+    pay_for_margins,
     price_margins,
+    read_paid,
+    read_paid_margins,
+    read_paid_together,
     release_files,
-    release_margins,
 )
 from sordino.session.files import files_behind
 from sordino.session.sql import SqlOptions, read_marginals, read_request, read_requests
@@ -354,10 +357,12 @@ class Session:
                     "population=True is about means and shares, not tables of counts",
                     "Leave it out.",
                 )
-            return release_margins(self._desk, margins, budget, details)
+            return read_paid_margins(
+                *pay_for_margins(self._desk, margins, budget, details)
+            )
         request = read_request(query, confidence)
         request = replace(request, population=population)
-        return self._desk.release(request, budget, details)
+        return read_paid(*self._desk.pay(request, budget, details))
 
     @guard_call
     def release_files(
@@ -395,7 +400,8 @@ class Session:
         warn_of_weak(budget, 3)
         details = {"key": key, "why": why, "earmark": earmark}
         requests = read_requests(queries, confidence)
-        return self._desk.release_all(requests, budget, details, weights)
+        paid = self._desk.pay_together(requests, budget, details, weights)
+        return read_paid_together(requests, *paid)
 
     @overload
     def sql(

@@ -38,7 +38,7 @@ from sordino.query.nodes import Question
 from sordino.query.request import Request
 from sordino.release.answer import noisy_answer
 from sordino.release.release import Release
-from sordino.session.executor import Desk
+from sordino.session.executor import Desk, read_paid
 from sordino.session.limit_errors import AverageGroup, SampleCells
 from sordino.session.tables import Catalog, open_catalog
 
@@ -293,7 +293,7 @@ def suggest(
         part = _part(share)
         details = {"key": key, "why": "to suggest limits", "earmark": None}
         prices = _tried(desk.catalog, request, grid, budget.times(1 - part))
-        release = desk.release(effects, budget.times(part), details)
+        release = read_paid(*desk.pay(effects, budget.times(part), details))
         seen, budget = _of_release(release, request, grid), budget.times(1 - part)
     else:
         prices = _tried(desk.catalog, request, grid, budget)

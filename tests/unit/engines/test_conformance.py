@@ -1,38 +1,38 @@
 """Verdicts on engines: DuckDB conforms, and what computes something else is told."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Final
 
 import pytest
 
+from sordino.engines.conformance import verdicts as judging
 from sordino.engines.conformance.bounds import CASES
+from sordino.engines.conformance.operations import FORMS
 from sordino.engines.conformance.verdicts import Verdict, verdicts
 from sordino.engines.duckdb.dialect import DuckDBDialect
 from sordino.engines.duckdb.session import duckdb_engine
 from sordino.engines.statements import templates
 from sordino.expressions import arithmetic
 from tests.batches import for_each, sampled
+from tests.effort import often
 
 
-def on_plans() -> list[Verdict]:
-    return list(islice(verdicts(duckdb_engine(threads=1)), len(CASES)))
-
-
-@pytest.mark.slow
-def test_duckdb_conforms_on_plans() -> None:
-    """It refuses nothing, and gives what is meant for each kind of node and total."""
-    assert {one.outcome for one in on_plans()} == {"agrees"}
+def on_plans() -> Iterator[Verdict]:
+    return islice(verdicts(duckdb_engine(threads=1)), len(CASES))
 
 
 @pytest.mark.slow
-def test_duckdb_conforms() -> None:
+def test_duckdb_conforms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It refuses no plan; by day each fourth operation is asked by this way."""
+    monkeypatch.setattr(judging, "FORMS", FORMS[:: often(4, 1)])
     told = list(verdicts(duckdb_engine()))
     assert not [one for one in told if not one.conforms]
+    assert {one.outcome for one in told if one.name.startswith("plan")} == {"agrees"}
     kinds = Counter(one.name.partition(":")[0] for one in told)
-    assert kinds["operation"] > 300
+    assert kinds["operation"] > 300 / often(4, 1)
     assert kinds["multiplicity"] == 7
     assert kinds["frozen"] == 6
 
@@ -74,13 +74,12 @@ WRONG: Final[dict[str, Callable[..., Any]]] = {
 def test_a_wrong_form_is_told(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of forms that decide about privacy: some case differs or fails."""
     monkeypatch.setattr(DuckDBDialect, form, WRONG[form])
-    assert [one.name for one in on_plans() if not one.conforms]
+    assert not all(one.conforms for one in on_plans())
 
 
 @pytest.mark.slow
 def test_a_wrong_operation_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = {**DuckDBDialect.entries, arithmetic.ADD: itemgetter(0)}
     monkeypatch.setattr(DuckDBDialect, "entries", entries)
-    wrong = [one for one in on_plans() if one.outcome == "differs"]
-    assert wrong
-    assert all("is meant" in one.text for one in wrong)
+    wrong = next(one for one in on_plans() if one.outcome == "differs")
+    assert "is meant" in wrong.text

@@ -218,7 +218,7 @@ def unevenness() -> float:
 
 
 def test_each_row_is_as_likely_as_another() -> None:
-    """False alarms: one in a million runs."""
+    """A false alarm once in 1e9 runs."""
     assert unevenness() < MOST_UNEVEN
 
 

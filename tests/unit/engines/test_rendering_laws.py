@@ -109,7 +109,7 @@ def test_every_operation_has_an_entry_and_a_form() -> None:
     assert covered == {one.name for one in OPERATIONS}
 
 
-@sampled(35, 160)
+@sampled(35)
 @for_each("form", FORMS, ids=str)
 def test_extreme_values_agree(form: Form) -> None:
     check(form, form.on_columns(), form.rows())
@@ -188,7 +188,7 @@ def test_any_values_agree(topic: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@sampled(4, 120)
+@sampled(4, 60)
 @for_each("form", FORMS, ids=str)
 @settings(max_examples=TENTH)
 @given(data=st.data())
@@ -223,7 +223,7 @@ def test_operations_within_operations_agree(kind: str, data: st.DataObject) -> N
     check(COLUMNS, data.draw(trees(kind, 4)), data.draw(_rows(COLUMNS)))
 
 
-@sampled(17, 160)
+@sampled(17, 60)
 @for_each("form", FORMS, ids=str)
 def test_literals_agree(form: Form) -> None:
     """What an engine computes beforehand, of literals alone, is the same."""

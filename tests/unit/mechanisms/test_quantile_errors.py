@@ -2,12 +2,10 @@
 
 import time
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sordino.errors import InvalidParameter
@@ -71,11 +69,12 @@ def zeros(many: int) -> Numbers:
 def test_equal_rows_are_divided(rows: object) -> None:
     """99 quantiles of 1e5 rows with ties are off by less than a rank in the mean.
 
-    Observed 0.1; off by 1 in the mean of 495 answers would take more than 400 ranks in
-    all, of 60 observed: below 1e-6 a run. Without parts it is hundreds.
+    Observed 0.1: of 495 answers some eight lie near the end of equal rows and are off
+    by an exponential of mean 12. That these add up to the 990 ranks of a mean of 2
+    comes less than once in 1e9 runs; without parts it is hundreds.
     """
     table = rows(100_000)  # type: ignore[operator]
-    assert off(table, PERCENTILES, EvenWeights(121)) < 1
+    assert off(table, PERCENTILES, EvenWeights(121)) < 2
     assert off(table, PERCENTILES, EvenWeights(121), parts=1) > 100
 
 
@@ -142,8 +141,8 @@ def test_a_million_times_too_wide() -> None:
     assert np.unique(coarse).size < 10
 
 
+@by_night
 @pytest.mark.slow
-@sampled(1, 1)
 @for_each("size", [1 << 16, 1 << 20])
 @for_each(("asked", "limit"), [([F(1, 2)], 2.0), (DECILES, 7.0), (PERCENTILES, 16.0)])
 def test_mean_rank_error(size: int, asked: list[F], limit: float) -> None:
@@ -197,11 +196,17 @@ GRIDS: dict[str, AbstractWeights] = {
 every_grid = for_each("grid", GRIDS.values(), ids=GRIDS)
 
 
+SHARES: Final = [
+    *(0.0, 1.0),
+    *(2.0**-power for power in range(1, 60)),
+    *np.random.default_rng(9).random(2_000).tolist(),
+]
+
+
 @every_grid
-@given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) -> None:
+def test_every_bin_weighs_something(grid: AbstractWeights) -> None:
     last = grid.size - 1
-    bins = np.array([min(int(share * last), last) for share in shares], np.int64)
+    bins = np.array([min(int(share * last), last) for share in SHARES], np.int64)
     each = grid.weight_before(bins + 1) - grid.weight_before(bins)
     assert (each >= grid.least).all()
     assert int(grid.weight_before(np.array([0]))[0]) == 0
@@ -209,10 +214,9 @@ def test_every_bin_weighs_something(grid: AbstractWeights, shares: list[float]) 
 
 
 @every_grid
-@given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_a_place_is_held_by_one_bin(grid: AbstractWeights, shares: list[float]) -> None:
+def test_a_place_is_held_by_one_bin(grid: AbstractWeights) -> None:
     last = grid.total - 1  # beyond 2**53 a product in doubles may pass it
-    places = np.array([min(int(share * last), last) for share in shares], np.int64)
+    places = np.array([min(int(share * last), last) for share in SHARES], np.int64)
     bins = grid.bins_of(places)
     assert ((bins >= 0) & (bins < grid.size)).all()
     assert (grid.weight_before(bins) <= places).all()

@@ -54,7 +54,7 @@ def released(mechanism: AbstractThresholdMechanism, value: float, keys: int) -> 
     return mechanism((np.arange(keys), np.full(keys, value, kind)))
 
 
-@sampled(5)
+@sampled(5, 14)
 @for_each(("kind", "dtype", "grid", "sign"), CASES)
 def test_measured_delta(kind: str, dtype: str, grid: int | None, sign: int) -> None:
     """Keys of one contributor pass with the stated chance, and with no mutant's."""

@@ -141,7 +141,7 @@ print(folder_of(session), folder_of(session).exists(), flush=True)
 
 
 @pytest.mark.slow
-@sampled(1)
+@sampled(1, 2)
 @for_each(
     "end",
     [

@@ -16,7 +16,7 @@ from sordino.errors import (
     UnknownName,
 )
 from sordino.session.suggestion import Suggestion
-from tests.batches import for_each
+from tests.batches import for_each, sampled
 
 BUDGET: Final = sd.ApproxDP(1, "1e-6")
 VISITS: Final[dict[str, list[Any]]] = {
@@ -239,6 +239,7 @@ def regret(found: Any, rows: dict[str, list[Any]]) -> float:
 
 
 @pytest.mark.slow
+@sampled(1, 2)
 @for_each("shape", list(SHAPES))
 def test_the_best_row_is_as_good_as_any(
     shape: str, monkeypatch: pytest.MonkeyPatch

@@ -237,6 +237,8 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "risk": ("risk", "say what a budget means to an attacker"),
     "ledger": ("ledgers", "look at a ledger, and keep it"),
     "policy": ("policy", "sign rules that a ledger obeys, and look at them"),
+    "serve": ("serving", "answer analysts, who send requests and a token"),
+    "token": ("serving", "make a token for an analyst of a server"),
     "report": ("publishing", "write what a reader should know of a ledger"),
     "annex": ("publishing", "write the annex of an impact assessment"),
     "verify": ("publishing", "say whether a file is what was released"),
