@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from tests.drawn_queries import asked, drawn
-from tests.worlds import world
 
 import sordino as sd
+from sordino.auditing.drawn_queries import draw_query as drawn
+from sordino.auditing.drawn_queries import draw_request as asked
+from sordino.auditing.worlds import world
 from sordino.engines.memory import MemoryEngine
 from sordino.errors import InvalidParameter, InvalidQuery, SordinoError
 from sordino.numbers.canonical import canonical_text
